@@ -22,14 +22,14 @@ class InMemory:
     X : ndarray or CSR of shape (n_rows, n_features)
     """
 
-    #: Whether it lives no longer than a fit, which may then keep blocks here.
+    #: Whether a part may cache blocks; False for parts that outlive a fit.
     _keeps_blocks = True
 
     def __init__(self, X):
         self.X, self._kept = X, (None, {})
 
     def __getstate__(self):
-        return vars(self) | {"_kept": (None, {})}  # blocks are made anew
+        return vars(self) | {"_kept": (None, {})}  # a copy makes its own blocks
 
     @property
     def n_rows(self):
@@ -50,7 +50,7 @@ class InMemory:
         key = rows.indices(self.n_rows)
         if key not in blocks:
             block = model.take(self.X, rows)
-            if len(range(*key)) > model.block_size:  # for a move
+            if len(range(*key)) > model.block_size:  # many rows, as for a move
                 return block
             blocks[key] = block
         return blocks[key]

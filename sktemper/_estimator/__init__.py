@@ -1,10 +1,10 @@
-"""The scikit-learn face that all estimators share.
+"""The scikit-learn interface that all estimators share.
 
 `_base_estimator` has the class that all estimators extend, with `fit` and
 `partial_fit`; `_plans` decides batches, policies and passes before the first step;
 `_fit_runs` makes the runs of a fit; `_end_of_fit` warns at its end; `_fitted_methods`
 has the methods of a fitted estimator; `_pickles` saves and loads it;
-`_ready` keeps its model and prepared parameters from call to call; `_variants` has
+`_ready` caches its model and prepared parameters between calls; `_variants` has
 the parts of tempered, annealed and SVI+ estimators that differ; `_columns` adds and
 removes columns; `_critical` finds the
 critical temperatures of data.

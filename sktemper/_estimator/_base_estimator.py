@@ -107,7 +107,7 @@ class TemperedEstimator(
         raise NotImplementedError
 
     def _validate_training(self, X, reset):
-        """Return ``X``, from which the model is trained, in the form that it takes."""
+        """Return training data in the form that the model takes, or raise an error."""
         return self._validate(X, reset)
 
     #: Further checks at the end of a fit, see `_end_of_fit`.
@@ -129,7 +129,7 @@ class TemperedEstimator(
         """Store results for the training rows, at the end of a fit."""
 
     def _inspect_training_data(self, data, fresh):
-        """Warn if training data look wrong, by themselves or beside earlier data."""
+        """Warn if training data look wrong, alone or in comparison to earlier data."""
 
     def _is_logged(self, passes):
         """Return whether a verbose fit logs a line after this number of passes."""

@@ -64,7 +64,7 @@ class ColumnsMixin:
         if "feature_names_in_" in vars(self):
             other.feature_names_in_ = names
         else:
-            other._names_ = names  # the data were a collection on disk
+            other._names_ = names  # for data that were a collection on disk
         other._take_state(
             replace(
                 converted(state),
@@ -272,7 +272,7 @@ def _width(X):
     if shape is None and isinstance(first, list | tuple) and first:
         row = first[0] if isinstance(first[0], list | tuple | np.ndarray) else ()
         shape = (len(first), np.size(row) if np.ndim(row) == 1 else 0)
-    # other objects, whose shape may be lazy, are left to the validation
+    # validation checks other objects, whose shape may be lazy
     return shape[1] if isinstance(shape, tuple) and len(shape) == 2 else 0
 
 

@@ -18,9 +18,9 @@ MOST_ROWS = 1000
 NORM_TOL = 1e-4
 #: Least number of rows of a chunk from which missing words can be detected.
 FEWEST_ROWS = 10
-#: A chunk lacks words if the mean number of words of its documents is below this share
-#: of the earlier mean by so many standard errors, or if the share of empty documents
-#: exceeds the earlier share by this much.
+#: A chunk lacks words if the mean number of words of its documents is below
+#: `LEAST_SHARE` of the earlier mean by `ERRORS` standard errors, or if the share of
+#: empty documents exceeds the earlier share by `MOST_EMPTY`.
 LEAST_SHARE, ERRORS, MOST_EMPTY = 0.5, 4.0, 0.1
 
 #: Advice for words that were unknown when a stream began.
@@ -49,7 +49,7 @@ class Lengths(NamedTuple):
 
     @classmethod
     def of(cls, data):
-        """Return the statistics of `Data` in memory; of dense data, of some rows."""
+        """Return the statistics of `Data`; dense data are represented by some rows."""
         lengths = [_lengths(part.X) for part in data.parts if hasattr(part, "X")]
         if not lengths:
             return cls()
@@ -196,7 +196,7 @@ def _are_all_one(X, power):
 
 
 def _lengths(X):
-    """Return the number of different words of each document; if dense, of some."""
+    """Return the number of different words of documents; if dense, of some rows."""
     if issparse(X):
         return np.diff(X.indptr)
     return (X[:: -(-X.shape[0] // MOST_ROWS)] != 0).sum(axis=1)

@@ -135,7 +135,7 @@ def is_above_one(estimator):
 
 
 def warn_if_above_one(estimator):
-    """Warn once that results are of a model above T=1, until T=1 or another fit."""
+    """Warn once that results belong to a model above T=1; a new fit may warn again."""
     if not is_above_one(estimator):
         return
     state = estimator.state_
@@ -171,5 +171,5 @@ def _remedy_above_one(estimator):
     clock = state.clock(estimator.total_samples or state.progress.total_rows)
     try:
         return estimator.tempering_.remedy(state.policies.tempering, clock)
-    except Exception as error:  # in a schedule of the user
+    except Exception as error:  # an error in a user's schedule
         return str(error)

@@ -75,7 +75,7 @@ class _Fit:
         self.context, self.callback_kwargs = context, callback_kwargs
 
     def best(self, runs):
-        """Fit all runs and install the best; after an error the best completed one."""
+        """Fit all runs and install the best; after an error, the best completed run."""
         best, best_bound, n_init = None, -math.inf, self.estimator.n_init
         for number, run in enumerate(runs, 1):
             try:
@@ -120,13 +120,13 @@ class _Fit:
             hooks = Hooks(install, begin_move, task.after_move)
             run_moves(problem, policies, state, hooks, estimator.tol)
         if not tasks_left(state):
-            state.local = None  # only an unfinished plan uses them
+            state.local = None  # only an unfinished plan uses local parameters
 
     def _installing(self, run):
         return functools.partial(self.estimator._install, run.state, run.policies)
 
     def _check_early_stopping(self, run):
-        """Score a pass, unless this was done; return whether to stop early.
+        """Score a pass unless it was scored before; return whether to stop early.
 
         The check is committed as a whole.  If Ctrl-C comes first, a fit that continues
         makes the check before its next pass.

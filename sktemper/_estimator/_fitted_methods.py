@@ -34,11 +34,11 @@ def _has_sample_temperatures(estimator):
 class FittedMethodsMixin:
     """Mixin with the methods of fitted estimators."""
 
-    #: Up to this number of rows, and of their values, the calling thread computes,
-    #: because starting another one takes longer.
+    #: Up to these numbers of rows and of values, the calling thread computes, because
+    #: the start of another thread takes longer.
     _max_inline_rows, _max_inline_values = 32, 100_000
-    #: With a larger limit of iterations a row may take long, and only a thread that is
-    #: not the calling one can be interrupted.
+    #: With a larger limit of iterations, a row may take long.  Such rows are given to
+    #: another thread, because the calling thread cannot be interrupted in a kernel.
     _max_inline_iterations = 1000
     #: Name of the parameter that limits the iterations of a row, or None.
     _iteration_limit = None

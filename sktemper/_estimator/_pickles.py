@@ -94,7 +94,7 @@ class PicklesMixin:
             ) from error
 
     def _check_kept(self, model):
-        """Raise if attributes beside the state do not match the model."""
+        """Raise if attributes other than the state do not match the model."""
 
 
 class Validation:

@@ -170,9 +170,9 @@ def _plan_passes(estimator, state, n_rows, moves):
 
 
 def _resolved_policies(estimator, model, state, default_rate):
-    """Return the resolved policies; give each a state if it has none that it knows."""
+    """Resolve the policies, and give a state to each one without a valid state."""
     rate = as_learning_rate(estimator.learning_rate, default_rate)
-    if rate.forgets:  # it is for streams
+    if rate.forgets:  # a rate for streams only
         rate = default_rate
     policies = Policies(
         estimator._tempering().validate().resolved(state.policies.plan),

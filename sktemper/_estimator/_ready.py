@@ -1,4 +1,4 @@
-"""The model of a fit and its prepared parameters, kept from call to call."""
+"""Cache of the model of a fit and its prepared parameters between calls."""
 
 from .._cache import LastCall, are_same_objects
 
@@ -8,9 +8,9 @@ __all__ = ["ReadyModel"]
 class ReadyModel:
     """Cache of the model of a fit, and of the parameters prepared from it.
 
-    It is for calls with few rows, whose time is mostly spent on making both.  Threads
-    that compute in a pool need a model of their own, because Ctrl-C stops all that use
-    the same one.
+    Calls with few rows use it, because they would spend most of their time on the
+    construction of both.  The threads of a pool need another model, because Ctrl-C
+    stops all threads that use the same one.
     """
 
     def __init__(self):

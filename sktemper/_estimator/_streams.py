@@ -109,7 +109,7 @@ class StreamsMixin:
         ValueError
             If a half-life is given together with parameters that it replaces.
         """
-        self._renewals()  # raises if they are no renewals, used or not
+        self._renewals()  # checks the parameter even if it is not used
         if self.half_life is None:
             rate = self.learning_rate
             rate = rate if isinstance(rate, LearningRate) and rate.forgets else None
@@ -174,7 +174,7 @@ class StreamsMixin:
             )
 
     def _remember_fit(self, problem, state):
-        """Let the memory of a stream begin with a sample of the rows of a fit."""
+        """Fill the memory of a stream with a sample of the rows of a fit."""
         rate = self._forgetting_rate()
         state.stream = None
         if rate is None:
@@ -241,8 +241,8 @@ class StreamsMixin:
     def alarms_(self):
         """Alarms of a stream: a dict of arrays with an entry for each alarm.
 
-        "sample" and "step" are numbers of rows and steps before it, "time" is that of
-        the last row before it, or None.
+        "sample" and "step" are numbers of rows and steps before it, "time" is the
+        time of the last row before it, or None.
         """
         stream = self._state().stream
         return _table(() if stream is None else stream.alarms, COLUMNS[:3])

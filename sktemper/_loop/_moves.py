@@ -28,8 +28,8 @@ JUDGING_ROWS = 100_000
 MOVES_OF_A_PART = 10
 #: Largest number of steps on all rows after the moves of a kind.
 FINISHING_STEPS = 100
-#: Nats by which a proposal has to raise the bound of a part of the rows, but for a
-#: standard error: less would not be worth the steps on all rows.
+#: Nats by which a proposal must raise the bound of a part of the rows, up to a standard
+#: error.  A smaller rise would not justify the steps on all rows.
 LEAST_RISE = 0.5
 #: Keys of random numbers: for proposals, for parts of the rows, and for test rows.
 PROPOSING, TRYING, JUDGING = 4, 5, 6

@@ -22,7 +22,7 @@ LEAST_POWER = 1 / HOTTEST
 class Policies(NamedTuple):
     """The policies of a fit, resolved.
 
-    Users may write policies of their own.  If a policy returns an invalid value, the
+    Users may write their own policies.  If a policy returns an invalid value, the
     methods raise TypeError or ValueError with the name of the policy.
     """
 

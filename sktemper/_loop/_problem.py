@@ -114,7 +114,7 @@ class Problem:
 
     @functools.cached_property
     def sample(self):
-        """Rows for the start of a fit, and their weights."""
+        """Rows from which a fit starts, and their weights."""
         X, rows = self.data.sample(self.model.max_start_rows)
         weight = self.sample_weight
         return X, None if weight is None else weight[rows]

@@ -23,10 +23,10 @@ __all__ = ["challenger_of"]
 
 #: Key of the random numbers of a renewal.
 RENEWING = 7
-#: Passes of a new fit to a memory that is not full, of the fit of new components, and
-#: of the fits of all components before and after they are merged.
+#: Numbers of passes: of a new fit to a memory that is not full, of the fit of new
+#: components, and of the fits of all components before and after merges.
 FRESH_PASSES, BIRTH_PASSES, JOINED_PASSES, MERGED_PASSES = 5, 3, 2, 1
-#: Passes instead, if each step uses all rows.
+#: Number of passes instead of these if each step uses all rows.
 STEPS_ON_ALL = 10
 #: All rows.
 ALL = slice(None)
@@ -34,7 +34,7 @@ ALL = slice(None)
 
 @dataclass(frozen=True)
 class _Renewing:
-    """A renewal under way.
+    """A renewal in progress.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from ._problem import QUIETLY, generator
 
 __all__ = ["Steps"]
 
-#: Sums of weighted observations up to this count as no observations.
+#: Sums of weighted observations up to this value are treated as no observations.
 TINY_COUNT = 1e-100
 
 
@@ -235,7 +235,7 @@ class Steps:
     def _moved(self, outcome, prepare):
         """Return the global parameters after the step, and their prepared form."""
         model = self.problem.model
-        with QUIETLY():  # the setting is one of the thread that runs this
+        with QUIETLY():  # numpy's error settings apply to one thread only
             globals_ = model.step(
                 self.state.globals_,
                 outcome.statistics,

@@ -17,7 +17,7 @@ class Best(NamedTuple):
     ----------
     score : float
     failures : int
-        Number of evaluations since then.
+        Number of evaluations since the best state.
     globals_, hyper : object
     """
 

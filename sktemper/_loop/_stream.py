@@ -34,7 +34,7 @@ MOST_RECORDS = 1000
 
 
 class Reservoir(NamedTuple):
-    """A weighted sample of rows without replacement, of bounded size [1]_.
+    """Weighted sample of rows without replacement, of bounded size [1]_.
 
     Each row has a random key: its age at arrival, in units of the time in which weights
     change by a factor of e, plus the logarithm of its weight and Gumbel noise.  The
@@ -120,9 +120,9 @@ class Reservoir(NamedTuple):
     def sample(self, capacity):
         """Return the rows of the sample, their numbers, and their weights.
 
-        A row that has a large weight is not in the sample as often as its weight asks
-        for.  Its weight in the sample is therefore its weight divided by the
-        probability that it is in the sample; the mean is 1.
+        A sample without replacement contains rows of large weight too rarely.
+        Therefore the returned weight of a row is its weight divided by the probability
+        that it is in the sample, scaled so that the mean is 1.
         """
         sample = self.of_largest(capacity)
         logs = sample.logs - sample.logs.max()

@@ -1,4 +1,4 @@
-"""Sums in a fixed order, whose bits depend on the values and their order alone."""
+"""Sums in a fixed order, whose bits depend only on the values and their order."""
 
 __all__ = ["combined", "compacted", "tree_sum"]
 

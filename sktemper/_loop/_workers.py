@@ -15,8 +15,9 @@ from ._sums import tree_sum
 
 __all__ = ["InlineWorkers", "Workers"]
 
-#: Calls of one task if a single thread works, because handing over a task takes longer
-#: than many calls.  Several threads take one call a task, so that all end together.
+#: Number of calls in each task of a single thread, because the start of a task takes
+#: longer than many calls.  Several threads get one call per task, so that all of them
+#: end at about the same time.
 CALLS_AT_ONCE = 4
 #: Seconds that a call must take to be worth several threads.  Shorter calls are mostly
 #: Python code, in which threads wait for each other.
@@ -115,7 +116,7 @@ class Workers(_Maps):
 
     def __exit__(self, error, *_):
         if error is not None:
-            self.stop[0] = 1  # for tasks that no caller waits for
+            self.stop[0] = 1  # stops tasks for which no caller waits
         try:
             self._pool.shutdown()
             self.stop[0] = 0

@@ -1,12 +1,13 @@
 """Estimators on a Dask cluster: functions that take ordinary estimators.
 
-The modules, lowest first: `_remote` has the functions that workers call, `_workers`
-runs the blocks of a step there, `_collections` has the data there, `_checkpoints`
-saves fits during training, `_fit` and `_fitted_functions` have the public functions.
+Each module uses those before it in this list: `_remote` (functions that workers call),
+`_workers` (the blocks of a step on workers), `_collections` (data on the cluster),
+`_checkpoints` (files of a fit during training), `_fit` and `_fitted_functions` (public
+functions).
 
-Everything but the blocks stays in the process that calls: policies, history, early
-stopping, callbacks and each step's commit.  The parameters that `fit` leaves are, bit
-for bit, those of threads on a list of the same parts, whatever the number of workers.
+The workers process the blocks.  Policies, history, early stopping, callbacks and the
+commits of steps stay in the calling process.  The fitted parameters are, bit for bit,
+those of a fit with threads to a list of the same parts, for any number of workers.
 """
 
 from .._extras import missing_packages

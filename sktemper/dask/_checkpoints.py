@@ -13,9 +13,9 @@ from .._estimator import without_callbacks
 
 __all__ = ["Checkpoints"]
 
-#: Files of a fit under way, and of one that is finished.
+#: Names of the files of an unfinished and of a finished fit.
 UNFINISHED, FINISHED = "unfinished.pkl", "estimator.pkl"
-#: Parameters that may change while a fit goes on: they change no bits.
+#: Parameters that may differ when a fit continues, because they do not change its bits.
 FREE = {"n_jobs", "verbose", "warm_start"}
 
 
@@ -27,12 +27,12 @@ class Checkpoints:
     estimator : TemperedEstimator
     folder : str or path
     every : int
-        Steps and moves between two.
+        Number of steps and moves between two checkpoints.
 
     Raises
     ------
     ValueError
-        If ``every`` is no positive int, there are several fits, or ``folder`` is a
+        If ``every`` is not a positive int, ``n_init`` is above 1, or ``folder`` is a
         file.
     """
 
@@ -53,7 +53,7 @@ class Checkpoints:
         self._written = 0
 
     def fit(self, X, sample_weight, X_val):
-        """Fit, or go on with the fit that the folder holds, or return its result."""
+        """Start a fit, continue the fit in the folder, or take its result."""
         estimator = self.estimator
         if self._found(FINISHED):
             self._check_width(X)
@@ -78,7 +78,7 @@ class Checkpoints:
             self._written = done
 
     def _found(self, name):
-        """Give the estimator the fit of a file, if there is one."""
+        """Load the fit of a file, if the file exists, into the estimator."""
         path = self.folder / name
         if not path.exists():
             return False
@@ -96,7 +96,7 @@ class Checkpoints:
         return True
 
     def _check(self, found, path):
-        """Raise if a checkpoint is of another fit."""
+        """Raise if a checkpoint belongs to another fit."""
         if type(found) is not type(self.estimator):
             changed = ["the estimator's class"]
         else:
@@ -114,7 +114,7 @@ class Checkpoints:
             )
 
     def _check_width(self, X):
-        """Raise if the finished fit was to data of another width."""
+        """Raise if the data of the finished fit had another number of columns."""
         shape = getattr(X.X, "shape", None)
         width = shape[1] if shape is not None and len(shape) == 2 else np.nan
         if not np.isnan(width) and width != self.estimator.n_features_in_:
@@ -139,7 +139,7 @@ def _progress(state):
 
 
 def _is_same(one, other):
-    """Return whether two values of a parameter are, one of them from a pickle."""
+    """Return whether two values of a parameter are equal; one is from a pickle."""
     if isinstance(one, np.random.RandomState):
         return isinstance(other, np.random.RandomState)
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):

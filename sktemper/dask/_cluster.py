@@ -17,34 +17,34 @@ __all__ = ["Cluster", "ClusterLost", "client_of"]
 
 #: Errors of the cluster, not of the code of tasks; pure tasks are retried after them.
 OF_THE_CLUSTER = (distributed.KilledWorker, CommClosedError, CancelledError)
-#: Most retries.
+#: Largest number of retries.
 MOST_RETRIES = 12
 #: Seconds between two checks of the cluster while waiting.
 LOOK_EVERY = 2.0
-#: Seconds without a scheduler, an answer or a worker after which the cluster is lost.
+#: Seconds without a scheduler, an answer or a worker before `ClusterLost` is raised.
 NO_SCHEDULER, NO_ANSWER, NO_WORKERS = 10.0, 15.0, 45.0
-#: Seconds that workers have to tell their version: they import the package for it,
-#: as a fit would have them do.
+#: Seconds in which workers must report their version.  They import the package first,
+#: as they also would for a fit.
 VERSIONS_WITHIN = 30.0
-#: Most workers that a message lists.
+#: Largest number of workers that a message lists.
 MOST_NAMED = 3
 
 
 class ClusterLost(ConnectionError):
-    """The scheduler, all workers or the data are gone for good."""
+    """Error for the permanent loss of the scheduler, all workers or the data."""
 
 
 def client_of(client):
-    """Return the client to use; None is the client that was made last.
+    """Return a client after checks; None is the client that was made last.
 
     Raises
     ------
     ValueError
-        If there is none.
+        If there is no client.
     TypeError
-        If it is no client that waits.
+        If the object is not a synchronous client.
     ConnectionError
-        If it is closed.
+        If the client is closed.
 
     Warns
     -----
@@ -95,7 +95,7 @@ def _warn_of_versions(client):
 
 
 class Cluster:
-    """A client of a cluster, and the tasks that are under way for one caller.
+    """A client of a cluster, and the running tasks of one caller.
 
     Parameters
     ----------
@@ -104,39 +104,39 @@ class Cluster:
 
     def __init__(self, client):
         self.client = client
-        #: Of the flag that stops the tasks that are under way.
+        #: Token of the flag that stops the running tasks.
         self.token = uuid.uuid4().hex
-        #: Futures of parts of the data, which are mended after a failure.
+        #: Futures of parts of the data, which are recomputed after a failure.
         self.kept = ()
         self._under_way = set()
         self._seen = time.monotonic()
 
     # -- tasks -------------------------------------------------------------------------
     def submit(self, function, *arguments, workers=None):
-        """Return the future of a task; on these workers if that is no trouble."""
+        """Submit a task, preferably to the given workers, and return its future."""
         where = {"workers": workers, "allow_other_workers": True} if workers else {}
         future = self.client.submit(function, *arguments, pure=False, **where)
         self._under_way.add(future)
         return future
 
     def ship(self, value, stop=None):
-        """Return the future of a `Shipped` value, made by a task: it has a recipe."""
+        """Return the future of a `Shipped` value, from a task that Dask can repeat."""
         shipped = _remote.Shipped.of(value, stop, self.token)
-        # Dask warns of large arguments, which here are the model
+        # Dask warns of large arguments, but the model is one by design
         with dask.config.set(
             {"distributed.admin.large-graph-warning-threshold": "1TB"}
         ):
             return self.submit(_remote.unwrapped, shipped)
 
     def release(self, *futures):
-        """Forget futures: they live for as long as others need them."""
+        """Release futures; their results stay while other tasks need them."""
         for future in futures:
             if future in self._under_way:
                 self._under_way.discard(future)
                 future.release()
 
     def keep_only(self, futures):
-        """Keep the parts of the data, forget all other futures."""
+        """Keep these futures, the parts of the data, and release all others."""
         self._under_way.difference_update(futures)
         self.release(*tuple(self._under_way))
         self.kept = tuple(futures)
@@ -159,7 +159,7 @@ class Cluster:
         self._seen = time.monotonic()
         while True:
             try:
-                with self.client.as_current():  # there may be others
+                with self.client.as_current():  # there may be other clients
                     distributed.wait(futures, timeout=LOOK_EVERY)
                 return
             except TimeoutError:
@@ -190,11 +190,11 @@ class Cluster:
                 raise
 
     def _is_of_the_cluster(self, error):
-        """Return whether it was not the code of a task that failed."""
+        """Return whether an error comes from the cluster, not from a task's code."""
         return isinstance(error, OF_THE_CLUSTER) or self.client.status != "running"
 
     def stop(self):
-        """Stop and forget the tasks that are under way."""
+        """Stop and release the running tasks."""
         token, self.token = self.token, uuid.uuid4().hex
         under_way, self._under_way = self._under_way, set()
         if under_way and self.client.status == "running":
@@ -203,7 +203,7 @@ class Cluster:
             future.release()
 
     def _recover(self, error):
-        """Wait until there are a scheduler and workers, and recompute lost data."""
+        """Wait for a scheduler and a worker, and recompute lost data."""
         self._await_scheduler()
         try:
             self.client.wait_for_workers(1, timeout=NO_WORKERS)
@@ -220,7 +220,7 @@ class Cluster:
             ) from error
 
     def _check_workers(self):
-        """Raise if there is nothing that would be worth to be waited for."""
+        """Raise if the scheduler or all workers have been lost for too long."""
         self._await_scheduler()
         threads = self.asked(self.client.nthreads)
         if threads is None and self.client.status == "running":
@@ -250,7 +250,7 @@ class Cluster:
         )
 
     def asked(self, function, *arguments, seconds=NO_ANSWER, **options):
-        """Return the result of a function of the client, or None after a timeout."""
+        """Return the result of a client's function, None after an error or timeout."""
         answers = []
 
         def ask():

@@ -19,14 +19,15 @@ __all__ = ["ClusterData", "OnCluster", "not_a_collection"]
 
 #: Seconds for which the location of parts is cached.
 KNOWN_FOR = 1.0
-#: Most rows that are held in this process.
+#: Largest number of rows that are held in this process.
 MOST_HELD = 100_000
-#: With more rows than these, neighbouring ones are visited together.
+#: With more than `MOST_SINGLE_ROWS` rows, a pass visits `ROWS_TOGETHER` neighbouring
+#: rows together.
 MOST_SINGLE_ROWS, ROWS_TOGETHER = 10**7, 256
 
 
 def _is_among(rows, known):
-    """Return whether all rows are among known ones, which increase."""
+    """Return whether all rows are among the known rows, an increasing array."""
     places = np.minimum(np.searchsorted(known, rows), len(known) - 1)
     return bool((known[places] == rows).all())
 
@@ -55,17 +56,17 @@ class Part(ByRows):
 
 
 class ClusterData(Data):
-    """Rows of the same width, in parts that lie on a cluster.
+    """Rows of data in parts on a cluster.
 
     Parameters
     ----------
     cluster : Cluster
     places : list of (Future or the like, int)
-        How to reach each part, and its number of rows.
+        Argument by which a task gets each part, and its number of rows.
     validated : sequence of ndarray or CSR
-        What was validated in place of all: they have their least and largest values.
+        Small validated matrices with the smallest and largest values of the data.
     source : object
-        What the user passed.
+        Input of the user.
     run : int
         See `Data`.
     after : callable
@@ -88,7 +89,7 @@ class ClusterData(Data):
 
     @contextlib.contextmanager
     def held(self, rows):
-        """Hold rows in this process for repeated use, unless they are many."""
+        """Hold rows in this process for repeated use, up to `MOST_HELD` rows."""
         if len(rows) <= MOST_HELD:
             self._held = rows, self._fetched_parts(rows)
         try:
@@ -105,7 +106,7 @@ class ClusterData(Data):
         }
 
     def groups(self, rows=None):
-        """Yield parts, those of rows that are held here in memory; see `Data`."""
+        """Yield the parts with some rows, from this process if it holds them."""
         groups = super().groups(rows)
         return self._held_groups(groups) if self._has_here(rows) else groups
 
@@ -129,7 +130,7 @@ class ClusterData(Data):
         return np.concatenate(found)
 
     def fetched(self, asked):
-        """Return rows of parts, all fetched at once."""
+        """Fetch the rows of several parts together and return them."""
         cluster = self.cluster
 
         def fetch():
@@ -144,12 +145,12 @@ class ClusterData(Data):
 
     # -- where parts lie ---------------------------------------------------------------
     def n_threads(self):
-        """Return how many threads the cluster has, at least one."""
+        """Return the number of threads of the cluster, at least one."""
         threads = self.cluster.asked(self.cluster.client.nthreads) or {}
         return max(1, sum(threads.values()))
 
     def workers_of(self, part):
-        """Return the addresses of the workers on which tasks of a part are best."""
+        """Return the addresses of the preferred workers for tasks of a part."""
         if time.monotonic() > self._asked_at + KNOWN_FOR:
             self._locate_parts()
         return self._holders.get(part.number)
@@ -164,7 +165,7 @@ class ClusterData(Data):
         addresses = sorted(cluster.asked(client.nthreads) or ())
         for part in self.parts:
             if part.number not in self._holders and addresses:
-                # neighbours together: their sums meet first
+                # neighbours on one worker, because their sums are added first
                 place = part.number * len(addresses) // len(self.parts)
                 self._holders[part.number] = [addresses[place]]
         self._asked_at = time.monotonic()
@@ -236,9 +237,9 @@ def blocks_of(X, client):
     Raises
     ------
     TypeError
-        If it is none that has blocks of rows.
+        If the object is not a collection with blocks of rows.
     ValueError
-        If a dask array is not of two dimensions, or its columns are in several chunks.
+        If a dask array is not two-dimensional, or its columns are in several chunks.
     """
     if isinstance(X, list) and X and all(isinstance(x, distributed.Future) for x in X):
         return X
@@ -259,7 +260,7 @@ def blocks_of(X, client):
 
 
 def not_a_collection(X):
-    """Return the error for an object that is no collection of blocks of rows."""
+    """Return the error for an object that is not a collection of blocks of rows."""
     return TypeError(
         "X must be a dask array of blocks of rows, a list of delayed matrices or of "
         f"futures, or an open collection on disk; got {type(X).__name__}. Of a data "
@@ -268,7 +269,7 @@ def not_a_collection(X):
 
 
 def _extremes_of(abouts):
-    """Return a matrix that has the least and the largest of all values, and a NaN."""
+    """Return a matrix with the smallest and largest value, and NaN if there is one."""
     dtype = np.result_type(*(about.dtype for about in abouts))
     n_features = abouts[0].shape[1]
     values = [about.least for about in abouts if about.least is not None]

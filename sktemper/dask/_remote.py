@@ -39,7 +39,7 @@ __all__ = [
 
 #: Result of a stopped task; an exception would fill the logs of workers.
 STOPPED = "stopped"
-#: Most flags that a process keeps.
+#: Largest number of flags that a process keeps.
 MOST_FLAGS = 256
 
 
@@ -64,7 +64,7 @@ def stop(token):
 
 # -- what travels ----------------------------------------------------------------------
 class _Pickler(cloudpickle.Pickler):
-    """Pickles classes of ``__main__``, too, and a model's flag by its token."""
+    """Pickler that supports classes of ``__main__``, and replaces flags by tokens."""
 
     def __init__(self, file, stop, token, buffers):
         super().__init__(file, protocol=5, buffer_callback=buffers.append)
@@ -79,14 +79,15 @@ class _Pickler(cloudpickle.Pickler):
 class Shipped:
     """A value that is pickled once, and loaded once in each process.
 
-    Its arrays are neither copied here nor where it arrives, and do not change there.
+    Its arrays are not copied, neither here nor in the receiving process, where they are
+    read-only.
 
     Parameters
     ----------
     frames : list of buffers
-        A pickle, and the memory of its arrays.
+        Pickle, followed by the memory of its arrays.
     token : str
-        Of the flag that stops its tasks.
+        Token of the flag that stops its tasks.
     """
 
     def __init__(self, frames, token):
@@ -95,7 +96,7 @@ class Shipped:
 
     @classmethod
     def of(cls, value, stop, token):
-        """Pickle a value; in place of the array ``stop`` it has its process' flag."""
+        """Pickle a value; a process that loads it replaces ``stop`` by its own flag."""
         file, buffers = io.BytesIO(), []
         _Pickler(file, stop, token, buffers).dump(value)
         return cls([file.getbuffer(), *(buffer.raw() for buffer in buffers)], token)
@@ -116,7 +117,7 @@ class Shipped:
 
 
 class Sum:
-    """A sum of results; Dask places tasks by its size."""
+    """A sum of results, whose size Dask uses to place tasks."""
 
     def __init__(self, value):
         self.value = value
@@ -126,7 +127,7 @@ class Sum:
 
 
 def _size(value):
-    """Return the bytes of the arrays in a value."""
+    """Return the number of bytes of the arrays in a value."""
     if isinstance(value, np.ndarray):
         return value.nbytes
     if is_dataclass(value):
@@ -145,7 +146,8 @@ def packed(items):
 def folded(task, shipped, part, items, is_only):
     """Return the sum of ``task(shared, part, item)`` of a part, from left to right.
 
-    Compact, unless it is the only one: others are made so before they are added.
+    The sum is compacted, see `compacted`, unless it is the only one, to which no other
+    sum is added.
     """
     results = _results(task, shipped, part, items)
     try:
@@ -186,7 +188,7 @@ def version():
 
 
 def unwrapped(value):
-    """Return the argument: Dask can then recompute it from the task."""
+    """Return the argument; as a result of a task, Dask can recompute it."""
     return value
 
 
@@ -197,12 +199,12 @@ def rows_of(part, rows):
 
 # -- blocks ----------------------------------------------------------------------------
 class Block(InMemory):
-    """A valid block; Dask places tasks by its size.
+    """A valid block, whose size Dask uses to place tasks.
 
     Attributes
     ----------
     messages : tuple of (class, str)
-        What validation warned of.
+        Categories and messages of the warnings of validation.
     """
 
     _keeps_blocks = False
@@ -230,7 +232,7 @@ class About(NamedTuple):
     dtype : dtype
     is_sparse : bool
     least, largest : number or None
-        Of all values that are stored and no NaN; None if there is none.
+        Smallest and largest stored value other than NaN; None without such values.
     has_nan : bool
     messages : tuple of (class, str)
     """
@@ -245,7 +247,7 @@ class About(NamedTuple):
 
 
 def checked(shipped, X):
-    """Return a `Block` that an estimator has found valid; an empty one as it is."""
+    """Validate a matrix and return a `Block`; an empty one is not validated."""
     shape = getattr(X, "shape", ())
     if len(shape) == 2 and shape[0] == 0:
         return Block(X)

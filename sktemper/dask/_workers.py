@@ -9,26 +9,26 @@ from . import _remote
 
 __all__ = ["DaskWorkers"]
 
-#: Parts that a map submits ahead for each thread of the cluster.
+#: Number of parts that a map submits ahead for each thread of the cluster.
 AHEAD = 2
 
 
 class DaskWorkers:
     """Workers of a Dask cluster, with the methods of `Workers`.
 
-    A step whose tasks were lost with a worker is taken again; an error of a user's code
-    is not.
+    Tasks that were lost with a worker run again.  Tasks that failed with an error in
+    the code of a user do not.
 
     Parameters
     ----------
     data : ClusterData
-        Whose parts are worked on.
+        Data whose parts are processed.
     stop : ndarray of shape (1,), int
         `ConjugateModel.stop`.
     driver : Workers
         Threads of this process.
     after : callable
-        Called after whatever was run whole, in one piece with it.
+        Called at the end of each `run_whole`, inside it.
     """
 
     def __init__(self, data, stop, driver, after):
@@ -47,7 +47,7 @@ class DaskWorkers:
             self._driver.__exit__(*error)
 
     def run_whole(self, function):
-        """Run ``function()`` to its end or not at all, whatever signals arrive."""
+        """Run ``function()`` completely or not at all, even if signals arrive."""
 
         def run():
             function()
@@ -95,7 +95,7 @@ class DaskWorkers:
         if len(sums) == 1:
             return sums[0]
         node = self.cluster.submit(_remote.added, sums)
-        self.cluster.release(*sums)  # in memory for as long as the node needs them
+        self.cluster.release(*sums)  # their results stay while the node needs them
         return node
 
     def map(self, task, shared, groups):
@@ -109,7 +109,7 @@ class DaskWorkers:
         groups, pending, shipped = _packed(groups), deque(), {}
 
         def first():
-            if cluster.token not in shipped:  # as a failure has left nothing under way
+            if cluster.token not in shipped:  # a failure stopped all tasks
                 shipped.clear()
                 shipped[cluster.token] = cluster.ship(shared, self.stop)
             for one in pending:
@@ -135,7 +135,7 @@ class DaskWorkers:
 
 
 class _Node:
-    """The values of a node, which are only named here, see `tree_sum`."""
+    """Futures of the values of a node, for `tree_sum`."""
 
     def __init__(self, added):
         self._added, self._values = added, []
@@ -153,14 +153,14 @@ class _Node:
 
 
 class _Pending:
-    """Work on a part, and its future."""
+    """Items of a part, and the future of their results."""
 
     def __init__(self, part, items):
         self.part, self.items, self.token, self.future = part, items, None, None
 
 
 def _here(groups):
-    """Return whether the parts are in the memory of this process, and the groups."""
+    """Return whether the parts are in memory here, and the complete groups."""
     groups = iter(groups)
     first = next(groups)
     return isinstance(first[0], InMemory), itertools.chain([first], groups)

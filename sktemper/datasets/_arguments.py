@@ -31,7 +31,7 @@ def checked_size(value, name, optional=False):
     Raises
     ------
     ValueError
-        If it is no whole number from 1 to `LARGEST_SIZE`.
+        If the value is not an integer from 1 to `LARGEST_SIZE`.
     """
     if value is None and optional:
         return None
@@ -57,7 +57,7 @@ def checked_file(path, name="path"):
     FileNotFoundError
         If there is no such file.
     ValueError
-        If it is a folder, a pipe or a device, or no path at all.
+        If the path is a folder, a pipe or a device, or the value is not a path.
     """
     path = checked_path(path, name)
     if not path.exists():

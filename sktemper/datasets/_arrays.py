@@ -1,4 +1,4 @@
-"""Files of one shard: memory maps, and checks against the description of the shard."""
+"""Files of one shard: memory maps, and checks against the shard's description."""
 
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ __all__ = ["Maps", "ShardFiles", "check_crc", "check_file"]
 
 
 class Maps(NamedTuple):
-    """The arrays of a shard, mapped from disk; dense data have ``data`` alone."""
+    """The arrays of a shard, mapped from disk; dense data have only ``data``."""
 
     data: np.ndarray
     indices: np.ndarray | None = None
@@ -26,10 +26,11 @@ class ShardFiles:
     Parameters
     ----------
     folder : str or Path
-        The folder of these files.
+        Folder of these files.
     number : int
+        Number of the shard.
     about : dict
-        What the collection says of the shard, see `joined`.
+        Description of the shard in the collection, see `joined`.
     kind : str
     n_features : int
     """
@@ -46,12 +47,12 @@ class ShardFiles:
         return [str(shard_file(self.folder, self.number, name)) for name in names]
 
     def mapped(self):
-        """Return `Maps`; sizes, types and shapes of the files are checked.
+        """Return `Maps`, after a check of the sizes, types and shapes of the files.
 
         Raises
         ------
         ValueError
-            If a file is missing or another one than expected.
+            If a file is missing, or is not the expected one.
         """
         about = self.about
         rows, entries, dtype = about["rows"], about["entries"], about["dtype"]
@@ -66,21 +67,21 @@ class ShardFiles:
         )
 
     def check(self, maps, values=True):
-        """Read the files through and compare them with their checksums.
+        """Read the files and compare them with their checksums.
 
-        Nothing of the size of the shard is allocated.
+        The files are read piece by piece, so that this needs little memory.
 
         Parameters
         ----------
         maps : Maps
         values : bool, default=True
-            Whether to read the values, too; without them it is checked that indices
-            point to columns and rows to entries.
+            Whether to check the checksum of the values too.  If False, only the indices
+            and the row starts are read and checked.
 
         Raises
         ------
         ValueError
-            If a file is damaged; it is named.
+            If a file is damaged; the message names the file.
         """
         *of_sparse, data = zip(self.paths, self.about["crc"], strict=True)
         if of_sparse:
@@ -101,10 +102,10 @@ def check_crc(path, array, expected, inspect=lambda piece: None):
     ----------
     path : str or path
     array : ndarray
-        Its map.
+        Memory map of the file.
     expected : int
     inspect : callable
-        Called with all entries, piece by piece.
+        Called with each piece of the entries.
 
     Raises
     ------
@@ -124,9 +125,9 @@ def check_file(path, crc):
     Parameters
     ----------
     path : str
-        Of a JSON or a ``.npy`` file.
+        Path of a JSON file or a ``.npy`` file.
     crc : int or None
-        Its checksum; None if the collection has none.
+        Checksum of the file; None if the collection has stored none.
     """
     if path.endswith(".json"):
         read_json(path, crc)
@@ -137,7 +138,7 @@ def check_file(path, crc):
 
 
 class _Rows:
-    """Check of the places where rows begin: from 0 to the number of entries."""
+    """Check that row starts increase from 0 to the number of entries."""
 
     def __init__(self, path, n_entries):
         self.path, self.n_entries, self.last = path, n_entries, None
@@ -159,7 +160,7 @@ class _Rows:
 
 
 class _Columns:
-    """Check of column indices: from 0 to the number of columns."""
+    """Check that column indices are at least 0 and below the number of columns."""
 
     def __init__(self, path, n_features):
         self.path, self.n_features = path, n_features

@@ -29,7 +29,7 @@ NOT_WHOLE = re.compile(rb"[^\s0-9+-]")
 
 
 class Batches:
-    """Batches of a file, which each iteration reads from the start.
+    """Batches of a file; each iteration reads the file from the start.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Batches:
 class Lines:
     """The lines of a text file, which may be compressed by gzip.
 
-    A byte order mark of UTF-8 at the beginning of the file is left out.
+    A byte order mark of UTF-8 at the beginning of the file is skipped.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Lines:
     FileNotFoundError
         If there is no such file.
     ValueError
-        If it is no regular file.
+        If the path is not a regular file.
     """
 
     def __init__(self, path, name="path"):
@@ -154,7 +154,7 @@ def _parsed(lines, dtype, n_fields):
 
 
 def first_that_fails(lines, fails):
-    """Return the place of the first line that cannot be parsed, by bisection."""
+    """Return the index of the first line that cannot be parsed, by bisection."""
     start, stop = 0, len(lines)
     while stop - start > 1:
         middle = (start + stop) // 2
@@ -179,7 +179,7 @@ def words_of(path):
     FileNotFoundError
         If there is no such file.
     ValueError
-        If it is no text in UTF-8, or has no words.
+        If the file is not text in UTF-8, or has no words.
     """
     if path is None:
         return None
@@ -194,12 +194,12 @@ def words_of(path):
 
 
 def decoded(path, first, lines):
-    """Return lines as texts; ``first`` is the number of the first.
+    """Return lines as texts; ``first`` is the number of the first line.
 
     Raises
     ------
     ValueError
-        If one is not in UTF-8, which names file and line.
+        If a line is not in UTF-8; the message names the file and the line.
     """
     texts = []
     for number, line in enumerate(lines, first):

@@ -19,7 +19,7 @@ class Block(NamedTuple):
     Attributes
     ----------
     data : ndarray
-        Stored entries of sparse data, or all values of dense data, one row each.
+        Stored entries of sparse data, or the matrix of dense data.
     n_features : int
     indices : ndarray of shape (n_entries,), or None
         Columns of the entries; None for dense data.
@@ -44,7 +44,7 @@ class Block(NamedTuple):
         return cls(data, X.shape[1], indices, np.diff(X.indptr))
 
     def rows(self, start, stop):
-        """Return some of the rows, as views."""
+        """Return a block of the rows from ``start`` to ``stop``, as views."""
         if self.counts is None:
             return self._replace(data=self.data[start:stop])
         first = int(self.counts[:start].sum())

@@ -39,7 +39,7 @@ class Collection(Source):
         shards if that is smaller.
     verify : bool, default=True
         Whether a process reads each shard when it first opens it and compares it with
-        the checksums of the time of writing.  With False, damage to values is not
+        the checksums stored when it was written.  With False, damage to values is not
         detected, and fits and predictions are then wrong without a message.  Sizes and
         types of files, and column indices, are checked in any case.
 
@@ -52,8 +52,8 @@ class Collection(Source):
     shape : tuple of int
         Number of rows and columns of all shards together.
     dtype : dtype
-        Smallest type that holds the values of all shards; a shard of whole numbers
-        may have a smaller type.
+        Smallest type that holds the values of all shards; a shard of integers may have
+        a smaller type.
     nnz : int
         Number of stored entries; for dense data, of all entries.
     sum : int or float
@@ -221,7 +221,7 @@ class Collection(Source):
 
         A check of values needs no more than these rows.  For counts and ratings they
         contain stored entries only.  For dense data they contain NaN if a value is
-        missing.  If some values are no whole numbers, they contain one of those.
+        missing.  If some values are not integers, they contain one of these values.
 
         Returns
         -------
@@ -253,7 +253,7 @@ def open_counts(folder, n_parts=None, *, verify=True):
     Parameters
     ----------
     folder : str or path
-        Where the collection was written.
+        Folder of the collection.
     n_parts : int, default=None
         See `Collection`.
     verify : bool, default=True
@@ -263,14 +263,15 @@ def open_counts(folder, n_parts=None, *, verify=True):
     Returns
     -------
     collection : Collection
-        The shards, none of them read yet.
+        The open collection.  Its shards are read when they are needed.
 
     Raises
     ------
     FileNotFoundError
         If there is no such folder.
     ValueError
-        If it holds no finished collection of counts, or its description is damaged.
+        If the folder has no finished collection of counts, or its description is
+        damaged.
         Each shard is checked when a process first uses it.
     """
     return _open(folder, "counts", n_parts, verify)
@@ -282,7 +283,7 @@ def open_dense(folder, n_parts=None, *, verify=True):
     Parameters
     ----------
     folder : str or path
-        Where the collection was written.
+        Folder of the collection.
     n_parts : int, default=None
         See `Collection`.
     verify : bool, default=True
@@ -292,14 +293,14 @@ def open_dense(folder, n_parts=None, *, verify=True):
     Returns
     -------
     collection : Collection
-        The shards, none of them read yet.
+        The open collection.  Its shards are read when they are needed.
 
     Raises
     ------
     FileNotFoundError
         If there is no such folder.
     ValueError
-        If it holds no finished collection of dense data, or its description is
+        If the folder has no finished collection of dense data, or its description is
         damaged.  Each shard is checked when a process first uses it.
     """
     return _open(folder, "dense", n_parts, verify)
@@ -311,7 +312,7 @@ def open_ratings(folder, n_parts=None, *, verify=True):
     Parameters
     ----------
     folder : str or path
-        Where the collection was written.
+        Folder of the collection.
     n_parts : int, default=None
         See `Collection`.
     verify : bool, default=True
@@ -321,14 +322,16 @@ def open_ratings(folder, n_parts=None, *, verify=True):
     Returns
     -------
     collection : Collection
-        Its ``user_labels`` and ``item_labels`` say what the rows and columns are.
+        The open collection.  Its ``user_labels`` and ``item_labels`` are the labels of
+        the rows and columns.
 
     Raises
     ------
     FileNotFoundError
         If there is no such folder.
     ValueError
-        If it holds no finished collection of ratings, or its description is damaged.
+        If the folder has no finished collection of ratings, or its description is
+        damaged.
         Each shard is checked when a process first uses it.
     """
     return _open(folder, "ratings", n_parts, verify)

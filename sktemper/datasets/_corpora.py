@@ -14,8 +14,8 @@ _DATA = resources.files(__package__) / "data"
 def load_debian_descriptions():
     """Load the word counts of the Debian package descriptions.
 
-    The long descriptions of the packages of Debian 12, one document a package: many
-    short texts whose topics are kinds of software.
+    The documents are the long descriptions of the packages of Debian 12, one for each
+    package.  They are short texts, whose topics are kinds of software.
 
     ========================   ==========
     Documents                      52,189

@@ -1,4 +1,4 @@
-"""Files of a collection on disk: written whole or not at all, checked when read."""
+"""Files of a collection on disk: written atomically, and checked when read."""
 
 import contextlib
 import json
@@ -26,17 +26,17 @@ __all__ = [
     "write_npy",
 ]
 
-#: The file that makes a folder a collection, written last; the one that a folder has
-#: in its place while a first collection is written; and the names of the features.
+#: Names of files: the description of a finished collection, which is written last; the
+#: settings of an unfinished first collection; and the names of the features.
 META, UNFINISHED, NAMES = "meta.json", "unfinished.json", "feature_names.json"
-#: The names of all files that a collection, finished or not, may consist of.
+#: Pattern of the names of all files of a finished or unfinished collection.
 OURS = re.compile(
     r"(meta|unfinished|feature_names)\.json|(user|item)_labels\.npy"
     r"|shard-\d+\.(json|(indptr|indices|data)\.npy)|words-\d+\.json"
     r"|run-\d+\.(json|npy)|users-\d+\.npy"
 )
 TEMPORARY = ".part"
-#: Bytes that are read at a time where a file is read through.
+#: Number of bytes that are read at a time from a large file.
 BYTES_AT_ONCE = 2**20
 
 
@@ -55,7 +55,7 @@ def _replacing(path):
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
-    except BaseException:  # on a full disk, what was begun takes up room
+    except BaseException:  # such as a full disk, where the incomplete file takes space
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise
@@ -68,7 +68,7 @@ def _sync_folder(folder):
         return
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except PermissionError:  # one may write into it, but not list it
+    except PermissionError:  # the user may write to the folder, but not read it
         return
     try:
         os.fsync(descriptor)
@@ -77,7 +77,7 @@ def _sync_folder(folder):
 
 
 def make_folder(path):
-    """Make a folder, unless it is there, and bring its name to disk."""
+    """Make a folder unless it exists, and flush its name to disk."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.suppress(FileExistsError):
         path.mkdir()
@@ -88,7 +88,7 @@ def make_folder(path):
 
 
 def write_json(path, value):
-    """Write a value as JSON, atomically; a dict gets a checksum of its own.
+    """Write a value as JSON, atomically; a dict gets an entry with its checksum.
 
     Returns
     -------
@@ -115,7 +115,7 @@ def read_json(path, crc=None):
     Raises
     ------
     ValueError
-        If it is missing, is no JSON, or does not have its checksum.
+        If the file is missing, is not valid JSON, or has a wrong checksum.
     """
     text = _bytes_of(Path(path))
     try:
@@ -131,7 +131,7 @@ def read_json(path, crc=None):
 
 
 def _bytes_of(path):
-    """Return the bytes of a regular file; of a pipe there may never come any."""
+    """Return the bytes of a regular file; reading a pipe might never end."""
     if path.exists() and not path.is_file():
         raise ValueError(f"{path} is no regular file: the collection is damaged.")
     try:
@@ -145,7 +145,7 @@ def _refuse_constant(name):
 
 
 def _checksum(value):
-    """Return the CRC-32 of a dict, except for its checksum."""
+    """Return the CRC-32 of a dict without its entry for the checksum."""
     rest = {name: value[name] for name in value if name != "checksum"}
     text = json.dumps(rest, sort_keys=True, ensure_ascii=False)
     return zlib.crc32(text.encode(errors="surrogatepass"))
@@ -155,16 +155,16 @@ def _checksum(value):
 
 
 def write_npy(path, chunks, dtype, shape):
-    """Write arrays one behind the other as one ``.npy`` file, atomically.
+    """Write consecutive arrays as one ``.npy`` file, atomically.
 
     Parameters
     ----------
     path : Path
     chunks : iterable of ndarray
     dtype : dtype
-        Of the file; every chunk can be cast to it.
+        Type of the file, to which every chunk can be cast.
     shape : tuple
-        That of all chunks together.
+        Shape of the array in the file, which all chunks form together.
 
     Returns
     -------
@@ -189,21 +189,21 @@ def write_npy(path, chunks, dtype, shape):
 
 
 def opened_npy(path, dtype=None, shape=None):
-    """Return a ``.npy`` file as a read-only map, of the type and shape expected.
+    """Return a read-only map of a ``.npy`` file, after a check of type and shape.
 
     Raises
     ------
     ValueError
-        If the file is damaged, or is another one than expected.
+        If the file is damaged, or has another type or shape than expected.
     """
     if not os.path.isfile(path):
         what = "no regular file" if os.path.exists(path) else "missing"
         raise ValueError(f"{path} is {what}: the collection is damaged.")
     try:
         found_shape, by_columns, found_dtype, offset, size = _header_of(path)
-    except OSError:  # of the disk
+    except OSError:  # an error of the disk, not of the file's content
         raise
-    except Exception as error:  # NumPy reads a header as Python reads a program
+    except Exception as error:  # parsing a header raises many kinds
         raise ValueError(f"{path} is damaged: {error}") from error
     if dtype is not None and found_dtype != dtype:
         raise ValueError(
@@ -243,21 +243,21 @@ def _header_of(path):
 def crc_of(path, array, inspect=lambda piece: None):
     """Return the CRC-32 of the entries of a ``.npy`` file.
 
-    They are read, not taken from the map: a file that is cut off meanwhile ends early,
-    where the map would end the process.
+    The entries are read from the file, not from its memory map: if another process
+    truncates the file, reading raises an error, but use of the map ends the process.
 
     Parameters
     ----------
     path : str or path
     array : ndarray
-        Its map.
+        Memory map of the file.
     inspect : callable
-        Called with all entries, piece by piece.
+        Called with each piece of the entries.
 
     Raises
     ------
     ValueError
-        If it ends early, or ``inspect`` raises.
+        If the file ends early, or ``inspect`` raises.
     """
     crc, left = 0, array.size
     chunk_size = max(BYTES_AT_ONCE // max(array.itemsize, 1), 1)
@@ -281,9 +281,9 @@ def remove(folder, pattern, first=0):
     ----------
     folder : Path
     pattern : str
-        Of names that have a number.
+        Pattern of names that contain a number.
     first : int, default=0
-        The smallest number to remove.
+        Smallest number of the files to remove.
     """
     for path in list(Path(folder).glob(pattern)):
         is_ours = OURS.fullmatch(path.name.removesuffix(TEMPORARY))

@@ -1,9 +1,9 @@
 """The folder of a collection that is being written.
 
-The first collection of a folder is written into the folder itself.  One that replaces
-another is written into a subfolder, ``generation-00001`` and so on, and ``meta.json``
-says which files count: by replacing this one file the new collection takes the place of
-the old one, at once.  Only then are the old files removed.
+The first collection of a folder is written into the folder itself.  A collection that
+replaces another one is written into a subfolder, such as ``generation-00001``.  The
+file ``meta.json`` names the subfolder with the current files, so that the replacement
+of this file replaces the collection atomically.  The old files are removed after that.
 """
 
 import contextlib
@@ -29,12 +29,12 @@ from ._meta import read_meta
 __all__ = ["Target", "generation_folder", "writing"]
 
 GENERATION = re.compile(r"generation-(\d{5,9})")
-#: How names begin that NFS gives to files that are deleted while they are open.
+#: Prefix of the names that NFS gives to files that are deleted while they are open.
 LEFT_BY_NFS = ".nfs"
 
 
 def generation_folder(folder, generation):
-    """Return the folder of a generation; that of the first is the collection's own."""
+    """Return the folder of a generation; generation 0 has the collection's folder."""
     folder = Path(folder)
     return folder / f"generation-{generation:05d}" if generation else folder
 
@@ -45,19 +45,19 @@ class Target:
     Parameters
     ----------
     folder : Path
-        Of the collection.
+        Folder of the collection.
     generation : int
-        How many collections were in the folder before; 0 goes on with an interrupted
-        conversion.
+        Number of earlier collections of the folder.  If it is 0, an interrupted
+        conversion continues.
     claim : Claim
-        That of this process.
+        Claim of this process.
 
     Attributes
     ----------
     files : Path
-        Where its files go.
+        Folder of the files that are written.
     replaces : bool
-        Whether a collection is there that is to be replaced.
+        Whether the new collection replaces an earlier one.
     """
 
     def __init__(self, folder, generation, claim):
@@ -66,19 +66,19 @@ class Target:
         self.replaces, self._committing = generation > 0, False
 
     def prepare(self, settings, overwrite):
-        """Make room for the files, or check that a conversion may go on.
+        """Prepare the folder, or check that an interrupted conversion can continue.
 
         Parameters
         ----------
         settings : dict
-            What must be the same for a conversion to go on.
+            Settings that must be unchanged if a conversion continues.
         overwrite : bool
-            Whether to begin anew.
+            Whether to start again, even if there is an interrupted conversion.
 
         Raises
         ------
         ValueError
-            If a conversion with other settings was begun.
+            If an interrupted conversion had other settings.
         """
         if self.replaces:
             self._remove_others(_current(self.folder))
@@ -88,19 +88,19 @@ class Target:
         if unfinished.exists() and not overwrite:
             _check_settings(unfinished, settings)
             return
-        # the notes first: a kill in between leaves no note without its shard
+        # notes first, so that an interruption leaves no note without its shard
         for what in ("json", "npy"):
             for path in _ours_in(self.folder, {UNFINISHED}, f"*.{what}*"):
                 path.unlink(missing_ok=True)
         write_json(unfinished, settings)
 
     def commit(self, meta):
-        """Make the files that were written the collection of the folder.
+        """Make the written files the current collection of the folder.
 
         Parameters
         ----------
         meta : dict
-            See `joined`.
+            Description of the collection, see `joined`.
         """
         self.claim.check()
         self._committing = True
@@ -116,22 +116,22 @@ class Target:
                 _unlink(path)
 
     def abandon(self):
-        """Remove the written files, if they were to replace a collection.
+        """Remove the written files if they belong to a replacement.
 
         Returns
         -------
         is_kept : bool
-            Whether there is a collection, the one that was to be replaced.
+            Whether the earlier collection is still in place.
         """
         if not self.replaces:
             return False
         if self._committing and _current(self.folder) in (None, self.generation):
-            return False  # it is the collection of the folder now, or may be
+            return False  # the written files may already be the current collection
         _remove_folder(self.files)
         return True
 
     def _remove_others(self, generation):
-        """Remove the subfolders of all generations but one; none if that is unknown."""
+        """Remove all generations but one; remove none if ``generation`` is None."""
         if generation is None:
             return
         for number, path in _generations(self.folder).items():
@@ -141,15 +141,15 @@ class Target:
 
 @contextlib.contextmanager
 def writing(folder, settings, overwrite):
-    """Claim a folder for a collection to be written, or for one to be gone on with.
+    """Claim a folder, to write a collection or to continue an interrupted one.
 
     Parameters
     ----------
     folder : str or Path
     settings : dict
-        What must be the same for a conversion to go on.
+        Settings that must be unchanged if a conversion continues.
     overwrite : bool
-        Whether to begin anew, and to replace a collection that is there.
+        Whether to start again, and to replace an existing collection.
 
     Yields
     ------
@@ -158,11 +158,11 @@ def writing(folder, settings, overwrite):
     Raises
     ------
     FileExistsError
-        If there is a finished collection.
+        If the folder has a finished collection.
     BlockingIOError
-        If another process writes there.
+        If another process writes to the folder.
     ValueError
-        If the folder holds something else, or a conversion with other settings.
+        If the folder has other files, or an interrupted conversion with other settings.
     """
     if not isinstance(overwrite, bool | np.bool_):
         raise ValueError(f"overwrite must be True or False, got {overwrite!r}.")
@@ -172,7 +172,7 @@ def writing(folder, settings, overwrite):
     make_folder(folder)
     _check_contents(folder, overwrite)
     with Claim(folder) as claim:
-        names = _check_contents(folder, overwrite)  # as the writer before left it
+        names = _check_contents(folder, overwrite)  # now final
         generation = _next_generation(folder) if META in names else 0
         target = Target(folder, generation, claim)
         try:
@@ -206,7 +206,7 @@ def _check_contents(folder, overwrite):
 
 
 def _is_ours(path):
-    """Return whether a name in the folder of a collection is one of its own."""
+    """Return whether a path in a collection's folder belongs to the collection."""
     if path.is_symlink() or not path.is_dir():
         name = path.name.removesuffix(TEMPORARY)
         return name == CLAIM or OURS.fullmatch(name) is not None
@@ -232,7 +232,7 @@ def _current(folder):
 
 
 def _next_generation(folder):
-    """Return the number of a generation that is not there yet."""
+    """Return a generation number that is not in use yet."""
     return 1 + max(_current(folder) or 0, *_generations(folder), 0)
 
 
@@ -245,13 +245,13 @@ def _ours_in(folder, kept, pattern):
 
 
 def _unlink(path):
-    """Remove a file, if that is possible; else the next writer tries again."""
+    """Remove a file if possible; otherwise the next writer tries again."""
     with contextlib.suppress(OSError):
         path.unlink()
 
 
 def _remove_folder(path):
-    """Remove the folder of a generation, as far as that is possible."""
+    """Remove the folder of a generation, as far as possible."""
     for file in _ours_in(path, (), "*"):
         _unlink(file)
     with contextlib.suppress(OSError):
@@ -259,7 +259,7 @@ def _remove_folder(path):
 
 
 def _check_settings(path, settings):
-    """Raise if a conversion was begun with other settings."""
+    """Raise if an interrupted conversion had other settings."""
     before = read_json(path)
     if not isinstance(before, dict):
         changed = ["all"]

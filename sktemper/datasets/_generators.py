@@ -11,11 +11,11 @@ from .._arguments import Interval
 from ._random import dtype_of, seeded
 from ._sparse import csr_container
 
-# Scratch takes some 30 bytes a token: this many are drawn at a time.
+# Number of tokens that are drawn at a time; each needs about 30 bytes of memory.
 _CHUNK_TOKENS = 2**20
-# As many values of samples, or of features.
+# Number of values, of samples or of features, that are drawn at a time.
 _CHUNK_VALUES = 2**20
-# Eight shapes of 4 x 4 pixels, side by side: each overlaps with others, and none is a
+# Eight shapes of 4 x 4 pixels, side by side.  Each overlaps with others, and none is a
 # sum or a difference of others.
 _SHAPES = """
 ####  #...  ....  #...  ....  .#..  ...#  ##..
@@ -254,7 +254,7 @@ def make_factorial_mixture(
 
 
 def _weighted_shapes(rng):
-    """Return the shapes as rows, each with the weight of its own."""
+    """Return the shapes as rows, each multiplied by a random weight."""
     lines = [line.split() for line in _SHAPES.split("\n") if line]
     shapes = np.array(["".join(parts) for parts in zip(*lines, strict=True)])
     pixels = shapes[:, None].view("U1") == "#"
@@ -283,7 +283,7 @@ def _concentration(name, prior, size):
 
 
 def _draw_words(lengths, doc_topic, word_cdf, dtype, rng):
-    """Draw the documents token by token, all of one topic's at once."""
+    """Draw the words of all tokens, topic by topic."""
     topic_counts = rng.multinomial(lengths, doc_topic)
     documents, words = [], []
     for n_tokens, cdf in zip(topic_counts.T, word_cdf, strict=True):

@@ -83,7 +83,7 @@ def groups(shards, n_groups):
     Returns
     -------
     groups : list of Group
-        They have a new ``visit``, so the files are checked again.
+        Groups with a new ``visit``, so that the files are checked again.
     """
     visit = secrets.token_hex(8)
     shards = [shard for shard in shards if shard.n_rows]

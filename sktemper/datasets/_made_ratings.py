@@ -11,8 +11,8 @@ from ._ratings import csr_of_keys
 
 # Number of ratings that are drawn at a time.
 _CHUNK_RATINGS = 2**20
-# From this share of all pairs on each pair is looked at to choose those with a rating;
-# below it pairs are drawn until there are enough.
+# If more than this share of all pairs is rated, the algorithm visits every pair;
+# otherwise it draws pairs until there are enough different ones.
 _DENSE_SHARE = 0.05
 
 
@@ -82,7 +82,7 @@ def make_ratings(
         makes all users and all items alike.
 
     global_mean : float, default=3.5
-        What all ratings have in common, :math:`\mu`.
+        The global mean of the ratings, :math:`\mu`.
 
     component_variance : float, default=0.3
         The variance of each factor of users and of items.
@@ -94,8 +94,8 @@ def make_ratings(
         The variance of the noise.
 
     n_stars : int, default=None
-        If given, ratings are rounded to whole numbers from 1 to this; else they are as
-        the model has them.
+        If given, ratings are rounded to integers from 1 to ``n_stars``.  None leaves
+        them unrounded.
 
     dtype : dtype, default=numpy.float64
         The type of the ratings.
@@ -170,7 +170,7 @@ def make_ratings(
 
 
 def _draw_pairs(n_users, n_items, n_ratings, inequality, rng):
-    """Return ``user * n_items + item`` of different pairs, increasing."""
+    """Draw different pairs; return ``user * n_items + item`` of each, sorted."""
     activity, popularity = (
         rng.lognormal(sigma=inequality, size=size) for size in (n_users, n_items)
     )
@@ -178,7 +178,7 @@ def _draw_pairs(n_users, n_items, n_ratings, inequality, rng):
     if not np.isfinite(largest * n_users * n_items) or largest == 0:
         raise ValueError(f"inequality={inequality} makes factors that overflow.")
     if n_ratings > _DENSE_SHARE * n_users * n_items:
-        # When each pair is drawn for the first time: the earliest are taken.
+        # Times at which pairs are first drawn; the pairs with the earliest are taken.
         waiting = rng.exponential(size=(n_users, n_items))
         waiting /= activity[:, None]
         waiting /= popularity

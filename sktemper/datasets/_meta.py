@@ -26,8 +26,8 @@ FORMAT, VERSION, READABLE = "sktemper collection", 2, (1, 2)
 KINDS = ("counts", "dense", "ratings")
 #: Files with the labels of ratings.
 LABELS = ("user_labels.npy", "item_labels.npy")
-#: Columns that 32 bits can number; rows that 64 can; and collections that a folder can
-#: have had, one after the other.
+#: Largest numbers of columns (numbered with 32 bits), of rows (64 bits), and of
+#: consecutive collections in a folder.
 MOST_FEATURES, MOST_ROWS, MOST_GENERATIONS = 2**31 - 1, 2**62, 10**8
 #: Types in which values are stored.
 DTYPES = ("uint8", "uint16", "uint32", "int8", "int16", "int32", "float32", "float64")
@@ -43,7 +43,7 @@ def index_dtype(n_features):
 def smallest(low, high):
     """Return the smallest type for integers from ``low`` to ``high``.
 
-    Of at most 32 bits; None if there is none.
+    It has at most 32 bits; the result is None if these are too few.
     """
     names = ("uint8", "uint16", "uint32") if low >= 0 else ("int8", "int16", "int32")
     for name in names:
@@ -53,7 +53,7 @@ def smallest(low, high):
 
 
 def joined_dtype(dtypes, least, largest):
-    """Return the smallest type for values of several types, in these bounds."""
+    """Return the smallest common type for values from ``least`` to ``largest``."""
     if all(np.dtype(dtype).kind in "ui" for dtype in dtypes) and least is not None:
         return smallest(least, largest) or np.dtype(np.float64)
     return np.result_type(*dtypes)
@@ -67,9 +67,9 @@ def joined(kind, n_features, shards, shard_rows, files):
     kind : str
     n_features : int
     shards : list of dict
-        With ``rows``, ``entries``, ``dtype``, ``least``, ``largest``,
-        ``fraction`` (a value that is no whole number, if any), ``sum`` (None if it is
-        too large), ``missing`` (how many values are NaN) and ``crc`` (of the files).
+        Entries ``rows``, ``entries``, ``dtype``, ``least``, ``largest``, ``fraction``
+        (a value that is not an integer, or None), ``sum`` (None if it is too large),
+        ``missing`` (number of NaN values) and ``crc`` (checksums of the files).
     shard_rows : int
     files : dict of str to int
         Checksums of the files beside the shards.
@@ -125,7 +125,7 @@ def read_meta(folder):
     FileNotFoundError
         If there is no such folder.
     ValueError
-        If it holds no collection, one that is not finished, or a damaged one.
+        If the folder has no collection, or an unfinished or damaged one.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -205,14 +205,14 @@ def wrong_in_shard(shard, kind, n_features):
     Parameters
     ----------
     shard : object
-        A dict, if it is right; see `joined`.
+        Description of a shard; a valid one is a dict, see `joined`.
     kind : str
     n_features : int
 
     Raises
     ------
     KeyError, TypeError
-        If something is missing, or is of another type.
+        If an entry is missing, or has a wrong type.
     """
     for name in ("rows", "entries", "missing"):
         if not _is_size(shard[name]):
@@ -263,7 +263,7 @@ def _is_number(value):
 
 
 def _is_held(value, dtype):
-    """Return whether a type can hold a number, or it is None."""
+    """Return whether a type can represent a number; True if the number is None."""
     if value is None:
         return True
     if dtype.kind == "f":

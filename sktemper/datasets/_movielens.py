@@ -1,4 +1,4 @@
-"""MovieLens, as its users have it: a zip file, a folder, or the file of ratings."""
+"""Reader of the MovieLens data sets: a zip file, a folder, or a file of ratings."""
 
 import contextlib
 import csv
@@ -19,20 +19,20 @@ from sklearn.utils._param_validation import validate_params
 from ._batches import BOM, first_that_fails
 from ._ratings import ratings_matrix
 
-#: The files of ratings and of films' titles, of all releases.
+#: Names of the file of ratings and of the file of titles, for all releases.
 _FILMS = {"ratings.csv": "movies.csv", "ratings.dat": "movies.dat", "u.data": "u.item"}
-#: Columns of a header, without underscores and in lower case.
+#: Names of the columns in a header, in lower case and without underscores.
 _COLUMNS = (("userid",), ("movieid", "itemid"), ("rating",))
 _TITLE_COLUMNS = (("movieid", "itemid"), ("title",))
-#: Bytes that a file in a zip file may unfold to: more than twice the largest release.
+#: Largest unpacked sizes of files in a zip file, more than twice the largest release.
 LARGEST_RATINGS, LARGEST_FILMS = 2**31, 2**26
-#: Lines that are parsed at a time.
+#: Number of lines that are parsed at a time.
 _LINES = 2**17
-#: Bytes of a first line; longer it is that of another kind of file.
+#: Largest length of the first line in bytes; other kinds of files may exceed it.
 _LONGEST_FIRST = 2**16
-#: Above it not all whole numbers are floats.
+#: Largest number up to which float64 represents all integers.
 _LARGEST_NUMBER = 2**53
-#: How a damaged zip file shows.
+#: Errors that a damaged zip file raises.
 _DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -51,7 +51,8 @@ def load_movielens(path):
     r"""Load the ratings of a MovieLens data set that you have downloaded.
 
     The data sets of https://grouplens.org/datasets/movielens, from 100K to the latest,
-    may not be distributed with this package; this reads any of them, as it comes.
+    may not be distributed with this package.  This function reads any of them in the
+    form in which it is downloaded.
 
     Parameters
     ----------
@@ -65,34 +66,35 @@ def load_movielens(path):
         Dictionary-like object, with the following attributes.
 
         data : CSR matrix of float32, shape (n_users, n_items)
-            The ratings, as of `ratings_matrix`: users and films that have any.
+            The ratings, as returned by `ratings_matrix`.  Only users and films with
+            ratings have rows and columns.
         user_labels : ndarray of int, shape (n_users,)
             The numbers of the users, in MovieLens.
         item_labels : ndarray of int, shape (n_items,)
             The numbers of the films, in MovieLens.
         item_titles : ndarray of str, shape (n_items,)
-            The titles of the films, from the file of films beside the ratings; None
-            where there is no such file.
+            The titles of the films, from the file of films beside the ratings; None if
+            there is no such file.
 
     Raises
     ------
     FileNotFoundError
         If there are no ratings at ``path``.
     ValueError
-        If a line is no rating, or no title, which names the file and the line; if
-        there are several files of ratings, or none has a rating; if the zip file is
-        damaged or a file in it too large.
+        If a line is not a valid rating or title (the message names the file and the
+        line); if there are several files of ratings, or no ratings; or if the zip file
+        is damaged, or a file in it is too large.
 
     Notes
     -----
-    The first line of ratings may be a header with the names ``userId``, ``movieId`` (or
-    ``itemId``) and ``rating``, in any order and among others.  Without a header these
+    The first line of the ratings may be a header that contains the names ``userId``,
+    ``movieId`` (or ``itemId``) and ``rating``, in any order.  Without a header, these
     are the first three columns.  Every other line is a rating, or empty.  Users and
     films are whole numbers, fields are not quoted, and all lines have the same number
     of fields.
 
-    Ratings in a zip file may have at most 2 GiB when unpacked, more than twice the
-    largest release, and films 64 MiB.
+    In a zip file, the unpacked ratings may have at most 2 GiB, more than twice the
+    largest release, and the unpacked films 64 MiB.
 
     References
     ----------
@@ -144,13 +146,13 @@ class _File:
 
 
 class _Member:
-    """The same of a file in a zip file."""
+    """A file in a zip file, with the same interface as `_File`."""
 
     def __init__(self, archive, info, path):
         self.archive, self.info, self.name = archive, info, f"{path}: {info.filename}"
 
     def open(self, limit):
-        # zipfile reads no more than it says here, even if there is more
+        # zipfile reads at most this number of bytes, even if there are more
         if self.info.file_size > limit:
             raise ValueError(
                 f"{self.name} unfolds to {self.info.file_size:,} bytes, and at most "
@@ -185,7 +187,7 @@ def _damage_named(path):
         if isinstance(error, FileNotFoundError):
             raise
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
-            raise  # the disk's
+            raise  # an error of the disk
         raise ValueError(
             f"{path} is no zip file that can be read, it may be damaged or cut off: "
             f"{error}"
@@ -208,7 +210,7 @@ def _the_only(files):
 
 
 def _movielens(files, name):
-    """Return the Bunch; ``files`` maps names to the files that have it."""
+    """Return the data set; ``files`` maps each name to the files with this name."""
     file = _the_only(files[name])
     with file.open(LARGEST_RATINGS) as stream:
         users, items, ratings = _read_ratings(stream, file.name)
@@ -249,7 +251,7 @@ def _check_distinct(users, items, name):
 
 
 def _read_ratings(stream, name):
-    """Return users, items and ratings; every line is one, or empty, or the header."""
+    """Return the users, items and ratings of a file."""
     layout, parts, number = None, [], 1
     while lines := [line.rstrip(b"\r\n") for line in islice(stream, _LINES)]:
         if number == 1:
@@ -337,7 +339,7 @@ class _Layout:
     def _table(self, lines):
         """Return the three columns as floats, or None if a field is no number."""
         delimiter = self.delimiter
-        if len(delimiter) > 1:  # numpy splits at one character
+        if len(delimiter) > 1:  # numpy accepts only delimiters of one character
             if any(b"\t" in line for line in lines):
                 return None
             lines, delimiter = [line.replace(delimiter, b"\t") for line in lines], b"\t"
@@ -369,7 +371,7 @@ def _places(names, columns):
 
 
 def _read_titles(data, kind, name):
-    """Return the title of each film by its number."""
+    """Return a dict from the numbers of films to their titles."""
     text = _decoded(data)
     titles, columns = {}, (0, 1)
     for number, row in _rows(text, kind, name):

@@ -1,10 +1,10 @@
 """Cache of the open shards of this process, and of the results of their checks.
 
 When a process first opens a shard, it reads the whole shard and compares it with its
-checksums.  If the sizes or times of its files have changed later, it is read and
-compared again.  Sizes and times are checked at each use of the shard, but within a fit
-at most every `LOOK_EVERY` seconds.  A file that is truncated between a check and the
-use of its memory map ends the process, which no check can prevent.
+checksums.  If the sizes or modification times of its files change later, it is read
+and compared again.  Sizes and times are checked at each use of the shard, but within a
+fit at most every `LOOK_EVERY` seconds.  A file that is truncated between a check and
+the use of its memory map ends the process, which no check can prevent.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ __all__ = ["checked_npy", "files_of", "meta_of", "opened", "unless_replaced"]
 
 #: Largest number of open shards of a process, each with up to three memory maps.
 MOST_OPEN = 48
-#: Seconds for which a fit takes the files of a shard for unchanged.
+#: Seconds after a check during which a fit assumes that files are unchanged.
 LOOK_EVERY = 0.05
 
 
@@ -39,11 +39,11 @@ class _Shard:
     matrix : CSR array or None
         The maps as one matrix, if the shard is sparse.
     paths : list of str
-        Its files, and that of the collection.
+        Paths of its files, and of the description of the collection.
     seen : tuple
-        Their sizes and times when they were opened.
+        Sizes and modification times of these files when they were opened.
     visit, looked : str or None, float
-        The fit that looked at these last, and when.
+        Name and time of the last call that checked these sizes and times.
     """
 
     __slots__ = ("looked", "maps", "matrix", "paths", "seen", "visit")
@@ -54,8 +54,8 @@ class _Shard:
         if maps.indptr is not None:
             shape = len(maps.indptr) - 1, files.n_features
             self.matrix = sparse.csr_array(shape, dtype=maps.data.dtype)
-            # past scipy's constructor, which would convert all indices to the type of
-            # indptr
+            # set attributes, because scipy's constructor would convert all indices to
+            # the type of indptr
             self.matrix.data = np.asarray(maps.data)
             self.matrix.indices = np.asarray(maps.indices)
             self.matrix.indptr = np.asarray(maps.indptr)
@@ -70,14 +70,14 @@ class _Shard:
 
 
 class _OpenShards:
-    """The shards that were used last."""
+    """Cache of the shards that were used most recently."""
 
     def __init__(self):
         self.shards, self.checked = OrderedDict(), {}
         self.renew_locks()
 
     def renew_locks(self):
-        """Make locks that no thread holds, as a forked child needs them."""
+        """Create new locks in a forked child, where no thread would release the old."""
         self.lock, self.opening = threading.Lock(), {}
 
     def __call__(self, part, visit=None):
@@ -117,7 +117,7 @@ class _OpenShards:
         return shard
 
     def _open(self, part):
-        """Open a shard; read it through if that was not done since it changed."""
+        """Open a shard, and check it unless this version was checked before."""
         with self.lock:
             self.shards.pop(part, None)
             before = self.checked.pop(part, None)
@@ -155,7 +155,7 @@ def _seen(paths):
 def _seen_at(path):
     try:
         found = os.stat(path)
-    except OSError:  # the one who reads it will raise
+    except OSError:  # reading the file will raise the error
         return None
     return found.st_ino, found.st_mtime_ns, found.st_size
 
@@ -181,12 +181,12 @@ def files_of(part):
 
 
 def meta_of(folder, stamp):
-    """Return the description of a collection, as long as it is the one meant.
+    """Return the description of the collection with this stamp.
 
     Raises
     ------
     ValueError
-        If it was replaced.
+        If the collection was replaced.
     """
     return _meta_at(folder, stamp, _seen_at(os.path.join(folder, META)))
 
@@ -206,7 +206,7 @@ def unless_replaced(folder, stamp):
     Raises
     ------
     ValueError
-        If the folder holds another collection by now.
+        If the folder now has another collection.
     """
     try:
         yield
@@ -226,15 +226,15 @@ _checked_files = {}
 
 
 def checked_npy(path, size, crc):
-    """Return a vector of a collection, mapped; it is read through once in a process.
+    """Return the memory map of a vector, which each process checks once.
 
     Parameters
     ----------
     path : str
     size : int
-        Its length.
+        Expected length of the vector.
     crc : int or None
-        Its checksum; None looks at its size alone.
+        Expected checksum; None checks only the size.
 
     Raises
     ------

@@ -16,10 +16,11 @@ class Part(ByRows):
     Parameters
     ----------
     folder : str
-        An absolute path.
+        Absolute path of the collection.
     number : int
+        Number of the shard.
     stamp : str
-        That of the collection that is meant, see `stamp_of`.
+        Stamp of the collection that the shard belongs to, see `stamp_of`.
     verify : bool, default=True
         Whether the values of the shard are compared with their checksum when a process
         first uses it.
@@ -54,15 +55,16 @@ class Part(ByRows):
         Parameters
         ----------
         rows : slice or ndarray of int
-            From 0, without negative ones.
+            Row numbers, not negative.
         visit : str, default=None
-            A name of the fit, or of another method, that asks for these and for other
-            rows: of files that it has just looked at it looks at no sizes and times.
+            Name of the fit, or of another call, that reads the rows.  If the same call
+            has just checked the sizes and times of the files, they are not checked
+            again.
 
         Returns
         -------
         block : CSR array or ndarray
-            Of sparse ones the indices are int32, and the format is canonical.
+            A CSR array has indices of int32, and is in canonical format.
 
         Raises
         ------
@@ -74,7 +76,7 @@ class Part(ByRows):
             return np.array(shard.maps.data[rows])
         block = sparse_rows(shard.matrix, rows)
         block.data = np.array(block.data)
-        # scipy takes the type of indptr for both
+        # scipy gives both index arrays the type of indptr
         block.indices = np.array(block.indices, dtype=np.int32)
         block.indptr = _short(block.indptr)
         block.has_canonical_format = True
@@ -87,12 +89,12 @@ class Part(ByRows):
             files.check(files.mapped())
 
     def whole(self):
-        """Return all of the shard, its entries mapped as far as scipy can read them."""
+        """Return the whole shard, in mapped memory if scipy supports the types."""
         shard = opened(self)
         data, indices, indptr = shard.maps
         if shard.matrix is None:
             return data
-        # scipy knows no shorter indices
+        # scipy supports no indices shorter than 32 bits
         arrays = data, indices.astype(np.int32, copy=False), _short(indptr)
         X = csr_container()(arrays, shape=shard.matrix.shape)
         X.has_canonical_format = True
@@ -100,5 +102,5 @@ class Part(ByRows):
 
 
 def _short(indptr):
-    """Return row starts as int32, if they fit."""
+    """Return row starts as int32 if these are large enough."""
     return indptr if indptr[-1] >= 2**31 else indptr.astype(np.int32, copy=False)

@@ -5,24 +5,24 @@ from sklearn.utils import check_random_state
 
 from .._arguments import refuse
 
-#: What kinds of types are called.
+#: Descriptions of kinds of types, for error messages.
 KINDS = {"f": "a floating type", "iuf": "a type of integers or floats"}
 
 
 def seeded(random_state):
-    """Seed numpy's faster generator, which also draws whole arrays of multinomials."""
+    """Return a `numpy.random.Generator` with a seed drawn from ``random_state``."""
     seed = check_random_state(random_state).randint(2**32, size=4, dtype=np.uint32)
     return np.random.default_rng(seed)
 
 
 def dtype_of(dtype, kinds):
-    """Return a dtype; raise if it has no room for values of these kinds.
+    """Return a dtype; raise if it is float16, or not of these kinds.
 
     Parameters
     ----------
-    dtype : dtype or what stands for one
+    dtype : dtype-like
     kinds : {"f", "iuf"}
-        As of `numpy.dtype.kind`.
+        Allowed values of `numpy.dtype.kind`.
     """
     found = np.dtype(dtype)
     if found.kind not in kinds or found == np.float16:

@@ -277,7 +277,7 @@ def _is_missing(label):
         return label is None
     try:
         return bool(label != label)
-    except (TypeError, ValueError):  # of pandas.NA it is no boolean
+    except (TypeError, ValueError):  # pandas.NA has no truth value
         return True
 
 
@@ -307,7 +307,7 @@ def _encoded(values, labels, unknown, kind):
 
 
 def merged_ratings(keys, ratings, starts, duplicates, labels):
-    """Return a rating for each distinct key; ``starts`` are the starts of the keys."""
+    """Return one rating for each distinct key; its ratings begin at ``starts``."""
     if duplicates == "first":
         return ratings[starts]
     ends = np.append(starts[1:], len(keys))

@@ -11,7 +11,8 @@ __all__ = ["read_matrix_market", "read_uci"]
 
 #: Maximum number of rows without entries in a batch.
 EMPTY_ROWS = 2**20
-#: Maximum number of rows in a header: `MOST_ROWS`, or `ROWS_PER_ENTRY` for each entry.
+#: Maximum number of rows in a header: `MOST_ROWS`, or `ROWS_PER_ENTRY` for each entry
+#: if that is more.
 MOST_ROWS, ROWS_PER_ENTRY = 2**24, 100
 #: Maximum number of digits of a number in a header.
 MOST_DIGITS = 18
@@ -20,21 +21,22 @@ MOST_DIGITS = 18
 def read_uci(docword, vocab=None):
     r"""Read counts in the UCI format of bags of words, in batches.
 
-    Three lines have the numbers of documents, words and entries.  Each further line has
-    a document, a word, both counted from 1, and a count, in the order of documents.
+    The first three lines are the numbers of documents, of words and of entries.  Each
+    further line has the number of a document, the number of a word, and a count.
+    Documents and words are counted from 1, and lines are in the order of documents.
 
     Parameters
     ----------
     docword : str or path
         The file of counts, which may be compressed by gzip.
     vocab : str or path, default=None
-        The file of words, one a line.
+        File with one word per line.
 
     Returns
     -------
     batches : iterable of CSR arrays
-        For `write_counts`, with the words as ``feature_names``.  A document without
-        words is an empty row.
+        Batches for `write_counts`, with the words as ``feature_names``.  A document
+        without words is an empty row.
 
     Raises
     ------
@@ -42,13 +44,14 @@ def read_uci(docword, vocab=None):
         If there is no such file.
     ValueError
         If the files contradict each other, or the first three lines announce more than
-        the file can hold; and, while it is read, if a line is no entry, a count is
-        negative, or the file is cut off.  The message names file and line.
+        the file can contain.  During reading: if a line is not an entry, a count is
+        negative, or the file is truncated.  The message names the file and the line.
 
     Notes
     -----
-    The file can hold one entry in six bytes.  Documents without words take no bytes:
-    up to 16,777,216 documents are accepted, or 100 for each entry if that is more.
+    An entry takes at least six bytes, which limits the number of entries of a file.
+    Documents without words take no bytes.  Up to 16,777,216 documents are accepted, or
+    100 for each entry if that is more.
 
     References
     ----------
@@ -96,32 +99,34 @@ def read_matrix_market(path, vocab=None, *, documents="rows"):
     Parameters
     ----------
     path : str or path
-        The file, which may be compressed by gzip.  Gensim's `MmCorpus` writes such.
+        The file, which may be compressed by gzip, such as a file that gensim's
+        `MmCorpus` wrote.
     vocab : str or path, default=None
-        A file of words, one a line.
+        File with one word per line.
     documents : {"rows", "columns"}, default="rows"
-        Whether rows or columns of the file are to be rows here.  The entries must be
-        in their order.
+        Whether documents, the rows of the result, are rows or columns of the file.  The
+        entries must be in the order of documents.
 
     Returns
     -------
     batches : iterable of CSR arrays
-        For `write_counts`, with the words as ``feature_names``.
+        Batches for `write_counts`, with the words as ``feature_names``.
 
     Raises
     ------
     FileNotFoundError
         If there is no such file.
     ValueError
-        If the file is of another kind, or announces more than it can hold; and, while
-        it is read, if a line is no entry, a count is negative or not finite, entries
-        are out of order, or the file is cut off.  The message names file and line.
+        If the file is of another kind, or announces more than it can contain.  During
+        reading: if a line is not an entry, a count is negative or not finite, entries
+        are out of order, or the file is truncated.  The message names the file and the
+        line.
 
     Notes
     -----
-    The file can hold one entry in six bytes, or in four without values.  Rows without
-    entries take no bytes: up to 16,777,216 rows are accepted, or 100 for each entry if
-    that is more.
+    An entry takes at least six bytes, or four without a value, which limits the number
+    of entries of a file.  Rows without entries take no bytes.  Up to 16,777,216 rows
+    are accepted, or 100 for each entry if that is more.
 
     References
     ----------
@@ -181,16 +186,15 @@ def _whole_numbers(lines, number, line, n_numbers, expected):
 
 
 def _check_header(lines, header, n_fields):
-    """Raise if a header announces more than the file can hold.
+    """Raise if a header announces more than the file can contain.
 
     Parameters
     ----------
     lines : Lines
     header : list of (int, bytes, int)
-        Numbers of rows, of columns and of entries, each after its line and the number
-        of that.
+        Line number, line and value of the numbers of rows, of columns and of entries.
     n_fields : int
-        Numbers of an entry, each at least a digit and a separator.
+        Number of fields of an entry.  Each takes at least a digit and a separator.
     """
     n_entries, n_bytes = header[2][2], lines.most_bytes
     largest = {
@@ -203,7 +207,7 @@ def _check_header(lines, header, n_fields):
         "columns": "column indices are int32",
         "entries": f"the file has at most {n_bytes:,} bytes; it may be cut off",
     }
-    # the number of rows is judged by that of the entries
+    # entries first, because the limit of rows depends on their number
     for place, what in ((2, "entries"), (0, "rows"), (1, "columns")):
         number, line, size = header[place]
         least = int(what != "entries")
@@ -226,21 +230,21 @@ def _field(path, line):
 
 
 class _Entries:
-    """Lines of row, column and value, in the order of the rows; counted from 1.
+    """Lines with row, column and value, in the order of rows, which begin at 1.
 
     Parameters
     ----------
     lines : Lines
     n_before : int
-        Lines before the first entry.
+        Number of lines before the first entry.
     sizes : list of int
         Numbers of rows, of columns and of entries.
     dtype : dtype
-        Of the values.
+        Type of the values.
     n_fields : int
-        2 if the values are left out, and are 1.
+        Number of fields of a line; with 2, the values are omitted and are 1.
     documents : {"rows", "columns"}
-        Which of a line's first two numbers is the row.
+        "rows" if the first number of a line is the row, "columns" if it is the second.
     """
 
     def __init__(self, lines, n_before, sizes, dtype, n_fields, documents):
@@ -250,7 +254,7 @@ class _Entries:
         self.expected = "row, column and value" if n_fields == 3 else "row and column"
 
     def batches(self):
-        """Yield the rows, complete ones only, as CSR arrays."""
+        """Yield the rows as CSR arrays, which never end within a row."""
         n_done, n_entries = 0, 0
         left = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, self.dtype)
         for new in self._chunks():
@@ -285,7 +289,7 @@ class _Entries:
             start = end
 
     def _chunks(self):
-        """Yield rows and columns, from 0, and values of some lines."""
+        """Yield the rows and columns, counted from 0, and values of groups of lines."""
         last = 0
         for first, lines in self.lines:
             numbers = range(first, first + len(lines))
@@ -310,7 +314,7 @@ class _Entries:
             yield rows.astype(np.int64) - 1, columns.astype(np.int64) - 1, values
 
     def _check(self, rows, columns, values, last, numbers, lines):
-        """Raise at the first line outside of the matrix, out of order, or no count."""
+        """Raise if a line is outside of the matrix, out of order, or not a count."""
 
         def refuse(wrong, expected):
             if wrong.any():

@@ -1,4 +1,4 @@
-"""Reader of gensim's corpora, and of any other bags of words in memory."""
+"""Reader of gensim corpora and other iterables of bags of words."""
 
 from collections.abc import Iterable, Iterator, Set
 from itertools import islice
@@ -12,43 +12,45 @@ from ._batches import Batches, first_that_fails
 
 __all__ = ["read_gensim"]
 
-#: The most columns without a word that `id2word` may lead to.
+#: Largest number of columns without a word in `id2word`.
 MOST_UNNAMED = 2**24
 NO_PAIRS = "is no list of pairs (word, count) of numbers"
 
 
 def read_gensim(corpus, id2word=None, *, n_features=None, batch_size=10_000):
-    """Read a corpus of gensim's, or any iterable of bags of words, in batches.
+    """Read a gensim corpus, or any iterable of bags of words, in batches.
 
     Parameters
     ----------
     corpus : iterable
-        Documents, each a list of pairs (word, count), with words counted from 0, such
-        as an `MmCorpus` or a `BleiCorpus`.  A generator can be read once, and needs
-        ``n_features`` or ``id2word``.
+        Documents, such as an `MmCorpus` or a `BleiCorpus`.  Each is a list of pairs of
+        a word's number, counted from 0, and its count.  A generator can be read only
+        once, and requires ``n_features`` or ``id2word``.
     id2word : mapping or sequence, default=None
-        Words, such as a `Dictionary`.  None takes that of the corpus, if it has one.
+        Words by their numbers, such as a `Dictionary`.  None takes the ``id2word`` of
+        the corpus, if it has one.
     n_features : int, default=None
-        Number of columns.  None is that of ``id2word``, or else the corpus's
-        ``num_terms``; or else the corpus is iterated over once before.
+        Number of columns.  None takes the number of words in ``id2word``, or the
+        corpus's ``num_terms``.  If both are missing, an additional pass over the corpus
+        finds the number.
     batch_size : int, default=10,000
-        Documents in a batch.
+        Number of documents in a batch.
 
     Returns
     -------
     batches : iterable of CSR arrays
-        For `write_counts`, with the words as ``feature_names``.
+        Batches for `write_counts`, with the words as ``feature_names``.
 
     Raises
     ------
     TypeError
         If the corpus cannot be iterated over.
     ValueError
-        If another argument is none of these, or words have numbers from ``n_features``
-        on; if the corpus is a generator and the number of columns is unknown; and,
-        while it is read, if it is a generator that was read before, or a document is no
-        list of pairs, has a word out of range, or a count that is negative or not
-        finite.  The message says which document, counted from 0.
+        If another argument is invalid, a number in ``id2word`` is ``n_features`` or
+        more, or the corpus is a generator and the number of columns is unknown.  During
+        reading: if the corpus is a generator that was read before, or a document is not
+        a list of pairs, has a word out of range, or has a count that is negative or not
+        finite.  The message gives the number of the document, counted from 0.
 
     Examples
     --------
@@ -77,7 +79,7 @@ def read_gensim(corpus, id2word=None, *, n_features=None, batch_size=10_000):
 
 
 class _Once:
-    """A generator of documents, which is read once and then refused."""
+    """Iterable over a generator of documents; a second iteration raises an error."""
 
     def __init__(self, documents, n_features):
         if n_features is None:
@@ -100,7 +102,7 @@ class _Once:
 
 
 def _names_of_ids(id2word, n_features):
-    """Return the words as a list, ``#`` and the number for missing ones; or None."""
+    """Return the words as a list, with ``#`` and a number for missing ones; or None."""
     if id2word is None:
         return None
     is_mapping = hasattr(id2word, "items")
@@ -151,7 +153,7 @@ def _n_words(corpus, batch_size):
 
 
 def _parsed(corpus, batch_size, n_features):
-    """Yield starts of documents, words and counts, some documents at a time."""
+    """Yield the starts, words and counts of each batch of documents."""
     documents, first = iter(corpus), 0
     while some := list(islice(documents, batch_size)):
         bags = [_as_list(bag, number) for number, bag in enumerate(some, first)]
@@ -186,7 +188,7 @@ def _as_list(bag, number):
 
 
 def _pairs_of(bags):
-    """Return all pairs as an array of shape (n_pairs, 2), None if there are others."""
+    """Return an array of shape (n_pairs, 2), or None if an item is not a pair."""
     pairs = [pair for bag in bags for pair in bag]
     try:
         table = np.array(pairs)

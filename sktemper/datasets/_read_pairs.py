@@ -1,4 +1,4 @@
-"""Readers of files with a document a line, as pairs index:value."""
+"""Readers of files whose lines are documents, as pairs index:value."""
 
 import re
 from typing import NamedTuple
@@ -12,45 +12,45 @@ from ._batches import Batches, Lines, refuse_line, words_of
 
 __all__ = ["read_lda_c", "read_svmlight"]
 
-#: A line: its first field, which is no pair; in SVMlight's format perhaps the number of
-#: a query; and pairs of an index and a value.
+#: Pattern of a line: its first field, which is not a pair; the number of a query, which
+#: is optional and occurs in the SVMlight format; and pairs of an index and a value.
 LINE = re.compile(
     rb"([^\s:]+)(?:\s+qid:\d+(?!\S))?"
     rb"((?:\s+\d+:[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?!\S))*+)\s*"
 )
-#: The most digits of the number of pairs that a line of LDA-C begins with.
+#: Maximum number of digits of the number of pairs at the start of a line of LDA-C.
 MOST_DIGITS = 18
 
 
 def read_svmlight(path, *, n_features=None, zero_based="auto"):
     r"""Read the rows of a file in the SVMlight (LIBSVM) format, in batches.
 
-    The targets are left out.
+    The targets are ignored.
 
     Parameters
     ----------
     path : str or path
         The file, which may be compressed by gzip.
     n_features : int, default=None
-        Number of columns.  None is the largest index there is, for which the file is
-        read once before.
+        Number of columns.  None finds it from the largest index, in an additional pass
+        over the file.
     zero_based : bool or "auto", default="auto"
-        Whether indices count from 0.  "auto" is whether 0 occurs, for which the file
-        is read once before.
+        Whether indices count from 0.  "auto" means True if the index 0 occurs, which an
+        additional pass over the file finds out.
 
     Returns
     -------
     batches : iterable of CSR arrays of float64
-        For `write_counts`.
+        Batches for `write_counts`.
 
     Raises
     ------
     FileNotFoundError
         If there is no such file.
     ValueError
-        If an argument is none of these; and, while the file is read, if a line cannot
-        be parsed, has an index out of range or twice, or a value that is negative or
-        not finite.  The message names file and line.
+        If an argument is invalid.  During reading: if a line cannot be parsed, has an
+        index that is out of range or occurs twice, or has a value that is negative or
+        not finite.  The message names the file and the line.
 
     Examples
     --------
@@ -81,35 +81,35 @@ def read_svmlight(path, *, n_features=None, zero_based="auto"):
 
 
 def read_lda_c(path, vocab=None, *, n_features=None):
-    r"""Read counts in the format of LDA-C, which gensim's `BleiCorpus` has, in batches.
+    r"""Read counts in the LDA-C format, that of gensim's `BleiCorpus`, in batches.
 
-    Each line is a document: its number of different words, and for each of them
-    ``word:count``, with words counted from 0.
+    Each line is a document: the number of its different words, followed by
+    ``word:count`` for each of them.  Words are numbers, counted from 0.
 
     Parameters
     ----------
     path : str or path
         The file, which may be compressed by gzip.
     vocab : str or path, default=None
-        The file of words, one a line.
+        File with one word per line.
     n_features : int, default=None
-        Number of columns.  None is that of the words in ``vocab``, or else of the
-        file, which is then read once before.
+        Number of columns.  None takes the number of words in ``vocab``.  Without
+        ``vocab``, an additional pass over the file finds the number.
 
     Returns
     -------
     batches : iterable of CSR arrays of float64
-        For `write_counts`, with the words as ``feature_names``.
+        Batches for `write_counts`, with the words as ``feature_names``.
 
     Raises
     ------
     FileNotFoundError
         If there is no such file.
     ValueError
-        If an argument is none of these, or ``vocab`` has another number of words than
-        ``n_features``; and, while the file is read, if a line cannot be parsed, has
-        another number of words than it says, an index out of range or twice, or a count
-        that is negative or not finite.  The message names file and line.
+        If an argument is invalid, or ``vocab`` does not have ``n_features`` words.
+        During reading: if a line cannot be parsed, does not have the number of words
+        that it announces, has an index that is out of range or occurs twice, or has a
+        count that is negative or not finite.  The message names the file and the line.
 
     Examples
     --------
@@ -161,7 +161,7 @@ class _Chunk(NamedTuple):
 
 
 class _Pairs:
-    """The lines of a file that are no comments and not empty, as rows of pairs.
+    """Rows of pairs: the lines of a file, except comments and empty lines.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ class _Pairs:
         self.lines, self.counted = lines, counted
 
     def least_and_largest(self):
-        """Return the least and the largest index of the file; 0 and -1 without any."""
+        """Return the least and the largest index, or 0 and -1 without any index."""
         found = [
             (int(chunk.indices.min()), int(chunk.indices.max()))
             for chunk in self._chunks()
@@ -207,7 +207,7 @@ class _Pairs:
         return n_features
 
     def matrices(self, first, n_features):
-        """Yield CSR arrays of this many columns; indices count from ``first``."""
+        """Yield CSR arrays of ``n_features`` columns; indices count from ``first``."""
         for chunk in self._chunks():
             indices = chunk.indices - first
             wrong = (indices < 0) | (indices >= n_features)

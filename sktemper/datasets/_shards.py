@@ -1,4 +1,4 @@
-"""Writing shards: complete ones are kept, and a conversion goes on behind the last."""
+"""Writing of shards; an interrupted conversion continues after its last shard."""
 
 import math
 import warnings
@@ -14,10 +14,10 @@ from ._meta import MOST_FEATURES, index_dtype, joined, wrong_in_shard
 
 __all__ = ["ShardWriter", "check_batches", "checked_shard_rows"]
 
-#: Entries that a shard has about, if its number of rows is not given; and the numbers
-#: of rows that this may lead to.
+#: Approximate number of entries of a shard whose number of rows is not given, and
+#: bounds of the number of rows that is then chosen.
 ENTRIES_OF_SHARD, FEWEST_ROWS, MOST_ROWS = 2**25, 2**10, 2**20
-#: What is kept of a shard in the description of the collection.
+#: Entries of a shard's note that the description of the collection keeps.
 ABOUT = (
     "rows",
     "entries",
@@ -32,7 +32,7 @@ ABOUT = (
 
 
 def checked_shard_rows(shard_rows):
-    """Return a number of rows, or None; raise if it is neither."""
+    """Return a valid number of rows or None; raise for another value."""
     if shard_rows is not None and (
         isinstance(shard_rows, bool)
         or not isinstance(shard_rows, Integral)
@@ -45,7 +45,7 @@ def checked_shard_rows(shard_rows):
 
 
 def check_batches(batches):
-    """Raise if batches are not several, but a single matrix or nothing to iterate over.
+    """Raise if batches are a single matrix, or cannot be iterated over.
 
     Raises
     ------
@@ -63,25 +63,26 @@ def check_batches(batches):
 
 
 class ShardWriter:
-    """Writes blocks as shards, and notes behind each which batches it ends with.
+    """Writer of blocks as shards, each with a note of the batches that it completes.
 
     Parameters
     ----------
     target : Target
-        Where to.
+        Folder that is written to.
     kind : str
     shard_rows : int or None
-        Rows of a shard; None chooses by the first block.
+        Number of rows of a shard; None chooses it from the first block.
     companion : object or None
-        What gathers something beside the rows: ``state()`` is written with each shard,
-        and ``restore(state)`` called when a conversion goes on.
+        Object that collects information about the rows.  The result of its method
+        ``state()`` is written with each shard, and ``restore(state)`` is called when a
+        conversion continues.
     names : list of str or None
-        Those of the features, if they are known by now.
+        Names of the features, if they are known before the rows are written.
 
     Warns
     -----
     UserWarning
-        If shards of an interrupted conversion are damaged: they are written again.
+        If shards of an interrupted conversion are damaged; they are written again.
     """
 
     def __init__(self, target, kind, shard_rows=None, companion=None, names=None):
@@ -117,14 +118,14 @@ class ShardWriter:
                 f"{len(shards)}; what was written behind it is written again.",
                 stacklevel=4,
             )
-        # none of them would fit to what is written now
+        # later shards may have other rows than the ones written from here on
         remove(self.folder, "shard-*", first=len(shards))
         for path in self.folder.glob("words-*"):
             if path.name != f"words-{len(shards) - 1}.json":
                 remove(self.folder, path.name)
 
     def _intact(self, number, first):
-        """Return the note of a shard if the files agree with it."""
+        """Return the note of a shard; raise ValueError if note or files are damaged."""
         path = shard_file(self.folder, number, "json")
         shard = read_json(path)
         try:
@@ -149,12 +150,12 @@ class ShardWriter:
         ----------
         batches : iterable
         stamp : callable
-            ``stamp(batch, number)`` returns two numbers by which a batch is known
-            again; it may refuse a batch.
+            ``stamp(batch, number)`` returns two numbers that identify a batch, and may
+            raise an error for an invalid batch.
         convert : callable
-            ``convert(batch, number)`` returns its `Block`.
+            ``convert(batch, number)`` returns the `Block` of a batch.
         after : callable
-            Called with each batch that was not passed over, once its rows are taken.
+            Called with each batch that was not skipped, after its rows were added.
         """
         number = -1
         for number, batch in enumerate(batches):
@@ -208,7 +209,7 @@ class ShardWriter:
             self.shard_rows = int(np.clip(rows, FEWEST_ROWS, MOST_ROWS))
 
     def _add(self, number, block, first):
-        """Take the rows from ``first`` on; a shard that is full is written before."""
+        """Add the rows of a block from ``first`` on, and write shards that are full."""
         while first < block.n_rows:
             if self.buffered == self.shard_rows:
                 self._cut((number, first))
@@ -262,19 +263,19 @@ class ShardWriter:
         ]
 
     def finish(self, names=None, files=None):
-        """Describe the collection and put it in its place.
+        """Write the description, which makes the shards the current collection.
 
         Parameters
         ----------
         names : list of str or None
-            Those of the features.
+            Names of the features.
         files : dict of str to int, default=None
             Checksums of files that were written beside the shards.
 
         Raises
         ------
         ValueError
-            If a file that was written is no longer there, or is another one.
+            If a written file is missing or was replaced.
         """
         files = {} if files is None else dict(files)
         if names is not None:
@@ -286,7 +287,7 @@ class ShardWriter:
         self.target.commit(meta)
 
     def _check_written(self, shards, files):
-        """Raise unless all files are there; read them before they replace others."""
+        """Raise unless all files exist; read them before they replace a collection."""
         for number, shard in enumerate(shards):
             one = ShardFiles(self.folder, number, shard, self.kind, self.n_features)
             maps = one.mapped()
@@ -302,7 +303,7 @@ def _wrong_in_note(shard, kind, first=None):
     Parameters
     ----------
     shard : object
-        A dict, if it is right.
+        The note; a valid one is a dict.
     kind : str
     first : dict or None
         The note of the first shard.

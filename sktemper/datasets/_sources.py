@@ -1,4 +1,4 @@
-"""Batches of several kinds, as blocks of rows that can be written."""
+"""Conversion of texts, sparse matrices and arrays to blocks that can be written."""
 
 import zlib
 from numbers import Number
@@ -14,7 +14,7 @@ from ._meta import smallest
 
 __all__ = ["Arrays", "Matrices", "Texts", "checked_names", "stored"]
 
-#: Up to here float64 holds every whole number.
+#: Largest integer up to which float64 represents all integers.
 MOST_EXACT = 2**53
 
 
@@ -51,7 +51,7 @@ class Texts:
             return self.vectorizer.transform(texts)
         except NotFittedError:  # which is an AttributeError, too
             raise
-        except AttributeError as error:  # vectorizers ask for methods of a str
+        except AttributeError as error:  # vectorizers call methods of str
             raise TypeError(
                 f"Batch {number} has a text that the vectorizer cannot read: {error}."
             ) from error
@@ -111,7 +111,7 @@ class Arrays:
 
 
 def names_of_columns(X):
-    """Return the names of a data frame's columns, None if these are no strings."""
+    """Return the names of a data frame's columns, or None if they are not strings."""
     columns = getattr(X, "columns", None)
     if columns is None or not all(isinstance(name, str) for name in columns):
         return None
@@ -124,8 +124,8 @@ def checked_names(names):
     Raises
     ------
     ValueError
-        If they are not of one dimension, have characters without an encoding, or only
-        differ by their types.
+        If the array is not one-dimensional, a name cannot be encoded, or two names
+        differ only by their types.
     TypeError
         If some are neither strings nor numbers.
     """
@@ -159,7 +159,7 @@ def same_names(names, X, number):
     Raises
     ------
     ValueError
-        If those of a data frame are others than before, or in another order.
+        If the columns of a data frame have other names, or another order, than before.
     """
     found = names_of_columns(X)
     if found is None:
@@ -175,12 +175,12 @@ def same_names(names, X, number):
 
 
 def stamp_of_array(X):
-    """Return the number of rows, and a checksum of the first."""
+    """Return the number of rows, and a checksum of the first row."""
     return len(X), checksum(np.asarray(X[:1], dtype=np.float64))
 
 
 def _two_dimensional(X, number):
-    """Return a batch, as an array if it is not sparse."""
+    """Return a two-dimensional batch, as an array if it is not sparse."""
     if not sparse.issparse(X):
         check_unmasked(X, f"Batch {number}", may_be_nan=False)
         X = np.asarray(X)
@@ -196,7 +196,7 @@ def _two_dimensional(X, number):
 def canonical(X, number):
     """Return a CSR matrix in canonical format, without stored zeros.
 
-    What is given is not changed.
+    The input is not changed.
     """
     try:
         Y = sparse.csr_array(check_sparse(X))
@@ -215,7 +215,7 @@ def canonical(X, number):
 
 
 def stored_counts(values, number):
-    """Return counts in the type that they are stored in.
+    """Return counts in the type in which they are stored.
 
     Raises
     ------
@@ -226,7 +226,7 @@ def stored_counts(values, number):
         return values.astype(np.uint8)
     if values.dtype.kind not in "buif":
         raise ValueError(f"Batch {number} has entries that are no numbers.")
-    if values.dtype.kind == "f" and values.itemsize > 8:  # others may be finite there
+    if values.dtype.kind == "f" and values.itemsize > 8:  # may overflow as float64
         with np.errstate(over="ignore"):
             values = values.astype(np.float64)
     low, high = values.min(), values.max()
@@ -239,7 +239,7 @@ def stored_counts(values, number):
 
 
 def stored(values, low, high, number):
-    """Return whole numbers in the smallest type, others in float32 or float64."""
+    """Return integers in the smallest type, other numbers in float32 or float64."""
     dtype = smallest(low, high)
     if dtype is not None:
         small = values.astype(dtype)

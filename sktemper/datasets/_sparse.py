@@ -1,4 +1,4 @@
-"""The kind of sparse container that data sets come in."""
+"""Class of the sparse containers that functions of this package return."""
 
 from scipy import sparse
 

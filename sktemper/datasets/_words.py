@@ -7,8 +7,8 @@ from sklearn.feature_extraction import FeatureHasher
 
 __all__ = ["HashedWords"]
 
-#: The words of all documents are counted until these have had `FIRST_ENTRIES` entries,
-#: and then those of a share of each batch.
+#: The words of all documents are counted up to `FIRST_ENTRIES` entries.  After that,
+#: the words of the share `SHARE` of the documents of each batch are counted.
 FIRST_ENTRIES, SHARE = 2**15, 0.02
 #: Number of words that are kept in addition to one for each column.
 SPARE_WORDS = 2**16
@@ -38,7 +38,7 @@ class HashedWords:
         self.n_batches = self.n_entries = 0
 
     def look_at(self, texts, X):
-        """Count the words of a sample of texts with the hashed counts ``X``."""
+        """Count the words of a sample of texts, whose hashed counts are ``X``."""
         n_texts = X.shape[0]
         n_first = np.searchsorted(X.indptr[1:], FIRST_ENTRIES - self.n_entries)
         n_chosen = min(max(int(n_first), int(np.ceil(SHARE * n_texts))), n_texts)
@@ -124,7 +124,7 @@ class HashedWords:
         Raises
         ------
         ValueError
-            If the state is damaged.  Nothing is changed then.
+            If the state is damaged.  This object is then unchanged.
         """
         try:
             counts = Counter({str(word): int(n) for word, n in state["counts"].items()})

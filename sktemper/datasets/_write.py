@@ -1,4 +1,4 @@
-"""Writing counts and dense data to disk, batch after batch."""
+"""Writers of counts and dense data, batch by batch."""
 
 import zlib
 
@@ -23,20 +23,20 @@ def write_counts(
     feature_names=None,
     overwrite=False,
 ):
-    """Write counts to disk, to be fitted to without being held in memory.
+    """Write counts to disk, for fits that do not hold them in memory.
 
-    Counts are stored in the smallest type of integers that holds them, so that an
-    entry takes 3 to 5 bytes as a rule; fractions, such as tf-idf weights, as they are.
+    Counts are stored in the smallest integer type that holds them, so that an entry
+    usually takes 3 to 5 bytes.  Fractions, such as tf-idf weights, keep their type.
 
     Parameters
     ----------
     folder : str or path
-        A new or an empty one; or one with an interrupted conversion of the same
-        batches, which then goes on behind its last complete shard.
+        A new or empty folder; or a folder with an interrupted conversion of the same
+        batches, which continues after its last complete shard.
     batches : iterable
-        With a vectorizer: of lists, arrays or Series of texts.  Without: of sparse
+        With a vectorizer, lists, arrays or Series of texts; without one, sparse
         matrices or arrays of shape (n_rows, n_features).  The readers of this module
-        are such.
+        return such iterables.
     vectorizer : object, default=None
         A vectorizer of scikit-learn, or an object with such a ``transform``, fitted if
         necessary.  A `HashingVectorizer` should have ``alternate_sign=False``, and
@@ -47,10 +47,10 @@ def write_counts(
         shard has about 33 million entries, estimated from the first batch.
     feature_names : array-like of str of shape (n_features,), default=None
         Words of the columns.  None takes the names of the vectorizer, of the reader or
-        of a data frame.  A `HashingVectorizer` has no names: the words of some texts
-        are then counted, and each column is named after its most frequent word, after
-        several words with bars between them if they are about as frequent, or ``#`` and
-        its number if no word of it occurred.
+        of a data frame.  A `HashingVectorizer` has no names, so that names are found
+        from the words of some texts.  A column gets the name of its most frequent word.
+        Several words of similar frequency are separated by bars.  The name of a column
+        without a known word is ``#`` and its number.
     overwrite : bool, default=False
         Whether to replace a collection in the folder, finished or not.  A finished
         collection stays until the new one is complete, and batches may be read from it.
@@ -65,7 +65,7 @@ def write_counts(
     FileExistsError
         If the folder already has a collection.
     BlockingIOError
-        If another process or thread writes there, which the message names.
+        If another process or thread writes to the folder; the message names it.
     ValueError
         If the folder holds something else, or an interrupted conversion of other
         batches or with other settings; if values are negative or not finite; if
@@ -83,10 +83,10 @@ def write_counts(
     Notes
     -----
     Rows are stored with sorted columns, duplicates summed and zeros left out.  Every
-    file is written under another name, brought to disk, and then renamed; the
-    description ``meta.json`` comes last, after the other files were checked.  Behind
-    each shard it is noted which batches are done: of these, the next call needs their
-    length and their first row only.
+    file is written under a temporary name, flushed to disk, and then renamed.  The
+    description ``meta.json`` is written last, after a check of the other files.  A note
+    after each shard tells which batches are complete.  A call that continues the
+    conversion needs only the length and the first row of these batches.
 
     Examples
     --------
@@ -156,12 +156,12 @@ def write_dense(
     FileExistsError
         If the folder already has a collection.
     BlockingIOError
-        If another process or thread writes there, which the message names.
+        If another process or thread writes to the folder; the message names it.
     ValueError
         If the folder holds something else, or an interrupted conversion of other
         batches; if values are infinite; if batches differ in their columns, or have no
-        rows at all; if names of features cannot be encoded, or are not as many as the
-        columns.
+        rows at all; if names of features cannot be encoded, or their number differs
+        from that of columns.
     TypeError
         If names of features are neither strings nor numbers, or values are masked.
 
@@ -206,13 +206,13 @@ def _given_names(feature_names, batches, vectorizer=None):
             feature_names = vectorizer.get_feature_names_out()
         except NotFittedError:  # which is an AttributeError, too
             raise
-        except AttributeError:  # of a pipeline, one of whose steps has no names
+        except AttributeError:  # such as a pipeline with a step that has no names
             return None
     return None if feature_names is None else checked_names(feature_names)
 
 
 def _check_vectorizer(vectorizer):
-    """Raise if this is no vectorizer, or its values are not counts.
+    """Raise if the object is not a vectorizer, or its values are not counts.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""Writing ratings to disk: triples in any order, sorted in bounded memory.
+"""Writer of ratings: it sorts triples in any order, in bounded memory.
 
-The triples are gathered into runs, each sorted by user and kept on disk.  Then a range
-of users after the other is taken out of all runs at once, so that no more than a range
-is in memory; and the users' labels of each range.
+The triples are first written to disk as runs, each sorted by user.  Then the users are
+divided into ranges.  For each range, in order, its triples are read from all runs, and
+its rows and user labels are written, so that only one range is in memory.
 """
 
 import warnings
@@ -23,10 +23,10 @@ from ._triples import triples_of
 
 __all__ = ["write_ratings"]
 
-#: Bytes of triples that are sorted at a time; and of how many in a run one is looked at
-#: to cut the users into ranges.
+#: Number of bytes of triples that are sorted at a time; and the distance between the
+#: triples of a run that are inspected to divide the users into ranges.
 BYTES_AT_ONCE, LOOKED_AT = 2**27, 2**10
-#: The columns whose labels are of the same kind in all batches.
+#: Columns whose labels must have the same kind in all batches.
 KINDS = {"users", "items"}
 
 
@@ -51,10 +51,10 @@ def write_ratings(
         A new or empty folder; or a folder with an interrupted conversion of the same
         batches, which continues with the first batch that is not on disk.
     batches : iterable
-        Triples (users, items, ratings), each an array-like of shape (n_ratings,), or
-        tables with such columns: with the names ``user``, ``item`` and
-        ``rating``, or, if there are three columns, in this order.  Labels are whole
-        numbers or strings of up to 256 characters.
+        Triples (users, items, ratings) of array-likes of shape (n_ratings,), or tables
+        with these columns.  The columns of a table are named ``user``, ``item`` and
+        ``rating``; a table with three columns may have other names, if the columns are
+        in this order.  Labels are integers or strings of up to 256 characters.
     duplicates : {"error", "first", "last", "mean"}, default="error"
         Treatment of an item that a user rated twice: raise an error, take the first
         or the last rating, or take the mean.
@@ -68,34 +68,35 @@ def write_ratings(
     Returns
     -------
     collection : Collection
-        Integers are stored in the smallest type that holds them, floats as they are.
-        ``user_labels`` and ``item_labels`` say what rows and columns are.
+        The open collection.  Integers are stored in the smallest type that holds them,
+        and floats keep their type.  ``user_labels`` and ``item_labels`` are the labels
+        of the rows and columns.
 
     Raises
     ------
     FileExistsError
         If the folder already has a collection.
     BlockingIOError
-        If another process or thread writes there, which the message names.
+        If another process or thread writes to the folder; the message names it.
     ValueError
         If the folder holds something else, or an interrupted conversion of other
         batches; if a label is missing, or a rating missing or infinite; by default for
         duplicates; if there are no ratings; if a label ends with a null character, or
-        is a float of 2**53 or more, where neighbouring numbers become one.
+        is a float of 2**53 or more, where neighbouring integers become equal.
     TypeError
-        If labels are neither numbers nor strings, or partly these and partly those; or
-        if values are masked.
+        If labels are neither numbers nor strings, or a mixture of both; or if values
+        are masked.
 
     Warns
     -----
     UserWarning
-        If what an interrupted conversion wrote is damaged, and is written again.
+        If files of an interrupted conversion are damaged, and are written again.
 
     Notes
     -----
-    Beside the labels of the items, memory is needed for a batch and for about a
-    quarter of a gigabyte of triples, and disk for all triples once more until it is
-    done.  The ratings of one user are never torn apart.
+    The call needs memory for the labels of all items, for a batch, and for about a
+    quarter of a gigabyte of triples.  Until it ends, it needs additional space on disk
+    for all triples.  The ratings of one user are always in the same shard.
 
     Examples
     --------
@@ -136,7 +137,7 @@ class _Runs:
         self.n_noted = len(self.stamps)
 
     def _go_on(self):
-        """Take over the intact runs of an interrupted conversion."""
+        """Reuse the intact runs of an interrupted conversion."""
         try:
             while self._file("json").exists():
                 noted = self._intact()
@@ -171,7 +172,7 @@ class _Runs:
         return self.folder / f"run-{self.number:05d}.{what}"
 
     def gather(self, batches):
-        """Write the triples of batches; those on disk already are passed over."""
+        """Write the triples of batches, except batches that are already on disk."""
         n_done, number = self.n_noted, -1
         for number, batch in enumerate(batches):
             users, items, ratings = triples_of(batch, number)
@@ -236,7 +237,7 @@ class _Runs:
 
 
 class _Merge:
-    """The runs, a range of users after the other."""
+    """Division of the triples of all runs into ranges of users."""
 
     def __init__(self, folder, n_runs, duplicates):
         self.folder, self.n_runs, self.duplicates = folder, n_runs, duplicates
@@ -265,7 +266,7 @@ class _Merge:
         return np.array(starts)
 
     def ranges(self):
-        """Yield the triples of each range, in the order in which they were given."""
+        """Yield the triples of each range, in their order in the batches."""
         for before, after in zip(self.starts.T[:-1], self.starts.T[1:], strict=True):
             pieces = [
                 np.array(self._run(number)[start:stop])
@@ -300,7 +301,7 @@ class _Merge:
         return Block.of(sparse.csr_array(X), X.data)
 
     def write_labels(self):
-        """Write the labels of all users and of all items, a file each.
+        """Write the labels of all users to one file, and those of all items to another.
 
         Returns
         -------
