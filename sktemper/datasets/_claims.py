@@ -22,7 +22,7 @@ from pathlib import Path
 
 try:
     import fcntl
-except ImportError:  # of Windows
+except ImportError:  # on Windows
     fcntl = None
     import msvcrt
 

@@ -33,7 +33,7 @@ _SHAPES = """
         "doc_length": [Interval(Real, 0, None, closed="neither")],
         "doc_topic_prior": [Interval(Real, 0, None, closed="neither"), "array-like"],
         "topic_word_prior": [Interval(Real, 0, None, closed="neither"), "array-like"],
-        "dtype": "no_validation",  # numpy's to check
+        "dtype": "no_validation",  # numpy checks it
         "return_distributions": ["boolean"],
         "random_state": ["random_state"],
     },
@@ -153,7 +153,7 @@ def make_lda_documents(
         "components": ["array-like", None],
         "inclusion_probability": [Interval(Real, 0, 1, closed="both"), "array-like"],
         "noise_variance": [Interval(Real, 0, None, closed="left")],
-        "dtype": "no_validation",  # numpy's to check
+        "dtype": "no_validation",  # numpy checks it
         "return_components": ["boolean"],
         "random_state": ["random_state"],
     },

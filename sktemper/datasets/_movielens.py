@@ -90,7 +90,7 @@ def load_movielens(path):
     The first line of the ratings may be a header that contains the names ``userId``,
     ``movieId`` (or ``itemId``) and ``rating``, in any order.  Without a header, these
     are the first three columns.  Every other line is a rating, or empty.  Users and
-    films are whole numbers, fields are not quoted, and all lines have the same number
+    films are integers, fields are not quoted, and all lines have the same number
     of fields.
 
     In a zip file, the unpacked ratings may have at most 2 GiB, more than twice the

@@ -58,7 +58,7 @@ def _stored_ratings(ratings, number):
 
 def _columns(batch, number):
     """Return the three columns of a triple or of a table."""
-    names = getattr(batch, "column_names", None)  # of pyarrow
+    names = getattr(batch, "column_names", None)  # a table of pyarrow
     if names is None:
         names = batch if isinstance(batch, dict) else getattr(batch, "columns", None)
     if names is None:
