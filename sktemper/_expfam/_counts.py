@@ -43,7 +43,7 @@ class DirichletFamily(Family):
         super().__init__(int(self.sizes.sum()))
         self._same_size = bool((self.sizes == self.sizes[0]).all())
 
-    # -- options that stand for many ---------------------------------------------------
+    # -- options that represent many ---------------------------------------------------
     def grouped(self, repeats):
         """Return the family of fewer columns, each of which represents many.
 
@@ -59,7 +59,7 @@ class DirichletFamily(Family):
         raise NotImplementedError
 
     def of_all(self, values):
-        """Return values of options times the numbers of options they represent.
+        """Return values of options, multiplied by the numbers they represent.
 
         Parameters
         ----------
@@ -179,7 +179,7 @@ class MultinomialFamily(DirichletFamily):
         if not sparse.issparse(rows):
             block = sparse.csr_array(np.asarray(rows, dtype=np.float64))
         if not block.has_canonical_format:
-            block = block.astype(np.float64)  # a sum may be too large for that of X
+            block = block.astype(np.float64)  # a sum may exceed the dtype of X
             block.sum_duplicates()
         parts = block.data.astype(np.float64), block.indices, block.indptr
         return sparse.csr_array(parts, shape=block.shape)
@@ -301,13 +301,13 @@ class GammaFamily(Family):
 class PoissonFamily(GammaFamily):
     """Independent Poisson counts, with a Gamma distribution for the rate of each.
 
-    A count x has the moments (x, 1), and a count that is missing (0, 0).
+    A count x has the moments (x, 1), and a missing count has the moments (0, 0).
     """
 
     def log_predictive(self, block, tables, log_weights=0.0):
         """Return the log probabilities of the counts, which are negative binomial.
 
-        Without log x!, which is the same in all components.
+        They omit log x!, which is the same in all components.
         """
         x, known = self.split(self.moments(block))
         out = np.empty((len(block), len(tables.parameters)))

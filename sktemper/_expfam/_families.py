@@ -1,6 +1,7 @@
 """Conjugate families: the likelihood of a component, and its prior and posterior.
 
-A family is an exponential one.  The log-likelihood of a row is linear in its moments,
+Each family is an exponential family.  The log-likelihood of a row is linear in its
+moments,
 
     log p(row | theta) = moments . u(theta) + log_base,
 
@@ -84,7 +85,7 @@ class Family:
         -------
         block : ndarray or CSR array
             Block with one row for each row of data, which supports selection of rows.
-            By default the data in float64.
+            By default, the block is the data in float64.
         """
         return np.ascontiguousarray(rows, dtype=np.float64)
 

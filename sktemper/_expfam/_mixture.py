@@ -112,7 +112,7 @@ class MixtureModel(RenewingMixin, NaturalModel):
     def family_of(self, hyper):
         """Return the family in the coordinates that the priors define.
 
-        By default the data's own coordinates.
+        By default, these are the coordinates of the data.
         """
         return self.family
 
@@ -132,10 +132,10 @@ class MixtureModel(RenewingMixin, NaturalModel):
         return MixtureHyper(self.weight_concentration, np.asarray(prior, np.float64))
 
     def initial_globals(self, X, random, hyper=None, sample_weight=None):
-        """Return the optimum for samples dealt to the nearest of random ones.
+        """Return the optimum after each sample is assigned to its nearest random seed.
 
-        The nearest is the one whose posterior, if it is the only sample, predicts the
-        sample best.
+        The nearest seed of a sample is the one with the highest predictive density of
+        the sample, given a posterior from this seed alone.
         """
         hyper = self.initial_hyper(X, sample_weight) if hyper is None else hyper
         n_rows = X.shape[0]
@@ -150,7 +150,7 @@ class MixtureModel(RenewingMixin, NaturalModel):
         return self.dealt(self.take(X, rows), seeds, weight[rows], scale, hyper)
 
     def dealt(self, block, seeds, row_weight, scale, hyper):
-        """Return the optimum for rows dealt to the nearest of some of them.
+        """Return the optimum after each row is assigned to its nearest seed.
 
         Parameters
         ----------
@@ -159,7 +159,7 @@ class MixtureModel(RenewingMixin, NaturalModel):
             Rows of the block.
         row_weight : ndarray of shape (n_rows,)
         scale : float
-            Factor of what the rows add to the prior.
+            Factor of the statistics that the rows add to the prior.
         hyper : object
 
         Returns
@@ -184,7 +184,7 @@ class MixtureModel(RenewingMixin, NaturalModel):
             Responsibilities, times how often each row counts.
         hyper : object
         scale : float
-            Factor of what the rows add to the prior.
+            Factor of the statistics that the rows add to the prior.
 
         Returns
         -------
@@ -223,7 +223,7 @@ class MixtureModel(RenewingMixin, NaturalModel):
         )
 
     def prepare(self, globals_, hyper):
-        """Return what `local_step` needs, computed once a step."""
+        """Return the arguments of `local_step` that are computed once per step."""
         return Prepared(
             self.weights.expected_log(globals_.weights),
             self.family_of(hyper).prepare(globals_.components),
@@ -279,7 +279,7 @@ class MixtureModel(RenewingMixin, NaturalModel):
         return logs
 
     def statistics(self, block, shares, hyper, factors=ONCE, tables=None):
-        """Return the sums over rows of what they add to the parameters.
+        """Return the sums of the statistics that rows add to the parameters.
 
         Parameters
         ----------
@@ -316,7 +316,7 @@ class MixtureModel(RenewingMixin, NaturalModel):
     def predictive_scores(self, block, prepared):
         """Return the log posterior predictive of each row, and `n_scored`.
 
-        Exact given q: a mixture of the components' predictive densities.
+        They are exact given q: the mixture of the components' predictive densities.
         """
         log_weights = np.log(self.weights.mean(prepared.globals_.weights))
         family = self.family_of(prepared.hyper)
@@ -325,7 +325,7 @@ class MixtureModel(RenewingMixin, NaturalModel):
 
     # -- leaving a poor optimum --------------------------------------------------------
     def propose_birth(self, globals_, hyper, block, random, row_weight=None):
-        """Return the mixture with one of its components begun anew."""
+        """Return the mixture with one of its components replaced by a new one."""
         if row_weight is None:
             row_weight = np.ones(block.shape[0])
         responsibilities = birth(self, globals_, hyper, block, random, row_weight)
@@ -334,7 +334,7 @@ class MixtureModel(RenewingMixin, NaturalModel):
     def propose_split_merge(
         self, globals_, hyper, block, random, refused, row_weight=None
     ):
-        """Return the mixture after the splits and merges that promise most."""
+        """Return the mixture after the most promising splits and merges."""
         if row_weight is None:
             row_weight = np.ones(block.shape[0])
         responsibilities, key = split_merge(
@@ -378,7 +378,8 @@ def softmax(logs, power):
 def _summed(values):
     """Return the sums over components.
 
-    The order of terms is always the same; that of NumPy depends on the number of rows.
+    The terms always have the same order, while NumPy's order depends on the number of
+    rows.
     """
     total = values[0].copy()
     for row in values[1:]:

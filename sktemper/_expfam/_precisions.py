@@ -33,8 +33,7 @@ def log_chisquare(degrees, random, size):
 class WishartPrecision:
     """Wishart distribution of a full matrix.
 
-    For diagonal and spherical precisions it is the restricted posterior of
-    scikit-learn.
+    For diagonal and spherical precisions, scikit-learn uses this restricted posterior.
 
     Parameters
     ----------
@@ -115,7 +114,7 @@ class WishartPrecision:
         Parameters
         ----------
         freedom, log_determinants, spread : ndarray of shape (n_components,)
-            The latter is (kappa + 1) / kappa.
+            ``spread`` is (kappa + 1) / kappa.
         """
         D = self.n_features
         halves, exponent = 0.5 * (freedom + 1.0 - D), self.exponent(freedom)
@@ -187,9 +186,9 @@ class GammasPrecision(WishartPrecision):
 class GammaPrecision(GammasPrecision):
     """One Gamma distribution of the precision of all features.
 
-    lambda ~ Gamma(D nu / 2, rate D S / 2), for S is the mean over the D features.  The
-    base measure is lambda^((D - 1) / 2): then a power of a density, by which posteriors
-    are tempered, is always one of a distribution.
+    lambda ~ Gamma(D nu / 2, rate D S / 2), because S is a mean over the D features.
+    With the base measure lambda^((D - 1) / 2), the powers of a density that tempered
+    posteriors use can always be normalised.
     """
 
     def __init__(self, n_features):

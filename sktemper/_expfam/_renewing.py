@@ -15,8 +15,8 @@ __all__ = ["RenewingMixin"]
 
 #: Cosine of responsibilities above which two components are the same.
 SAME_COSINE = 0.5
-#: Share of the rows, those with the lowest scores, from which new components start, and
-#: least number of these rows for each new component.
+#: New components start from this share of the rows, which have the lowest scores, and
+#: from at least this number of rows per new component.
 WORST, ROWS_OF_BIRTH = 0.25, 10
 
 
@@ -96,8 +96,8 @@ class RenewingMixin:
     def merged(self, globals_, hyper, present, present_hyper, X, row_weight):
         """Merge the components of `joined` to the number of this model.
 
-        Merges that raise the evidence are made, and further ones, the best first, while
-        there are too many components.  See `ConjugateModel.merged`.
+        All merges that raise the evidence are made.  While there are still too many
+        components, the best remaining merge is made.  See `ConjugateModel.merged`.
         """
         block = self.take(X, slice(0, X.shape[0]))
         before, _ = self.shares(block, present, present_hyper)
@@ -123,7 +123,7 @@ class RenewingMixin:
         is_new[columns] = cosines[columns, groups] <= SAME_COSINE
         placed *= row_weight[:, None]
         start = self.optimum(block, placed, present_hyper)
-        return start, present_hyper, is_new  # births mislead learned priors
+        return start, present_hyper, is_new  # births distort learned priors
 
     def matched(self, globals_, hyper, present, present_hyper, X, row_weight):
         """Order components by the rows that they share with the present ones."""
@@ -141,8 +141,8 @@ class RenewingMixin:
     def blended(self, globals_, hyper, present, may_be_same, share):
         """Return components that count as many rows as the present ones.
 
-        The memory is a sample of the rows that count, so that its statistics are
-        scaled.
+        The components were fitted to stored rows, which are only a part of the rows
+        that count.  Their statistics are scaled accordingly.
         """
         prior = self.prior(hyper)
         statistics = globals_ + prior.scaled(-1.0)

@@ -125,9 +125,9 @@ def effective_rows(weight):
 def leading_axes(matrix, rows, columns, n_axes):
     """Return the leading eigenvalues of ``Z Z'``, Z = matrix - outer(rows, columns).
 
-    They are computed by a randomized range finder [1]_.  Its random directions are
-    those of columns, so that the order of the rows does not matter, and a row that
-    counts twice is equivalent to two rows.
+    They are computed by a randomized range finder [1]_.  Its random directions are in
+    the space of the columns.  The order of the rows therefore does not matter, and a
+    row that counts twice is equivalent to two rows.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def leading_axes(matrix, rows, columns, n_axes):
     Returns
     -------
     eigenvalues : ndarray of shape (n_axes,)
-        Decreasing; fewer if the matrix has fewer rows or columns.
+        In decreasing order; fewer if the matrix has fewer rows or columns.
     vectors : ndarray of shape (n_rows, n_axes)
         Orthonormal columns.
 

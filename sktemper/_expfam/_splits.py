@@ -68,12 +68,12 @@ class Part(NamedTuple):
 def split_merge(model, globals_, hyper, block, refused, row_weight):
     """Return responsibilities after the most promising splits and merges.
 
-    The first proposal reorders components, if their order matters and is not the best.
-    The next one makes all splits and merges at once that raise the bound for certain.
-    Components that are copies of one another, and share the rows of a cluster, are
-    merged in this way.  Then single changes are proposed, the best first: a merge, or a
-    split whose second part takes the place of a component that is empty or that a merge
-    leaves empty.
+    The first proposal reorders components, if their order matters and can be improved.
+    The next proposal combines the splits and merges that raise the bound most when they
+    are made together.  It merges components that are copies of one another and share
+    the rows of a cluster.  Further proposals are single changes, the best one first.  A
+    change is either a merge, or a split whose second part takes the place of a
+    component that is empty, or that a merge leaves empty.
 
     Parameters
     ----------
@@ -111,8 +111,8 @@ class Search:
     """The gains of all splits and merges of a mixture.
 
     A change is a triple (split, first, second): component ``second`` is merged into
-    ``first``, and then takes a part of ``split``.  If ``split`` is None it stays empty;
-    if ``second`` is ``first`` it was empty.
+    ``first``, and then takes a part of ``split``.  If ``split`` is None, ``second``
+    stays empty.  If ``second`` equals ``first``, it was empty and no merge is made.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class Search:
         Responsibilities.
     row_weight : ndarray of shape (n_rows,)
     splits : bool
-        Whether splits are searched, too.
+        Whether to search for splits as well as for merges.
 
     Attributes
     ----------
@@ -242,7 +242,7 @@ class Search:
         return evidence[1:] - evidence[0]
 
     def _entropy_of_merge(self, first, second):
-        """Return by how much a merge raises the entropy of the responsibilities."""
+        """Return the increase of the entropy of the responsibilities by a merge."""
         pair = self.shares[[first, second]]
         rows = np.flatnonzero(pair.min(axis=0) > 0)
         pair = pair[:, rows]
@@ -272,8 +272,8 @@ class Search:
     def _pairs(self):
         """Return pairs of components that are alike, (n_pairs, 2).
 
-        Those whose rows have a high likelihood under each other, and those that share
-        rows.
+        Two components are alike if the rows of one have a high likelihood under the
+        other, or if they share rows.
         """
         used = np.flatnonzero(self.counts >= USED)
         if len(used) < 2:
@@ -301,7 +301,7 @@ class Search:
         moved = np.stack([part.statistics for part in parts])
         added = np.stack([self.statistics[split] - moved, moved], axis=1)
         statistics, before, empty = self.statistics, self.counts, self.empty[:1]
-        if not empty:  # of a mixture with one more component
+        if not empty:  # compute the gain for a mixture with one more component
             statistics = np.vstack([statistics, np.zeros_like(moved[:1])])
             before, empty = np.append(before, 0.0), [len(before)]
         place = np.full(len(split), empty[0])
@@ -325,13 +325,13 @@ class Search:
     def _part(self, k):
         """Return the best split of a component; None if none is found.
 
-        A mixture of two components is fitted to the rows of component k, each counting
-        as much as it belongs to k.
+        A mixture of two components is fitted to the rows of component k, with the
+        responsibilities of k as their weights.
         """
         taken = (self.shares[k] >= LEAST_SHARE) & (self.row_weight > 0)
         rows = np.flatnonzero(taken)
         weight = self.row_weight[rows] * self.shares[k, rows]
-        if weight.sum() < 2 * LEAST_COUNT:  # many rows belong to it a little
+        if weight.sum() < 2 * LEAST_COUNT:  # many small responsibilities
             return None
         coordinates = self.coordinates[rows]
         values = coordinates @ axes(coordinates, weight)
@@ -391,6 +391,6 @@ class Search:
 
 
 def _promise(candidate):
-    """Return the gain of a change, and for a split what it gains after it is made."""
+    """Return the gain of a change, with the typical later gain if it is a split."""
     gain, (split, *_) = candidate
     return gain if split is None else gain + AFTER_SPLITS

@@ -1,7 +1,7 @@
 """Shared parts of models of users and items: labels, rankings, recommendations.
 
-A model has a vector of each user and of each item, whose product is a score; of these
-`Ranking` finds the best, exactly, by a kernel of its own.  `RecommenderMixin` is what
-its estimator shows: `recommend`, `similar_items`, `explain`.  Nothing here knows a
-model, and nothing a policy.
+A model has a vector for each user and for each item.  The product of two vectors is a
+score, and `best_items` finds the items with the highest scores exactly, with a compiled
+kernel.  `RecommenderMixin` adds the methods `recommend`, `similar_items` and `explain`
+to an estimator.  This package does not depend on any particular model or policy.
 """

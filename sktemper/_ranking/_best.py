@@ -12,10 +12,10 @@ from . import _kernels
 
 __all__ = ["Rated", "Rescoring", "best_items", "products"]
 
-#: Most users, and most terms of products, in a piece of work.
+#: Largest number of users in a task, and of multiplications in its products.
 MOST_USERS, MOST_TERMS = 384, 2**32
-#: Scores that are held at a time, where they are more than products; and items that
-#: are scored before it is asked whether others could be better.
+#: Largest number of scores in memory at a time if a `Rescoring` computes them, and
+#: number of items that are scored before the bounds of the others are compared.
 MOST_SCORES, FEWEST_ITEMS = 2**20, 512
 
 
@@ -27,7 +27,7 @@ class Rated(NamedTuple):
     starts : ndarray of int64 of shape (n_users + 1,)
         User r has the entries ``starts[r]`` to ``starts[r + 1]``.
     items : ndarray of int32 of shape (n_entries,)
-        Increasing in each user.
+        Items of the entries, in increasing order for each user.
     values : ndarray of shape (n_entries,)
     """
 
@@ -78,7 +78,7 @@ class Rescoring(NamedTuple):
     ----------
     scores : callable
         ``scores(products, users, items)`` returns the scores of some users and items,
-        which are slices or places.
+        which are given as slices or as arrays of positions.
     bounds : ndarray of shape (n_items,)
         Upper bound of the scores of each item, in the dtype of the items.
     order : ndarray of shape (n_items,)
@@ -95,31 +95,32 @@ def best_items(
 ):
     """Find the items whose vectors have the largest products with each user's vector.
 
-    The same bits whoever else is asked of, in whatever pieces, by however many threads;
-    among equals the first.
+    The result for a user has the same bits for any other users, any division of the
+    work and any number of threads.  Among items of equal scores, the first ones are
+    returned.
 
     Parameters
     ----------
     users : ndarray of shape (n_users, width)
     items : ndarray of shape (n_items, width)
-        Of the same dtype; each row contiguous.
+        Vectors with the dtype of ``users``; each row must be contiguous.
     n_best : int
         At most ``n_items``.
     seen : Rated or None
-        What each user is not to have.
+        Entries of the users.  These items are not returned to the user.
     barred : ndarray of bool of shape (n_items,) or None
-        What nobody is to have.
+        Items that are returned to no user.
     rescoring : Rescoring or None
     n_jobs : int
 
     Returns
     -------
     best : ndarray of int64 of shape (n_users, n_best)
-        -1 where nothing is left.
+        Best items, best first; -1 if no item is left.
     scores : ndarray of shape (n_users, n_best)
-        NaN there.
+        Scores of these items; NaN if no item is left.
     own : ndarray of shape (n_users, n_best)
-        Their products.
+        Products of the vectors, from which a `Rescoring` computes the scores.
     """
     search = _Search(users, items, n_best, seen, barred)
     if rescoring is None:
@@ -213,7 +214,7 @@ def _places(rated, some):
 
 
 def products(users, items):
-    """Return the products of users with all items: the same bits as in `best_items`.
+    """Return the products of users and all items, with the same bits as `best_items`.
 
     Parameters
     ----------
@@ -230,7 +231,7 @@ def products(users, items):
 
 
 def _each(function, pieces, n_jobs, stop):
-    """Call a function of each piece, on threads if there are several of both."""
+    """Call a function for each piece; use threads if pieces and jobs are several."""
     if n_jobs == 1 or len(pieces) <= 1:
         for piece in pieces:
             function(piece)

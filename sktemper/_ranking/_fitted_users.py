@@ -35,7 +35,7 @@ class Chosen(NamedTuple):
     by_name : bool
         Whether the caller passed labels instead of rows.
     posteriors : tuple of ndarrays
-        Posterior parameters, one row a user, in the form of the estimator.
+        Posterior parameters with one row per user, in the form of the estimator.
     """
 
     vectors: np.ndarray
@@ -49,7 +49,7 @@ class FittedUsersMixin(ServingMixin):
     """Part of `RecommenderMixin` that keeps the users of the last fit.
 
     It stores their posterior parameters as ``_users_``, a tuple of arrays with one row
-    a user, and their entries as ``_rated_``.
+    per user, and their entries as ``_rated_``.
     """
 
     # -- hooks of an estimator ---------------------------------------------------------
@@ -80,7 +80,7 @@ class FittedUsersMixin(ServingMixin):
         return super()._validate_training(X, reset)
 
     def _is_few_rows(self, X):
-        return False  # the labels of users and items are to be checked
+        return False  # labels of users and items must be checked
 
     def _fitted_problem(self, X, sample_weight=None):
         self._check_labels(X, reset=False)
@@ -89,7 +89,7 @@ class FittedUsersMixin(ServingMixin):
     def _install(self, state, policies):
         super()._install(state, policies)
         self._cache = LastCall(are_same_objects)
-        self._users_ = self._rated_ = None  # those of an earlier state
+        self._users_ = self._rated_ = None  # discard users of an earlier fit
 
     def _training_data(self, X, fresh):
         data = super()._training_data(X, fresh)
@@ -216,9 +216,10 @@ def _first(values):
 
 
 def _check_numbers_of_columns(X, found):
-    """Raise if the columns of a data frame are all the numbers, in another order.
+    """Raise if the column names of a data frame are a permutation of 0, 1, 2, ...
 
-    Numbers in order are no labels, so that a fit to such a frame has none to compare.
+    The names 0, 1, 2, ... in order are not labels, so a fit to such a frame has no
+    labels with which other data could be compared.
     """
     if hasattr(type(X), "item_labels") or found.dtype.kind not in "iu":
         return

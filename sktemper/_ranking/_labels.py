@@ -56,7 +56,7 @@ class LabelledMixin:
         return self._with_labels(super()._with_data(data, copy=copy))
 
     def resize(self, *shape):
-        """Change the shape in place; labels of a side that has another length go."""
+        """Change the shape in place; an axis of another length loses its labels."""
         super().resize(*shape)
         for name, size in zip(("user_labels", "item_labels"), self.shape, strict=True):
             labels = getattr(self, name)
@@ -150,7 +150,7 @@ def labels_of(X, name):
 
 
 def _labels(X, name):
-    # ask the class: some instances, such as Dask's, answer to any name
+    # ask the class, because some instances, such as Dask's, have any attribute
     if not hasattr(type(X), name):
         return frame_labels(X, "index" if name == "user_labels" else "columns")
     labels = getattr(X, name)
@@ -225,7 +225,7 @@ class LabelIndex:
     Parameters
     ----------
     labels : ndarray or None
-        Labels in the order of their positions.  None: labels are the positions.
+        Labels in the order of their positions.  None uses positions as labels.
     kind : {"user", "item"}
         Noun for messages.
     size : int, optional

@@ -4,15 +4,15 @@ import numpy as np
 
 __all__ = ["MEASURES", "MOST_SCORES", "ranking_measures"]
 
-#: Most scores held at a time.
+#: Largest number of scores in memory at a time.
 MOST_SCORES = 2**22
 
 
 def ranking_measures(scores, rows, items, measures):
     """Return measures of the rankings of a few users.
 
-    Items of the same score are in a random order, of which this is the expectation:
-    each relevant item has the mean gain of the places that the tied items take.
+    The measures are expectations over random orders of items with equal scores: each
+    relevant item has the mean gain of the places that the tied items take.
 
     Parameters
     ----------

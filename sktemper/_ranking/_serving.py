@@ -134,7 +134,7 @@ class ServingMixin:
     def _are_of_this_fit(self, served):
         """Return whether all values have the shapes and types that they should have.
 
-        And whether they are finite.  May raise anything, if they are something else.
+        The values must also be finite.  Damaged values may raise any exception.
         """
         n_items, n_users = self.n_features_in_, len(self._rated_.starts) - 1
         dtype, width = self.state_.dtype, self._vector_width()

@@ -13,8 +13,8 @@ from ._starts import from_ica
 
 __all__ = ["birth", "least_missed"]
 
-#: Probability that all components are replaced, and that a new one is a difference of
-#: samples.
+#: Probability that all components are replaced, and probability that a new component is
+#: a difference of two samples.
 SHARE_OF_REMIXES, SHARE_OF_DIFFERENCES = 0.3, 0.5
 #: Number of steps after a birth, and of nearest samples for differences.
 BIRTH_STEPS, NEAREST = 10, 10
@@ -94,7 +94,7 @@ def _with_born(model, globals_, hyper, block, random):
 
 
 def least_missed(model, components, hyper, block):
-    """Return the component without which the bound is highest."""
+    """Return the component whose removal lowers the bound least."""
     prepared = model.prepare(components, hyper)
     products = tiled_matmul(block.values, prepared.filters.T)
     bounds = np.empty((model.n_components, len(products)))

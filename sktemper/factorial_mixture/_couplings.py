@@ -11,7 +11,7 @@ from . import _kernels
 __all__ = ["Coupling", "Couplings", "grams"]
 
 #: Grams of samples with missing values are kept if they have at most this number of
-#: entries in total.  Otherwise as many are computed at a time as fit into a cache.
+#: entries in total.  Otherwise they are computed in parts that fit into a cache.
 MOST_ENTRIES, ENTRIES_AT_ONCE = 2**22, 2**20
 
 
@@ -29,7 +29,7 @@ class Coupling(NamedTuple):
     diagonal : ndarray of shape (1, n_components) or (n_rows, n_components)
         Diagonal of the gram.
     of_each : bool
-        Whether each sample has a gram of its own.
+        Whether each sample has its own gram.
     """
 
     rows: Any
@@ -50,7 +50,7 @@ class Coupling(NamedTuple):
                 gram = self.gram[np.ix_(left, left)]
             elif k == 0:
                 gram = self.gram[:, n_features:].copy()
-            else:  # feature k - 1 comes back in place of feature k
+            else:  # feature k - 1 replaces feature k
                 new = entries_of(k - 1, np.arange(n_features - 1), n_features - 1)
                 gram[:, new] = self.gram[:, entries_of(k - 1, left, n_features)]
             diagonal = np.take(self.diagonal, left, axis=1)
@@ -76,7 +76,7 @@ class Couplings:
     block : Samples
     prepared : Prepared
     completing : bool
-        Whether missing values are latent variables, or are left out.
+        Whether missing values are latent variables; otherwise they are left out.
     """
 
     def __init__(self, model, block, prepared, completing):

@@ -279,9 +279,9 @@ class FactorialMixtureModel(NaturalModel):
     def largest_rate(self, globals_, statistics, scale, powers, hyper):
         """Return the rate at which a parameter would leave its domain.
 
-        These are the precision, the inclusion probabilities and the noise variance.  A
-        step goes at most half of the way to a noise variance of 0, because the
-        precision is divided by it.
+        The limited parameters are the precision, the inclusion probabilities and the
+        noise variance.  A step goes at most half of the way to a noise variance of 0,
+        because the precision is divided by it.
         """
         learned = self._learned(hyper, statistics)
         old, new = hyper.noise_variance, learned.noise_variance

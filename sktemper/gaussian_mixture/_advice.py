@@ -8,7 +8,7 @@ from ._empirical import LEARNED, learned_priors, restarted
 
 __all__ = ["advice"]
 
-#: Largest number of rows that decide.
+#: Largest number of rows that the checks use.
 ROWS_LOOKED_AT = 5000
 #: Nats by which another component has to raise the lower bound for a warning.
 LEAST_GAIN, LEAST_GAIN_OF_PRIORS = 20.0, 100.0
@@ -31,7 +31,7 @@ def advice(model, other, state, X, sample_weight):
     ----------
     model : GaussianMixtureModel
     other : GaussianMixtureModel or None
-        The same model with priors that are learned; None if there is no other.
+        The same model with learned priors; None disables the comparison with it.
     state : State
     X : ndarray of shape (n_samples, n_features)
     sample_weight : ndarray of shape (n_samples,) or None
@@ -73,7 +73,7 @@ def best_split(model, hyper, block, shares, weight):
 
 
 def priors_of(model, usual, hyper, used):
-    """Return the priors that a model learns from posteriors of another one.
+    """Return the priors that a model learns from the posteriors of another model.
 
     Parameters
     ----------

@@ -13,9 +13,10 @@ __all__ = ["chosen_type"]
 
 #: Largest number of rows of the fits that are compared.
 ROWS_OF_CHOICE = 5_000
-#: Types in the order in which they are tried; of equal ones the first is chosen.
-#: "tied" is not among them: its prior is not learned, which costs hundreds of nats, and
-#: "full" has equal covariances if its prior has learned many degrees of freedom.
+#: Types in the order in which they are tried; the first of equal ones is chosen.
+#: "tied" is left out.  Its prior is not learned, which lowers the evidence by hundreds
+#: of nats, and "full" has equal covariances if its prior has learned many degrees of
+#: freedom.
 ORDER = ("spherical", "diag", "full")
 #: "full" is tried with at least this number of rows per column, and with at most this
 #: number of columns.
@@ -33,7 +34,7 @@ def chosen_type(estimator, X, sample_weight):
     Parameters
     ----------
     estimator : TemperedGaussianMixture
-        Its parameters but the type are those of all fits.
+        All fits have its parameters, except for the covariance type.
     X : ndarray of shape (n_samples, n_features)
     sample_weight : ndarray of shape (n_samples,) or None
 
@@ -44,7 +45,7 @@ def chosen_type(estimator, X, sample_weight):
     Raises
     ------
     IllDefined
-        If the data have no mixture of any type.
+        If a mixture of any type cannot be fitted to the data.
     """
     X, sample_weight = _some(X, sample_weight, estimator.n_components)
     best, most, problem = None, -math.inf, None
@@ -65,7 +66,7 @@ def chosen_type(estimator, X, sample_weight):
 def _some(X, sample_weight, least):
     """Return rows at even distances, and their weights; rows of weight 0 are left out.
 
-    There are at most `ROWS_OF_CHOICE` of them, or ``least`` if that is more.
+    At most `ROWS_OF_CHOICE` rows are returned, or ``least`` if that is more.
     """
     rows = np.arange(len(X))
     if sample_weight is not None and np.count_nonzero(sample_weight) >= max(least, 2):
@@ -75,7 +76,7 @@ def _some(X, sample_weight, least):
 
 
 def candidates(n_samples, n_features):
-    """Return the covariance types that so many rows can bear."""
+    """Return the covariance types that have enough rows to be fitted."""
     most = min(MOST_COLUMNS, n_samples / ROWS_PER_COLUMN)
     return ORDER if n_features <= most else ORDER[:2]
 
@@ -91,7 +92,7 @@ def n_learned(covariance_type, n_features):
 
 def _evidence(estimator, covariance_type, X, sample_weight):
     parameters = estimator.get_params(deep=False) | OF_TRIALS
-    # a generator must be as before for the fit that follows
+    # a copy, so that the following fit gets the generator in its original state
     random = copy.deepcopy(parameters["random_state"])
     parameters |= {"covariance_type": covariance_type, "random_state": random}
     trial = type(estimator)(**parameters)

@@ -19,7 +19,7 @@ MOST_ELEMENTS = 2**21
 def block_of(rows):
     """Return rows as they are if they have no missing values, else `GappedRows`."""
     values = rows.ravel()
-    # a square that overflows is no NaN
+    # the sum of squares is NaN if a value is; an overflow gives infinity
     return GappedRows(rows) if math.isnan(values @ values) else rows
 
 
@@ -66,7 +66,7 @@ class GappedRows:
 
     @functools.cached_property
     def missing(self):
-        """Whether values are missing, ndarray (n_rows, n_features)."""
+        """Mask of missing values, ndarray of bool of shape (n_rows, n_features)."""
         return np.isnan(self.rows)
 
     @functools.cached_property
@@ -89,7 +89,7 @@ class GappedRows:
 
     @functools.cached_property
     def divided(self):
-        """Numbers of the rows without and with missing values, and blocks of both."""
+        """Row numbers and blocks, for rows without and for rows with missing values."""
         complete = np.flatnonzero(self.n_missing == 0)
         if not len(complete):
             return complete, self.rows[:0], np.arange(len(self)), self
@@ -111,9 +111,9 @@ class GappedRows:
         return np.where(self.missing, 0.0, self.rows - origin)
 
     def parts(self, n_components):
-        """Return slices of rows whose conditional covariances need little memory.
+        """Return slices of rows, and their blocks, in parts that need little memory.
 
-        And blocks of these rows.
+        The conditional covariances of each part have a limited size.
         """
         most = max(int(self.n_missing.max(initial=1)) ** 2, self.shape[1])
         step = max(MOST_ELEMENTS // (n_components * most), 1)

@@ -188,12 +188,12 @@ class WithGaps:
         return block.last.of(usual, function)
 
     def _variances(self, usual):
-        """Return the inverses of diagonal expected precisions, one a component."""
+        """Return the inverse of the diagonal expected precision of each component."""
         freedom = np.broadcast_to(usual.freedom, usual.precision.shape)
         return 1.0 / (usual.factors**2 * freedom[:, None])
 
     def _roots(self, usual):
-        """Return lower triangles R with R^T R = L, one a component."""
+        """Return the lower triangle R with R^T R = L for each component."""
         K = len(usual.means)
         freedom = np.broadcast_to(usual.freedom, (K,))
         factors = np.broadcast_to(usual.factors, (K, *usual.factors.shape[-2:]))

@@ -27,8 +27,8 @@ def mean_and_covariance_of(X, weight, is_full):
     X : ndarray of shape (n_samples, n_features)
     weight : ndarray of shape (n_samples,) or None
     is_full : bool
-        Whether they are those of the best Gaussian, by expectation maximisation, or
-        those of the observed values of each column, without covariances.
+        True fits a Gaussian by expectation maximisation.  False computes the mean and
+        the variance of the observed values of each column, without covariances.
 
     Raises
     ------
@@ -89,14 +89,14 @@ def _inverse(covariance):
 
 
 def filled(X, weight, is_full):
-    """Return rows in which missing values are at their means.
+    """Return rows with missing values replaced by means.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
     weight : ndarray of shape (n_samples,) or None
     is_full : bool
-        Whether the means are those given the observed values of the row.
+        True takes the means given the observed values of the row, False column means.
     """
     is_full = is_full and X.shape[1] <= MOST_CORRELATED
     mean, covariance = mean_and_covariance_of(X, weight, is_full)

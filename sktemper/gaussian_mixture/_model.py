@@ -57,7 +57,7 @@ class GaussianMixtureModel(MixtureModel):
     covariance_type : {"full", "tied", "diag", "spherical"}
     weight_prior : {"dirichlet_process", "dirichlet_distribution"}
     priors : callable
-        ``priors(mean, covariance, n_samples)`` returns the `Hyper` of such data.
+        ``priors(mean, covariance, n_samples)`` returns the `Hyper` for such data.
     init : callable
         ``init(X, n_components, random, weight)`` returns responsibilities,
         (n_samples, n_components).
@@ -272,7 +272,7 @@ class GaussianMixtureModel(MixtureModel):
         return restarted(hyper, covariances[used[0]], self.family.law, self.learned)
 
     def propose_birth(self, globals_, hyper, block, random, row_weight=None):
-        """Return the mixture with one component started anew."""
+        """Return the mixture with one component replaced by a new one."""
         block = self.complete(block, globals_, hyper)
         hyper = self.wide_priors(globals_, hyper)
         return super().propose_birth(globals_, hyper, block, random, row_weight)

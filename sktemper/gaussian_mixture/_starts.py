@@ -126,7 +126,8 @@ def _ratio_of_variances(rows, weight):
 def looked_at(X, weight=None):
     """Return rows with positive weights, at most `ROWS_LOOKED_AT`, and their weights.
 
-    The third value is the weight of all rows divided by that of the returned ones.
+    The third value is the total weight of all rows divided by that of the returned
+    rows.
     """
     if weight is None:
         step = -(-len(X) // ROWS_LOOKED_AT)

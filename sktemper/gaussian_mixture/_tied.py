@@ -12,7 +12,7 @@ __all__ = ["TiedCovariance", "TiedFamily"]
 
 
 class TiedCovariance(Covariance):
-    """One matrix for all components: the mean of the matrices that each would have.
+    """One matrix for all components, the mean of their individual matrices.
 
     Parameters
     ----------
@@ -65,9 +65,9 @@ class TiedCovariance(Covariance):
 class TiedFamily(GaussianFamily):
     """Gaussian components that share a covariance.
 
-    The natural parameters of a mixture are one vector.  It has kappa and kappa m of all
-    components, and then the second moments and the degrees of freedom, which are means
-    over the components.
+    The natural parameters of a mixture are one vector.  It starts with kappa and
+    kappa m of all components.  The second moments and the degrees of freedom follow,
+    which are means over the components.
 
     Parameters
     ----------

@@ -10,9 +10,11 @@ from ._parameters import Hyper, Items
 
 __all__ = ["auto_zero_weight", "first_hyper", "first_items"]
 
-#: How much all unknown pairs weigh to all stored ones, and the most that one weighs.
+#: Total weight of the unknown pairs, as a multiple of the number of stored pairs, and
+#: largest weight of an unknown pair.
 ZERO_RATIO, MOST_ZERO_WEIGHT = 8.0, 1.0
-#: Variances at the start, in those of the prior: of the items' means, and about them.
+#: Initial variance of the items' means, and initial posterior variance about the means,
+#: relative to the variance of the prior.
 START_SPREAD, START_VARIANCE = 0.1, 0.01
 #: The largest square of the prior variance of factors over the noise variance.
 LARGEST_RATIO = 1e15
@@ -60,10 +62,11 @@ def first_hyper(model, X, sample_weight=None):
 
 
 def _totals(model, X, sample_weight):
-    """Return how many pairs are not stored and are, and sums of w and of w y^2.
+    """Return the numbers of unknown and of stored pairs, and sums of w and w y^2.
 
-    All with the weights of their users.  What is not stored is counted user by user: a
-    difference of sums has their rounding, which a large weight would magnify.
+    All four sums use the weights of the users.  Unknown pairs are counted user by user,
+    because a difference of totals would have their rounding errors, which a large
+    weight magnifies.
     """
     totals = np.zeros(4)
     for start in range(0, X.shape[0], model.block_size):

@@ -43,7 +43,7 @@ def check_samplable(X):
         If counts are not whole, or a document has more than `MOST_TOKENS` tokens.
     """
     if sparse.issparse(X) and not X.has_canonical_format:
-        X = X.astype(np.float64)  # a sum may be too large for the dtype
+        X = X.astype(np.float64)  # a sum may exceed the dtype of X
         X.sum_duplicates()
     counts = X.data if sparse.issparse(X) else X
     if counts.dtype.kind == "f" and (counts != np.rint(counts)).any():

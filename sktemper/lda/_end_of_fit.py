@@ -49,9 +49,9 @@ def topics_are_copies(estimator, run):
 def _advice(estimator, run):
     """Return advice about empty or equal topics.
 
-    It depends on the start of the fit.  If the start was computed from the data, such
-    topics mean that the data do not support so many topics, and a start with more
-    topics does not help.
+    The advice depends on the start of the fit.  If the start was computed from the
+    data, empty or equal topics show that the data support fewer topics, and a start
+    with more topics does not help.
     """
     if estimator.init is None and estimator.init_params == "spectral":
         advice = (

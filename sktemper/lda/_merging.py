@@ -95,7 +95,7 @@ class Merging:
 
     @staticmethod
     def _own_priors(prior):
-        """Return which topics have a prior above the smallest one: those with seeds."""
+        """Return which topics have seeds: their prior exceeds the smallest prior."""
         return (prior > prior.min(axis=0)).any(axis=1) & np.ones(len(prior), dtype=bool)
 
     def _has_own_prior(self, topic):
@@ -129,7 +129,7 @@ class Merging:
         return list(dict.fromkeys(pairs))[:n_pairs]
 
     def groups(self, pair=None):
-        """Return for each topic the number of its group, after a pair is merged too."""
+        """Return the number of each topic's group, after merging ``pair`` if given."""
         into = self.into
         if pair is not None:
             into = np.where(into == pair[1], pair[0], into)

@@ -124,7 +124,7 @@ class LDAModel(RenewingMixin, StartsMixin, ConjugateModel):
         if not (counts.all() and is_canonical(starts, columns)):
             shape = len(starts) - 1, self.n_features
             block = sparse.csr_array((counts, columns, starts), shape=shape)
-            block = block.astype(self.dtype)  # a sum may be too large for that of X
+            block = block.astype(self.dtype)  # a sum may exceed the dtype of X
             block.sum_duplicates()
             block.eliminate_zeros()
             starts, columns, counts = block.indptr, block.indices, block.data
@@ -320,8 +320,8 @@ class LDAModel(RenewingMixin, StartsMixin, ConjugateModel):
         """Return each document's completion score and its number of held-out tokens.
 
         The distinct words of a document, in column order, are dealt alternately to an
-        observed and a held-out half (Hoffman et al. 2013, section 4.1): theta comes
-        from the first, the second is scored.
+        observed and a held-out half (Hoffman et al. 2013, section 4.1).  Theta is
+        inferred from the first half, and the second half is scored.
         """
         observed, held_out = deal_words(block)
         step = self.local_step(observed, prepared, Request(want=("local",)))

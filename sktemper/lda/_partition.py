@@ -47,7 +47,7 @@ def log_partition(inverse_temperatures, alpha, eta, n_features, random, n_sample
 
 
 class _EachWord(NamedTuple):
-    """Vocabulary of which each word is drawn.
+    """Vocabulary in which every word is drawn individually.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ def _words(eta, n_features):
         sizes, of_words = _groups(eta, n_features)
         n_groups = len(sizes)
         if n_groups <= MOST_GROUPS:
-            # half in proportion to the sizes, half the same number for each group
+            # half in proportion to the group sizes, half equally over the groups
             share = 0.5 * (sizes / n_features + 1 / n_groups)
             n_drawn = np.minimum(sizes, np.ceil(MOST_DRAWN * share)).astype(int)
             return _StandIns(sizes, n_drawn, of_words)

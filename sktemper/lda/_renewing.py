@@ -12,8 +12,8 @@ __all__ = ["RenewingMixin"]
 
 #: Cosine above which a topic of a renewal is the same as a present one.
 SAME_COSINE = 0.9
-#: Share of the rows, those with the lowest scores, from which new topics start, and
-#: least number of these rows for each new topic.
+#: New topics start from this share of the rows, which have the lowest scores, and from
+#: at least this number of rows per new topic.
 WORST, ROWS_OF_BIRTH = 0.25, 10
 
 
@@ -33,7 +33,7 @@ class RenewingMixin:
         globals_, hyper : object
         n_births : int
         X : ndarray or CSR
-            Rows that it will be fitted to.
+            Rows to which the returned model will be fitted.
         row_weight : ndarray of shape (n_rows,)
             Their weights.
         random : numpy.random.Generator
@@ -132,13 +132,13 @@ class RenewingMixin:
         return globals_, present_hyper, is_new
 
     def _has_own_prior(self):
-        """Return which topics have another prior than the least."""
+        """Return which topics have a prior that exceeds the least prior."""
         prior = self.topic_word_prior
         own = (prior > prior.min(axis=0)).any(axis=1)
         return np.broadcast_to(own, self.n_topics)
 
     def matched(self, globals_, hyper, present, present_hyper, X, row_weight):
-        """Give topics of a new fit the columns of the present ones like them.
+        """Give topics of a new fit the columns of similar present topics.
 
         Parameters
         ----------
@@ -153,7 +153,7 @@ class RenewingMixin:
         -------
         globals_ : Topics
         is_same : ndarray of bool of shape (n_topics,)
-            Whether the topic of a column is the present one.
+            Whether a column has the same topic as in the present parameters.
         """
         cosines = _cosines(present.tokens(), globals_.tokens())
         if self._has_own_prior().any():  # columns are not exchangeable

@@ -152,12 +152,12 @@ class SizesMixin:
 
     # -- a fit from more topics --------------------------------------------------------
     def _starts_with_more(self):
-        """Return whether a fit is to start from more topics, which are then merged.
+        """Return whether a fit starts with more topics, which it then merges.
 
         Raises
         ------
         ValueError
-            If the parameters that say so do not agree.
+            If the parameters for such a start contradict each other.
         """
         K, n_start = self.n_components, self.n_start_components
         if n_start is None:
@@ -182,13 +182,13 @@ class SizesMixin:
         return True
 
     def _fit_with_more(self, X, sample_weight, X_val):
-        """Fit more topics, merge them, and fit on."""
+        """Fit more topics, merge them, and continue the fit."""
         more = self._other(
             {"n_components": self.n_start_components, "n_start_components": None}
         )
         more._without_prior_of_predictions()
         vars(more).pop("state_", None)
-        more._end_of_fit_checks = ()  # copies are to be merged
+        more._end_of_fit_checks = ()  # copies are merged later
         more.fit(X, None, sample_weight, X_val=X_val)
         merged = more
         for _ in range(N_MERGES if self.n_components is None else 1):
@@ -209,7 +209,7 @@ class SizesMixin:
         self._take_state(merged.state_)
 
     def _fit_on(self, max_iter, X, sample_weight, X_val):
-        """Continue the fit by half the number of passes of a fit."""
+        """Continue the fit for half of its usual number of passes."""
         self.set_params(warm_start=True, max_iter=math.ceil(max_iter / 2))
         self.fit(X, None, sample_weight, X_val=X_val)
 
@@ -245,7 +245,7 @@ class SizesMixin:
 
     # -- other words -------------------------------------------------------------------
     def _parameters_on(self, places):
-        """Return the parameters that have a value for each word, for other words."""
+        """Return parameters that have a value for each word, for a new vocabulary."""
         prior = (self.state_.fixed or self._fixed())["topic_word_prior"]
         if np.ndim(prior) == 0:
             return {}

@@ -62,7 +62,7 @@ class StartsMixin:
             found = tokens = None
             if self.init_params == "spectral":
                 found = self._analysed(X, hyper, sample_weight)
-            if found is not None:  # before the draws, which would take memory beside it
+            if found is not None:  # before the draws, to limit memory
                 tokens = spectral_tokens(found, self.n_topics)
             init = random.gamma(100.0, 0.01, shape).astype(self.dtype, copy=False)
             if tokens is not None:
@@ -87,7 +87,8 @@ class StartsMixin:
     def _analysed(self, X, hyper, sample_weight):
         """Return the correspondence analysis, or None if it cannot show topics.
 
-        It cannot if topics have different priors, or if there are few documents.
+        The analysis shows no topics if these have different priors, or if there are
+        few documents.
         """
         hyper = self.initial_hyper(X, sample_weight) if hyper is None else hyper
         alike = (hyper == hyper[0]).all()

@@ -26,7 +26,8 @@ MOVED_AT_ONCE = 1024
 class Documents(NamedTuple):
     """A block of documents: canonical CSR without stored zeros.
 
-    ``slots`` has for each entry the place of its word in the sorted distinct ``words``.
+    ``slots`` has the position of each entry's word in ``words``, which are distinct and
+    sorted.
     """
 
     counts: Any

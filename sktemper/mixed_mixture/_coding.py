@@ -53,7 +53,7 @@ class CodedColumnsMixin:
     def _validate(self, X, reset):
         """Return ``X`` as an array of numeric codes of its values."""
         X = self._checked(X, reset)
-        if self._is_collection:  # X has the extremes of all columns together
+        if self._is_collection:  # X contains the extremes of all columns
             return check_array(X, dtype=FLOATS, ensure_all_finite="allow-nan")
         columns = list(columns_of(X))
         if reset:

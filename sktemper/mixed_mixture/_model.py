@@ -10,11 +10,11 @@ __all__ = ["MixedMixtureModel"]
 
 #: Largest number of moments of a block.
 VALUES_OF_BLOCK = 2**17
-#: Values of the moments that a fit keeps at most.
+#: Largest number of values of moments that a fit keeps.
 KEPT_VALUES = 2**23
-#: Prior of a normal column, in standard deviations of all rows: the number of rows that
-#: the prior mean is worth, the shape of the precision, and the variance that its rate
-#: over its shape is.
+#: Prior of a normal column, in units of the standard deviation of all rows: the number
+#: of rows that are equivalent to the prior mean, the shape of the distribution of the
+#: precision, and its rate divided by its shape, which is a variance.
 MEAN_PRECISION, SHAPE, VARIANCE = 0.1, 1.0, 0.25
 #: Variances below this are rounding errors, because columns are standardized.
 LEAST_VARIANCE = 1e-10

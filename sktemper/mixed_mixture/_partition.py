@@ -19,8 +19,8 @@ VANISHED = -40.0
 def draw_partition(model, inverse_temperatures, hyper, random, priors, n_samples):
     r"""Return a `MixturePartition`, see `ConjugateModel.log_partition`.
 
-    The log C of a value depends on its column.  That of a row is estimated by the
-    number of its values times the mean over all columns.
+    The log C of a value depends on its column.  The log C of a row is estimated by the
+    number of its values times the mean log C over all columns.
 
     Parameters
     ----------

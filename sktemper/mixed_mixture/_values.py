@@ -63,7 +63,7 @@ class Values:
         return self.values.dtype.kind == "f"
 
     def numbers(self):
-        """Return the values as floats; raise ValueError if they are no numbers."""
+        """Return the values as floats; raise ValueError if they are not numbers."""
         if self.is_numeric:
             return self.values
         try:

@@ -84,7 +84,7 @@ def positions_of(topic_word):
 def push_apart(centres, radii, size=(np.inf, np.inf)):
     """Return the centres of circles, moved until none hides another.
 
-    They stay within a map of this size around (0, 0), if they fit into it.
+    The circles stay within a map of this size around (0, 0), if they fit into it.
     """
     centres = np.array(centres, dtype=np.float64)
     room = np.maximum(np.asarray(size) / 2 - radii[:, None], 0.0)

@@ -54,7 +54,7 @@ def draw_line(display, x, y, labels, ax, name, line_kw):
     (display.line_,) = ax.plot(x, y, **line_kw)
     ax.set(xlabel=labels[0], ylabel=labels[1])
     if "label" in line_kw:
-        # a fixed place, because the search for the best one can take seconds
+        # a fixed location, because matplotlib's search for the best can take seconds
         ax.legend(loc="lower right" if y[-1] > y[0] else "upper right")
     display.ax_, display.figure_ = ax, ax.figure
     return display

@@ -9,10 +9,10 @@ from ._axes import axes_of, colours_of, grid_on, label_of, needs, needs_matplotl
 
 __all__ = ["StreamDisplay"]
 
-#: Running means extend over this share of the points, those of shares over at least
-#: some points.
+#: Running means use this share of the points.  Running means of the components' shares
+#: use at least the given number of points.
 SHARE_OF_MEAN, LEAST_OF_MEAN = 0.02, 3
-#: Number of lines of each style: few colours are distinct.
+#: Line styles, and number of lines of each style, because few colours are distinct.
 STYLES, N_ALIKE = ("-", "--", ":", "-."), 6
 #: Share of the rows below which a component that has lost its column is not drawn.
 LEAST_SHARE = 1e-3
@@ -27,7 +27,7 @@ class Life(NamedTuple):
     points : slice
         Points of the course of the stream.
     is_born, is_dead : bool
-        Whether a renewal began it, and whether one ended it.
+        Whether a renewal began this time, and whether a renewal ended it.
     """
 
     column: int
@@ -200,7 +200,7 @@ class StreamDisplay:
         return np.array(list(times), dtype="datetime64[us]")
 
     def _places_of(self, samples):
-        """Return the places of numbers of rows, each that of the next point."""
+        """Return the place of the next point for each number of rows."""
         points = np.searchsorted(self.course["sample"], samples)
         return self._places[np.minimum(points, len(self._places) - 1)]
 
@@ -257,7 +257,7 @@ class StreamDisplay:
                     label=f"renewal {label}",
                 )
         ax.set_ylabel(self.score_name)
-        if len(scores) > 20:  # the first scores are those of an untrained model
+        if len(scores) > 20:  # leave out scores of the untrained model
             low, high = np.quantile(scores[len(scores) // 20 :], [0.0, 1.0])
             room = 0.12 * (high - low) or 0.1
             ax.set_ylim(low - room, high + room)

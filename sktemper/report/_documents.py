@@ -10,7 +10,7 @@ from ._texts import Reader, tinted_pieces
 
 __all__ = ["Texts", "shown_documents"]
 
-#: Letters of a text, and words of a document without one, that are shown.
+#: Largest number of letters shown of a text, and of words of a document without text.
 MOST_LETTERS, MOST_WORDS = 2000, 40
 #: Maximum number, and least weight, of the topics that are named above a document.
 MOST_TOPICS, LEAST_WEIGHT = 4, 0.05
@@ -31,9 +31,9 @@ def shown_documents(model, rows, facts, texts, n_documents):
     Returns
     -------
     tables : dict
-        "documents", a list of dicts; "documents_of_topics", a list of places in it for
-        each topic; "n_largest", the number of documents of which a topic is the
-        largest; and "has_texts".
+        "documents", a list of dicts; "documents_of_topics", a list of positions in it
+        for each topic; "n_largest", for each topic the number of documents in which it
+        is the largest topic; and "has_texts".
     """
     filled = np.flatnonzero(facts.tokens > 0)
     weights = facts.doc_topic[filled]

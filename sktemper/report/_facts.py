@@ -81,7 +81,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class ClusterFacts(Facts):
-    """Facts about clusters, which their words by class TF-IDF describe."""
+    """Facts about clusters, which are described by the words with high class TF-IDF."""
 
     by_tfidf = True
 

@@ -61,7 +61,7 @@ def map_figure(facts):
 def line_figure(table):
     """Return a plot of the shares of topics over dates: all in grey, one in colour.
 
-    The source "line" has the coloured line, which the page's script sets.
+    The source "line" contains the coloured line; the page's script sets its values.
     """
     from bokeh.models import ColumnDataSource, NumeralTickFormatter
     from bokeh.plotting import figure

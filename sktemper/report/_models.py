@@ -12,9 +12,10 @@ from ._facts import ClusterFacts, Facts
 
 __all__ = ["model_of"]
 
-#: Words that coherence is taken of.
+#: Number of words of a topic from which coherence is computed.
 COHERENT_WORDS = 10
-#: Topics of a word that are less probable are left out, but for the most probable.
+#: Topics of a word below this probability are left out, except for the most probable
+#: topic.
 LEAST_PROBABILITY = 0.1
 
 
@@ -73,7 +74,7 @@ class LDA:
     def facts(self, X, rows, feature_names):
         """Return the `Facts` of the model and of a corpus."""
         names = _names_of(self._lda, feature_names, rows)
-        # a frame cannot have every str: to pyarrow it must be valid Unicode
+        # numbers, because a frame with pyarrow can store only valid Unicode
         table = self._lda.topics(_numbers(names), COHERENT_WORDS, X=X)
         first = table[table["rank"] == 1]
         return Facts.of(
@@ -86,7 +87,7 @@ class LDA:
         )
 
     def word_topics(self, X, facts):
-        """Return of each document a dict of the topics of its words.
+        """Return a dict for each document, with the topics of its words.
 
         Parameters
         ----------
@@ -96,7 +97,7 @@ class LDA:
         Returns
         -------
         topics : list of dict of int to dict of int to float
-            The probabilities of topics of each word.
+            By word, the probabilities of its topics.
         """
         numbers = _numbers(facts.names)
         table = self._lda.explain(X, numbers, min_probability=LEAST_PROBABILITY)
@@ -129,7 +130,7 @@ class Mixture:
         return _facts_of_clusters(Facts, names, rows, components, doc_topic)
 
     def word_topics(self, X, facts):
-        """Return of each document a dict of the topics of its words; see `LDA`."""
+        """Return a dict for each document, with the topics of its words; see `LDA`."""
         X = sparse.csr_matrix(X)
         X.eliminate_zeros()
         words = np.unique(X.indices)
@@ -150,7 +151,7 @@ class Clusters(Mixture):
     Parameters
     ----------
     estimator : object
-        Fitted, with ``predict_proba``, or ``predict`` if it has no probabilities.
+        Fitted estimator with ``predict_proba`` or ``predict``.
     embeddings : array-like of shape (n_samples, n_columns)
         The rows of the documents that the estimator takes.
     """
@@ -171,7 +172,7 @@ class Clusters(Mixture):
             )
         filled = np.flatnonzero(memberships.T @ rows.tokens >= 0.5)
         counts = rows.sums(memberships[:, filled])
-        corpus = rows.counts + 0.5  # words without counts, too, have logarithms
+        corpus = rows.counts + 0.5  # logarithms of words without counts stay finite
         counts += PRIOR_TOKENS * corpus / corpus.sum()
         rest = 1.0 - memberships[:, filled].sum(axis=1, keepdims=True)
         memberships = memberships[:, filled] + rest / len(filled)
@@ -188,7 +189,7 @@ class Clusters(Mixture):
 
 
 def _facts_of_clusters(kind, names, rows, components, doc_topic):
-    """Return facts of a kind about topics of which each document has one."""
+    """Return facts of class ``kind`` about documents that have one topic each."""
     topics = np.argsort(-components, axis=1, kind="stable")[:, :COHERENT_WORDS]
     words, places = np.unique(topics, return_inverse=True)
     return kind.of(

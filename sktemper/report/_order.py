@@ -6,13 +6,13 @@ __all__ = ["largest"]
 
 
 def largest(values, n):
-    """Return the places of the ``n`` largest values, of equal ones the first first.
+    """Return the positions of the ``n`` largest values; ties keep their order.
 
     Parameters
     ----------
     values : ndarray of shape (n_values,)
     n : int
-        At least 1; all places are returned if there are fewer.
+        At least 1; if there are fewer values, all positions are returned.
     """
     if len(values) > n:
         places = np.flatnonzero(values >= np.partition(values, -n)[-n])

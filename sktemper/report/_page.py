@@ -1,4 +1,4 @@
-"""The HTML file that a report is."""
+"""The HTML file of a report."""
 
 import json
 import re
@@ -12,20 +12,20 @@ FIELD = re.compile(r"\{\{(\w+)\}\}")
 
 
 def page_of(data, figures):
-    """Return a page that needs nothing beside itself.
+    """Return a self-contained HTML page.
 
     Parameters
     ----------
     data : dict
-        What the page's script shows; see there.
+        Data that the page's script shows.
     figures : dict of str to Bokeh model or None
-        By the id of the element that they are drawn in.
+        Figures by the id of the element in which they are drawn.
 
     Returns
     -------
     page : str
-        UTF-8 can encode it: halves of surrogate pairs stand as backslash escapes,
-        which in JSON mean the same.
+        HTML that UTF-8 can encode: unpaired surrogates are replaced by their backslash
+        escapes, which are equivalent in JSON.
     """
     from bokeh.embed import json_item
     from bokeh.resources import Resources
@@ -52,6 +52,6 @@ def _file(name):
 
 
 def _as_json(value):
-    """Return JSON that may stand in a script element: no tag begins in it."""
+    """Return JSON without the beginning of a tag, for use in a script element."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")

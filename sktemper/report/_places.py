@@ -11,10 +11,10 @@ __all__ = ["as_dates", "group_table", "line_table"]
 
 #: Most groups that are shown.
 MOST_GROUPS = 30
-#: The years and the numbers that are shown: browsers know no dates beyond the year
-#: 275,760, and the axis is longer than the dates.
+#: Largest year and number that are shown.  Browsers support dates up to the year
+#: 275,760, and the axis extends beyond the dates.
 LARGEST_YEAR, LARGEST_NUMBER = 99_999, 2**63
-#: Seconds of the units of dates: numpy converts units without a look at overflows.
+#: Seconds of each unit of dates, because numpy does not check conversions for overflow.
 SECONDS = {
     "Y": 31_556_952.0,
     "M": 2_629_746.0,
@@ -51,7 +51,7 @@ def as_dates(dates):
     Raises
     ------
     ValueError
-        If they are neither, or out of range.
+        If they are neither dates nor numbers, or out of range.
     """
     if dates is None:
         return None
@@ -90,9 +90,9 @@ def _is_missing(date):
         return True
     try:
         return bool(date != date)
-    except TypeError:  # of pandas.NA it is no boolean
+    except TypeError:  # pandas.NA has no truth value
         return True
-    except ValueError:  # of an array
+    except ValueError:  # an array has no truth value
         return False
 
 
@@ -102,7 +102,7 @@ def _as_date(date):
     Raises
     ------
     ValueError
-        If it is none.
+        If it is not a date.
     """
     if isinstance(date, np.datetime64):
         return _in_range_of_years(np.array([date]))[0]
@@ -136,7 +136,7 @@ def _in_range_of_years(dates):
     wrong = known & ~(np.abs(seconds) < 2 * LARGEST_YEAR * SECONDS["Y"])
     found = np.full(dates.shape, "NaT", dtype="datetime64[s]")
     inside = known & ~wrong
-    if unit == "as":  # numpy converts none to seconds
+    if unit == "as":  # numpy does not convert attoseconds to seconds
         found[inside] = seconds[inside].astype(np.int64).astype("datetime64[s]")
     else:
         found[inside] = dates[inside].astype("datetime64[s]")

@@ -10,7 +10,7 @@ __all__ = ["Rows"]
 
 
 class Rows:
-    """The rows of word counts, read a part at a time.
+    """The rows of word counts, read part by part.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ def write_page(path, page):
     page : str
     """
     target, before = _target_of(path)
-    # short, as a name of the page's own may be as long as the file system allows
+    # a short name, because the page's name may have the largest possible length
     temporary = target.with_name(f".{secrets.token_hex(8)}.part")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     # the umask applies to a new file; a file that replaces another is never readable

@@ -55,7 +55,7 @@ class Reader:
         return sorted(spans)
 
     def _in_chunk(self, chunk):
-        """Yield the places of features in a chunk; all of it if they have none."""
+        """Yield the positions of features in a chunk, or else the whole chunk."""
         features = list(self._features(chunk))
         lower, end, places = chunk.lower(), 0, []
         for feature in features:
@@ -75,7 +75,7 @@ def _default_features(text):
 
 
 def _phrases(text, known):
-    """Yield the places of features of several words, the longest first."""
+    """Yield the positions of features of several words, the longest first."""
     taken = []
     phrases = sorted((f for f in known if " " in f.strip()), key=len, reverse=True)
     for phrase in phrases:

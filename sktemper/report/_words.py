@@ -21,16 +21,17 @@ def word_tables(facts, n_words):
     ----------
     facts : Facts
     n_words : int
-        Words of each topic that are shown at a time.
+        Number of words of each topic that are shown at a time.
 
     Returns
     -------
     tables : dict
-        "words", the names; "counts", how often each occurs; "topics_of_words", a list a
-        word of topics and thousandths by turns; "words_of_topics", a list a topic of
-        words (places in "words"), log probabilities and log lifts by turns.  These hold
-        the ``n_words`` most relevant ones for each of `RELEVANCES`, and those with the
-        largest class TF-IDF.
+        "words", the names; "counts", the number of occurrences of each word;
+        "topics_of_words", for each word a list of topics alternating with their
+        probabilities in thousandths; "words_of_topics", for each topic a list of
+        words (positions in "words"), log probabilities and log lifts in turn.  The
+        words of a topic are the ``n_words`` most relevant ones for each of
+        `RELEVANCES`, and the words with the largest class TF-IDF.
     """
     chosen = _candidates(facts, n_words)
     known = np.zeros(len(facts.names), dtype=bool)
@@ -58,7 +59,7 @@ def _log_lift(facts, k):
 
 
 def _candidates(facts, n_words):
-    """Return, of each topic, the words that are ranked first anyhow."""
+    """Return the words of each topic that any ranking of the page puts first."""
     chosen = []
     for k, weight in enumerate(facts.topic_word):
         log_weight, log_lift = np.log(weight), _log_lift(facts, k)
@@ -85,5 +86,5 @@ def _topics_of_words(facts, known):
 
 
 def _by_turns(*lists):
-    """Return the first of each list, then the second of each, and so on."""
+    """Interleave lists: the first items of all lists, then the second ones, ..."""
     return [value for values in zip(*lists, strict=True) for value in values]

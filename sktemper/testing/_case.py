@@ -20,7 +20,7 @@ POWERS = (
 OBJECTIVES = (Powers(), Powers(1.0, 0.5, 0.5), Powers(0.5, 0.5, 0.5))
 #: Largest number of rows of a case, and the seed of models that sample.
 MOST_ROWS, SEED = 60, 7
-#: Number of times that data count to make global parameters almost certain.
+#: Weight of the data that makes global parameters almost certain.
 CERTAIN = 1e7
 #: A power at which the likelihood is negligible.
 HARDLY = 1e-6

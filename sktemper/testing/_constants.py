@@ -8,8 +8,9 @@ from ._case import Skip, close, precision
 
 #: Largest number of states that can be inferred from its logarithm.
 MOST_STATES = 100
-#: Number of draws of local parameters, largest number of repetitions, least effective
-#: number of draws; and powers of the likelihood.  Low powers have more effective draws.
+#: Number of draws of local parameters, largest number of repetitions, and least
+#: effective number of draws; and powers of the likelihood.  At low powers, the
+#: effective number of draws is higher.
 N_DRAWS, MOST_DRAWINGS, FEWEST_THAT_MATTER = 1000, 5, 50
 LOCAL_POWERS = 1.0, 0.3, 0.1, 0.01
 #: Standard errors by which the bound of a row may exceed its log-likelihood, and nats

@@ -10,7 +10,7 @@ MOST_TOL = 1e-9
 
 
 def check_fisher_product_is_symmetric_and_positive(case):
-    """U F v = v F u, and u F u > 0."""
+    """The Fisher information F is symmetric and positive: u F v = v F u, u F u > 0."""
     case.require("fisher_products")
     globals_, u, v = case.globals_, case.tangent(), case.tangent()
     fu = np.asarray(case.model.fisher_product(globals_, u))

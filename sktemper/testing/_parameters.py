@@ -53,7 +53,7 @@ def check_automatic_settings(case):
 
 
 def check_critical_temperatures_do_not_increase(case):
-    """They are positive and do not increase; to count rows twice is to repeat them."""
+    """Temperatures are positive, do not increase, and take weights as repetitions."""
     model, X = case.model, case.X
     if "critical_temperatures" not in model.capabilities():
         raise Skip(f"{type(model).__name__} has no critical_temperatures")

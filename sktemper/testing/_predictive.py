@@ -89,7 +89,7 @@ def check_scores_are_not_better_than_the_bound(case):
     globals_ = case.certain()
     scores, n_held_out = case.predictive_scores(globals_=globals_)
     step = case.local_step(globals_=globals_, want=("bound",))
-    # whole rows count as one
+    # if scores are of whole rows, each row is one observation
     n_observed = step.row_observed.sum() if n_held_out.max() > 1 else case.n_rows
     bound, score = step.bound / n_observed, scores.sum() / max(n_held_out.sum(), 1)
     most = bound + MOST_EXCESS + SHARE_OF_EXCESS * abs(bound)

@@ -14,8 +14,8 @@ __all__ = ["Chunk", "WordFrequencies", "admitted", "as_documents"]
 #: Words without a column are forgotten once the present value of their number of
 #: documents is below this.
 LEAST_DOCUMENTS = 0.1
-#: Words without a column: up to the first number none is forgotten; of more than the
-#: second number, half are.
+#: Words without a column: up to the first number, none is forgotten; above the second
+#: number, half of them are forgotten.
 FEWEST_KEPT, MOST_KEPT = 10_000, 1_000_000
 
 
@@ -62,7 +62,7 @@ class Chunk(NamedTuple):
         return cls(words, sparse.csr_array(parts, shape=shape))
 
     def as_type(self, dtype, binary):
-        """Return the counts as `dtype`; 1 for each word of a document if ``binary``."""
+        """Return the counts as ``dtype``; all counts are 1 if ``binary``."""
         counts = self.counts.astype(dtype)
         if binary:
             counts.data.fill(1)
@@ -113,8 +113,8 @@ class WordFrequencies:
     Attributes
     ----------
     places : dict
-        Place of each word in the arrays.  Words behind the end of the arrays do not
-        occur so far.
+        Position of each word in the arrays.  Words with positions beyond the end of the
+        arrays have not occurred yet.
     documents, tokens : ndarray of float
         Number of documents of each word, and of its occurrences.
     n_documents : float
@@ -203,7 +203,7 @@ def admitted(documents, tokens, limits, n_free, kind=None):
     n_free : int or None
         Number of words that may become columns: the most frequent ones.
     kind : str or None, default=None
-        How `numpy.argsort` sorts.
+        The argument ``kind`` of `numpy.argsort`.
 
     Returns
     -------
