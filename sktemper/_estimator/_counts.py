@@ -188,7 +188,7 @@ def are_normalised(X):
 
 
 def _are_all_one(X, power):
-    """Return whether the sum of the powers of each row that is not empty is 1."""
+    """Return whether the values of non-empty rows, to a power, have the sum 1."""
     X = X.astype(np.float64)
     sums = np.asarray((X.power(power) if issparse(X) else X**power).sum(axis=1))
     sums = sums.ravel()[sums.ravel() > 0]

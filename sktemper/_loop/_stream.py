@@ -1,7 +1,7 @@
 """The state of a stream with a half-life: memory, alarm, challenger and renewals.
 
-All values but the challenger's state are immutable, so that a commit replaces one
-reference, and the states of several estimators may share them.
+All values except the challenger's state are immutable.  An update of the stream
+therefore replaces one reference, and several estimators can share these values.
 """
 
 import math
@@ -19,7 +19,7 @@ __all__ = ["Alarm", "Challenger", "Reservoir", "Renewal", "Stream", "Watch"]
 SLACK = 1.25
 #: Number of scored rows that enter an alarm test together.
 ROWS_OF_TEST = 250
-#: Number of tests before an alarm that may have rows after the change.
+#: Number of the latest tests, at an alarm, whose rows may be from after the change.
 TESTS_OF_ALARM = 2
 #: Number of tests over which the running mean of scores extends.
 TESTS_OF_MEAN = 20
@@ -36,9 +36,10 @@ MOST_RECORDS = 1000
 class Reservoir(NamedTuple):
     """Weighted sample of rows without replacement, of bounded size [1]_.
 
-    Each row has a random key: its age at arrival, in units of the time in which weights
-    change by a factor of e, plus the logarithm of its weight and Gumbel noise.  The
-    rows with the largest keys are the sample.
+    Each row has a random key.  It is the sum of the age of the stream when the row
+    arrived, in units of the time in which weights change by a factor of e, the
+    logarithm of the row's weight, and Gumbel noise.  The rows with the largest keys are
+    the sample.
 
     Attributes
     ----------
@@ -48,7 +49,7 @@ class Reservoir(NamedTuple):
     logs : ndarray of shape (n_rows,)
         The keys without the noise: logarithms of the weights, which grow with time.
     numbers : ndarray of int of shape (n_rows,)
-        Numbers of the rows in the stream.
+        Index of each row in the stream, counted from its first row.
     cut : float
         Largest key of the rows that were left out.
 
@@ -77,7 +78,7 @@ class Reservoir(NamedTuple):
             -inf leaves a row out.
         random : numpy.random.Generator
         first_number : int
-            Number of the first row in the stream.
+            Index of the first row of ``X`` in the stream.
         capacity : int
 
         Returns
@@ -99,7 +100,7 @@ class Reservoir(NamedTuple):
         return more.of_largest(capacity)
 
     def of_largest(self, capacity):
-        """Return the memory of the rows of the sample, in one piece."""
+        """Return a memory of the ``capacity`` rows of the sample, in one piece."""
         rows = self.largest(capacity)
         left_out = np.delete(self.keys, rows)
         return Reservoir(
@@ -199,16 +200,18 @@ class Watch(NamedTuple):
 
 
 class Challenger(NamedTuple):
-    """Parameters of a renewal that may replace the present ones.
+    """Parameters that a renewal has fitted.
+
+    They replace the current parameters if they predict new rows better.
 
     Attributes
     ----------
     state : State
     born : ndarray of int
-        Columns of its new components.
+        Indices of its new components.
     count, total, squares : float
-        Number of rows that both have scored, and sum and sum of squares of the gains of
-        the challenger.
+        Number of rows that the challenger and the current parameters have scored, and
+        sum and sum of squares of the differences of their scores.
     """
 
     state: Any
@@ -259,7 +262,7 @@ class Renewal(NamedTuple):
     gain : float
         Mean gain of the rows that decided, in nats per observation.
     columns : tuple of int
-        Columns of the new components.
+        Indices of the new components.
     """
 
     sample: int
@@ -322,10 +325,10 @@ class Stream:
 
     @property
     def first_recent(self):
-        """Number of the first row to which new components are fitted.
+        """Index in the stream of the first row to which new components are fitted.
 
-        These are rows since the last renewal, and if an alarm has followed, those of
-        the tests that raised it and later ones.
+        It is the first one after the last renewal.  If there was an alarm since then,
+        rows before its last `TESTS_OF_ALARM` tests are left out, too.
         """
         return max(self.last, self.changed - TESTS_OF_ALARM * ROWS_OF_TEST)
 
@@ -366,7 +369,7 @@ class Stream:
         )
 
     def on_columns(self, places, converted):
-        """Return the stream for other columns.
+        """Return the stream converted to another set of features.
 
         Parameters
         ----------

@@ -9,7 +9,8 @@ from ._sources import stored
 
 __all__ = ["triples_of"]
 
-#: Largest length of a label, because all labels of a run are stored with one width.
+#: Largest length of a label.  All labels of a sorted temporary file are padded to the
+#: same length.
 LONGEST_LABEL = 256
 #: Largest integer up to which float64 represents all integers.
 MOST_EXACT = 2**53

@@ -1,4 +1,4 @@
-"""The Gaussian mixture, its size given or found."""
+"""Gaussian mixtures, whose number of components is given or found by the fit."""
 
 from ._estimators import (
     AnnealedGaussianMixture,

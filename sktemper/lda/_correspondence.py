@@ -16,8 +16,8 @@ LEAST_EIGENVALUE = 1e-10
 class Correspondence(NamedTuple):
     """The leading axes of the correspondence analysis of a sample of documents.
 
-    With the tokens n_d of documents, m_v of words and N of both, the matrix is
-    ``(x_dv - n_d m_v / N) / sqrt(n_d m_v)``.
+    Let n_d be the number of tokens of document d, m_v that of word v, and N that of
+    all.  The matrix has the entries ``(x_dv - n_d m_v / N) / sqrt(n_d m_v)``.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class Correspondence(NamedTuple):
         Orthonormal columns: the trivial axis ``sqrt(n_d / N)``, and the left singular
         vectors.
     X : csr_array of shape (n_rows, n_features)
-        Documents of the sample that have tokens, in units of the largest count.
+        Counts of the sampled documents that have tokens, divided by the largest count.
     weight : ndarray of shape (n_rows,)
         Number of times that each of them counts.
     tokens_per_row : float
@@ -57,7 +57,7 @@ class Correspondence(NamedTuple):
         """Return the eigenvalues in the limit of many documents of the same kind.
 
         Words that are drawn independently add noise of variance 1 / N to each entry of
-        the matrix.  A signal with the eigenvalue s then has the eigenvalue
+        the matrix.  An eigenvalue that would be s without noise is then about
         ``(s + a) (s + b) / s``, with a = D / N and b = V / N for D rows and V words
         [1]_.  For many rows it tends to s + a.  An eigenvalue that does not exceed the
         largest one of noise alone, ``(sqrt(a) + sqrt(b))**2``, is no signal; the

@@ -1,4 +1,8 @@
-"""Renewals of topics: births under the present topics as prior, unions and merges."""
+"""Methods of LDA for renewals, see `sktemper.renewals`.
+
+They add topics that are fitted to recent data, join them with the current topics, and
+merge similar ones.
+"""
 
 import copy
 
@@ -26,7 +30,9 @@ class RenewingMixin:
         return self.n_topics
 
     def with_births(self, globals_, hyper, n_births, X, row_weight, random):
-        """Return a model whose first topics have the present ones as prior.
+        """Return a model with ``n_births`` more topics.
+
+        The current topics are the prior of its first topics.
 
         Parameters
         ----------
@@ -132,13 +138,13 @@ class RenewingMixin:
         return globals_, present_hyper, is_new
 
     def _has_own_prior(self):
-        """Return which topics have a prior that exceeds the least prior."""
+        """Return a mask of topics whose prior exceeds the least one for some word."""
         prior = self.topic_word_prior
         own = (prior > prior.min(axis=0)).any(axis=1)
         return np.broadcast_to(own, self.n_topics)
 
     def matched(self, globals_, hyper, present, present_hyper, X, row_weight):
-        """Give topics of a new fit the columns of similar present topics.
+        """Reorder topics of a new fit such that similar topics keep their columns.
 
         Parameters
         ----------
@@ -153,7 +159,8 @@ class RenewingMixin:
         -------
         globals_ : Topics
         is_same : ndarray of bool of shape (n_topics,)
-            Whether a column has the same topic as in the present parameters.
+            Whether the new topic of a column is similar to the current one: a cosine
+            above `SAME_COSINE`.
         """
         cosines = _cosines(present.tokens(), globals_.tokens())
         if self._has_own_prior().any():  # columns are not exchangeable
@@ -164,7 +171,9 @@ class RenewingMixin:
         return Topics.from_dense(topic_word, self.topic_word_prior.T), is_same
 
     def blended(self, globals_, hyper, present, may_be_same, share):
-        """Return topics with a share of the tokens of the present ones like them.
+        """Add ``share`` of the tokens of each current topic to its column.
+
+        New topics that are not similar to the current one of their column do not change.
 
         Parameters
         ----------

@@ -25,7 +25,10 @@ class ConjugateModel(Options, Capabilities):
     .. math:: \lambda \leftarrow (1 - \rho) \lambda + \rho \hat\lambda, \quad
         \hat\lambda = \lambda_0(p) + (D / S) \sum_i w_i b_i E[t_i]
 
-    in natural parameters.  Their domain is convex, so that a step stays in it.
+    in natural parameters.  Here :math:`\rho` is the learning rate, :math:`\lambda_0(p)`
+    the prior with power p, and D / S the scale from a batch to all data.  Sample i has
+    the weight :math:`w_i`, the power :math:`b_i` and the sufficient statistics
+    :math:`t_i`.  The domain of natural parameters is convex, so a step stays in it.
 
     To add a model, derive a class in a folder of its own.  No other part of the package
     needs a change.  The contract has three parts:
@@ -59,8 +62,8 @@ class ConjugateModel(Options, Capabilities):
         Largest number of rows of a block.  The bits of results depend on it, because
         blocks are added in their order.
     most_kept_rows : int
-        Number of rows in memory up to which a fit keeps their blocks, because `take`
-        takes long.  Methods must not change a block.  By default 0.
+        Largest number of rows for which a fit keeps the blocks that `take` returns; set
+        it if `take` is slow.  Methods must not change a block.  By default 0.
     parameter_dtype : dtype
         Dtype in which global parameters are stored, by default float64.
     max_start_rows : int
@@ -95,8 +98,8 @@ class ConjugateModel(Options, Capabilities):
         ``powers.prior``.  If this is None, `sktemper.testing.check_model` assumes that
         rows have them if they have no discrete local parameters.
     steps_in_place : bool
-        Whether `step` overwrites the old parameters.  It must then raise, if it raises,
-        before it changes them.
+        Whether `step` overwrites the old parameters.  If so, it must raise any
+        exception before it changes them.
     stop : ndarray of shape (1,), int
         The loop sets it to 1 on Ctrl-C.  A local step reads it in each inner iteration,
         and raises `Stopped` if it is 1.
@@ -149,8 +152,8 @@ class ConjugateModel(Options, Capabilities):
         hyper : object, default=None
             Initial hyperparameters; None means `initial_hyper` of ``X``.
         sample_weight : ndarray of shape (n_samples,) or None
-            Number of times that each row counts.  Weights equal repetitions if the
-            start does not depend on the order of the rows.
+            Number of times that each row counts.  If the start does not depend on the
+            order of the rows, an integer weight has the effect of repeating the row.
 
         Returns
         -------
@@ -214,7 +217,7 @@ class ConjugateModel(Options, Capabilities):
         raise NotImplementedError
 
     def predictive_scores(self, block, prepared):
-        """Return the held-out log-likelihood of each row at T=1, and its counts.
+        """Return the held-out log-likelihood of each row at T=1, and its observations.
 
         Parameters
         ----------

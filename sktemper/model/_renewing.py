@@ -110,8 +110,8 @@ class Renewing:
         may_be_same : ndarray of bool of shape (n_components,)
             Places to be compared.
         share : float
-            Share of the rows that count that the memory does not have: the weight of
-            the information of the present components.
+            Weight of the current components: the share of the weight of all rows that
+            rows outside of the memory have.
 
         Returns
         -------

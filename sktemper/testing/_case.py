@@ -9,18 +9,19 @@ from ..model import Powers, Request
 __all__ = ["OBJECTIVES", "POWERS", "Case", "Skip"]
 __all__ += ["close", "close_statistics", "precision", "same"]
 
-#: Powers of the checks: untempered, and annealed with each of the targets.
+#: Powers of the checks: without temperature, and for each target of `Annealing`.
 POWERS = (
     Powers(),
     Powers(1.0, 1.0, 0.5),
     Powers(1.0, 0.5, 0.5),
     Powers(0.5, 0.5, 0.5),
 )
-#: Powers for which target - parameters is the natural gradient of the tempered bound.
+#: Powers for which the target of a step minus the parameters is the natural gradient of
+#: the tempered bound.
 OBJECTIVES = (Powers(), Powers(1.0, 0.5, 0.5), Powers(0.5, 0.5, 0.5))
 #: Largest number of rows of a case, and the seed of models that sample.
 MOST_ROWS, SEED = 60, 7
-#: Weight of the data that makes global parameters almost certain.
+#: Weight of the data with which the posterior of global parameters is very narrow.
 CERTAIN = 1e7
 #: A power at which the likelihood is negligible.
 HARDLY = 1e-6
@@ -84,7 +85,7 @@ class Case:
         return model.local_step(block, prepared, Request(powers, **others))
 
     def predictive_scores(self, block=None, globals_=None):
-        """Return scores and numbers of held-out units of a block, as float64."""
+        """Return scores and numbers of held-out observations of a block's rows."""
         globals_ = self.globals_ if globals_ is None else globals_
         prepared = self.model.prepare(globals_, self.hyper)
         block = self.block if block is None else block
@@ -97,7 +98,7 @@ class Case:
         return self.step(globals_, statistics, scale, powers, rate)
 
     def step(self, globals_, statistics, scale, powers, rate):
-        """Return the parameters after a step, which may not reuse the old ones."""
+        """Return the parameters after a step on a copy of ``globals_``."""
         old = copy.deepcopy(globals_)
         return self.model.step(old, statistics, scale, powers, rate, self.hyper)
 
@@ -166,7 +167,10 @@ class Case:
         return int(self.model.units_per_row(self.X, np.arange(self.n_rows)).sum())
 
     def tangent(self):
-        """Return a random change of the natural parameters, of the kind of a step."""
+        """Return a random direction in which a step can change natural parameters.
+
+        Its largest entry is 1 in size.
+        """
         unit_noise = self.random.uniform(0.1, 2.0, self.n_units())
         statistics = self.local_step(unit_noise=unit_noise).statistics
         change = self.target(statistics, scale=self.random.uniform(0.5, 2.0))
@@ -181,7 +185,7 @@ def close(found, expected, fault, rtol=1e-7, atol=0.0):
     ----------
     found, expected : array-like
     fault : str
-        Message for numbers that are not close, with their meaning.
+        Start of the error message, which says what the numbers are.
     rtol, atol : float or array-like
         As in `numpy.allclose`.
     """
@@ -217,7 +221,10 @@ def precision(model):
 
 
 def close_statistics(case, found, expected, fault, rtol, powers=Powers()):  # noqa: B008
-    """Compare statistics by the targets of their steps."""
+    """Compare statistics by the targets of the steps that they lead to.
+
+    Without the capability "dense_vectors" nothing is compared.
+    """
     if "dense_vectors" in case.model.capabilities():
         expected = case.target(expected, powers)
         atol = rtol * np.abs(expected).max()
