@@ -173,7 +173,7 @@ class RenewingMixin:
     def blended(self, globals_, hyper, present, may_be_same, share):
         """Add ``share`` of the tokens of each current topic to its column.
 
-        New topics that are not similar to the current one of their column do not change.
+        New topics that differ from the current one of their column do not change.
 
         Parameters
         ----------
