@@ -73,6 +73,15 @@ if not HAS_CALLBACKS:
         )
 
 
+@pytest.fixture
+def plt():
+    """Return pyplot on Agg; its figures are closed afterwards."""
+    pytest.importorskip("matplotlib").use("Agg")
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    yield pyplot
+    pyplot.close("all")
+
+
 @pytest.fixture(scope="session")
 def documents():
     """Word counts of 120 documents, CSR of int32 in canonical format."""

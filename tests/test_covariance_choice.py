@@ -47,6 +47,16 @@ def test_the_type_is_that_of_the_data(kind):
     assert adjusted_rand_score(labels, mixture.labels_) == 1
 
 
+def test_rows_may_have_missing_values():
+    X, labels = clusters("spherical")
+    X[np.random.default_rng(1).random(X.shape) < 0.1] = np.nan
+    mixture = fitted(X)
+    assert mixture.covariance_type_ == "spherical"
+    assert adjusted_rand_score(labels, mixture.labels_) > 0.9
+    explicit = fitted(X, covariance_type="spherical")
+    assert mixture.lower_bound_ == explicit.lower_bound_
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("random_state", [3, "generator"])
 def test_the_fit_is_that_of_the_chosen_type(random_state, weighted):

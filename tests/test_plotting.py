@@ -10,15 +10,6 @@ from sktemper import AnnealedLDA, TemperedLDA
 from sktemper.plotting import TemperatureDisplay, TrainingCurveDisplay
 
 
-@pytest.fixture
-def plt():
-    """Return pyplot on Agg; its figures are closed afterwards."""
-    pytest.importorskip("matplotlib").use("Agg")
-    pyplot = pytest.importorskip("matplotlib.pyplot")
-    yield pyplot
-    pyplot.close("all")
-
-
 @pytest.fixture(scope="module")
 def lda(documents):
     return AnnealedLDA(

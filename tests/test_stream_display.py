@@ -10,15 +10,6 @@ from sktemper.renewals import Renewals
 RENEWALS = Renewals(memory=400, wait=100, trial=200)
 
 
-@pytest.fixture
-def plt():
-    """Return pyplot on Agg; its figures are closed afterwards."""
-    pytest.importorskip("matplotlib").use("Agg")
-    pyplot = pytest.importorskip("matplotlib.pyplot")
-    yield pyplot
-    pyplot.close("all")
-
-
 @pytest.fixture(scope="module")
 def mixture():
     """A stream of two clusters, of which one is replaced after 1,500 samples."""

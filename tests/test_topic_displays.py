@@ -27,15 +27,6 @@ from sktemper.plotting._axes import ORDER, colours_of
 WORDS = [f"w{v}" for v in range(60)]
 
 
-@pytest.fixture
-def plt():
-    """Return pyplot on Agg; its figures are closed afterwards."""
-    pytest.importorskip("matplotlib").use("Agg")
-    pyplot = pytest.importorskip("matplotlib.pyplot")
-    yield pyplot
-    pyplot.close("all")
-
-
 @pytest.fixture(scope="module")
 def lda(counts):
     return AnnealedLDA(4, random_state=0).fit(counts)
