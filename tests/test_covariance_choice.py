@@ -1,5 +1,6 @@
 """The choice of a covariance type by evidence, ``covariance_type="auto"``."""
 
+import itertools
 import pickle
 
 import numpy as np
@@ -13,7 +14,7 @@ from sktemper import (
     SVIPlusGaussianMixture,
     TemperedGaussianMixture,
 )
-from sktemper.gaussian_mixture import _choice
+from sktemper.gaussian_mixture import _agglomeration, _choice
 from sktemper.moves import SplitMergeMoves
 from sktemper.plotting import _ellipses
 
@@ -28,7 +29,7 @@ def clusters(kind, n_rows=240, n_columns=3, seed=0):
     labels = np.arange(n_rows) % 3
     X = random.standard_normal((n_rows, n_columns))
     if kind == "diag":
-        X *= np.array([[0.3, 1, 2], [2, 0.3, 1], [1, 2, 0.3]])[labels]
+        X *= np.resize([0.2, 1, 3, 3, 0.2, 1, 1, 3, 0.2], (n_columns, 3)).T[labels]
     if kind == "full":
         mixing = random.standard_normal((3, n_columns, n_columns))
         X = np.einsum("kij,nj,nk->ni", mixing, X, np.eye(3)[labels])
@@ -41,14 +42,14 @@ def fitted(X, **parameters):
 
 @pytest.mark.parametrize("kind", ["spherical", "diag", "full"])
 def test_the_type_is_that_of_the_data(kind):
-    X, labels = clusters(kind)
+    X, labels = clusters(kind, n_columns=8)
     mixture = fitted(X)
     assert mixture.covariance_type_ == kind
     assert adjusted_rand_score(labels, mixture.labels_) == 1
 
 
 def test_rows_may_have_missing_values():
-    X, labels = clusters("spherical")
+    X, labels = clusters("spherical", n_columns=8)
     X[np.random.default_rng(1).random(X.shape) < 0.1] = np.nan
     mixture = fitted(X)
     assert mixture.covariance_type_ == "spherical"
@@ -75,86 +76,191 @@ def test_the_fit_is_that_of_the_chosen_type(random_state, weighted):
     auto, told = fit("auto"), fit("diag")
     assert auto.covariance_type_ == told.covariance_type_ == "diag"
     np.testing.assert_array_equal(auto.means_, told.means_)
-    np.testing.assert_array_equal(auto.covariances_, told.covariances_)
+    for name in ("covariances_", "precisions_", "precisions_cholesky_"):
+        values = getattr(told, name)
+        np.testing.assert_array_equal(
+            getattr(auto, name), values[..., None] * np.eye(3)
+        )
 
 
-def test_the_chosen_type_has_the_highest_evidence(monkeypatch):
-    X, _ = clusters("full", seed=1)
-    evidence = {}
-    compute = _choice._evidence
+def evidence_of(X, monkeypatch, weight=None, **parameters):
+    """Return the evidence that a fit computes for each type."""
+    compute, found = _choice._evidence, {}
 
-    def recorded(estimator, covariance_type, X, weight):
-        evidence[covariance_type] = compute(estimator, covariance_type, X, weight)
-        return evidence[covariance_type]
+    def recorded(model, *given):
+        kind = {2: "full", 1: "diag", 0: "spherical"}[len(model.hyper_shapes()[4])]
+        found[kind] = compute(model, *given)
+        return found[kind]
 
     monkeypatch.setattr(_choice, "_evidence", recorded)
-    mixture = fitted(X)
-    assert set(evidence) == {"spherical", "diag", "full"}
-    assert mixture.covariance_type_ == max(evidence, key=evidence.get)
-    # six entries of the covariance prior are learned
-    assert evidence["full"] == pytest.approx(mixture.lower_bound_ - 6, abs=1e-6)
+    estimator = AnnealedGaussianMixture(**{**QUICK, **parameters})
+    kind = _choice.chosen_type(estimator, X, weight)
+    monkeypatch.setattr(_choice, "_evidence", compute)
+    return kind, found
+
+
+@pytest.mark.parametrize(
+    ("weights", "n_components"),
+    # empty components change the constant of a Dirichlet distribution
+    [("dirichlet_process", 4), ("dirichlet_distribution", 3)],
+)
+@pytest.mark.parametrize("kind", ["full", "diag", "spherical"])
+def test_the_evidence_is_the_bound_of_a_fit(kind, weights, n_components, monkeypatch):
+    X, _ = clusters(kind, n_columns=8)
+    prior = {"weight_concentration_prior_type": weights, "n_components": n_components}
+    chosen, evidence = evidence_of(X, monkeypatch, **prior)
+    bound = fitted(X, covariance_type=kind, tol=1e-8, **prior).lower_bound_
+    assert chosen == kind
+    assert evidence[kind] == pytest.approx(bound, abs=0.1)
+
+
+def test_the_evidence_decides_by_a_margin(monkeypatch):
+    X, _ = clusters("spherical", n_columns=8)
+    _, evidence = evidence_of(X, monkeypatch)
+    net = {kind: evidence[kind] - _choice.n_learned(kind, 8) for kind in evidence}
+    lead = net["spherical"] - net["full"]
+    assert net["spherical"] == max(net.values()) and lead > 0
+    for margin, expected in (0.9, "spherical"), (1.1, "full"):
+        monkeypatch.setattr(_choice, "MARGIN", margin * lead / len(X))
+        assert evidence_of(X, monkeypatch)[0] == expected
+
+
+def test_weights_are_repetitions(monkeypatch):
+    X, _ = clusters("diag", 90, 4)
+    weight = 1.0 + np.arange(90) % 3
+    _, weighted = evidence_of(X, monkeypatch, weight)
+    _, repeated = evidence_of(X.repeat(weight.astype(int), axis=0), monkeypatch)
+    assert weighted == pytest.approx(repeated, rel=1e-9)
+    # samples of weight 0 do not count
+    more = np.concatenate([X, X + 50])
+    _, padded = evidence_of(more, monkeypatch, np.append(weight, np.zeros(90)))
+    assert padded == pytest.approx(weighted, rel=1e-9)
 
 
 def test_full_covariances_need_rows_and_few_columns():
-    assert "full" in _choice.candidates(300, 150)
-    assert "full" not in _choice.candidates(299, 150)
-    assert "full" not in _choice.candidates(10_000, 151)
+    assert _choice.candidates(300, 150) == ("full", "diag", "spherical")
+    assert _choice.candidates(299, 150) == ("diag", "spherical")
+    assert _choice.candidates(10_000, 151) == ("diag", "spherical")
     assert fitted(clusters("spherical", 30, 20)[0]).covariance_type_ != "full"
 
 
 def test_many_rows_are_compared_by_some(monkeypatch):
-    X, _ = clusters("diag", 600)
-    monkeypatch.setattr(_choice, "ROWS_OF_CHOICE", 200)
+    X, _ = clusters("diag", 600, 6)
+    monkeypatch.setattr(_choice, "LEAST_ROWS", 150)
+    monkeypatch.setattr(_choice, "ELEMENTS", 0)
     rows, weight = _choice._some(X, None, 4)
-    assert len(rows) == 200 and weight is None
+    assert len(rows) == 150 and weight is None
     rows, weight = _choice._some(X, np.arange(600) % 2.0, 4)
     assert len(rows) == 150 and (weight == 1).all()
     assert len(_choice._some(X, None, 500)[0]) == 300
     assert fitted(X).covariance_type_ == "diag"
+    monkeypatch.setattr(_choice, "ELEMENTS", 36 * 300)
+    assert len(_choice._some(X, None, 4)[0]) == 300
+
+
+def test_merges_by_evidence():
+    """The merge that is made has the highest evidence of all, computed anew."""
+    X, labels = clusters("full", 120)
+    labels = labels + 3 * (np.arange(120) % 2)  # each cluster in two parts
+    model = _choice._model(AnnealedGaussianMixture(6), "full", 3)
+    hyper = model.initial_hyper(X)
+    family, prior = model.family_of(hyper), model.component_prior(hyper)
+    shares = np.eye(6)[labels]
+    counts, statistics = family.statistics(model.take(X, slice(None)), shares)
+    partition = _agglomeration.Partition(hyper, counts, statistics)
+    merges = _agglomeration._Merges(model, partition)
+    for n_clusters in (6, 5, 4):
+
+        def evidence(partition):
+            sizes = np.append(partition.counts, np.zeros(6 - len(partition.counts)))
+            sizes = model.weights.evidence(sizes, hyper.weight_concentration)
+            return family.evidence(prior, partition.statistics).sum() + sizes
+
+        assert merges.evidence(partition) == pytest.approx(evidence(partition))
+        pairs = list(itertools.combinations(range(n_clusters), 2))
+        sums = np.stack([partition.statistics[list(pair)].sum(0) for pair in pairs])
+        alone = family.evidence(prior, partition.statistics)
+        gains = family.evidence(prior, sums) - alone[np.array(pairs)].sum(1)
+        first, second = pairs[gains.argmax()]
+        assert merges.gains[first, second] == pytest.approx(gains.max())
+        expected = np.delete(partition.statistics, second, 0)
+        expected[first] = sums[gains.argmax()]
+        partition = merges.merged(partition)
+        np.testing.assert_allclose(partition.statistics, expected)
+        assert partition.counts.sum() == 120
+    best, most = _agglomeration.agglomerated(
+        model, _agglomeration.Partition(hyper, counts, statistics)
+    )
+    np.testing.assert_allclose(best.counts, 40)
+    assert np.isfinite(most)
+
+
+def test_wide_clusters_are_found_by_defaults():
+    random = np.random.default_rng(0)
+    labels = random.choice(5, 800)
+    X = (random.normal(size=(5, 48)) * 6 / np.sqrt(96))[labels]
+    X += (
+        random.normal(size=X.shape) * np.exp(random.uniform(-0.7, 0.7, 5))[labels, None]
+    )
+    mixture = AnnealedGaussianMixture(10, moves=FEW, random_state=0).fit(X)
+    assert mixture.covariance_type_ == "spherical"
+    assert mixture.n_active_components_ == 5
+    assert adjusted_rand_score(labels, mixture.labels_) > 0.9
 
 
 @unconverged
 @pytest.mark.parametrize(
     "cls", [TemperedGaussianMixture, AnnealedGaussianMixture, SVIPlusGaussianMixture]
 )
-def test_streams_need_a_fit_first(cls):
+def test_streams_are_full_without_a_fit(cls):
     X, _ = clusters("diag")
-    mixture = cls(4, covariance_type="auto", random_state=0, max_iter=20)
-    with pytest.raises(ValueError, match="call fit before partial_fit"):
-        mixture.partial_fit(X)
-    assert not hasattr(mixture, "covariance_type_")
+    settings = dict(n_components=4, random_state=0, max_iter=20)
+    mixture = cls(**settings).partial_fit(X)
+    assert mixture.covariance_type_ == "full"
+    full = cls(**settings, covariance_type="full").partial_fit(X)
+    np.testing.assert_array_equal(mixture.covariances_, full.covariances_)
     mixture.fit(X)
-    known = mixture.covariance_type_
+    assert mixture.covariance_type_ == "diag"
     means = mixture.means_
     mixture.partial_fit(X + 1)
-    assert mixture.covariance_type_ == known
+    assert mixture.covariance_type_ == "diag"
     assert not np.array_equal(mixture.means_, means)
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    "given",
     [
-        ({"priors": "scikit-learn"}, "priors='scikit-learn'"),
-        ({"covariance_prior": np.eye(3)}, "covariance_prior"),
-        ({"degrees_of_freedom_prior": 5}, "degrees_of_freedom_prior"),
+        {"priors": "scikit-learn"},
+        {"covariance_prior": np.eye(3)},
+        {"degrees_of_freedom_prior": 5},
     ],
 )
-def test_priors_that_depend_on_the_type_raise(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        fitted(clusters("full")[0], **parameters)
+def test_priors_that_depend_on_the_type_are_those_of_full_covariances(given):
+    X, _ = clusters("diag")
+    auto, full = fitted(X, **given), fitted(X, covariance_type="full", **given)
+    assert auto.covariance_type_ == "full"
+    np.testing.assert_array_equal(auto.covariances_, full.covariances_)
+
+
+def test_a_mixture_that_cannot_be_fitted_raises_its_own_error():
+    X = np.zeros((20, 2))
+    X[0] = 1e200
+    with pytest.raises(ValueError) as full:
+        fitted(X, covariance_type="full")
+    with pytest.raises(type(full.value)) as auto:
+        fitted(X)
+    assert str(auto.value) == str(full.value)
 
 
 def test_a_new_fit_chooses_anew_and_an_error_leaves_the_old_fit():
     mixture = fitted(clusters("diag")[0])
-    X, _ = clusters("spherical")
+    mixture.set_params(covariance_prior=-1.0)
     with pytest.raises(ValueError, match="covariance_prior"):
-        clone(mixture).set_params(covariance_prior=1.0).fit(X)
-    mixture.set_params(degrees_of_freedom_prior=9.0)
-    with pytest.raises(ValueError, match="degrees_of_freedom_prior"):
-        mixture.fit(X)
+        mixture.fit(clusters("diag")[0])
     assert mixture.covariance_type_ == "diag"
-    assert mixture.predict(X).shape == (240,)
-    mixture.set_params(degrees_of_freedom_prior=None).fit(X)
+    assert mixture.predict(clusters("diag")[0]).shape == (240,)
+    X, _ = clusters("spherical", n_columns=8)
+    mixture.set_params(covariance_prior=None).fit(X)
     assert mixture.covariance_type_ == "spherical"
     told = mixture.set_params(covariance_type="full").fit(X)
     assert told.covariance_type_ == "full"
@@ -182,6 +288,4 @@ def test_pickles_and_searches():
 def test_ellipses_of_the_chosen_type():
     mixture = fitted(clusters("diag")[0])
     drawn = _ellipses._full_covariances(mixture)
-    np.testing.assert_array_equal(
-        np.diagonal(drawn, axis1=1, axis2=2), mixture.covariances_
-    )
+    np.testing.assert_array_equal(drawn, mixture.covariances_)

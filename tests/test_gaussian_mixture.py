@@ -549,7 +549,9 @@ def test_fewer_kinds_of_samples_than_components(moves):
     data = np.repeat(X[:2], 20, axis=0)
     # moves look at all rows, whatever the start
     for init_params in STARTS if moves is None else ["kmeans"]:
-        mixture = AnnealedGaussianMixture(5, init_params=init_params, random_state=0)
+        mixture = AnnealedGaussianMixture(
+            5, init_params=init_params, max_iter=300, random_state=0
+        )
         if moves != "default":
             mixture.set_params(moves=moves)
         assert_valid(mixture.fit(data), data)

@@ -17,7 +17,7 @@ from sktemper._expfam import WEIGHTS
 from sktemper._expfam import _kernels as wishart_kernels
 from sktemper._expfam._splits import Search
 from sktemper._simd import special
-from sktemper.gaussian_mixture import _kernels
+from sktemper.gaussian_mixture import _family, _kernels
 from sktemper.gaussian_mixture._model import GaussianMixtureModel
 from sktemper.gaussian_mixture._parameters import Hyper
 from sktemper.gaussian_mixture._starts import STARTS
@@ -393,6 +393,32 @@ def test_kernels_on_every_instruction_set(name):
 
 
 # -- blocks, weights, powers -----------------------------------------------------------
+
+
+@each_type
+@pytest.mark.parametrize("weight_prior", PRIORS)
+@pytest.mark.parametrize("far", [0.0, 1e9])
+def test_empty_components_need_no_kernel(
+    covariance_type, weight_prior, far, monkeypatch
+):
+    """A component without rows has no share, unless a row is far from all others."""
+    model, X = model_of(covariance_type, weight_prior, k=6), clusters(60)
+    hyper = model.initial_hyper(X)._replace(weight_concentration=1e-12)
+    shares = np.eye(6)[np.arange(60) % 4]
+    globals_ = model.optimum(model.take(X, ALL), shares, hyper)
+    X = np.concatenate([X, X[:1] + far])
+    monkeypatch.setattr(_family, "MANY_COLUMNS", 1)
+    skipped = local(model, X, globals_, hyper, Powers())
+    monkeypatch.setattr(_family, "NO_WEIGHT", -np.inf)
+    monkeypatch.setattr(_family, "MANY_COLUMNS", 100)
+    whole = local(model, X, globals_, hyper, Powers())
+    for name in ("row_bounds", "row_scores"):
+        np.testing.assert_array_equal(getattr(skipped, name), getattr(whole, name))
+    # the kernel has tiny shares instead of 0
+    pairs = [(skipped.local_parameters, whole.local_parameters)]
+    pairs += zip(skipped.statistics, whole.statistics, strict=True)
+    for one, other in pairs:
+        np.testing.assert_allclose(one, other, rtol=1e-15, atol=1e-280)
 
 
 @each_type

@@ -324,9 +324,10 @@ def test_the_same_bits_for_any_number_of_jobs():
 def test_full_covariances_need_rows():
     X = np.random.default_rng(0).normal(size=(20, 21))
     with pytest.warns(UserWarning, match="21 columns and 20 rows"):
-        TemperedGaussianMixture(2, max_iter=1).fit(X)
-    TemperedGaussianMixture(2, covariance_type="diag", max_iter=1).fit(X)
-    TemperedGaussianMixture(2, max_iter=1).fit(X[:, :20])
+        TemperedGaussianMixture(2, covariance_type="full", max_iter=1).fit(X)
+    for covariance_type in "diag", "auto":
+        TemperedGaussianMixture(2, covariance_type=covariance_type, max_iter=1).fit(X)
+    TemperedGaussianMixture(2, covariance_type="full", max_iter=1).fit(X[:, :20])
 
 
 # -- warnings --------------------------------------------------------------------------

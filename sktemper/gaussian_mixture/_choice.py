@@ -1,84 +1,96 @@
 """The choice of a covariance type by evidence."""
 
-import copy
-import math
-import warnings
-
 import numpy as np
 
 from .._estimator import log
-from ..model import IllDefined
+from .._expfam import Mixture
+from ..model import IllDefined, Powers
+from ._agglomeration import Partition, agglomerated
+from ._gapped_rows import has_gaps
+from ._gaps_starts import filled
+from ._starts import from_kmeans
 
 __all__ = ["chosen_type"]
 
-#: Largest number of rows of the fits that are compared.
-ROWS_OF_CHOICE = 5_000
-#: Types in the order in which they are tried; the first of equal ones is chosen.
+#: Types in the order in which they are compared; the first of equal ones is chosen.
 #: "tied" is left out.  Its prior is not learned, which lowers the evidence by hundreds
 #: of nats, and "full" has equal covariances if its prior has learned many degrees of
 #: freedom.
-ORDER = ("spherical", "diag", "full")
-#: "full" is tried with at least this number of rows per column, and with at most this
-#: number of columns.
+ORDER = ("full", "diag", "spherical")
+#: Nats per row by which another type has to be better than "full".  Densities that
+#: differ by less are the same for most purposes, and full covariances describe clusters
+#: that are not quite Gaussian with fewer components.
+MARGIN = 0.05
+#: "full" is compared with at least this number of rows per column, and with at most
+#: this number of columns.
 ROWS_PER_COLUMN, MOST_COLUMNS = 2, 150
-#: Parameters of the fits that are compared.
-OF_TRIALS = {"n_init": 1, "total_samples": None, "warm_start": False, "verbose": 0}
+#: Least and largest number of rows of the comparison, and the number of elements of all
+#: their products of columns between these limits.
+LEAST_ROWS, MOST_ROWS, ELEMENTS = 5_000, 20_000, 2e7
+#: Steps of coordinate ascent after the agglomeration.
+STEPS = 4
 
 
 def chosen_type(estimator, X, sample_weight):
-    """Return the covariance type whose fit has the highest evidence.
+    """Return the covariance type of the highest evidence.
 
-    The evidence is the lower bound of the log evidence, minus one nat for each entry of
-    the covariance prior, which is learned.
+    For each type, the clusters of k-means are merged by evidence, and a few steps of
+    coordinate ascent follow.  The evidence is the lower bound that is reached, minus
+    one nat for each entry of the covariance prior, which is learned, and a margin for
+    types other than "full".
 
     Parameters
     ----------
     estimator : TemperedGaussianMixture
-        All fits have its parameters, except for the covariance type.
     X : ndarray of shape (n_samples, n_features)
     sample_weight : ndarray of shape (n_samples,) or None
 
     Returns
     -------
-    covariance_type : {"spherical", "diag", "full"}
-
-    Raises
-    ------
-    IllDefined
-        If a mixture of any type cannot be fitted to the data.
+    covariance_type : {"full", "diag", "spherical"}
+        "full" if a mixture of no type can be fitted; the fit then raises an error.
     """
-    X, sample_weight = _some(X, sample_weight, estimator.n_components)
-    best, most, problem = None, -math.inf, None
+    X, weight = _some(X, sample_weight, estimator.n_components)
+    rows = filled(X, weight, is_full=True) if has_gaps(X) else X
+    random = np.random.RandomState(0)
+    labels = from_kmeans(rows, estimator.n_components, random, weight).argmax(axis=1)
+    weight = np.ones(len(X)) if weight is None else weight
+    best, most = "full", -np.inf
     for covariance_type in candidates(*X.shape):
+        model = _model(estimator, covariance_type, X.shape[1])
         try:
-            evidence = _evidence(estimator, covariance_type, X, sample_weight)
-        except IllDefined as error:
-            problem = error
+            evidence = _evidence(model, X, rows, labels, weight)
+        except IllDefined:
             continue
         log(estimator, "%s: evidence %.10g", covariance_type, evidence)
+        evidence -= n_learned(covariance_type, X.shape[1])
         if evidence > most:
             best, most = covariance_type, evidence
-    if best is None:
-        raise problem
+            most += MARGIN * weight.sum() if covariance_type == "full" else 0.0
     return best
 
 
 def _some(X, sample_weight, least):
     """Return rows at even distances, and their weights; rows of weight 0 are left out.
 
-    At most `ROWS_OF_CHOICE` rows are returned, or ``least`` if that is more.
+    At most ``least`` rows are returned, or the number that the columns allow if that is
+    more.
     """
+    most = max(LEAST_ROWS, min(MOST_ROWS, int(ELEMENTS / X.shape[1] ** 2)), least)
     rows = np.arange(len(X))
-    if sample_weight is not None and np.count_nonzero(sample_weight) >= max(least, 2):
+    if sample_weight is not None and sample_weight.any():
         rows = np.flatnonzero(sample_weight)
-    rows = rows[:: -(-len(rows) // max(ROWS_OF_CHOICE, least))]
-    return X[rows], None if sample_weight is None else sample_weight[rows]
+    else:
+        sample_weight = None
+    rows = rows[:: -(-len(rows) // most)]
+    X = np.asarray(X[rows], dtype=np.float64)
+    return X, None if sample_weight is None else sample_weight[rows]
 
 
 def candidates(n_samples, n_features):
     """Return the covariance types that have enough rows to be fitted."""
     most = min(MOST_COLUMNS, n_samples / ROWS_PER_COLUMN)
-    return ORDER if n_features <= most else ORDER[:2]
+    return ORDER if n_features <= most else ORDER[1:]
 
 
 def n_learned(covariance_type, n_features):
@@ -90,13 +102,50 @@ def n_learned(covariance_type, n_features):
     }[covariance_type]
 
 
-def _evidence(estimator, covariance_type, X, sample_weight):
-    parameters = estimator.get_params(deep=False) | OF_TRIALS
-    # a copy, so that the following fit gets the generator in its original state
-    random = copy.deepcopy(parameters["random_state"])
-    parameters |= {"covariance_type": covariance_type, "random_state": random}
-    trial = type(estimator)(**parameters)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the fit that follows warns
-        trial.fit(X, sample_weight=sample_weight)
-    return trial.lower_bound_ - n_learned(covariance_type, X.shape[1])
+def _model(estimator, covariance_type, n_features):
+    """Return the model of the estimator with a given covariance type."""
+    parameters = estimator.get_params(deep=False)
+    parameters |= {"covariance_type": covariance_type}
+    return type(estimator)(**parameters)._make_model(n_features, np.dtype(np.float64))
+
+
+def _evidence(model, X, rows, labels, weight):
+    """Return the lower bound of a mixture that starts from merged clusters.
+
+    Parameters
+    ----------
+    model : GaussianMixtureModel
+    X : ndarray of shape (n_samples, n_features)
+    rows : ndarray of shape (n_samples, n_features)
+        ``X`` with values for those that are missing.
+    labels : ndarray of int of shape (n_samples,)
+        Clusters to be merged.
+    weight : ndarray of shape (n_samples,)
+    """
+    hyper = model.initial_hyper(X, weight)
+    family, block = model.family_of(hyper), model.take(rows, slice(None))
+    found = []
+    for k in np.unique(labels):
+        own = labels == k
+        shares = np.ones((np.count_nonzero(own), 1))
+        found.append(family.statistics(block[own], shares, weight[own]))
+    counts, statistics = map(np.concatenate, zip(*found, strict=True))
+    partition, _ = agglomerated(model, Partition(hyper, counts, statistics))
+    return _bound(model, model.take(X, slice(None)), weight, partition)
+
+
+def _bound(model, block, weight, partition):
+    """Return the lower bound after `STEPS` steps of coordinate ascent."""
+    hyper, counts, statistics = partition
+    model = model.resized(len(counts))
+    order = model.weights.order(counts)
+    sums = Mixture(model.weights.counted(counts[order]), statistics[order])
+    for _ in range(STEPS):
+        globals_ = model.target(sums, 1.0, Powers(), hyper)
+        prepared = model.prepare(globals_, hyper)
+        shares, _, _ = model.responsibilities(block, prepared)
+        sums = model.statistics(block, shares, hyper, weight, prepared.tables)
+        hyper = model.update_hyper(hyper, globals_, sums, 1.0, 1.0, Powers())
+    globals_ = model.target(sums, 1.0, Powers(), hyper)
+    _, bounds, _ = model.responsibilities(block, model.prepare(globals_, hyper))
+    return float(weight @ bounds + model.global_bound(globals_, hyper))

@@ -18,6 +18,7 @@ from .._estimator import (
 )
 from .._expfam import LEAST_CONCENTRATION, WEIGHTS
 from .._limits import check_prior, check_values, check_variances
+from .._loop import QUIETLY
 from .._notices import warn
 from .._validation import check_data
 from ._advice import advice
@@ -113,7 +114,8 @@ class _GaussianMixture(
                 "Expected n_samples >= n_components but got n_components = "
                 f"{self.n_components}, n_samples = {len(data)}"
             )
-        if self.covariance_type == "full" and self.n_features_in_ > len(data):
+        is_full = self._default_type() == "full" and not self._is_choice()
+        if is_full and self.n_features_in_ > len(data):
             warn(
                 f"X has {self.n_features_in_} columns and {len(data)} rows: too few "
                 'rows for full covariances. Use covariance_type="diag" or "spherical", '
@@ -122,22 +124,25 @@ class _GaussianMixture(
 
     def _prepare_fit(self, data, sample_weight):
         """Choose the covariance type if it is "auto"."""
-        self._chosen_type_ = self.covariance_type
-        if self.covariance_type != "auto":
+        self._chosen_type_ = self._default_type()
+        if not self._is_choice():
             return
-        own = ["covariance_prior", "degrees_of_freedom_prior"]
-        given = [name for name in own if getattr(self, name) is not None]
-        if given or self.priors != "learned":
-            raise ValueError(
-                'covariance_type="auto" needs priors that are learned, but got '
-                f"{' and '.join(given) or f'priors={self.priors!r}'}. Give a "
-                'covariance type too, or leave these None and priors="learned".'
-            )
         sample_weight = self._validate_weight(sample_weight, data)
         X, places = data.sample(ROWS_LOOKED_AT)
         if sample_weight is not None:
             sample_weight = sample_weight[places]
-        self._chosen_type_ = chosen_type(self, X, sample_weight)
+        with QUIETLY():
+            self._chosen_type_ = chosen_type(self, X, sample_weight)
+
+    def _is_choice(self):
+        """Return whether `fit` chooses the covariance type."""
+        given = self.covariance_prior, self.degrees_of_freedom_prior
+        is_learned = self.priors == "learned" and all(part is None for part in given)
+        return self.covariance_type == "auto" and is_learned
+
+    def _default_type(self):
+        """Return the covariance type, "full" if it is "auto"."""
+        return "full" if self.covariance_type == "auto" else self.covariance_type
 
     def _type(self):
         """Return the covariance type of the fit, which "auto" has chosen."""
@@ -146,12 +151,8 @@ class _GaussianMixture(
         known = vars(self)
         if "_chosen_type_" in known:
             return known["_chosen_type_"]
-        if "state_" in known:
-            return (known["state_"].fixed or {}).get("covariance_type")
-        raise ValueError(
-            'covariance_type="auto" needs all data, and a stream has only its first '
-            "chunk: call fit before partial_fit, or give a covariance type."
-        )
+        fixed = known["state_"].fixed if "state_" in known else None
+        return (fixed or {}).get("covariance_type", "full")
 
     def _fixed(self):
         return super()._fixed() | {"covariance_type": self._type()}
@@ -247,7 +248,7 @@ class _GaussianMixture(
         ).reshape(np.shape(self.covariance_prior))
         if prior.shape != np.shape(default):
             raise ValueError(
-                f"The parameter '{self.covariance_type} covariance_prior' should have "
+                f"The parameter '{self._type()} covariance_prior' should have "
                 f"the shape of {np.shape(default)}, but got {prior.shape}"
             )
         if (_variances(prior) > 0).all():
@@ -256,9 +257,7 @@ class _GaussianMixture(
         symmetric = np.allclose(matrix, matrix.T)
         if not symmetric or not (np.linalg.eigvalsh(matrix) > 0).all():
             what = "symmetric, positive-definite" if prior.ndim == 2 else "positive"
-            raise ValueError(
-                f"'{self.covariance_type} covariance_prior' should be {what}"
-            )
+            raise ValueError(f"'{self._type()} covariance_prior' should be {what}")
         return prior
 
     def _regular(self, covariance):
@@ -328,7 +327,9 @@ class _GaussianMixture(
         weights = self.weights_.astype(np.float64)
         counts = random.multinomial(n_samples, weights / weights.sum())
         model, _ = self._fitted()
-        covariances = model.covariance.matrices(self.covariances_)
+        covariances = self.covariances_
+        if self.covariance_type != "auto":
+            covariances = model.covariance.matrices(covariances)
         X = [
             random.multivariate_normal(mean, covariance, int(count))
             for mean, covariance, count in zip(
@@ -374,10 +375,10 @@ class _GaussianMixture(
 
     @property
     def covariances_(self):
-        """Inverses of the expected precisions, in the form of the covariance type."""
+        """Inverses of the expected precisions, in the form of `covariance_type`."""
         model, expected = self._fitted()
         freedom = model.covariance.widened(expected.freedom)
-        return (expected.inverse_scale / freedom).astype(self._state().dtype)
+        return self._shown(model, expected.inverse_scale / freedom)
 
     @property
     def precisions_(self):
@@ -385,7 +386,7 @@ class _GaussianMixture(
         model, expected = self._fitted()
         freedom = model.covariance.widened(expected.freedom)
         scale = model.covariance.scale(expected.inverse_scale)
-        return (freedom * scale).astype(self._state().dtype)
+        return self._shown(model, freedom * scale)
 
     @property
     def precisions_cholesky_(self):
@@ -393,7 +394,16 @@ class _GaussianMixture(
         model, expected = self._fitted()
         freedom = model.covariance.widened(expected.freedom)
         roots = model.covariance.roots(expected.inverse_scale)
-        return (np.sqrt(freedom) * roots).astype(self._state().dtype)
+        return self._shown(model, np.sqrt(freedom) * roots)
+
+    def _shown(self, model, values):
+        """Return values in the form of the covariance type; matrices if it is "auto".
+
+        Code that is written for scikit-learn's default then runs whatever was chosen.
+        """
+        if self.covariance_type == "auto" and np.ndim(values) < 3:
+            values = model.covariance.matrices(values)
+        return values.astype(self._state().dtype)
 
     @property
     def mean_precision_(self):
@@ -422,8 +432,12 @@ class _GaussianMixture(
 
     @property
     def covariance_prior_(self):
-        """Prior covariance."""
-        return self._state().hyper.covariance
+        """Prior covariance, in the form of `covariance_type`."""
+        covariance = self._state().hyper.covariance
+        if self.covariance_type == "auto" and np.ndim(covariance) < 2:
+            model = self._fitted_model()
+            return model.covariance.matrices(np.asarray(covariance)[None])[0]
+        return covariance
 
 
 def _imputed(model, block, prepared):
@@ -466,13 +480,15 @@ class TemperedGaussianMixture(_GaussianMixture):
     ----------
     n_components : int, default=10
         Largest number of components K.  Components that are not needed stay empty.
-    covariance_type : {"full", "tied", "diag", "spherical", "auto"}, default="full"
+    covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default="auto"
         Form of the covariances: a matrix for each component, one matrix for all, a
-        diagonal matrix for each, or a variance for each.  "auto" fits "spherical",
-        "diag" and "full" to at most 5,000 of the rows, and chooses the one with the
-        highest evidence, see ``covariance_type_``; "full" only if there are at most 150
-        columns, and two rows for each.  It needs learned priors, and a `fit` before any
-        `partial_fit`, which continues with the type of the fit.
+        diagonal matrix for each, or a variance for each.  "auto" is "full", but `fit`
+        takes "diag" or "spherical" if their evidence is higher by more than 0.05 nats a
+        sample, or if there are more than 150 columns, or fewer than two samples for
+        each.  `covariance_type_` is the choice.  The evidence is that of merged
+        k-means clusters, after a few iterations with 5,000 to 20,000 samples at most.
+        `partial_fit` without a `fit`, and a `fit` with ``covariance_prior``,
+        ``degrees_of_freedom_prior`` or other ``priors`` than "learned", take "full".
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_process"
         Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
@@ -614,9 +630,9 @@ class TemperedGaussianMixture(_GaussianMixture):
         Covariance type of the fit.
     covariances_, precisions_, precisions_cholesky_ : ndarray
         Inverses of the expected precisions, the expected precisions, and their Cholesky
-        factors.  The shape is (n_components,) if spherical, (n_features, n_features) if
-        tied, (n_components, n_features) if diag, and (n_components, n_features,
-        n_features) if full.
+        factors.  The shape is (n_components,) if ``covariance_type`` is "spherical",
+        (n_features, n_features) if "tied", (n_components, n_features) if "diag", and
+        (n_components, n_features, n_features) if "full" or "auto".
     weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
         Dirichlet parameters, or the Beta parameters of the sticks.
     mean_precision_, degrees_of_freedom_ : ndarray of shape (n_components,)
@@ -714,7 +730,7 @@ class TemperedGaussianMixture(_GaussianMixture):
         self,
         n_components=10,
         *,
-        covariance_type="full",
+        covariance_type="auto",
         weight_concentration_prior_type="dirichlet_process",
         weight_concentration_prior=None,
         mean_prior=None,
@@ -795,13 +811,15 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
     ----------
     n_components : int, default=10
         Largest number of components K.  Components that are not needed stay empty.
-    covariance_type : {"full", "tied", "diag", "spherical", "auto"}, default="full"
+    covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default="auto"
         Form of the covariances: a matrix for each component, one matrix for all, a
-        diagonal matrix for each, or a variance for each.  "auto" fits "spherical",
-        "diag" and "full" to at most 5,000 of the rows, and chooses the one with the
-        highest evidence, see ``covariance_type_``; "full" only if there are at most 150
-        columns, and two rows for each.  It needs learned priors, and a `fit` before any
-        `partial_fit`, which continues with the type of the fit.
+        diagonal matrix for each, or a variance for each.  "auto" is "full", but `fit`
+        takes "diag" or "spherical" if their evidence is higher by more than 0.05 nats a
+        sample, or if there are more than 150 columns, or fewer than two samples for
+        each.  `covariance_type_` is the choice.  The evidence is that of merged
+        k-means clusters, after a few iterations with 5,000 to 20,000 samples at most.
+        `partial_fit` without a `fit`, and a `fit` with ``covariance_prior``,
+        ``degrees_of_freedom_prior`` or other ``priors`` than "learned", take "full".
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_process"
         Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
@@ -937,9 +955,9 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         Covariance type of the fit.
     covariances_, precisions_, precisions_cholesky_ : ndarray
         Inverses of the expected precisions, the expected precisions, and their Cholesky
-        factors.  The shape is (n_components,) if spherical, (n_features, n_features) if
-        tied, (n_components, n_features) if diag, and (n_components, n_features,
-        n_features) if full.
+        factors.  The shape is (n_components,) if ``covariance_type`` is "spherical",
+        (n_features, n_features) if "tied", (n_components, n_features) if "diag", and
+        (n_components, n_features, n_features) if "full" or "auto".
     weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
         Dirichlet parameters, or the Beta parameters of the sticks.
     mean_precision_, degrees_of_freedom_ : ndarray of shape (n_components,)
@@ -1039,7 +1057,7 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         self,
         n_components=10,
         *,
-        covariance_type="full",
+        covariance_type="auto",
         weight_concentration_prior_type="dirichlet_process",
         weight_concentration_prior=None,
         mean_prior=None,
@@ -1121,13 +1139,15 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
     ----------
     n_components : int, default=10
         Largest number of components K.  Components that are not needed stay empty.
-    covariance_type : {"full", "tied", "diag", "spherical", "auto"}, default="full"
+    covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default="auto"
         Form of the covariances: a matrix for each component, one matrix for all, a
-        diagonal matrix for each, or a variance for each.  "auto" fits "spherical",
-        "diag" and "full" to at most 5,000 of the rows, and chooses the one with the
-        highest evidence, see ``covariance_type_``; "full" only if there are at most 150
-        columns, and two rows for each.  It needs learned priors, and a `fit` before any
-        `partial_fit`, which continues with the type of the fit.
+        diagonal matrix for each, or a variance for each.  "auto" is "full", but `fit`
+        takes "diag" or "spherical" if their evidence is higher by more than 0.05 nats a
+        sample, or if there are more than 150 columns, or fewer than two samples for
+        each.  `covariance_type_` is the choice.  The evidence is that of merged
+        k-means clusters, after a few iterations with 5,000 to 20,000 samples at most.
+        `partial_fit` without a `fit`, and a `fit` with ``covariance_prior``,
+        ``degrees_of_freedom_prior`` or other ``priors`` than "learned", take "full".
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_process"
         Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
@@ -1263,9 +1283,9 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         Covariance type of the fit.
     covariances_, precisions_, precisions_cholesky_ : ndarray
         Inverses of the expected precisions, the expected precisions, and their Cholesky
-        factors.  The shape is (n_components,) if spherical, (n_features, n_features) if
-        tied, (n_components, n_features) if diag, and (n_components, n_features,
-        n_features) if full.
+        factors.  The shape is (n_components,) if ``covariance_type`` is "spherical",
+        (n_features, n_features) if "tied", (n_components, n_features) if "diag", and
+        (n_components, n_features, n_features) if "full" or "auto".
     weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
         Dirichlet parameters, or the Beta parameters of the sticks.
     mean_precision_, degrees_of_freedom_ : ndarray of shape (n_components,)
@@ -1361,7 +1381,7 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         self,
         n_components=10,
         *,
-        covariance_type="full",
+        covariance_type="auto",
         weight_concentration_prior_type="dirichlet_process",
         weight_concentration_prior=None,
         mean_prior=None,

@@ -11,6 +11,12 @@ from . import _kernels
 
 __all__ = ["GaussianFamily"]
 
+#: Differences of logarithms: a share is 0 below the first, and components whose
+#: constants are below the second are expected to have no shares.
+NO_SHARE, NO_WEIGHT = -1e3, -1e6
+#: Number of columns from which on it is worth while to look for shares that are all 0.
+MANY_COLUMNS = 16
+
 
 class GaussianTables(NamedTuple):
     """Tables of Gaussian components for the kernel.
@@ -118,8 +124,22 @@ class GaussianFamily(NormalWishartFamily):
         return usual.means + self.origin, factors
 
     def responsibilities(self, block, tables, log_weights, power):
-        """Return responsibilities, bounds and scores, see `MixtureModel`."""
-        return self._run(block, tables, log_weights + tables.constants, power, False)
+        """Return responsibilities, bounds and scores, see `MixtureModel`.
+
+        Components that are empty have no weight, and the kernel does not see them.
+        """
+        constants = log_weights + tables.constants
+        used = constants > constants.max() + NO_WEIGHT
+        if used.all() or np.ndim(power) > 0:
+            return self._run(block, tables, constants, power, False)
+        some = tables._replace(means=tables.means[used], factors=tables.factors[used])
+        found, bounds, scores = self._run(block, some, constants[used], power, False)
+        # a row may be so far from all others that it belongs to an empty component
+        if power * constants[~used].max() > bounds.min() + NO_SHARE:
+            return self._run(block, tables, constants, power, False)
+        shares = np.zeros((len(block), len(used)), dtype=found.dtype)
+        shares[:, used] = found
+        return shares, bounds, scores
 
     def squares(self, block, tables):
         """Return squared distances of rows to components, (n_rows, n_components).
@@ -162,6 +182,15 @@ class GaussianFamily(NormalWishartFamily):
 
     def _sums(self, block, shares, factors, n_moments):
         """Return the sums of the first ``n_moments`` moments, (n_shares, n_moments)."""
+        if self.n_features >= MANY_COLUMNS:
+            used = shares.any(axis=0)
+            if used.any() and not used.all():
+                out = np.zeros((len(used), n_moments))
+                out[used] = self._sums_of(block, shares[:, used], factors, n_moments)
+                return out
+        return self._sums_of(block, shares, factors, n_moments)
+
+    def _sums_of(self, block, shares, factors, n_moments):
         out = np.empty((shares.shape[1], n_moments))
         dtype = block.dtype if block.dtype == shares.dtype else np.float64
         stopped = _kernels.weighted_moments(

@@ -206,9 +206,8 @@ def _full_covariances(estimator):
     """Return the covariances of a mixture as matrices."""
     covariances = np.asarray(estimator.covariances_)
     n_components, n_features = np.shape(estimator.means_)
-    # scikit-learn's mixtures have no "auto"
-    kind = getattr(estimator, "covariance_type_", estimator.covariance_type)
-    if kind == "full":
+    kind = estimator.covariance_type
+    if kind in ("full", "auto"):
         return covariances
     if kind == "tied":
         return np.broadcast_to(covariances, (n_components, n_features, n_features))
