@@ -355,7 +355,7 @@ GAUSSIAN_MIXTURE = Row(
     OF_MIXTURES,
     moves=BirthMoves(n_moves=2),
     fixed_by_fit={
-        "covariance_type": "diag",
+        "covariance_type": "tied",
         "mean_precision_prior": 0.7,
         "mean_prior": np.ones(3),
         "degrees_of_freedom_prior": 9.0,

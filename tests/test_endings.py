@@ -108,7 +108,7 @@ def test_what_a_move_leaves_says_whether_it_is_at_rest():
     """Not the passes before it."""
     X = blobs()
     mixture = TemperedGaussianMixture(8, tempering=None, init_params="random")
-    mixture.set_params(random_state=0, max_iter=500, tol=1e-6)
+    mixture.set_params(random_state=0, max_iter=500, tol=1e-6, covariance_type="full")
     before = clone(mixture).set_params(moves=None).fit(X)
     assert before.converged_
     mixture.set_params(moves=BirthMoves(20, n_iter=2))

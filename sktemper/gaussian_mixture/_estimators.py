@@ -125,6 +125,7 @@ class _GaussianMixture(
     def _prepare_fit(self, data, sample_weight):
         """Choose the covariance type if it is "auto"."""
         self._chosen_type_ = self._default_type()
+        self._is_auto_ = self.covariance_type == "auto"
         if not self._is_choice():
             return
         sample_weight = self._validate_weight(sample_weight, data)
@@ -328,7 +329,7 @@ class _GaussianMixture(
         counts = random.multinomial(n_samples, weights / weights.sum())
         model, _ = self._fitted()
         covariances = self.covariances_
-        if self.covariance_type != "auto":
+        if not self._has_matrices():
             covariances = model.covariance.matrices(covariances)
         X = [
             random.multivariate_normal(mean, covariance, int(count))
@@ -401,9 +402,14 @@ class _GaussianMixture(
 
         Code that is written for scikit-learn's default then runs whatever was chosen.
         """
-        if self.covariance_type == "auto" and np.ndim(values) < 3:
+        if self._has_matrices():
             values = model.covariance.matrices(values)
         return values.astype(self._state().dtype)
+
+    def _has_matrices(self):
+        """Return whether covariances are shown as matrices, but stored otherwise."""
+        is_auto = vars(self).get("_is_auto_", False)
+        return is_auto and self.covariance_type_ != "full"
 
     @property
     def mean_precision_(self):
@@ -434,7 +440,7 @@ class _GaussianMixture(
     def covariance_prior_(self):
         """Prior covariance, in the form of `covariance_type`."""
         covariance = self._state().hyper.covariance
-        if self.covariance_type == "auto" and np.ndim(covariance) < 2:
+        if self._has_matrices():
             model = self._fitted_model()
             return model.covariance.matrices(np.asarray(covariance)[None])[0]
         return covariance

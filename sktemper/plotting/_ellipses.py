@@ -206,9 +206,10 @@ def _full_covariances(estimator):
     """Return the covariances of a mixture as matrices."""
     covariances = np.asarray(estimator.covariances_)
     n_components, n_features = np.shape(estimator.means_)
-    kind = estimator.covariance_type
-    if kind in ("full", "auto"):
+    if covariances.ndim == 3:
         return covariances
+    # scikit-learn's mixtures have no `covariance_type_`
+    kind = getattr(estimator, "covariance_type_", estimator.covariance_type)
     if kind == "tied":
         return np.broadcast_to(covariances, (n_components, n_features, n_features))
     diagonal = covariances if kind == "diag" else covariances[:, None]
