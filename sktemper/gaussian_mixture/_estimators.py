@@ -16,13 +16,14 @@ from .._estimator import (
     TemperedEstimator,
     check_n_samples,
 )
-from .._expfam import LEAST_CONCENTRATION, WEIGHTS
+from .._expfam import LEAST_CONCENTRATION, USED, WEIGHTS
 from .._limits import check_prior, check_values, check_variances
 from .._loop import QUIETLY
 from .._notices import warn
 from .._validation import check_data
 from ._advice import advice
 from ._choice import chosen_type
+from ._clusters import clusters_of
 from ._empirical import FREE_DEGREES, LEARNED
 from ._gapped_rows import GappedRows
 from ._model import COVARIANCE_TYPES, GaussianMixtureModel
@@ -355,6 +356,23 @@ class _GaussianMixture(
         """
         return np.concatenate(self._map(X, _imputed))
 
+    def predict_clusters(self, X):
+        """Return the most probable cluster of each sample, see `component_clusters_`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Numbers of clusters, from 0 to ``n_clusters_ - 1``.  The probability of a
+            cluster is the sum of those of its components.
+        """
+        clusters = self.component_clusters_
+        used = clusters >= 0
+        return (self.predict_proba(X)[:, used] @ _one_hot(clusters[used])).argmax(1)
+
     # -- views of the state ------------------------------------------------------------
     def _fitted(self):
         """Return the model and the Normal-Wishart parameters of the fit."""
@@ -412,6 +430,29 @@ class _GaussianMixture(
         return is_auto and self.covariance_type_ != "full"
 
     @property
+    def component_clusters_(self):
+        """Cluster of each component, ndarray of int (n_components,); -1 if empty."""
+        model, expected = self._fitted()
+        counts = expected.precision - self._state().hyper.mean_precision
+        used, shape = counts > USED, expected.means.shape
+        freedom = model.covariance.widened(expected.freedom)
+        covariances = expected.inverse_scale / freedom
+        if covariances.ndim == 1:
+            covariances = np.repeat(covariances[:, None], shape[1], axis=1)
+        if np.ndim(expected.freedom) == 0:  # tied
+            covariances = np.broadcast_to(covariances, (*shape, shape[1]))
+        clusters = np.full(len(counts), -1)
+        clusters[used] = clusters_of(
+            expected.means[used], covariances[used], counts[used]
+        )
+        return clusters
+
+    @property
+    def n_clusters_(self):
+        """Number of clusters of components."""
+        return int(self.component_clusters_.max()) + 1
+
+    @property
     def mean_precision_(self):
         """Kappa of each component, ndarray (n_components,)."""
         return self._fitted()[1].precision
@@ -453,6 +494,10 @@ def _imputed(model, block, prepared):
     family = model.family_of(prepared.hyper)
     rows = family.completed(block, shares, prepared.tables)
     return rows.astype(block.dtype, copy=False)
+
+
+def _one_hot(labels):
+    return np.eye(labels.max(initial=-1) + 1)[labels]
 
 
 def _variances(covariance):
@@ -651,6 +696,13 @@ class TemperedGaussianMixture(_GaussianMixture):
         Components of the samples of the last `fit` or `partial_fit`.
     n_active_components_ : int
         Number of components whose responsibilities sum to more than 0.5.
+    component_clusters_ : ndarray of int of shape (n_components,)
+        Cluster of each component, for clusters that are not Gaussian; -1 if empty.  Two
+        components are in a cluster if, on the line that separates them best, their
+        means differ by at most twice the smaller standard deviation, so that their sum
+        has a single mode there; or if others connect them.
+    n_clusters_ : int
+        Number of these clusters.
     converged_ : bool
         Whether the lower bound converged, in a `fit` with ``batch_size=None``.
     lower_bound_ : float
@@ -976,6 +1028,13 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         Components of the samples of the last `fit` or `partial_fit`.
     n_active_components_ : int
         Number of components whose responsibilities sum to more than 0.5.
+    component_clusters_ : ndarray of int of shape (n_components,)
+        Cluster of each component, for clusters that are not Gaussian; -1 if empty.  Two
+        components are in a cluster if, on the line that separates them best, their
+        means differ by at most twice the smaller standard deviation, so that their sum
+        has a single mode there; or if others connect them.
+    n_clusters_ : int
+        Number of these clusters.
     converged_ : bool
         Whether the lower bound converged, in a `fit` with ``batch_size=None``.
     lower_bound_ : float
@@ -1304,6 +1363,13 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         Components of the samples of the last `fit` or `partial_fit`.
     n_active_components_ : int
         Number of components whose responsibilities sum to more than 0.5.
+    component_clusters_ : ndarray of int of shape (n_components,)
+        Cluster of each component, for clusters that are not Gaussian; -1 if empty.  Two
+        components are in a cluster if, on the line that separates them best, their
+        means differ by at most twice the smaller standard deviation, so that their sum
+        has a single mode there; or if others connect them.
+    n_clusters_ : int
+        Number of these clusters.
     converged_ : bool
         Whether the lower bound converged, in a `fit` with ``batch_size=None``.
     lower_bound_ : float

@@ -194,6 +194,12 @@ def annealed_of_type(data, seed, **options):
     return annealed(data, seed, covariance_type=data.truth["kind"], **options)
 
 
+def clusters_of_components(data, seed, **options):
+    mixture = AnnealedGaussianMixture(data.n_components, random_state=seed, **options)
+    labels = mixture.fit(data.train).predict_clusters(data.train)
+    return labels, mixture.score_samples(data.test).mean()
+
+
 def bayesian(data, seed):
     mixture = BayesianGaussianMixture(n_components=data.n_components, random_state=seed)
     labels = mixture.fit_predict(data.train)
@@ -392,7 +398,8 @@ rows: the predictive one of our fits, that at the fitted parameters of scikit-le
 mixtures. On discrete columns densities have no bound, because a component may shrink to
 a single value. The columns of real data have unit variance. All methods but KMeans and
 HDBSCAN get the limit of components. Our first method has defaults alone; the second is
-also told the covariance type ("full" for real data). BIC chooses the type and the
+also told the covariance type ("full" for real data); the third has defaults too, and
+counts clusters of components. BIC chooses the type and the
 number of components of `GaussianMixture`, without full covariances from 101 columns on;
 KMeans is told the number of classes, with ten starts; HDBSCAN has scikit-learn's
 defaults, and its noise counts as one more label.""",
@@ -403,6 +410,7 @@ defaults, and its noise counts as one more label.""",
     methods=(
         Method("annealed", annealed, role="default"),
         Method("annealed, told the type", annealed_of_type, role="variant"),
+        Method("annealed, clusters", clusters_of_components, role="variant"),
         Method("Bayesian", bayesian, "scikit-learn"),
         Method("BIC", by_bic, "scikit-learn"),
         Method("KMeans told K", kmeans, "scikit-learn"),
