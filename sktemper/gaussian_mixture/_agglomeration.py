@@ -18,6 +18,8 @@ NEIGHBOURS = 4
 #: The priors are learned again when this share of the clusters is left, and before each
 #: of the last merges.
 SHARE_LEFT, LAST_MERGES = 0.7, 3
+#: Merges end when the evidence has fallen by this number of nats per row.
+MOST_FALL = 1.0
 
 
 class Partition(NamedTuple):
@@ -60,7 +62,8 @@ def agglomerated(model, partition):
         evidence = merges.evidence(partition)
         if evidence > most:
             best, most = partition, evidence
-        if n_clusters == 1:
+        fall = most - evidence
+        if n_clusters == 1 or fall > MOST_FALL * partition.counts.sum():
             return best, most
         partition = merges.merged(partition)
 
