@@ -132,3 +132,15 @@ def test_clusters_that_are_gaussian_are_components(covariance_type):
     assert mixture.n_clusters_ == mixture.n_active_components_ == 3
     numbers = mixture.component_clusters_[mixture.labels_]
     np.testing.assert_array_equal(mixture.predict_clusters(X), numbers)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_samples_of_small_weights_have_a_cluster():
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    mixture = AnnealedGaussianMixture(3, random_state=0)
+    mixture.fit(X, sample_weight=np.full(30, 0.01))
+    assert mixture.n_active_components_ == 0
+    assert mixture.n_clusters_ == 1
+    assert (mixture.predict_clusters(X) == 0).all()
+    X[0, 1] = np.nan
+    assert mixture.predict_clusters(X).shape == (30,)

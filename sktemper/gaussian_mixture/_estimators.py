@@ -434,7 +434,8 @@ class _GaussianMixture(
         """Cluster of each component, ndarray of int (n_components,); -1 if empty."""
         model, expected = self._fitted()
         counts = expected.precision - self._state().hyper.mean_precision
-        used, shape = counts > USED, expected.means.shape
+        # samples of small weights may leave all components almost empty
+        used, shape = counts >= min(USED, counts.max()), expected.means.shape
         freedom = model.covariance.widened(expected.freedom)
         covariances = expected.inverse_scale / freedom
         if covariances.ndim == 1:
