@@ -362,6 +362,7 @@ class _GaussianMixture(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            NaN is a missing value.
 
         Returns
         -------
