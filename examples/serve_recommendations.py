@@ -30,6 +30,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import typing
 
 import joblib
 import numpy as np
@@ -79,7 +80,7 @@ class Connection(asyncio.Protocol):
         self.batches, self.unread = batches, b""
 
     def connection_made(self, transport):
-        self.transport = transport
+        self.transport = typing.cast(asyncio.Transport, transport)
 
     def data_received(self, data):
         *requests, self.unread = (self.unread + data).split(b"\r\n\r\n")
@@ -193,9 +194,7 @@ def main():
         np.char.add("item", item.astype(str)),
         duplicates="one",
     )
-    model = ImplicitFactorization(64, max_iter=3, random_state=0).fit(
-        X.astype(np.float32)
-    )
+    model = ImplicitFactorization(32, random_state=0).fit(X.astype(np.float32))
     print(
         f"{X.shape[0]:,} users, {X.shape[1]:,} items, {arguments.processes} processes"
     )
