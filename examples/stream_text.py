@@ -25,7 +25,7 @@ try:
 
     from sktemper.plotting import StreamDisplay
 except ImportError:
-    plt = None
+    plt = StreamDisplay = None
 
 
 def main():
@@ -77,7 +77,7 @@ def stream(folder, arguments):
         words = lda.top_words(vectorizer.get_feature_names_out(), n_words=8)
         n_renewals = print_births(lda.renewals_, words, n_renewals, path.stem)
     print(f"\n{lda.n_samples_seen_} documents, {lda.n_features_in_} words")
-    if plt is not None:
+    if plt is not None and StreamDisplay is not None:
         names = vectorizer.get_feature_names_out()
         display = StreamDisplay.from_estimator(lda, feature_names=names)
         display.figure_.savefig(arguments.picture, dpi=100)

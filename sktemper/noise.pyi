@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils import Bunch
 
 from sktemper.schedules import Clock as Clock

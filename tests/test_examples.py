@@ -65,6 +65,12 @@ ARGUMENTS = {
     "matrix_factorization": ["--n-starts=2", "--max-iter=8", "--ranks=3"],
     "own_model_poisson": [],
     "recommender": ["--n-users=200", "--n-items=80", "--rank=8"],
+    "serve_recommendations": [
+        "--n-users=300",
+        "--n-items=200",
+        "--n-connections=8",
+        "--seconds=0.3",
+    ],
     "stream_text": ["--documents=1200", "--n-components=5"],
 }
 EXPECTED = {
@@ -88,6 +94,7 @@ EXPECTED = {
     "matrix_factorization": "in intervals of 50 %",
     "own_model_poisson": "checks passed, skipped: ",
     "recommender": "the same: True",
+    "serve_recommendations": "one call each",
     "stream_text": "1200 documents, ",
 }
 
@@ -140,6 +147,7 @@ SLOW = {
     "grid_search_temperature",
     "how_many_topics",
     "matrix_factorization",
+    "serve_recommendations",
 }
 
 

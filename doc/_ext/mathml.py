@@ -17,8 +17,18 @@ COMMAND = re.compile(r"\\[a-zA-Z]+")
 #: Names of functions: a space is on either side, unless an operator is there.
 FUNCTION = r"<mi>(?:exp|log|logit)</mi>"
 BEFORE = re.compile(rf"(</(?:mi|mn|mrow|msub|msubsup|msup)>\s*)(?={FUNCTION})")
-AFTER = re.compile(rf"({FUNCTION})(?=\s*<(?!mo|/))")
+APPLIED = r"(?:\s*<mo>&ApplyFunction;</mo>)?"
+AFTER = re.compile(rf"({FUNCTION}{APPLIED})(?=\s*<(?!mo>|mo |/))")
 SPACE = r'\1<mspace width="0.17em"></mspace>'
+
+#: docutils puts the index of a letter with an accent below the letter: with one accent
+#: above, it takes the index for a limit.
+UNDER = re.compile(
+    r"<munderover>\s*(<mi>[^<]*</mi>)\s*(\S.*?\S)\s*"
+    r"(<mo [^>]*>[ˆˉ˜¯~^]</mo>)\s*</munderover>",
+    re.DOTALL,
+)
+BESIDE = r"<msub><mover>\1\3</mover>\2</msub>"
 
 
 def mathml(node, as_block):
@@ -30,6 +40,7 @@ def mathml(node, as_block):
     except MathError as error:
         logger.warning("formula %r: %s", source, error, location=node)
         return f"<code>{html.escape(source)}</code>"
+    found = UNDER.sub(BESIDE, found)
     return AFTER.sub(SPACE, BEFORE.sub(SPACE, found))
 
 

@@ -57,7 +57,10 @@ def rewrite(text, written_in, read_in):
 
 
 def make_pages_of_tables(app):
-    """Write a page for each table of the benchmarks, which includes it."""
+    """Write a page for each table of the benchmarks, which includes it.
+
+    The search leaves them out: their many words would hide the pages for users.
+    """
     folder = Path(app.srcdir, "benchmarks", "tables")
     folder.mkdir(parents=True, exist_ok=True)
     tables = {table.name: table for p in TABLES for table in ROOT.glob(p)}
@@ -66,7 +69,7 @@ def make_pages_of_tables(app):
             old.unlink()
     for name, table in tables.items():
         path = os.path.relpath(table, folder)
-        text = f"```{{include}} {path}\n```\n"
+        text = f"---\nnosearch: true\n---\n\n```{{include}} {path}\n```\n"
         page = folder / name
         if not page.exists() or page.read_text("utf-8") != text:
             page.write_text(text, "utf-8")

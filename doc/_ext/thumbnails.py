@@ -50,11 +50,23 @@ def ratings(ax):
     ax.set(xlabel="items", ylabel="users", xticks=[], yticks=[])
 
 
+def requests(ax):
+    """Requests that arrive one by one are answered in batches."""
+    random = np.random.default_rng(3)
+    times = np.sort(random.uniform(0, 8, 28))
+    for time in times:
+        ax.plot([time, 2 * np.ceil(time / 2)], [2, 1], color="0.7", lw=1)
+    ax.plot(times, np.full(len(times), 2), "o", color=BLUE, ms=5)
+    ax.plot(np.arange(2, 9, 2), np.ones(4), "s", color=ORANGE, ms=16)
+    ax.set(ylim=(0.6, 2.4), xlim=(-0.3, 8.6), xlabel="milliseconds", yticks=[])
+
+
 PICTURES = {
     "grid_search_temperature": a_grid,
     "larger_than_memory": shards,
     "own_model_poisson": poissons,
     "recommender": ratings,
+    "serve_recommendations": requests,
 }
 
 

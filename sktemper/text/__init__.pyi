@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, TransformerMixin
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils import Bunch
 
 
@@ -20,7 +21,7 @@ _Float: TypeAlias = float | np.floating[Any] | np.integer[Any]
 _Path: TypeAlias = str | PathLike[str]
 _Random: TypeAlias = int | np.integer[Any] | np.random.RandomState | None
 
-class StreamingCountVectorizer(TransformerMixin, BaseEstimator):
+class StreamingCountVectorizer(TransformerMixin, CountVectorizer):
     input: Any
     encoding: Any
     decode_error: Any
