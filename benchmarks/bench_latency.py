@@ -13,6 +13,7 @@ Packages that are not installed are left out.
 import argparse
 import importlib
 import platform
+import subprocess
 import time
 import warnings
 from datetime import date
@@ -44,6 +45,25 @@ def installed(name):
         return importlib.import_module(name)
     except ImportError:
         return None
+
+
+def origin():
+    """Return the commit of this checkout, the date and the processor."""
+    from sktemper._simd import special
+
+    root = Path(__file__).resolve().parents[1]
+    command = ["git", "-C", str(root), "rev-parse", "--short", "HEAD"]
+    commit = subprocess.run(command, capture_output=True, text=True).stdout.strip()
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if "model name" in line]
+    processor = names[0] if names else platform.machine()
+    return (
+        f"Made at commit {commit}, {date.today():%Y-%m-%d}. {processor}, kernels for "
+        f"{special.instruction_set}"
+    )
 
 
 def times_of(calls, pieces):
@@ -228,7 +248,7 @@ def main():
     if arguments.write:
         head = (
             "# Latency of few rows\n\n"
-            f"{date.today():%Y-%m-%d}, {platform.machine()}, Python "
+            f"{origin()}, Python "
             f"{platform.python_version()}, NumPy {np.__version__}, one thread. CPU "
             "times of all threads of the process, in milliseconds, of "
             f"{ROUNDS} rounds in which the packages took turns; other work ran on "

@@ -56,7 +56,8 @@ def one_blas_thread():
     try:
         with _nested.lock:
             if not _nested.inside and not _nested.before:
-                _nested.before = [(one, one.num_threads) for one in _libraries()]
+                threads = [(one, one.num_threads) for one in _libraries()]
+                _nested.before = [pair for pair in threads if pair[1] != 1]
             _nested.inside.add(name)
             for library, _ in _nested.before:
                 library.set_num_threads(1)

@@ -3,10 +3,12 @@
 How long it takes is measured by ``.ci/interrupts``.
 """
 
+import contextlib
 import copy
 import gc
 import itertools
 import pickle
+import signal
 import sys
 import threading
 import time
@@ -26,7 +28,8 @@ from sklearn.base import clone
 
 from sktemper import AnnealedGaussianMixture, _tasks
 from sktemper._data import cuts
-from sktemper._loop import History, Workers, _workers
+from sktemper._loop import History, InlineWorkers, Workers, _workers
+from sktemper._signals import run_undisturbed
 from sktemper._tasks import Task
 from sktemper.matrix_factorization import _gaussians as ratings_gaussians
 from sktemper.matrix_factorization import _kernels as ratings_kernels
@@ -182,7 +185,11 @@ def test_blocks_are_even():
             assert lengths[-1] > lengths[0] - 16 * len(lengths)
 
 
-def test_a_commit_is_made_whole_however_often_ctrl_c_is_pressed():
+@pytest.mark.parametrize("in_thread", [False, True])
+@pytest.mark.parametrize("workers", [Workers, InlineWorkers])
+def test_a_commit_is_made_whole_however_often_ctrl_c_is_pressed(
+    monkeypatch, workers, in_thread
+):
     done = []
 
     def commit():
@@ -191,13 +198,16 @@ def test_a_commit_is_made_whole_however_often_ctrl_c_is_pressed():
             time.sleep(0.03)
             done.append(number)
 
-    with Workers(1, np.zeros(1, dtype=np.intc)) as workers:
+    if in_thread:
+        monkeypatch.setattr(_workers, "run_undisturbed", lambda function: False)
+    with workers(1, np.zeros(1, dtype=np.intc)) as workers:
         with pytest.raises(KeyboardInterrupt):
             workers.run_whole(commit)
         assert done == [0, 1, 2]
 
 
-def test_a_commit_handed_over_in_the_last_moment_is_whole_or_not_made():
+def test_a_commit_handed_over_in_the_last_moment_is_whole_or_not_made(monkeypatch):
+    monkeypatch.setattr(_workers, "run_undisturbed", lambda function: False)
     done = []
 
     def commit():
@@ -217,6 +227,68 @@ def test_a_commit_handed_over_in_the_last_moment_is_whole_or_not_made():
         with pytest.raises(KeyboardInterrupt):
             workers.run_whole(commit)
         assert done == ["begun", "ended"]
+
+
+def test_ctrl_c_at_any_instruction_of_a_commit_leaves_it_whole_or_not_begun():
+    before, handler = sys.gettrace(), signal.getsignal(signal.SIGINT)
+    room = run_undisturbed.__code__.co_filename
+
+    for moment in itertools.count(1):
+        count, done = 0, []
+
+        def trace(frame, event, _, moment=moment):
+            nonlocal count
+            if frame.f_code.co_filename not in (room, __file__):
+                return None
+            frame.f_trace_opcodes = True
+            count += event in ("line", "opcode")
+            if count == moment:
+                count += 1
+                press_ctrl_c()
+            return trace
+
+        def commit(done=done):
+            done.append("begun")
+            done.append("ended")
+
+        pressed = False
+        try:
+            sys.settrace(trace)
+            run_undisturbed(commit)
+            sys.settrace(before)
+        except KeyboardInterrupt:
+            pressed = True
+        finally:
+            sys.settrace(before)
+        assert done == ["begun", "ended"] or (pressed and not done)
+        assert signal.getsignal(signal.SIGINT) is handler
+        if not pressed and count < moment:
+            break
+    assert moment > 50
+
+
+def test_signals_wait_for_a_call_only_if_they_can_be_restored_together():
+    called = []
+    with two_handlers():
+        assert not run_undisturbed(lambda: called.append("two"))
+    assert run_undisturbed(lambda: called.append("one"))
+    thread = threading.Thread(
+        target=lambda: run_undisturbed(lambda: called.append("another thread"))
+    )
+    with two_handlers():
+        thread.start()
+        thread.join()
+    assert called == ["one", "another thread"]
+
+
+@contextlib.contextmanager
+def two_handlers():
+    """Give another signal a handler in Python, beside that of Ctrl-C."""
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def test_an_error_of_a_commit_is_raised():
@@ -445,11 +517,13 @@ def test_ctrl_c_in_a_fit_leaves_a_state_of_the_whole_fit(name, n_jobs):
         assert_same_end(estimator.fit(X), whole)
 
 
+@pytest.mark.parametrize("n_rows", [None, 4])
 @pytest.mark.parametrize("method", ["partial_fit", "score", "lower_bound"])
 @each_model
-def test_ctrl_c_in_another_method_leaves_the_fit_usable(name, method):
+def test_ctrl_c_in_another_method_leaves_the_fit_usable(name, method, n_rows):
+    """The calling thread itself computes with few rows."""
     pressing = False
-    X = data_of(ESTIMATORS[name])
+    X = data_of(ESTIMATORS[name])[:n_rows]
 
     def press(_):
         nonlocal pressing
@@ -468,6 +542,21 @@ def test_ctrl_c_in_another_method_leaves_the_fit_usable(name, method):
     np.testing.assert_equal(state_of(estimator)["globals"], before["globals"])
     assert estimator.score(X) == score
     assert_same_end(estimator.partial_fit(X), whole)
+
+
+@each_model
+def test_a_chunk_of_few_rows_needs_no_thread(monkeypatch, name):
+    X = data_of(ESTIMATORS[name])
+    shared = clone(ESTIMATORS[name]).set_params(total_samples=240).partial_fit(X)
+    here = copy.deepcopy(shared)
+    monkeypatch.setattr(type(shared), "_max_inline_rows", 0)
+    for start in range(0, 20, 4):
+        shared.partial_fit(X[start : start + 4])
+    monkeypatch.undo()
+    monkeypatch.setattr(_workers.Pool, "submit", None)
+    for start in range(0, 20, 4):
+        here.partial_fit(X[start : start + 4])
+    assert_same_end(here, shared)
 
 
 def test_ctrl_c_in_the_posteriors_of_many_items(monkeypatch):

@@ -44,6 +44,7 @@ MAY_IMPORT = {
     "_policy": {"_arguments", "_documentation"},
     "_linalg": {"_csr", "_simd"},
     "_tasks": set(),
+    "_signals": set(),
     "_limits": {"_arguments", "_policy"},
     "_validation": {"_linalg"},
     "model": {"_expfam"},
@@ -55,7 +56,7 @@ MAY_IMPORT = {
     "moves": {"_arguments", "_policy", "model", "schedules", "tempering"},
     "renewals": {"_arguments", "_policy", "model", "schedules"},
     "_data": {"_cache", "_linalg"},
-    "_loop": GROUND | POLICIES | {"_data", "_tasks"},
+    "_loop": GROUND | POLICIES | {"_data", "_signals", "_tasks"},
     "_estimator": GROUND | POLICIES | CHECKS | {"_data", "_loop", "_sklearn"},
     "_frames": set(),
     "_ranking": {

@@ -257,19 +257,27 @@ class TemperedEstimator(
         self._inspect_training_data(data, fresh)
         return data
 
-    def _problem(self, data, sample_weight, fresh):
-        """Return the `Problem` of validated data."""
+    def _problem(self, data, sample_weight, fresh, inline=False):
+        """Return the `Problem` of validated data.
+
+        If ``inline``, the calling thread computes, with the model that calls with few
+        rows share.
+        """
         sample_weight = self._validate_weight(sample_weight, data)
         for matrix in data.validated:
             self._check_weighted(matrix, sample_weight)
         if not fresh:
             self._check_fixed()
         dtype = self._compute_dtype(data) if fresh else self.state_.dtype
-        model = self._make_model(data.shape[1], dtype)
+        ready = vars(self).get("_ready") if inline else None
+        if ready is None:
+            model = self._make_model(data.shape[1], dtype)
+        else:
+            model = ready.model(self)
         return Problem(
             model,
             data,
-            self._workers(model, data),
+            self._workers(model, data, InlineWorkers if inline else Workers),
             sample_weight,
             total_samples=self.total_samples,
         )

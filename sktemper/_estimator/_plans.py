@@ -182,9 +182,9 @@ def _resolved_policies(estimator, model, state, default_rate):
         estimator._renewals().validate() if rate.forgets else NoRenewals(),
     )
     policies.check(model)
-    random = generator(state.seed, 0, POLICIES)
     tempering, learning_rate = policies.tempering, policies.learning_rate
     if not tempering.knows(state.policies.tempering):
+        random = generator(state.seed, 0, POLICIES)
         state.policies.tempering = tempering.initial_state(model, state.hyper, random)
     if not learning_rate.knows(state.policies.learning_rate):
         state.policies.learning_rate = learning_rate.initial_state()

@@ -73,7 +73,9 @@ class StreamsMixin:
         with self._restored_on_error():
             other = self if fresh else self._widened_for(X)
             data = other._training_data(X, fresh)
-            problem = other._problem(data, sample_weight, fresh)
+            problem = other._problem(
+                data, sample_weight, fresh, other._is_inline(data, fresh)
+            )
             state = (
                 next(self._starts(problem)) if fresh else other._state_to_go_on_from()
             )
@@ -96,6 +98,13 @@ class StreamsMixin:
             self._warned.pop("hot", None)
         warn_of_a_long_stream(self)
         return self
+
+    def _is_inline(self, data, fresh):
+        """Return whether the calling thread takes the steps on a chunk.
+
+        It does not compute a start, nor renewals, because these may take long.
+        """
+        return not fresh and self._are_few(data) and self._forgetting_rate() is None
 
     def _renewals(self):
         """Return the policy for renewals."""

@@ -8,7 +8,10 @@ import operator
 import time
 from collections import deque
 
+import numpy as np
+
 from .._linalg import one_blas_thread
+from .._signals import run_undisturbed
 from .._tasks import Pool, Task
 from ..model import Stopped
 from ._sums import tree_sum
@@ -184,6 +187,8 @@ class Workers(_Maps):
 
     def run_whole(self, function):
         """Run ``function()`` completely or not at all, even if signals arrive."""
+        if _is_run_here(function):
+            return
         task = Task(function)
         try:
             self._pool.submit(task)
@@ -220,9 +225,24 @@ class InlineWorkers(_Maps):
     def __exit__(self, *_):
         self._blas.__exit__(None, None, None)
 
+    def run_whole(self, function):
+        """Run ``function()`` completely or not at all, even if signals arrive."""
+        if not _is_run_here(function):
+            with Workers(1, np.zeros(1, dtype=np.intc)) as workers:
+                workers.run_whole(function)
+
     def _results(self, task, calls):
         for call in calls:
             if self.stop[0]:
                 raise Stopped
             durations = self._durations
             yield call() if durations is None else durations.measured(task, call)
+
+
+@np.errstate(divide="warn", over="warn", under="ignore", invalid="warn")
+def _is_run_here(function):
+    """Run ``function()`` while signals wait; return whether this was possible.
+
+    Errors of numpy are treated as in a new thread, whatever the caller has set.
+    """
+    return run_undisturbed(function)

@@ -34,15 +34,19 @@ def distinct_words(const index[::1] indices, intptr_t n_features):
         If an index is outside of the columns, which sparse matrices do not check.
     """
     cdef intptr_t i, v, n = 0
-    cdef bint inside = True
+    cdef bint inside = True, increasing = True
     with nogil:
         for i in range(indices.shape[0]):
             inside = inside and 0 <= indices[i] < n_features
+            increasing = increasing and (i == 0 or indices[i - 1] < indices[i])
     if not inside:
         raise ValueError(
             f"X has column indices outside of its {n_features} columns: it was built "
             "with a wrong shape."
         )
+    if increasing:  # one document
+        ordered = np.array(indices, dtype=np.intp)
+        return ordered, np.arange(ordered.shape[0])
     if n_features > 16 * indices.shape[0]:
         return np.unique(np.asarray(indices, dtype=np.intp), return_inverse=True)
     places = np.full(n_features, -1, dtype=np.intp)
