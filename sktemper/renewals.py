@@ -69,7 +69,8 @@ class Renewals(Policy):
     Notes
     -----
     New components are fitted to those rows since the last renewal that are in the
-    memory.  The memory is never larger than the sum of the decayed weights of all rows.
+    memory.  The memory has at most 1,000 rows or, if this is more, twice the sum of the
+    decayed weights of all rows.
 
     A pickle of the estimator contains the rows in the memory;
     ``estimator.clear_memory()`` deletes them.

@@ -252,9 +252,8 @@ def evidence(tokens, prior):
 
 def test_the_evidence_of_words():
     tokens = np.random.default_rng(0).poisson(2.0, (4, 7)).astype(float)
-    for row in tokens:
-        got = _merging._evidence(row, np.full(7, 0.1))
-        np.testing.assert_allclose(got, evidence(row, 0.1))
+    got = _merging.Merging(tokens, np.array([[0.1]]), None).evidence
+    np.testing.assert_allclose(got, [evidence(row, 0.1) for row in tokens])
 
 
 def test_the_pair_of_most_evidence_is_merged():

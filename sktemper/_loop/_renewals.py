@@ -24,9 +24,11 @@ __all__ = ["challenger_of"]
 #: Key of the random numbers of a renewal.
 RENEWING = 7
 #: Numbers of passes: of a new fit to a memory that is not full, of the fit of new
-#: components, and of the fits of all components before and after merges.
-FRESH_PASSES, BIRTH_PASSES, JOINED_PASSES, MERGED_PASSES = 5, 3, 2, 1
-#: Number of passes instead of these if each step uses all rows.
+#: components, and of the fit of all components before merges.  After these there is one
+#: step on all rows, which removes the noise of the steps on batches.
+FRESH_PASSES, BIRTH_PASSES, JOINED_PASSES = 5, 3, 1
+#: Number of steps on all rows instead of these passes and of this step, for models that
+#: watch their bound.
 STEPS_ON_ALL = 10
 #: All rows.
 ALL = slice(None)
@@ -93,10 +95,13 @@ class _Renewing:
     def passes(self, model, trial, rows, n_passes, tempering=None):
         """Make passes over some rows; they change only the trial state.
 
-        A model that watches its bound takes steps on all rows, unless it is tempered.
+        If ``n_passes`` is None, take one step on all rows.  A model that watches its
+        bound takes `STEPS_ON_ALL` such steps instead, unless it is tempered.
         """
-        on_all = model.watches_bound and tempering is None
-        tempering = tempering or Untempered()
+        on_all = n_passes is None
+        if model.watches_bound and tempering is None:
+            on_all, n_passes = True, STEPS_ON_ALL
+        n_passes, tempering = n_passes or 1, tempering or Untempered()
         X, weight = self.X[rows], self.weight[rows]
         problem, policies = self.on(X, weight, model), trial.policies
         n_rows = X.shape[0]
@@ -158,22 +163,19 @@ class _Renewing:
             state.globals_, state.hyper, self.n_births, *recent, self.random(2)
         )
         born = self.trial(globals_, hyper, 3)
-        n_passes = STEPS_ON_ALL if model.watches_bound else BIRTH_PASSES
-        self.passes(larger, born, self.recent, n_passes)
+        self.passes(larger, born, self.recent, BIRTH_PASSES)
         both, globals_, hyper = model.joined(
             state.globals_, state.hyper, born.globals_, *memory
         )
         trial = self.trial(globals_, hyper, 4)
-        n_passes = STEPS_ON_ALL if model.watches_bound else JOINED_PASSES
-        self.passes(both, trial, ALL, n_passes)
+        self.passes(both, trial, ALL, JOINED_PASSES)
         globals_, hyper, is_new = model.merged(
             trial.globals_, trial.hyper, state.globals_, state.hyper, *memory
         )
         steps = trial.progress
         trial = self.trial(globals_, hyper, 5)
         trial.progress = replace(steps, passes=0)
-        n_passes = STEPS_ON_ALL if model.watches_bound else MERGED_PASSES
-        self.passes(model, trial, ALL, n_passes)
+        self.passes(model, trial, ALL, None)
         share = max(0.0, 1.0 - len(self.weight) / self.size)
         globals_ = model.blended(
             trial.globals_, trial.hyper, state.globals_, ~is_new, share

@@ -332,15 +332,16 @@ class Stream:
         """
         return max(self.last, self.changed - TESTS_OF_ALARM * ROWS_OF_TEST)
 
-    def renewed(self, challenger, capacity, most, step):
+    def renewed(self, challenger, interval, most, step):
         """Return the stream after a renewal, with its challenger or without one.
 
-        ``capacity`` and ``most`` are the capacities of the memory, now and at most.
+        ``interval`` is the number of rows between renewals without an alarm, ``most``
+        the largest number of rows of the memory.
         """
         is_full = self.half_lives >= 1 or len(self.memory) >= most
         pause = max(self.samples, FIRST_RENEWAL)
         if is_full:
-            pause = min(2 * (self.samples - self.changed), capacity)
+            pause = min(2 * (self.samples - self.changed), interval)
         due = self.samples + pause
         record = Renewal(self.samples, step, self.time, self.reason)
         if challenger is None:

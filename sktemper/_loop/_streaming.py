@@ -228,7 +228,7 @@ class _Pieces:
             logs = chunk.half_lives[piece] * math.log(2) + np.log(weight)
         X = self.problem.data.rows(np.arange(piece.start, piece.stop))
         memory = stream.memory.with_rows(
-            X, logs, random, first, capacity_of(renewals, size)
+            X, logs, random, first, rows_of(renewals, ROWS_PER_SIZE * size)
         )
         return replace(stream, memory=memory)
 
@@ -238,7 +238,8 @@ class _Pieces:
         stream = state.stream
         if stream.samples < stream.due or not len(stream.memory):
             return
-        capacity = capacity_of(renewals, state.policies.learning_rate.size)
+        size = state.policies.learning_rate.size
+        capacity = rows_of(renewals, ROWS_PER_SIZE * size)
         if stream.challenger is not None:
             stream = stream.decided(stream.challenger.gain > 0)
             self._decide(state.stream.challenger, stream)
@@ -248,7 +249,10 @@ class _Pieces:
 
         def commit():
             state.stream = stream.renewed(
-                challenger, capacity, renewals.memory, state.progress.steps
+                challenger,
+                rows_of(renewals, size),
+                renewals.memory,
+                state.progress.steps,
             )
             self.listener.on_commit()
 
@@ -269,10 +273,13 @@ def _step_of(batch, population, state, steps, noted):
 
 #: Least capacity of a memory, in rows.
 LEAST_CAPACITY = 1000
+#: Capacity of a memory, in multiples of the number of rows that count.  Rows of small
+#: weight improve the fits while the stream is short.
+ROWS_PER_SIZE = 2
 
 
-def capacity_of(renewals, size):
-    """Return the largest number of rows of a memory when ``size`` rows count."""
+def rows_of(renewals, size):
+    """Return a number of rows between the least and the largest capacity."""
     return min(renewals.memory, max(LEAST_CAPACITY, math.ceil(size)))
 
 

@@ -1,7 +1,8 @@
 """Greedy merging of topics by the evidence of their words."""
 
 import numpy as np
-from scipy.special import gammaln
+
+from .._simd import special
 
 __all__ = ["Merging", "groups_of_topics", "merged_rows"]
 
@@ -75,15 +76,15 @@ class Merging:
     """
 
     def __init__(self, tokens, prior, least_cosine):
-        self.tokens = np.array(tokens, dtype=np.float64)
+        self.tokens = np.array(tokens, dtype=np.float64, order="C")
         n_topics = len(self.tokens)
-        self.prior = np.array(np.broadcast_to(prior, self.tokens.shape))
+        self.prior = np.array(np.broadcast_to(prior, self.tokens.shape), order="C")
         self.own_prior = self._own_priors(np.atleast_2d(prior))
         self.least_cosine = least_cosine
         self.into, self.n_left = np.arange(n_topics), n_topics
-        self.evidence = np.array(
-            [_evidence(c, eta) for c, eta in zip(self.tokens, self.prior, strict=True)]
-        )
+        priors = self.prior[: len(np.atleast_2d(prior))]
+        self.normaliser = np.resize([_log_normaliser(eta) for eta in priors], n_topics)
+        self.evidence = np.array([self._evidence(topic) for topic in range(n_topics)])
         self.root = np.sqrt(self.tokens)
         totals = np.maximum(self.tokens.sum(axis=1, keepdims=True), 1e-300)
         self.root /= np.sqrt(totals)
@@ -142,7 +143,8 @@ class Merging:
         self.tokens[kept] += self.tokens[gone]
         if self._has_own_prior(gone):
             self.prior[kept], self.own_prior[kept] = self.prior[gone], True
-        self.evidence[kept] = _evidence(self.tokens[kept], self.prior[kept])
+            self.normaliser[kept] = self.normaliser[gone]
+        self.evidence[kept] = self._evidence(kept)
         total = max(self.tokens[kept].sum(), 1e-300)
         self.root[kept] = np.sqrt(self.tokens[kept] / total)
         alive = self.into == np.arange(len(self.into))
@@ -176,16 +178,18 @@ class Merging:
         return a @ b > self.least_cosine * np.sqrt((a @ a) * (b @ b))
 
     def _change(self, i, j):
-        prior = self.prior[j] if self._has_own_prior(j) else self.prior[i]
-        together = _evidence(self.tokens[i] + self.tokens[j], prior)
+        prior = j if self._has_own_prior(j) else i
+        together = self._evidence(prior, self.tokens[i] + self.tokens[j])
         return self.evidence[i] + self.evidence[j] - together
 
+    def _evidence(self, topic, tokens=None):
+        """Return F, the log evidence of tokens, by default those of the topic."""
+        tokens = self.tokens[topic] if tokens is None else tokens
+        return self.normaliser[topic] - _log_normaliser(tokens + self.prior[topic])
 
-def _evidence(tokens, prior):
-    """Return F, the log evidence of the tokens of a topic."""
-    total = prior.sum()
-    return (
-        (gammaln(tokens + prior) - gammaln(prior)).sum()
-        + gammaln(total)
-        - gammaln(tokens.sum() + total)
-    )
+
+def _log_normaliser(parameters):
+    """Return the log normaliser of a Dirichlet distribution."""
+    log_gammas, _ = special.evaluate("log_gamma", parameters)
+    total, _ = special.evaluate("log_gamma", parameters.sum(keepdims=True))
+    return total[0] - log_gammas.sum()
