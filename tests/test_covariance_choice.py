@@ -39,6 +39,7 @@ def fitted(X, **parameters):
     return AnnealedGaussianMixture(**{**QUICK, "moves": FEW, **parameters}).fit(X)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("kind", ["spherical", "diag", "full"])
 def test_the_type_is_that_of_the_data(kind):
     X, labels = clusters(kind)
@@ -57,6 +58,7 @@ def test_rows_may_have_missing_values():
     assert mixture.lower_bound_ == explicit.lower_bound_
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("random_state", [3, "generator"])
 def test_the_fit_is_that_of_the_chosen_type(random_state, weighted):
@@ -113,6 +115,7 @@ def test_many_rows_are_compared_by_some(monkeypatch):
     assert fitted(X).covariance_type_ == "diag"
 
 
+@pytest.mark.every(2)
 @unconverged
 @pytest.mark.parametrize(
     "cls", [TemperedGaussianMixture, AnnealedGaussianMixture, SVIPlusGaussianMixture]
