@@ -86,6 +86,7 @@ def test_fits_agree(X, fits):
     np.testing.assert_allclose(ours.transform(X), theirs.transform(X), atol=1e-4)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("fits", [batch_fits, online_fits])
 def test_what_their_digamma_contributes(X, fits, exact_digamma):
     theirs, ours = fits(X)

@@ -99,7 +99,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(11)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("spoil", REFUSED.values(), ids=REFUSED.keys())
 def test_bad_data_are_refused(counts, method, spoil):
@@ -230,6 +230,7 @@ def reference(counts):
     return lda_of().fit(counts)
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("convert", FORMS.values(), ids=FORMS.keys())
 @pytest.mark.machine
 def test_any_form_of_the_data_gives_the_same_bits(counts, reference, convert):
@@ -263,7 +264,7 @@ def test_read_only_data_do(counts, reference):
 WHOLE = (bool, "int8", "uint8", "int16", "int32", "uint32", "int64", "uint64")
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(11)
 @pytest.mark.parametrize(
     ("dtype", "kept"),
     [
@@ -498,7 +499,7 @@ def test_a_pass_over_a_map_visits_each_row_once(tmp_path):
     assert (order[:700] != order[700:]).any()
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("dtype", [np.int32, np.float32, np.float64])
 def test_data_are_never_copied_whole(tmp_path, dtype):
     rng = np.random.default_rng(0)
@@ -588,6 +589,7 @@ DAMAGES = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
 def test_damaged_sparse_matrices_are_refused(counts, damage):
     damage, message = damage
@@ -817,6 +819,7 @@ def test_sums_of_small_integers_do_not_wrap_around(kind):
     assert lda.score(X) == lda.score(X.astype(float))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("method", ["fit", "partial_fit", "score", "lower_bound"])
 def test_masked_weights_are_refused(counts, method):
     lda = TemperedLDA(2, random_state=0).fit(counts)

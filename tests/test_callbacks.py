@@ -144,6 +144,7 @@ def test_scoring_monitor(documents, callback):
     assert [row["score"] for row in rows if row["task_name"] == "fit"] == passes[-1:]
 
 
+@pytest.mark.every(5)
 @pytest.mark.filterwarnings("ignore:The estimator CountVectorizer does not support")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("in_pipeline", [False, True])

@@ -473,7 +473,7 @@ def test_claims_that_say_nothing(text, folder):
         assert write_counts(folder, [np.eye(2)]).shape == (2, 2)
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(13)
 @pytest.mark.parametrize("pid", [-1, 0, 2**40, 10**30, "1", None, [1]])
 @pytest.mark.parametrize("token", ["0", None, ["0"]])
 def test_claims_of_no_process(pid, token, folder, monkeypatch):
@@ -729,6 +729,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("kind", CHANGES)
 @pytest.mark.parametrize("what", FILES)
 def test_shards_that_change_under_a_fit_raise(
@@ -834,7 +835,7 @@ def spoiled(path, text):
         path.write_text(text)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(17)
 @pytest.mark.parametrize("kind", ["counts", "dense"])
 @pytest.mark.parametrize("name", ["shard-00001.data.npy", "shard-00001.json"])
 @pytest.mark.parametrize("text", [None, "flip", *NOTES], ids=lambda t: str(t)[:9])
@@ -854,6 +855,7 @@ def test_going_on_relies_on_intact_shards_alone(kind, name, text, folder, tmp_pa
     assert contents(folder) == contents(tmp_path / "done")
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("key", ["position", "stamps", "rows", "crc", "n_features"])
 def test_notes_are_believed_only_with_their_checksum(key, folder, tmp_path):
     write_counts(tmp_path / "done", batches_of("counts"), shard_rows=8)
@@ -867,6 +869,7 @@ def test_notes_are_believed_only_with_their_checksum(key, folder, tmp_path):
     assert contents(folder) == contents(tmp_path / "done")
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("text", [None, *NOTES[:3], '{"counts": {}}'])
 def test_without_the_words_of_hashed_text_all_is_written_again(text, folder, tmp_path):
     batches = [["tea rum", "ale ale"] * 5, ["gin"] * 10, ["tea"] * 10]
@@ -885,7 +888,7 @@ def test_without_the_words_of_hashed_text_all_is_written_again(text, folder, tmp
     assert contents(folder) == contents(tmp_path / "done")
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(11)
 @pytest.mark.parametrize("name", ["run-00001.npy", "run-00001.json"])
 @pytest.mark.parametrize("text", [None, "flip", *NOTES], ids=lambda t: str(t)[:9])
 def test_going_on_relies_on_intact_runs_alone(name, text, small_runs, folder, tmp_path):
@@ -915,6 +918,7 @@ def test_a_file_removed_while_others_are_written_is_missed(folder):
         open_counts(folder)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("text", NOTES)
 def test_damaged_settings_are_named(text, folder):
     interrupted("counts", folder, 2, shard_rows=8)

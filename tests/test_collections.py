@@ -755,7 +755,7 @@ def small_runs(monkeypatch):
     monkeypatch.setattr(_write_ratings, "LOOKED_AT", 8)
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(11)
 @pytest.mark.parametrize("duplicates", ["first", "last", "mean"])
 @pytest.mark.parametrize("kind", ["numbers", "strings"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -856,6 +856,7 @@ def test_stopped_ratings_go_on(small_runs, tmp_path):
     assert contents(tmp_path / "X") == contents(tmp_path / "done")
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "stop",
     ["users-00002.npy", "shard-00001.json", "user_labels.npy", "meta.json"],

@@ -40,6 +40,7 @@ def fitted(X, **parameters):
     return AnnealedGaussianMixture(**{**QUICK, "moves": FEW, **parameters}).fit(X)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("kind", ["spherical", "diag", "full"])
 def test_the_type_is_that_of_the_data(kind):
     X, labels = clusters(kind, n_columns=8)
@@ -58,6 +59,7 @@ def test_rows_may_have_missing_values():
     assert mixture.lower_bound_ == explicit.lower_bound_
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("random_state", [3, "generator"])
 def test_the_fit_is_that_of_the_chosen_type(random_state, weighted):
@@ -208,6 +210,7 @@ def test_wide_clusters_are_found_by_defaults():
     assert adjusted_rand_score(labels, mixture.labels_) > 0.9
 
 
+@pytest.mark.every(2)
 @unconverged
 @pytest.mark.parametrize(
     "cls", [TemperedGaussianMixture, AnnealedGaussianMixture, SVIPlusGaussianMixture]

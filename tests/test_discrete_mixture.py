@@ -277,6 +277,7 @@ def test_the_bound_is_below_the_evidence_of_all_labellings(weight_prior):
 # -- fits ------------------------------------------------------------------------------
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("weight_prior", WEIGHTS)
 @pytest.mark.parametrize("estimator", [MULTINOMIAL[1], BERNOULLI[1]])
 def test_components_are_recovered(estimator, weight_prior):

@@ -58,6 +58,7 @@ def stream_of(name, **parameters):
 # -- convergence -----------------------------------------------------------------------
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "estimator, X",
     [
@@ -78,6 +79,7 @@ def test_a_bound_that_still_moves_is_warned_of(estimator, X):
     estimator.set_params(max_iter=9, batch_size=12).fit(X)  # nobody looks
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_bound_at_rest_but_for_rounding_is_not(dtype):
     X = samples_of().astype(dtype)
@@ -225,6 +227,7 @@ def test_an_interrupted_fit_is_hot(documents):
 # -- streams that are longer than was said ---------------------------------------------
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", ANNEALED)
 def test_a_stream_beyond_its_total_says_so_once(name):
     stream = stream_of(name, total_samples=40)
@@ -257,6 +260,7 @@ def views(estimator, X):
     return {k: v if isinstance(v, arrays) else repr(v) for k, v in expected.items()}
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_parameters_set_later_do_not_change_what_was_fitted(row):
@@ -341,6 +345,7 @@ def test_too_few_rows_of_any_weight_to_hold_some_out(documents):
         lda_of(evaluate_every=1).fit(documents, sample_weight=weight)
 
 
+@pytest.mark.every(3)
 @each_model
 @unconverged
 def test_weights_of_a_score_are_repetitions(name):
@@ -385,6 +390,7 @@ def test_weights_are_routed(documents):
     assert search.best_score_ == pytest.approx(score)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("name", ["GaussianMixture", "MultinomialMixture"])
 def test_an_interrupted_fit_has_no_labels_of_another(name):
     estimator = getattr(sktemper, f"Annealed{name}")(3, moves=None, random_state=0)

@@ -60,7 +60,7 @@ def assert_finite(mixture, X):
 # -- what it finds ---------------------------------------------------------------------
 
 
-@pytest.mark.every(7)
+@pytest.mark.every(13)
 @pytest.mark.parametrize("posterior", ["structured", "factorized"])
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 @pytest.mark.parametrize("init", ["random", "data", "ica", "nmf", "array"])
@@ -97,6 +97,7 @@ def test_missing_values_are_imputed():
     np.testing.assert_allclose(mixture.impute(both)[0], [1, 1, 0, 0, 1, 1], atol=0.1)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("posterior", ["structured", "factorized"])
 def test_the_lower_bound_is_what_the_fit_raised(posterior):
     _, X = planted(40, noise=0.3, missing=0.3)
@@ -146,7 +147,7 @@ def test_nothing_known_of_a_sample():
 # -- parameters ------------------------------------------------------------------------
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("cls", CLASSES)
 def test_what_is_given_is_not_learned(cls):
     _, X = planted()
@@ -222,7 +223,7 @@ def test_cooling_each_sample_frees_overlapping_features():
 # -- shapes, dtypes, forms -------------------------------------------------------------
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(17)
 @pytest.mark.parametrize("cls", CLASSES)
 @pytest.mark.parametrize("batch_size", [None, 7])
 @pytest.mark.parametrize(
@@ -240,7 +241,7 @@ def test_odd_shapes(cls, batch_size, n_components, n_rows, n_features):
     assert_finite(mixture, X)
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(17)
 @pytest.mark.parametrize("init", ["random", "data", "ica", "nmf"])
 @pytest.mark.parametrize(
     "X",
@@ -340,6 +341,7 @@ FORMS = {
 }
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("convert", FORMS.values(), ids=FORMS.keys())
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 @pytest.mark.machine
@@ -371,6 +373,7 @@ def test_memory_maps(tmp_path, dtype):
 # -- what is refused -------------------------------------------------------------------
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("method", ["fit", "partial_fit", *METHODS])
 @pytest.mark.parametrize(
     ("spoil", "message"),
@@ -422,7 +425,7 @@ def test_one_huge_value_ends():
         mixture.fit([[1.0, 0, 0], [0, 1, 0]])
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(13)
 @pytest.mark.parametrize("cls", CLASSES)
 @pytest.mark.parametrize("scale", [0, 1e-320, 1e-160, 1e-155, 1e-60, 1e-49, 1e49])
 def test_the_scale_of_the_data_is_anything_else(cls, scale):
@@ -500,7 +503,7 @@ def test_streams(cls):
     assert np.isfinite(one_by_one.components_).all()
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(7)
 @pytest.mark.parametrize("distribution", ["dirichlet", "gaussian"])
 @pytest.mark.parametrize("learned", [True, False])
 def test_noisy_steps_stay_in_the_domain(distribution, learned):

@@ -145,6 +145,7 @@ def test_the_kernel_is_the_reference(dtype, rtol, cooling, k):
         assert_is_reference(model, X, components, POWERS[name], rtol)
 
 
+@pytest.mark.every(5)
 @dtypes
 @pytest.mark.parametrize("structured", [True, False])
 @pytest.mark.parametrize("missing", [0.0, 0.3])

@@ -383,6 +383,7 @@ def integral(function):
     )
 
 
+@pytest.mark.deep
 def test_gaps_of_mixed_rows_are_marginals():
     """A sum over options or counts, or an integral over numbers, of each column."""
     family = FAMILIES["mixed"]

@@ -63,6 +63,7 @@ ROW_1 = np.array([101.0, np.nan, 104.0])
 ROW_2 = np.array([np.nan, 99.0, np.nan])
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("row", [ROW_1, ROW_2], ids=["one gap", "two gaps"])
 @pytest.mark.parametrize(("covariance_type", "priors"), TYPES)
 def test_expectations_are_integrals_over_the_gaps(covariance_type, priors, row):
@@ -87,6 +88,7 @@ def test_expectations_are_integrals_over_the_gaps(covariance_type, priors, row):
         np.testing.assert_allclose(found[1], expected[1], atol=1e-6, rtol=1e-7)
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize(("covariance_type", "priors"), TYPES)
 def test_scores_are_integrals_of_the_predictive_density(covariance_type, priors):
     mixture, _, _ = fitted(covariance_type, priors)

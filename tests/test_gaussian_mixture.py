@@ -160,7 +160,7 @@ def test_every_combination_fits_and_resumes(tempering, rate, noise, kind):
         assert (whole.history_["rate_share"] == 1).all()
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(7)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @each_type
 @each_prior
@@ -235,6 +235,7 @@ def test_shared_names_of_the_policies(cls):
 # -- what a fit leaves -----------------------------------------------------------------
 
 
+@pytest.mark.every(3)
 @each_type
 @each_prior
 def test_attributes(covariance_type, weight_prior):
@@ -288,6 +289,7 @@ def test_a_fit_says_whether_it_converged():
     assert not batches.converged_ and batches.lower_bounds_ == []
 
 
+@pytest.mark.every(2)
 @each_estimator
 def test_no_iterations_leave_the_start(cls):
     ordered = X[np.argsort(X[:, 0])]
@@ -323,6 +325,7 @@ def test_warm_start_goes_on():
     assert again.n_iter_ == 4
 
 
+@pytest.mark.every(2)
 @unconverged
 @each_estimator
 def test_n_init_keeps_the_best(cls):
@@ -336,6 +339,7 @@ def test_n_init_keeps_the_best(cls):
     assert best.lower_bound_ == max(bounds)
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("noise", [None, SVIPlusNoise(0.5)])
 @pytest.mark.parametrize("rate", [RobbinsMonro(1), AdaptiveRate(n_warmup_batches=2)])
 @pytest.mark.parametrize("tempering", [None, "global", Annealing()])
@@ -395,6 +399,7 @@ def test_a_pickle_within_a_fit_goes_on_with_the_same_bits(n_moves):
         assert_same_fit(resumed, whole)
 
 
+@pytest.mark.every(3)
 @unconverged
 @each_type
 @pytest.mark.machine
@@ -445,6 +450,7 @@ def test_float32_stays_float32(cls, covariance_type):
 # -- streams and weights ---------------------------------------------------------------
 
 
+@pytest.mark.every(3)
 @each_type
 @each_prior
 def test_a_stream_finds_the_clusters(covariance_type, weight_prior):
@@ -487,7 +493,7 @@ def together(mixture, weight, data=X):
         return weighted, clone(mixture).fit(repeated), repeated
 
 
-@pytest.mark.every(7)
+@pytest.mark.every(23)
 @unconverged
 @each_type
 @pytest.mark.parametrize("init_params", STARTS)
@@ -672,7 +678,7 @@ def test_bad_data_leave_the_old_fit():
         mixture.fit(X)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(7)
 @unconverged
 @each_type
 @each_prior
@@ -763,7 +769,7 @@ def started_at(responsibilities, mixture):
     return mixture
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(11)
 @each_prior
 @pytest.mark.parametrize(
     ("moves", "n_columns", "covariance_type"),
@@ -818,6 +824,7 @@ def test_tied_moves_find_the_clusters_from_any_start(n_components, weight_prior)
     assert n_components > 4 or min(stuck) < 0.6
 
 
+@pytest.mark.every(3)
 @unconverged
 @each_estimator
 @pytest.mark.parametrize(

@@ -695,6 +695,7 @@ def test_the_bound_is_that_of_the_definition(covariance_type, weight_prior, powe
     assert step.bound == pytest.approx(step.row_bounds.sum())
 
 
+@pytest.mark.deep
 @pytest.mark.every(2)
 @each_prior
 def test_the_bound_is_an_expectation(weight_prior):
@@ -835,6 +836,7 @@ def test_the_fisher_product_is_a_second_derivative(covariance_type, weight_prior
 # -- normalisers and predictive densities ----------------------------------------------
 
 
+@pytest.mark.every(3)
 @each_prior
 @pytest.mark.parametrize("d", [1, 2])
 def test_the_partition_is_an_integral(weight_prior, d):
@@ -859,6 +861,7 @@ def test_the_partition_is_an_integral(weight_prior, d):
     assert abs(got[-1]) < 1e-12
 
 
+@pytest.mark.every(2)
 @each_prior
 def test_mixtures_of_the_partition_are_drawn_from_the_prior(weight_prior):
     model = model_of("full", weight_prior, k=4)

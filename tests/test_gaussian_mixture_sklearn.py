@@ -73,6 +73,7 @@ def cases_of(module):
             yield pytest.param(test, arguments, id=f"{name}-{number}")
 
 
+@pytest.mark.every(3)
 @pytest.mark.filterwarnings("ignore:.*did not converge.*")
 @pytest.mark.parametrize("test, arguments", list(cases_of(theirs)))
 def test_of_scikit_learn(test, arguments, monkeypatch):

@@ -154,7 +154,7 @@ def sound(kind, family):
     return estimator_of(kind, family).fit(data_for(family).astype(np.float32))
 
 
-@pytest.mark.every(11)
+@pytest.mark.every(31)
 @pytest.mark.parametrize(("kind", "family"), EACH_KIND)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_data(kind, family, name):
@@ -195,6 +195,7 @@ PRIORS = [
 ]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("family, prior", PRIORS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_extreme_priors(family, prior, dtype):

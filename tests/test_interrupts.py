@@ -488,7 +488,7 @@ def whole_fit(estimator, X):
     return whole, states, len(blocks)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(11)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @each_estimator
@@ -517,6 +517,7 @@ def test_ctrl_c_in_a_fit_leaves_a_state_of_the_whole_fit(name, n_jobs):
         assert_same_end(estimator.fit(X), whole)
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("n_rows", [None, 4])
 @pytest.mark.parametrize("method", ["partial_fit", "score", "lower_bound"])
 @each_model
@@ -588,6 +589,7 @@ def test_ctrl_c_in_the_posteriors_of_many_items(monkeypatch):
 # -- memory ----------------------------------------------------------------------------
 
 
+@pytest.mark.deep
 @pytest.mark.every(4)
 @each_model
 def test_a_stream_leaves_no_memory_behind(name):

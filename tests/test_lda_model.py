@@ -85,6 +85,7 @@ def test_many_topics(dtype, rtol, k):
     np.testing.assert_allclose(step.row_bounds, bounds, rtol=rtol, atol=rtol)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", ["plain", "local_step"])
 @pytest.mark.parametrize("dtype, rtol", [(np.float64, 2e-8), (np.float32, 1e-5)])
 @pytest.mark.parametrize("k", [3, 17, 49, 130, 2000])

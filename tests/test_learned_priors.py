@@ -175,6 +175,7 @@ def test_the_evidence_of_priors_is_that_of_the_family(covariance_type):
     assert np.ptp(differences) < 1e-9 * abs(expected)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("covariance_type", ["full", "diag", "tied"])
 def test_a_fit_converges_after_its_moves(covariance_type):
     fit = AnnealedGaussianMixture(

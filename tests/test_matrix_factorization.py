@@ -449,6 +449,7 @@ def test_integers_are_float64(kind, dtype):
     assert model.score(data) == expected.score(data)
 
 
+@pytest.mark.every(2)
 @each_estimator
 def test_float32_stays_float32(cls):
     parameters = dict(n_components=3, max_iter=30, random_state=0)
@@ -504,7 +505,7 @@ KINDS = {
 }
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(7)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.machine
@@ -687,7 +688,7 @@ def test_batches_find_what_a_fit_to_all_finds(cls, batch_size):
 
 
 @unsettled
-@pytest.mark.every(4)
+@pytest.mark.every(7)
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -764,6 +765,7 @@ def test_gaussian_weights_never_leave_the_domain(biases, dtype):
     assert np.max(counts) > 1
 
 
+@pytest.mark.every(2)
 @unsettled
 @pytest.mark.parametrize("target", ["local_step", "likelihood", "posterior"])
 def test_no_temperature_crashes(target):
@@ -795,6 +797,7 @@ def test_global_tempering_finds_the_noise():
     assert 0.15 < model.temperature_ * 0.05 < 0.3
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("of", ["user", "rating"])
 def test_outliers_are_hot(of):
     data, random = X.copy(), np.random.default_rng(0)
@@ -1027,6 +1030,7 @@ def test_ratings_of_any_scale(scale, dtype):
     assert noise == pytest.approx(one.noise_variance_, rel=tol)
 
 
+@pytest.mark.every(2)
 @unsettled
 @each_estimator
 def test_odd_shapes(cls):

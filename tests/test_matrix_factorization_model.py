@@ -847,7 +847,7 @@ def test_the_tempered_bound_never_falls(biases, temperature, target):
         assert bounds[-1] > bounds[0] + 0.1
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(7)
 @each_biases
 @pytest.mark.parametrize("settings", [{}, {"noise_variance": 0.5}, {"rank": 12}])
 @pytest.mark.machine
@@ -1398,6 +1398,7 @@ def noisy_bounds(model, X, powers, n):
     return np.array(bounds)
 
 
+@pytest.mark.every(5)
 @each_biases
 @pytest.mark.parametrize("temperature", [1, 2, 10])
 @pytest.mark.parametrize("target", ["likelihood", "posterior", "learned"])

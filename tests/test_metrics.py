@@ -234,6 +234,7 @@ def test_a_learned_temperature_of_all(counts):
     ) == pytest.approx(cooled.score(counts))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("split", ["words", "tokens"])
 @pytest.mark.parametrize("temperatures", ["unit", "learned"])
 def test_perplexity_is_that_of_the_completion(counts, split, temperatures):
@@ -406,6 +407,7 @@ def with_duplicates(X):
 FORMS = [sparse.csr_matrix, sparse.csc_array, sparse.coo_array, as_dense]
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("clip", [None, (1, 5)])
 def test_completion_rmse_equals_brute_force(rated, factorization, clip):
     dense = as_dense(rated[1])

@@ -117,6 +117,7 @@ def as_objects(X):
     return X.astype(object).where(X.notna(), None).to_numpy()
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("convert", [as_polars, as_objects], ids=["polars", "objects"])
 def test_other_containers_give_the_same_bits(convert):
     X, _ = survey()
@@ -388,6 +389,7 @@ def test_samples_are_like_the_data(fitted):
     assert adjusted_rand_score(y, mixture.predict(drawn)) > 0.8
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize(
     "convert",
     [lambda X: X, as_polars, as_objects],

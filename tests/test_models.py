@@ -13,10 +13,16 @@ from sktemper.testing import check_model
 from sktemper.testing import checks as checks_of
 from sktemper.testing._case import Case, Skip
 
+#: Of each model, the first setting and each third one after it are quick.
 SETTINGS = [
-    pytest.param(row, setting, id=f"{row.name}-{setting}")
+    pytest.param(
+        row,
+        setting,
+        id=f"{row.name}-{setting}",
+        marks=pytest.mark.deep if number % 3 else [],
+    )
     for row in ROWS.values()
-    for setting in row.settings
+    for number, setting in enumerate(row.settings)
 ]
 
 

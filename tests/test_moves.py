@@ -436,7 +436,7 @@ def test_each_start_has_its_moves():
 # -- odd data --------------------------------------------------------------------------
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(17)
 @pytest.mark.parametrize(
     "X",
     [

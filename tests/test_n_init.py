@@ -84,7 +84,7 @@ CONFIGURATIONS = {
 # -- what is kept ----------------------------------------------------------------------
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(11)
 @pytest.mark.parametrize("lda", CONFIGURATIONS.values(), ids=CONFIGURATIONS.keys())
 def test_the_best_of_the_fits_is_kept(lda):
     winners, X = set(), data_of(lda)
@@ -301,7 +301,7 @@ def breaking_at(n_passes, error):
     return Recorder(at_pass)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(11)
 @pytest.mark.parametrize("n_passes", [1, 5, 6, 10, 14])
 @pytest.mark.parametrize(
     ("cls", "error"), [(AnnealedLDA, Broken), (TemperedLDA, KeyboardInterrupt)]
@@ -443,6 +443,7 @@ def test_any_number_of_threads_gives_the_same_bits(many_documents):
     np.testing.assert_array_equal(one.components_, two.components_)
 
 
+@pytest.mark.deep
 def test_grid_search(documents):
     lda = lda_of(batch_size=10, random_state=3)
     grid = {"n_init": [1, 5]}

@@ -370,6 +370,7 @@ class HoldingOutTooMuch(GammaPoissonModel):
         return scores, 4 * n_held_out
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(("mutation", "check", "fault"), MUTATIONS)
 def test_a_mutation_is_found_and_its_fault_is_stated(mutation, check, fault):
     case = Case(*made(mutation), 0, log_likelihood)
@@ -378,6 +379,7 @@ def test_a_mutation_is_found_and_its_fault_is_stated(mutation, check, fault):
     assert not isinstance(raised.value, Skip)
 
 
+@pytest.mark.deep
 def test_a_mutation_fails_the_check_that_finds_it_and_no_other():
     mutation, check, _ = MUTATIONS[0].values
     model, X = made(mutation)

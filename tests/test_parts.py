@@ -109,7 +109,7 @@ def short(row, **parameters):
     return {"max_iter": 6, **moves, **parameters}
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(7)
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_one_part_is_the_array(row):
     X = row.data(120)
@@ -121,7 +121,7 @@ def test_one_part_is_the_array(row):
         assert one.score(X) == two.score([X])
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(17)
 @pytest.mark.parametrize("batches", [1, 3])
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_parts_are_as_good_as_the_array(row, batches):
@@ -302,7 +302,7 @@ def test_a_source_is_never_asked_for_as_a_whole(documents_):
     )
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(7)
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_a_collection_on_disk_is_its_shards(row, tmp_path):
     X = row.data(120)

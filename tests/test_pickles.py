@@ -159,6 +159,7 @@ def test_damaged_local_parameters_are_refused(name, parameters):
     assert_refused(estimator, changes, ("local", local))
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("tempering", ["global", "local"])
 @pytest.mark.parametrize("name", [n for n in NAMES if n.startswith("Tempered")])
 def test_a_damaged_ladder_is_refused(name, tempering):
@@ -270,7 +271,7 @@ def test_golden_pickles_are_small():
 # -- skops -----------------------------------------------------------------------------
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(17)
 @pytest.mark.parametrize("name", NAMES)
 def test_skops(name):
     """With the types to trust that doc/guide/fits.md names."""

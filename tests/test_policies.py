@@ -351,6 +351,7 @@ def test_powers(policy, powers):
     assert policy.powers(state, Clock()) == Powers(*powers)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("policy", TEMPERINGS, ids=name_of)
 def test_temperings_keep_their_contract(policy):
     before = pickle.dumps(policy)
@@ -391,6 +392,7 @@ def test_annealing_ends_at_the_model_itself(policy):
     assert powers == Powers()
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "temperature",
     [0, -1, 0.99, np.nan, np.inf, -np.inf, 1e31, 10**400],
@@ -564,6 +566,7 @@ def test_a_prior_distribution_stands_for_its_weights(documents, cls):
     assert vars(twin.tempering).keys() == cls().get_params().keys()
 
 
+@pytest.mark.deep
 def test_a_search_over_prior_distributions(documents):
     lda = TemperedLDA(3, tempering="local", random_state=0, batch_size=10)
     priors = [None, stats.beta(1, 5), stats.beta(9, 1)]
@@ -902,6 +905,7 @@ WRONG_SOMEWHERE = [
 ]
 
 
+@pytest.mark.every(3)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(("model", "value"), WRONG_SOMEWHERE)
 def test_what_a_policy_gives_is_finite_or_refused_by_name(model, value):

@@ -496,6 +496,7 @@ def test_ratings_and_deviations_are_those_of_pairs(ratings):
         model.recommend(X, clip=(5, 1))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("biases", [True, False])
 @pytest.mark.parametrize("noise_type", ["user", "common"])
 def test_shares_of_ratings_are_those_of_the_normal_equations(biases, noise_type):

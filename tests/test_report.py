@@ -217,7 +217,7 @@ def test_documents_without_a_date_are_left_out():
         np.testing.assert_allclose(shares[:, 0], expected)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 @pytest.mark.parametrize(
     "make",
     [

@@ -137,7 +137,7 @@ class Snapshots(StopAt):
 # -- pickle ----------------------------------------------------------------------------
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(17)
 @each_configuration
 def test_a_pickle_from_within_a_fit_goes_on_with_the_same_bits(lda):
     X = data_of(lda)
@@ -279,6 +279,7 @@ class PressingAt(Schedule):
         return SCHEDULE.settles_at()
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("t", [0, 1, 6, 19])
 @pytest.mark.parametrize("pickled", [False, True])
 def test_ctrl_c_leaves_the_last_complete_step(documents, t, pickled):
@@ -329,7 +330,7 @@ ENDLESS = {
 }
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(17)
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("method", ["fit", "partial_fit", "transform", "score"])
 @pytest.mark.parametrize("name", ENDLESS)
@@ -457,6 +458,7 @@ class HugeWeights(GradientNoise):
         return rate
 
 
+@pytest.mark.every(3)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
 @pytest.mark.parametrize(
@@ -539,7 +541,7 @@ KINDS = [
 ]
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(17)
 @pytest.mark.parametrize(("estimator_of", "dtype"), KINDS)
 @pytest.mark.parametrize("batch_size", [None, 600])
 @pytest.mark.machine
@@ -557,7 +559,7 @@ def test_any_number_of_threads_gives_the_same_bits(estimator_of, dtype, batch_si
             np.testing.assert_array_equal(getattr(many, method)(X), expected)
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(11)
 @pytest.mark.parametrize(("estimator_of", "dtype"), KINDS)
 @pytest.mark.parametrize("method", ["transform", "score_samples"])
 @pytest.mark.machine
@@ -622,6 +624,7 @@ def by_numpy(path, array):
     return np.memmap(path, array.dtype, "r", shape=array.shape)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("load", [by_joblib, by_numpy])
 @pytest.mark.parametrize(
     "estimator",
@@ -699,6 +702,7 @@ def test_the_best_state_is_the_model_and_nothing_else(documents):
     assert lda.n_iter_ == stopped + 2  # the plan was over, not interrupted
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("tempering", ["global", "local", None])
 def test_policies_may_change_between_calls(documents, tempering):
     lda = lda_of(TemperedLDA, tempering="local").fit(documents)

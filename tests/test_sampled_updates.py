@@ -245,6 +245,7 @@ def test_auto_begins_to_sample_where_the_temperature_reaches_1(counts):
     assert (a.components_ != b.components_).any()
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("weight", [1.0, 0.3])
 def test_no_token_of_a_huge_count_is_lost(weight):
     X = np.array([[9_000_000, 0, 1], [0, 3, 1]])
@@ -304,6 +305,7 @@ def at_place(model, topics, X, powers=Powers(), seed=5):  # noqa: B008
     return step.local_parameters, step.statistics.dense()
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_topics", [1, 2, 5, 20, 50, 130, 300])
 @pytest.mark.parametrize("temperature", [1.0, 1.5])
@@ -379,7 +381,13 @@ def digest_of_draws():
 
 
 @pytest.mark.skipif("SKTEMPER_SIMD" in os.environ, reason="this is such a run")
-@pytest.mark.parametrize("name", ["avx512", "avx2", "baseline"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(pytest.param(n, marks=pytest.mark.deep) for n in ("avx512", "avx2")),
+        "baseline",
+    ],
+)
 def test_every_instruction_set_draws_the_same(name):
     if name == special.instruction_set:
         pytest.skip("that is the one to compare with")

@@ -134,6 +134,7 @@ def test_scorers_look_into_nested_pipelines_and_searches(texts):
     assert completion_scorer(search, texts) == expected
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_search_by_several_scorers(texts, n_jobs):
     grid = {"annealedlda__n_components": [2, 4]}
@@ -242,6 +243,7 @@ def short(row, kind="Annealed", **parameters):
     return estimator
 
 
+@pytest.mark.every(7)
 @each_row
 @each_kind
 def test_all_rows_are_trained_on_and_others_scored(row, kind):
@@ -256,6 +258,7 @@ def test_all_rows_are_trained_on_and_others_scored(row, kind):
     np.testing.assert_array_equal(scores_of(second), scores[1:2])
 
 
+@pytest.mark.every(3)
 @each_row
 def test_the_best_state_by_validation_data_is_kept(row):
     X, X_val = divided(row)
@@ -275,6 +278,7 @@ class Snapshot(Hooks):
             self.dump = pickle.dumps(estimator)
 
 
+@pytest.mark.every(3)
 @each_row
 @pytest.mark.machine
 def test_a_validated_fit_goes_on_with_the_same_bits(row):
@@ -333,6 +337,7 @@ def test_fit_predict_and_fit_transform_take_validation_data(samples):
     np.testing.assert_array_equal(scores_of(again), scores_of(mixture))
 
 
+@pytest.mark.every(3)
 @each_row
 def test_a_fit_of_another_dtype_before_has_no_say(row):
     X, X_val = divided(row)

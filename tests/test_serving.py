@@ -37,6 +37,7 @@ def fitted(counts):
 # -- copies of topic models ------------------------------------------------------------
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("cls", [AnnealedLDA, TemperedLDA, SVIPlusLDA])
 @pytest.mark.parametrize("prior", ["number", "words"])
 def test_a_copy_infers_the_same_up_to_rounding(cls, prior, counts):
@@ -197,6 +198,7 @@ def cases(counts):
     ]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("number", range(5))
 def test_few_rows_have_the_bits_of_many(number, counts, monkeypatch):
     model, X, methods = cases(counts)[number]

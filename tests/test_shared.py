@@ -20,8 +20,17 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:The fit ended at temperature"),
 ]
 each_row = pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
+#: One estimator of each model; the kinds take turns.
+QUICK = {
+    f"{row.kinds[number % len(row.kinds)]}{row.name}"
+    for number, row in enumerate(ROWS.values())
+}
 each_estimator = pytest.mark.parametrize(
-    ("row", "kind"), ESTIMATORS.values(), ids=ESTIMATORS.keys()
+    ("row", "kind"),
+    [
+        pytest.param(*case, id=name, marks=[] if name in QUICK else pytest.mark.deep)
+        for name, case in ESTIMATORS.items()
+    ],
 )
 
 #: What a fit keeps between two steps.
@@ -84,6 +93,7 @@ class Snapshots(Hooks):
             self.dumps = [pickle.dumps(estimator), pickle.dumps(fitted_estimator)]
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize(("row", "policies"), PLANS)
 def test_a_fit_goes_on_from_a_pickle_with_the_same_bits(row, policies):
     callback, X = Snapshots(), row.data(120)
@@ -154,6 +164,7 @@ def test_a_stream_is_cut_into_batches_in_order(row, kind):
 # -- threads and chunks ----------------------------------------------------------------
 
 
+@pytest.mark.every(3)
 @each_row
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("batch_size", [None, 600])
@@ -171,6 +182,7 @@ def test_any_number_of_threads_gives_the_same_bits(row, dtype, batch_size):
         np.testing.assert_array_equal(getattr(many, method)(X), expected)
 
 
+@pytest.mark.every(3)
 @each_row
 @pytest.mark.parametrize("method", ["transform", "score_samples"])
 @pytest.mark.machine

@@ -51,6 +51,7 @@ def local(model, X, topics, powers, rows=slice(None)):
     return step.local_parameters, step.row_bounds, step.n_iterations
 
 
+@pytest.mark.every(7)
 @pytest.mark.parametrize("k", [1, 3, 4, 18, 50])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", POWERS)
@@ -69,6 +70,7 @@ def test_a_document_is_the_same_in_any_lane(name, dtype, k):
     assert sum(n for *_, n in alone) == iterations
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("k", [1, 3, 18, 50])
 @pytest.mark.parametrize("name", POWERS)
 def test_documents_of_all_lengths_are_those_of_the_reference(name, k):

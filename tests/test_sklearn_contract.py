@@ -64,16 +64,13 @@ ALL_CHECKS = OF_PARAMETERS | NUMERICAL | {"the others"}
 def checked():
     """Yield estimators of every model, checks that may fail, and groups of checks.
 
-    All checks run on the first configuration of a model, those of parameters on the
-    first of each class, and those of numbers on all. The others are deep; so are checks
-    of numbers that are expected to fail.
+    All checks run on the first configuration of a model, and those of parameters on the
+    first of each class. The others are deep.
     """
     seen = set()
     for name, row in ROWS.items():
         for number, (estimator, failures) in enumerate(row.for_sklearn()):
-            quick = NUMERICAL - failures.keys()
-            if type(estimator) not in seen:
-                quick |= OF_PARAMETERS
+            quick = set() if type(estimator) in seen else OF_PARAMETERS
             quick = quick if number else ALL_CHECKS
             seen.add(type(estimator))
             for chosen in (quick, ALL_CHECKS - quick):
@@ -138,6 +135,7 @@ WEIGHTED = {
 }
 
 
+@pytest.mark.every(5)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     "tempering",
@@ -226,6 +224,7 @@ EXAMPLES = [
 ]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("estimator", EXAMPLES, ids=range(len(EXAMPLES)))
 def test_fit_writes_into_no_parameter(estimator):
     lda, X = clone(estimator), data_of(estimator)
@@ -466,6 +465,7 @@ def search(grid, texts, n_jobs=1, estimator=None):
     )
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "grid",
     [

@@ -57,6 +57,7 @@ def total_of_last_step(lda, X):
 # -- pieces ----------------------------------------------------------------------------
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     "lda",
     [

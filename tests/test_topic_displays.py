@@ -84,6 +84,7 @@ def sizes_of(lda):
     return lda.topics(n_words=1)["prevalence"].to_numpy()
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("n_topics", [5, 80])
 def test_nothing_on_the_map_covers_another(plt, n_topics):
     from matplotlib.text import Text
@@ -287,6 +288,7 @@ def test_components_as_images(plt, counts):
         ComponentsDisplay.from_estimator(mixture, (6, 10), components=[5])
 
 
+@pytest.mark.every(2)
 @pytest.mark.filterwarnings("ignore")
 def test_number_of_components(plt, search):
     display = NumberOfComponentsDisplay.from_estimator(search, name="LDA")
@@ -396,6 +398,7 @@ DISPLAYS = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("display", DISPLAYS)
 def test_displays_follow_conventions(plt, lda, counts, display, monkeypatch):
     _, ax = plt.subplots()

@@ -331,6 +331,7 @@ def test_merged_priors_of_topics(counts):
     merged.partial_fit(counts)
 
 
+@pytest.mark.deep
 @pytest.mark.filterwarnings("ignore:Topics that are near copies")  # of the direct fit
 def test_a_fit_from_more_topics_finds_the_true_ones():
     """From random starts a direct fit leaves some out; and the number is found."""
@@ -379,6 +380,7 @@ def test_what_merging_refuses(lda, counts):
         AnnealedLDA(None, n_start_components=9).partial_fit(counts)
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("n_start", [5, 20])
 @pytest.mark.parametrize("n_topics", [1, 2, 3, 5])
 def test_few_topics_are_found_to_be_few(n_topics, n_start):

@@ -114,6 +114,7 @@ def compare(seed, fixed):
     return True
 
 
+@pytest.mark.every(2)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("fixed", [True, False])
 def test_it_equals_count_vectorizer(fixed):
@@ -408,6 +409,7 @@ def test_a_pipeline_of_frames():
 MODELS = [AnnealedLDA, AnnealedMultinomialMixture, AnnealedBernoulliMixture]
 
 
+@pytest.mark.every(5)
 @quiet
 @pytest.mark.parametrize("cls", MODELS)
 @pytest.mark.parametrize("kind", ["sparse", "dense", "frame", "list"])

@@ -41,6 +41,7 @@ def test_powers_of_one_gamma_variable_have_a_closed_form(a):
     np.testing.assert_allclose(found[:, 0], expected, rtol=1e-8, atol=1e-9)
 
 
+@pytest.mark.deep
 def test_powers_of_sums_of_gamma_variables_are_their_integrals():
     weights, a = np.array([2.0, 0.5, 1e-40]), np.array([[0.3], [0.05], [4.0]])
     b = np.array([1.0, 0.6, 0.2])
@@ -70,6 +71,7 @@ def test_equal_scales_make_one_gamma_variable():
         np.testing.assert_allclose(column, expected[:, 0], rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("a", [0.2, 1.0, 40.0])
 def test_means_of_log_power_sums_are_integrals(a):
     def integral(b):  # over the logit of x, which is symmetric about 0
@@ -105,6 +107,7 @@ def equal_on_average(a, b):
     return (np.abs(a.mean(axis=0) - b.mean(axis=0)) <= 5 * error + 1e-9).all()
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("eta", [1e-4, 0.02, 1.0])
 @pytest.mark.parametrize("n_topics", [1, 3])
 def test_stand_ins_have_the_power_sums_of_all_words(monkeypatch, eta, n_topics):
@@ -162,6 +165,7 @@ def test_words_that_all_differ_are_drawn_one_by_one(monkeypatch):
     np.testing.assert_array_equal(words.concentrations, np.broadcast_to(eta, (2, 400)))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("a", [1e-3, 0.1, 2.0])
 def test_stand_ins_of_components(monkeypatch, a):
     monkeypatch.setattr(of_mixtures, "MOST_DRAWN", 128)
@@ -273,6 +277,7 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.every(7)
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("kind, parameters, how", CASES)
 def test_columns_that_are_alike_are_computed_once(
@@ -286,6 +291,7 @@ def test_columns_that_are_alike_are_computed_once(
         np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-9)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "change, parameters",
     [
@@ -359,6 +365,7 @@ N_COLUMNS = 2_000_000
 MOST_SECONDS = 8.0
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize(
     "name, parameters",
     [

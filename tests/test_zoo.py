@@ -313,6 +313,7 @@ def test_a_line_that_was_cut_is_left_out(zoo, tmp_path):
 # -- fits ------------------------------------------------------------------------------
 
 
+@pytest.mark.deep
 def test_the_smallest_sets_run_end_to_end_once(zoo, families, tmp_path):
     def run(*arguments):
         done = subprocess.run(
@@ -345,6 +346,7 @@ def test_the_smallest_sets_run_end_to_end_once(zoo, families, tmp_path):
     assert run(*command)[0].startswith("0 fits;")
 
 
+@pytest.mark.deep
 def test_a_fit_is_stopped_by_the_limit_and_others_go_on(tmp_path):
     script = """
 import sys
