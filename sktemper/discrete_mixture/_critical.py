@@ -17,7 +17,7 @@ __all__ = ["deviations_of_binary", "deviations_of_counts"]
 
 
 class Deviations(NamedTuple):
-    """The rows ``Z = matrix - outer(rows, columns)``, and the sizes of their noise.
+    """Deviations ``Z = matrix - outer(rows, columns)``, and the sizes of their noise.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Deviations(NamedTuple):
         return effective_rows(self.weight)
 
     def critical_temperatures(self, n_axes):
-        """Return the eigenvalues, corrected for noise; 1 for axes of noise alone.
+        """Return the eigenvalues, corrected for noise; 1 for axes with noise only.
 
         Parameters
         ----------
@@ -147,7 +147,8 @@ def deviations_of_counts(X, sample_weight=None):
     r"""Return the `Deviations` of documents.
 
     With the tokens n_d of a document, the frequencies :math:`\theta_v` of words and the
-    total N of all tokens, they are :math:`(x_{dv} - n_d \theta_v) / \sqrt{N \theta_v}`.
+    total N of all tokens, the deviations are
+    :math:`(x_{dv} - n_d \theta_v) / \sqrt{N \theta_v}`.
 
     Parameters
     ----------
@@ -219,7 +220,7 @@ def _with(X, entries):
 
 
 def _scaled(X, weight, scale):
-    """Return X with scaled rows and columns, and the numbers of its columns.
+    """Return X with scaled rows and columns, and the indices of the kept columns.
 
     Parameters
     ----------
