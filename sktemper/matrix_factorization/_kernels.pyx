@@ -18,7 +18,7 @@ from sktemper._simd.special import aligned, lanes_scratch, padded
 include "_loops.pxi"
 
 #: Approximate number of ratings that are sorted at once.  If rows of the table have at
-#: most FEW_BYTES, the number is small, so that sorted ratings stay in the core's cache.
+#: most FEW_BYTES, the number is small, so that the ratings stay in a core's cache.
 #: It is larger for longer rows, so that sums are read and written seldom.
 cdef intptr_t FEWEST_SORTED = 1 << 17, MOST_SORTED = 1 << 19, FEW_BYTES = 1024
 #: Panels are packed if a row of the table has more than FEW_PANELS panels, and more than
