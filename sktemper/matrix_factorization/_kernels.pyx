@@ -21,8 +21,8 @@ include "_loops.pxi"
 #: most FEW_BYTES, the number is small, so that the ratings stay in a core's cache.
 #: It is larger for longer rows, so that sums are read and written seldom.
 cdef intptr_t FEWEST_SORTED = 1 << 17, MOST_SORTED = 1 << 19, FEW_BYTES = 1024
-#: Panels are packed if a row of the table has more than FEW_PANELS panels, and more than
-#: FEW_RATINGS ratings on average.
+#: Panels are packed if a row of the table has more than FEW_PANELS panels, and on
+#: average more than FEW_RATINGS ratings.
 cdef intptr_t FEW_PANELS = 2, FEW_RATINGS = 4
 #: Maximum number of parts that `add_rows` adds, and bytes of the sum that it fills at a
 #: time.
