@@ -8,8 +8,8 @@ typedef struct {
     intptr_t n_words, n_topics, width;
     intptr_t n_places;       /* n_topics in whole PANELs: loops have no remainder */
     const REAL *rows;        /* exp(b E log beta), scaled */
-    const intptr_t *slots;   /* of each word, its row */
-    const intptr_t *words;   /* of each word, its place in block->words */
+    const intptr_t *slots;   /* row of each word */
+    const intptr_t *words;   /* index of each word in block->words */
     REAL *counts;            /* padded with zeros */
     double b;
     const REAL *prior;       /* padded with ones, as gamma is */
@@ -19,11 +19,11 @@ typedef struct {
     REAL *sums;
     REAL *ratios;            /* count / mass, or 0 where the mass underflowed */
     REAL *mass;              /* the normalisers of phi, scaled */
-    const REAL *zeros;       /* a row of them */
+    const REAL *zeros;       /* a row of zeros */
     double *phi;             /* of one word that underflowed */
     /* while topics are left out: */
     int may_drop;
-    int32_t *kept;           /* those that are not; NULL: all */
+    int32_t *kept;           /* topics that are not left out; NULL: all */
     REAL *panels;            /* their rows, PANEL words side by side */
     REAL *all_gamma;
     const REAL *all_prior;
