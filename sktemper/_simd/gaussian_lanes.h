@@ -14,7 +14,8 @@
 #ifndef SKTEMPER_GAUSSIAN_LANES_H
 #define SKTEMPER_GAUSSIAN_LANES_H
 
-/* TILE rows of a tile fit into registers.  The lanes are processed in PARTS parts. */
+/* TILE is the number of rows of a tile; a tile fits into registers.  The lanes are processed
+ * in PARTS parts. */
 #ifdef VECTOR_BYTES
 enum { TILE = VECTOR_BYTES == 64 ? 4 : 2, PARTS = SIMD_BYTES / VECTOR_BYTES };
 typedef double gaussian_vector
@@ -40,7 +41,7 @@ static inline intptr_t element_place(intptr_t i, intptr_t j)
     return tile_place(i / TILE, j / TILE) + (i % TILE * TILE + j % TILE) * LANES;
 }
 
-/* Size of a triangle, and of a vector, with d entries in a column. */
+/* Number of entries, in all lanes, of a triangle of order d, and of a vector of length d. */
 static inline intptr_t triangle_entries(intptr_t d) { return tile_place(n_tiles(d), 0); }
 static inline intptr_t vector_entries(intptr_t d) { return n_tiles(d) * TILE * LANES; }
 
@@ -111,7 +112,8 @@ ALWAYS_INLINE void add_columns(const gaussian_vector *x, const gaussian_vector *
                 s[r][c] = s[r][c] + x[in_tile(k, r)] * y[in_tile(k, c)];
 }
 
-/* Replaces a pivot by its root, or by 1 unless it is positive, and writes the inverse. */
+/* Replaces a pivot by its root, or by 1 if it is not positive, and writes the inverse of the
+ * result. */
 ALWAYS_INLINE void root_lanes(gaussian_vector *pivot, gaussian_vector *inverse,
                               double *least)
 {
@@ -303,8 +305,8 @@ static inline void mean_lanes(intptr_t n, const double *b, double *m)
     }
 }
 
-/* Twice the sum of the logarithms of the diagonal of L: mantissas are multiplied, and
- * exponents are added. */
+/* Computes twice the sum of the logarithms of the diagonal of L.  To save logarithms, the
+ * mantissas are multiplied, and the exponents are added. */
 static inline void log_lanes(intptr_t d, const double *restrict a,
                              double *restrict log_determinant)
 {

@@ -30,7 +30,7 @@ class Deviations(NamedTuple):
         Number of tokens, or of values that are not missing.  The variance of a row's
         noise is proportional to it.
     unit : float
-        Factor of the eigenvalues.
+        Factor by which eigenvalues are multiplied.
     """
 
     matrix: Any
@@ -75,9 +75,10 @@ class Deviations(NamedTuple):
     def _noise(self):
         """Return the noise of rows whose columns are independent.
 
-        The number of its dimensions is the sum of all eigenvalues.  For one-hot codes
-        of answers this is the number of columns minus the number of questions.  In
-        other counts the sum can exceed the number of columns, which is then used.
+        The number of dimensions of the noise is the sum of all eigenvalues.  For
+        one-hot codes of answers, this sum is the number of columns minus the number of
+        questions.  For other counts, the sum may exceed the number of columns; the
+        number of columns is then used.
         """
         squares = self.matrix.power(2).sum()
         products = self.rows @ (self.matrix @ self.columns)

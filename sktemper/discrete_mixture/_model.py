@@ -155,7 +155,7 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
         return self.family.block(X)
 
     def predictive(self, block, prepared):
-        """Return the log predictive densities of wide sparse counts."""
+        """Return the log predictive densities of sparse counts with many features."""
         wide = prepared.globals_.components
         totals = self.on(wide.columns).family.totals(wide.on(wide.columns) + 1.0)
         concentration = wide.on(block.columns) + 1.0
@@ -191,7 +191,7 @@ class BernoulliMixtureModel(_DiscreteMixtureModel):
         return deviations_of_binary(X, self.family.threshold, sample_weight)
 
     def moments_of_entries(self, X):
-        """Return the pairs of the entries, minus the pair of an unstored value."""
+        """Return the pairs of stored entries, minus the pair of values not stored."""
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
@@ -203,7 +203,7 @@ class BernoulliMixtureModel(_DiscreteMixtureModel):
         return sparse.csr_array(parts, shape=(X.shape[0], 2 * X.shape[1]))
 
     def predictive(self, block, prepared):
-        """Return the log predictive densities of wide sparse samples."""
+        """Return the log predictive densities of sparse samples with many features."""
 
         def tables(prepared):
             wide, columns = prepared.globals_.components, prepared.columns

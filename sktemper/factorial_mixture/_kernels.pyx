@@ -54,10 +54,10 @@ def local_step(
     power_per_sample : bool
         Whether each sample has its own power.
     heats : ndarray of shape (1,), or (n_samples,) if ``gram_per_sample``
-        Factor of the temperature in the first sweep.  There is no cooling if the factor
-        is infinite or NaN.
+        Initial factor by which the temperature is multiplied.  There is no cooling if
+        the factor is infinite or NaN.
     cooling : float
-        The factor is divided by ``cooling`` after each sweep, until it is 1.
+        The factor is divided by ``cooling`` after each sweep, until the factor is 1.
     tol, max_iter
         The sweeps of a sample end when no probability changes by ``tol`` in a sweep, or
         after ``max_iter`` sweeps.  Sweeps during cooling do not count.

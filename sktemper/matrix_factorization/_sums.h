@@ -2,7 +2,8 @@
  * panels: the sums of a panel stay in registers during the loop over the ratings of a row,
  * and a packed panel of all rows stays in the cache of a core. */
 
-/* Largest number of vectors of a panel, and number of ratings that are added at once. */
+/* Numbers of elements of a vector (SUM_LANES), of vectors of a panel at most (MOST_VECTORS),
+ * and of ratings that are added at once (AT_ONCE). */
 #ifdef VECTOR_BYTES
 #define SUM_LANES (VECTOR_BYTES / (intptr_t)sizeof(REAL))
 #if VECTOR_BYTES == 64
@@ -15,7 +16,7 @@
 #define MOST_VECTORS 16
 #endif
 #define AT_ONCE 4
-/* Partial sums of at most this number of ratings are added in float64. */
+/* Largest number of ratings of a partial sum.  Partial sums are added in float64. */
 #define MOST_ADDED 256
 #define PANEL_COLUMNS (MOST_VECTORS * SUM_LANES)
 
@@ -175,7 +176,7 @@ static void NAME(pack_panel)(const ratings_block *block, NAME(panel) *panel)
     }
 }
 
-/* Adds factor value^2, and factor, to the sums of each row. */
+/* Adds the sums of factor * value^2 and of factor over the ratings of each row. */
 static void NAME(add_squares)(const ratings_block *block, intptr_t at, intptr_t stride)
 {
     const REAL *restrict values = block->values, *restrict weighted = block->weighted;
