@@ -12,10 +12,10 @@ from . import _kernels
 
 __all__ = ["Rated", "Rescoring", "best_items", "products"]
 
-#: Largest number of users in a task, and of multiplications in its products.
+#: Largest number of users in a task, and largest number of multiplications in a task.
 MOST_USERS, MOST_TERMS = 384, 2**32
 #: Largest number of scores in memory at a time if a `Rescoring` computes them, and
-#: number of items that are scored before the bounds of the others are compared.
+#: least number of items that are scored before the bounds of other items are compared.
 MOST_SCORES, FEWEST_ITEMS = 2**20, 512
 
 
@@ -48,7 +48,7 @@ class Rated(NamedTuple):
         return Rated(starts, self.items[entries], self.values[entries])
 
     def check(self, n_users, n_items):
-        """Raise if this does not fit the numbers of users and items."""
+        """Raise if the entries do not fit the numbers of users and items."""
         starts, items, values = self
         if (starts.dtype, items.dtype) != (np.int64, np.int32):
             raise ValueError("The arrays of what users rated have the wrong types.")
@@ -167,7 +167,8 @@ class _Search:
     def rescored(self, rows, rescoring, own):
         """Find the best items of a slice of the users by bounded scores.
 
-        Items are taken in decreasing order of bounds until no other can be better.
+        Items are scored in decreasing order of their bounds, until no remaining item
+        can be better.
         """
         pending = np.arange(len(self.users))[rows]
         size, n_items = max(FEWEST_ITEMS, 4 * self.best.shape[1]), len(self.items)
@@ -231,7 +232,7 @@ def products(users, items):
 
 
 def _each(function, pieces, n_jobs, stop):
-    """Call a function for each piece; use threads if pieces and jobs are several."""
+    """Call a function for each piece; use threads for several pieces and jobs."""
     if n_jobs == 1 or len(pieces) <= 1:
         for piece in pieces:
             function(piece)

@@ -27,7 +27,7 @@ class Chosen(NamedTuple):
     Attributes
     ----------
     vectors : ndarray of shape (n_users, width)
-        Vectors whose products with those of the items are scores.
+        Vectors of the users; their products with the items' vectors are scores.
     rated : Rated
         Entries of these users.
     labels : ndarray of shape (n_users,)
@@ -204,7 +204,7 @@ class FittedUsersMixin(ServingMixin):
 
 
 def _joined(parts):
-    """Return posterior parameters and `Rated` of the users of all blocks."""
+    """Join the posterior parameters and `Rated` of the users of all blocks."""
     posteriors, rated = zip(*parts, strict=True)
     arrays = zip(*posteriors, strict=True)
     return tuple(map(np.concatenate, arrays)), Rated.joined(rated)

@@ -1,4 +1,4 @@
-"""Search of the best items of users, with loops in ``_loops.h``."""
+"""Search for the best items of users, with loops in ``_loops.h``."""
 
 import numpy as np
 
@@ -34,7 +34,7 @@ cdef _seen(_Ranking ranking, const int64_t[::1] starts, const int32_t[::1] seen)
 cdef _start(
     _Ranking ranking, starts, seen, barred, floating[:, ::1] scores, int64_t[:, ::1] best
 ):
-    """Set the arguments that products and scores have in common."""
+    """Set the arguments that `best_products` and `best_of_scores` share."""
     cdef const uint8_t[::1] flags
     cdef floating[::1] least
     dtype = np.float32 if floating is float else np.float64
@@ -47,7 +47,7 @@ cdef _start(
     if barred is not None:
         flags = barred
         ranking.block.barred = &flags[0]
-    # no score exceeds the least score of lanes after the last user
+    # lanes after the last user take no item, because no score exceeds infinity
     kept = aligned(np.empty, padded(scores.shape[0], dtype) + SIMD_BYTES // 4, dtype)
     kept[: scores.shape[0]] = -np.inf
     kept[scores.shape[0] :] = np.inf
@@ -76,17 +76,18 @@ def best_products(
     ----------
     users : ndarray of shape (n_users, n_inner)
     items : ndarray of shape (n_items, n_inner)
-        Of which each row is contiguous.
+        Each row is contiguous.
     starts : ndarray of int64 of shape (n_users + 1,)
     seen : ndarray of int32 or None
-        User r is not to have ``seen[starts[r] : starts[r + 1]]``, increasing.
+        User r does not get the items ``seen[starts[r] : starts[r + 1]]``, which are in
+        increasing order.
     barred : ndarray of uint8 of shape (n_items,) or None
-        What nobody is to have.
+        Nonzero for items that no user gets.
     stop : ndarray of shape (1,)
         Set it to make the call return.
     scores, best : ndarrays of shape (n_users, n_best)
-        Are written to: the best first, among equals the first; -inf and -1 where
-        nothing is left.
+        Receive the scores and indices of the best items, best first.  Items of equal
+        scores are in their order.  -inf and -1 if no item is left.
 
     Returns
     -------
@@ -133,7 +134,7 @@ def best_of_scores(
     ----------
     given : ndarray of shape (n_users, n_items)
     starts, seen, barred, stop, scores, best
-        As of `best_products`.
+        As in `best_products`.
 
     Returns
     -------

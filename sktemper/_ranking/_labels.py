@@ -18,7 +18,7 @@ __all__ = [
     "listed",
 ]
 
-#: Most labels that a message lists.
+#: Largest number of labels that a message lists.
 MOST_NAMED = 10
 
 
@@ -105,9 +105,10 @@ class LabelledCSRArray(LabelledMixin, sparse.csr_array):
 
 
 def _is_grid(rows, columns):
-    """Return whether indices take whole rows and columns, and not single entries.
+    """Return whether indices select whole rows and columns, and not single entries.
 
-    Two arrays do so only if the first one is a column and the second one a row.
+    Two arrays select whole rows and columns only if the first array is a column and the
+    second array is a row.
     """
     if np.ndim(rows) == 0 or np.ndim(columns) == 0:
         return True
@@ -191,7 +192,7 @@ def label_array(values):
     Raises
     ------
     TypeError
-        If some are masked.
+        If some labels are masked.
     """
     check_unmasked(values, "labels", may_be_nan=False)
     labels = np.asarray(values)
@@ -265,7 +266,7 @@ class LabelIndex:
         return found
 
     def _check_bools(self, wanted, positions):
-        """Raise if True and False stand for the labels 1 and 0, which equal them."""
+        """Raise if True or False is given for the label 1 or 0, which it equals."""
         found = self.labels[positions]
         if wanted.dtype.kind not in "bO" or found.dtype.kind == "b":
             return

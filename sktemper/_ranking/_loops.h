@@ -1,11 +1,12 @@
 /* The best items of users, for one floating type, without a matrix of all scores.
  *
- * A tile has the scores of ROWS items and COLUMNS users: sums over the inner dimension in
- * its order, each term by the same instruction, as in `products.h`.  So a user's scores
- * have the same bits whoever else is ranked, and those of `product`.  A tile in which no
- * score beats the worst that a user has kept, which are nearly all, is dropped while it
- * is in registers.  Items come in their order, and one that only equals what is kept is
- * not taken: among equals the first are. */
+ * A tile has the scores of ROWS items for COLUMNS users.  A score is a sum over the inner
+ * dimension.  All sums have the same order and the same instructions, as in `products.h`.
+ * Therefore the bits of a user's scores do not depend on the other users, and are equal to
+ * those of `product`.  Each user keeps the best items so far.  A tile is dropped while it is
+ * in registers if no score exceeds the lowest kept score of its user; nearly all tiles are
+ * dropped.  Items are visited in their order, and an item whose score equals the lowest kept
+ * score is not taken.  Therefore the first of several items with equal scores are kept. */
 
 #include "tiles.h"
 
@@ -18,17 +19,18 @@ typedef INTEGER MASK
     __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
 #endif
 
-/* How far ahead items are fetched; and users for whom items are the lanes. */
+/* Number of tiles by which prefetching is ahead, and largest number of users with which the
+ * lanes of vectors are items instead of users. */
 #define TILES_AHEAD 8
 #define FEW_USERS 2
 
-/* Whether a kept item a is worse than b: a lower score, or a later one of the same. */
+/* Whether item a ranks behind item b: its score is lower, or equal with a larger index. */
 static inline int NAME(is_worse)(REAL a, int64_t item_a, REAL b, int64_t item_b)
 {
     return a < b || (a == b && item_a > item_b);
 }
 
-/* Puts an item in place of the root of a heap of n, the worst first. */
+/* Replaces the root of a heap of n items by a new item.  The root is the worst item. */
 static inline void NAME(sift)(intptr_t n, REAL *restrict scores, int64_t *restrict best,
                               REAL score, int64_t item)
 {
@@ -50,7 +52,8 @@ static inline void NAME(sift)(intptr_t n, REAL *restrict scores, int64_t *restri
     best[at] = item;
 }
 
-/* Keeps an item that beats the worst of a user, unless it was seen or is barred. */
+/* Puts an item in place of the worst kept item of a user, unless the user has seen the new
+ * item or it is barred. */
 static inline void NAME(offer)(ranking_block *block, intptr_t user, int64_t item,
                                REAL score)
 {
@@ -70,8 +73,9 @@ static inline void NAME(offer)(ranking_block *block, intptr_t user, int64_t item
     ((REAL *)block->least)[user] = scores[0];
 }
 
-/* Scores of ROWS items; returns 0 if none is larger than its user's least, or else -1,
- * with the scores in `out`, (ROWS, COLUMNS). */
+/* Computes the scores of a tile.  Returns 0 if no score exceeds the lowest kept score, in
+ * `least`, of its user.  Otherwise returns -1 and writes the scores to `out`, of shape (ROWS,
+ * COLUMNS). */
 #ifdef VECTOR_BYTES
 static inline int NAME(is_any)(MASK mask)
 {
@@ -147,7 +151,8 @@ static int NAME(score_tile)(intptr_t n_inner, const REAL *const *rows, const REA
 }
 #endif
 
-/* Offers what beats, of a row of scores of `width` users from `user` on. */
+/* Offers an item to those of `width` users, from `user` on, whose lowest kept score is less
+ * than their score of the item. */
 static inline void NAME(offer_row)(ranking_block *block, intptr_t user, intptr_t width,
                                    int64_t item, const REAL *restrict scores)
 {
@@ -163,7 +168,7 @@ static inline void NAME(offer_row)(ranking_block *block, intptr_t user, intptr_t
             NAME(offer)(block, user + j, item, scores[j]);
 }
 
-/* Sorts what each user has kept, the best first. */
+/* Sorts the kept items of each user, the best first. */
 static void NAME(sort_best)(ranking_block *block)
 {
     for (intptr_t user = 0; user < block->n_users; user++) {
@@ -179,8 +184,8 @@ static void NAME(sort_best)(ranking_block *block)
     }
 }
 
-/* Asks for the items of a tile some tiles behind one that begins at `item`: a tile has
- * more rows than processors follow. */
+/* Prefetches the items of the tile that is TILES_AHEAD tiles behind the tile at `item`.
+ * Processors do not prefetch them, because a tile has more rows than they can track. */
 static inline void NAME(fetch)(const ranking_block *block, intptr_t item, intptr_t rows)
 {
 #ifdef VECTOR_BYTES
@@ -193,8 +198,8 @@ static inline void NAME(fetch)(const ranking_block *block, intptr_t item, intptr
 }
 
 #ifdef VECTOR_BYTES
-/* Turns LANES rows into LANES columns: each stage rotates the bits of an element's place,
- * its row's and then its lane's, by one. */
+/* Transposes LANES rows of LANES elements.  The index of an element consists of the bits of
+ * its row followed by the bits of its lane; each stage rotates these bits by one. */
 ALWAYS_INLINE void NAME(transpose)(VECTOR *rows)
 {
     VECTOR next[LANES];
@@ -208,7 +213,7 @@ ALWAYS_INLINE void NAME(transpose)(VECTOR *rows)
     }
 }
 
-/* Adds the products of LANES columns of items with those of FEW_USERS users. */
+/* Adds the products of some columns of LANES items with the columns of FEW_USERS users. */
 ALWAYS_INLINE void NAME(add_columns)(intptr_t n_columns, const VECTOR *columns,
                                      const REAL *panel, VECTOR *sums)
 {
@@ -217,8 +222,8 @@ ALWAYS_INLINE void NAME(add_columns)(intptr_t n_columns, const VECTOR *columns,
             sums[u] += columns[i] * panel[i * LANES + u];
 }
 
-/* Scores of LANES items, the lanes, for FEW_USERS users.  A user's products of a tile
- * would be one lane of many; here items are the lanes, and the sums the same. */
+/* Writes the scores of LANES items for FEW_USERS users.  Each lane is an item, because a tile
+ * would leave the lanes of most users empty.  The sums have the same order as in a tile. */
 static void NAME(score_few)(intptr_t n_inner, const REAL *const *rows, const REAL *panel,
                             VECTOR *sums)
 {
@@ -240,7 +245,7 @@ static void NAME(score_few)(intptr_t n_inner, const REAL *const *rows, const REA
     }
 }
 
-/* The same as `best_products`, of at most FEW_USERS users. */
+/* Does what `best_products` does, for at most FEW_USERS users. */
 static int NAME(best_of_few)(ranking_block *block)
 {
     const intptr_t n_items = block->n_items;
@@ -268,7 +273,8 @@ static int NAME(best_of_few)(ranking_block *block)
 }
 #endif
 
-/* The best items of all users; 0, or -1 when told to stop. */
+/* Finds the best items of all users from products of vectors.  Returns 0, or -1 if `stop` is
+ * set. */
 LOOP int NAME(best_products)(ranking_block *block)
 {
 #ifdef VECTOR_BYTES
@@ -291,7 +297,7 @@ LOOP int NAME(best_products)(ranking_block *block)
             for (intptr_t item = top; item < end; item += ROWS) {
                 const intptr_t n_rows = end - item < ROWS ? end - item : ROWS;
                 const REAL *rows[ROWS];
-                /* rows that are missing repeat the last: one loop for all */
+                /* missing rows repeat the last row, so that one loop serves all tiles */
                 for (intptr_t r = 0; r < ROWS; r++)
                     rows[r] =
                         items + (item + (r < n_rows ? r : n_rows - 1)) * block->item_stride;
@@ -308,7 +314,8 @@ LOOP int NAME(best_products)(ranking_block *block)
     return 0;
 }
 
-/* The same of scores that are given, a row a user, `item_stride` elements apart. */
+/* Finds the best items of all users from given scores.  Row u of `users` has the scores of
+ * user u; rows are `item_stride` elements apart.  Returns 0, or -1 if `stop` is set. */
 LOOP int NAME(best_of_scores)(ranking_block *block)
 {
     const REAL *least = block->least;

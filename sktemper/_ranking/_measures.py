@@ -12,7 +12,7 @@ def ranking_measures(scores, rows, items, measures):
     """Return measures of the rankings of a few users.
 
     The measures are expectations over random orders of items with equal scores: each
-    relevant item has the mean gain of the places that the tied items take.
+    relevant item has the mean gain of the ranks that the tied items take.
 
     Parameters
     ----------
@@ -50,10 +50,10 @@ def ranking_measures(scores, rows, items, measures):
 
 
 def _ties(scores, rows, own, k):
-    """Return how many items rank before given items, and how many are tied with them.
+    """Return the number of items before each given item, and the number of ties.
 
-    The counts are exact for items that may be among the first k.  All other items get
-    the number of items and 1.
+    The second number includes the item.  Both are exact for items that may be among
+    the first k.  For all other items they are the number of all items, and 1.
     """
     n_items = scores.shape[1]
     k = min(k, n_items)
@@ -85,7 +85,8 @@ def _most_gained(sums, n_relevant):
     return sums[np.minimum(n_relevant, len(sums) - 1)]
 
 
-#: Gain of a relevant item at each place, and the divisor of the sum of gains.
+#: Functions for the gain of a relevant item at each rank, and for the divisor of the
+#: sum of gains.
 MEASURES = {
     "precision": (_hits, lambda sums, n_relevant, k: float(k)),
     "recall": (_hits, lambda sums, n_relevant, k: _most_gained(sums, n_relevant)),

@@ -16,8 +16,9 @@ __all__ = ["RecommenderMixin"]
 class RecommenderMixin(FittedUsersMixin):
     """Mixin for estimators whose scores are products of user and item vectors.
 
-    An estimator must define `_users_of_block`.  By default the vectors of users are the
-    first array that it returns, and those of items the columns of ``components_``.
+    An estimator must define `_users_of_block`.  By default, the vectors of users are
+    the first array that `_users_of_block` returns, and the vectors of items are the
+    columns of ``components_``.
     `explain` needs `_shares`, and `for_serving` needs `_fits`.
     """
 
@@ -37,7 +38,7 @@ class RecommenderMixin(FittedUsersMixin):
         return {"value": rated.values}
 
     def _shares(self, chosen, item):
-        """Return what each entry of one user adds to the score of an item."""
+        """Return the contribution of each entry of one user to the score of an item."""
         raise NotImplementedError
 
     # -- recommendations ---------------------------------------------------------------
@@ -168,7 +169,7 @@ class RecommenderMixin(FittedUsersMixin):
         items : label, or array-like of shape (n_queries,)
             Labels of items, or column numbers if the data had no labels.
         n_items : int, default=10
-            Number of similar items to find for each.
+            Number of similar items to find for each given item.
         output : {"pandas", "polars"}, default="pandas"
             Library of the data frame.
 

@@ -31,23 +31,23 @@ class ServingMixin:
         raise NotImplementedError
 
     def _cached(self, name, make):
-        """Return a value computed from the present fit, cached by name."""
+        """Return a value computed from the current fit, cached by name."""
         values = self._cached_values()
         if name not in values:
             values[name] = make()
         return values[name]
 
     def _cached_values(self):
-        """Return the cached values of the present fit, a dict by name."""
+        """Return the cached values of the current fit, as a dict by name."""
         return self._cache.of(self._fit_key(), lambda _: {})
 
     def _fit_key(self):
-        """Return objects that another fit replaces."""
+        """Return the objects that identify a fit; another fit has other objects."""
         state = self._state()
         return state.globals_, state.hyper, vars(self).get("_users_")
 
     def _prepared(self, model):
-        """Return prepared values, cached because items are solved for."""
+        """Return prepared values, cached because they take long to compute."""
         prepare = super()._prepared
         return self._cached("prepared", lambda: prepare(model))
 
@@ -109,7 +109,7 @@ class ServingMixin:
         return state
 
     def __setstate__(self, state):
-        """Take the attributes; see `PicklesMixin`."""
+        """Restore the attributes; see `PicklesMixin`."""
         state = dict(state)
         served = state.pop("_served", None)
         super().__setstate__(state)
@@ -120,7 +120,7 @@ class ServingMixin:
             self._cached_values().update(served)
 
     def _check_served(self, served):
-        """Raise if saved values do not fit the parameters."""
+        """Raise if saved values do not belong to the parameters."""
         try:
             fits = self._are_of_this_fit(served)
         except Exception:  # damaged values may raise anything

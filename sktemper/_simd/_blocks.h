@@ -1,2 +1,2 @@
-/* Bytes of a row of a panel of a product's right factor, at most. */
+/* Largest size in bytes of a row of a panel: some columns of the right factor of a product. */
 #define PRODUCT_BYTES (2 * SIMD_BYTES)

@@ -1,2 +1,2 @@
-/* What Python sees of the functions that all kernels share, and products of matrices. */
+/* Loops that Python calls: shared functions, from `functions.h`, and products of matrices. */
 #include "products.h"

@@ -14,7 +14,7 @@
 #define VECTORISE_REDUCTION(...) PRAGMA(omp simd reduction(__VA_ARGS__))
 #endif
 
-/* Before a function that kernels call through the table.  Loops may call it, too. */
+/* Start of a function that kernels call through the table.  Loops may call it, too. */
 #ifdef __GNUC__
 #define LOOP static __attribute__((unused))
 #else
@@ -46,7 +46,7 @@
 #define FUSED __pragma(fp_contract(on))
 #endif
 
-/* Before a short loop that is unrolled completely, so that its arrays stay in registers. */
+/* Line before a short loop that is unrolled completely, so that its arrays stay in registers. */
 #if defined(__clang__)
 #define UNROLLED PRAGMA(unroll)
 #elif defined(__GNUC__)
@@ -55,7 +55,7 @@
 #define UNROLLED
 #endif
 
-/* Before a function whose loops are short, so that they are unrolled where it is called. */
+/* Start of a function with short loops, which are unrolled at each call of the function. */
 #ifdef __GNUC__
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 #else
@@ -114,18 +114,18 @@ static inline uint64_t random_stream(uint64_t seed, uint64_t number)
 
 /* digamma(x) = log z + s L(s) - R, where s = 1 / z^2 and z is x plus a shift.  The recurrence
  * over the shift is one rational number, R, and the rest is a polynomial, L.
- * exp digamma(x) = z (1 + s H(s)) exp(-R) with another one, H. */
+ * exp digamma(x) = z (1 + s H(s)) exp(-R), where H is another polynomial. */
 typedef struct { double z, s, R; } digamma_parts_f64;
 typedef struct { float z, s, R; } digamma_parts_f32;
 
 /* Sums of neighbours within two vectors.  A macro, because each header has its own vectors. */
 #define ADD_NEIGHBOURS(x, y) (EVENS(x, y) + ODDS(x, y))
 
-/* What follows is defined for one floating type, and `functions.h` and the loops are included
- * with it.  The names are macros, because they are defined anew for the other type.
- * EXP_POLYNOMIAL and ATANH_POLYNOMIAL are macros because of UNFUSED, which applies to the text
- * between it and FUSED: a compiler may round the terms of a function from elsewhere
- * differently. */
+/* The following names are defined for one floating type, before `functions.h` and the loops are
+ * included.  The names are macros, because they are redefined for the other type.
+ * EXP_POLYNOMIAL and ATANH_POLYNOMIAL are macros because of UNFUSED, which applies only to
+ * the text between UNFUSED and FUSED.  Compilers may round the terms of a function that is
+ * defined outside of that text differently. */
 #define ATANH(i) (REAL)(1.0 / (2 * (i) + 1))
 
 /* ---- float64 ------------------------------------------------------------------ */

@@ -1,4 +1,4 @@
-/* Instruction sets, and tests whether this machine has them.  A new one needs a name in
+/* Instruction sets, and tests whether this machine has them.  A new set needs a name in
  * SIMD_EACH_ISA, a function simd_has_<name> here, and a header in `isa/`. */
 #ifndef SKTEMPER_DISPATCH_H
 #define SKTEMPER_DISPATCH_H

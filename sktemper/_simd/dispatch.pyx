@@ -1,7 +1,7 @@
-"""Chooses the instruction set that all kernels use, once.
+"""Choice of the instruction set that all kernels use.
 
-It is the best that this machine runs, or the one that the environment variable
-SKTEMPER_SIMD names.
+The environment variable SKTEMPER_SIMD names the instruction set.  Without it, the best
+instruction set of this machine is chosen.  The choice is made once, at import.
 """
 
 import os

@@ -1,7 +1,7 @@
 /* Special functions and sums that the loops of all models may use, for one floating
- * type: included with REAL, BITS, SUFFIX and the constants of that type defined.  No
- * loop has a branch, so that each vectorises; sums may be reassociated only where a
- * pragma says so. */
+ * type.  The including file defines REAL, BITS, SUFFIX and the constants of that type.
+ * Loops have no branches, so that compilers vectorise them.  Compilers may change the order
+ * of sums only after VECTORISE_REDUCTION. */
 
 #define JOIN_(a, b) a##_##b
 #define JOIN(a, b) JOIN_(a, b)
@@ -37,7 +37,8 @@ static inline BITS NAME(to_bits)(REAL value)
                                    << MANTISSA_BITS);                                 \
     }
 
-/* log(x) for normal x > 0: x = 2^e m with m near 1, log m = 2 atanh((m-1)/(m+1)). */
+/* log(x) = e log 2 + log m for normal x > 0, where x = 2^e m, m is near 1, and
+ * log m = 2 atanh((m-1)/(m+1)). */
 #define DEFINE_LOG(name)                                                              \
     static inline REAL NAME(name)(REAL x)                                             \
     {                                                                                 \
@@ -55,7 +56,7 @@ static inline BITS NAME(to_bits)(REAL value)
 DEFINE_EXP(exp)
 DEFINE_LOG(log)
 
-/* The same where products are rounded before they are added. */
+/* `exp` and `log` with products that are rounded before they are added. */
 UNFUSED
 DEFINE_EXP(unfused_exp)
 DEFINE_LOG(unfused_log)
@@ -94,7 +95,8 @@ LOOP void NAME(digamma)(intptr_t n, const REAL *x, REAL *out)
         out[i] = NAME(digamma_one)(x[i]);
 }
 
-/* log Gamma(x), 0 < x < 1e40: Stirling's series at x + 7, the product of the steps taken back. */
+/* out = log Gamma(x) for 0 < x < 1e40: Stirling's series at x + 7, minus the logarithm of the
+ * product x (x + 1) ... (x + 6). */
 LOOP void NAME(log_gamma)(intptr_t n, const REAL *restrict x, double *restrict out)
 {
     VECTORISE
@@ -108,9 +110,9 @@ LOOP void NAME(log_gamma)(intptr_t n, const REAL *restrict x, double *restrict o
     }
 }
 
-/* trigamma(x), x > 0: eight steps of the recurrence as one fraction, Stirling's series behind
- * them; from 1e15 on, where x + 8 is x and the fraction's powers would overflow later, the
- * series alone. */
+/* out = trigamma(x) for x > 0: eight steps of the recurrence as one fraction, plus Stirling's
+ * series at x + 8.  From 1e15 on, only the series is used: there x + 8 rounds to x, and the
+ * powers in the fraction could overflow. */
 LOOP void NAME(trigamma)(intptr_t n, const REAL *restrict x, double *restrict out)
 {
     VECTORISE
@@ -158,7 +160,7 @@ static inline REAL NAME(weighted_sum)(intptr_t n, const REAL *restrict weights,
     return sum;
 }
 
-/* As `exp_digamma`, of which the largest x is `top`. */
+/* Does what `exp_digamma` does; `top` is the largest x. */
 static double NAME(exp_digamma_below)(intptr_t n, REAL top, const REAL *restrict x,
                                       double b, REAL *restrict out)
 {
@@ -179,8 +181,8 @@ static double NAME(exp_digamma_below)(intptr_t n, REAL top, const REAL *restrict
     return (double)power * (double)shift;
 }
 
-/* out = exp(b digamma(x) - shift), the shift chosen so that max(out) neither over- nor
- * underflows; returns the shift. */
+/* out = exp(b digamma(x) - shift).  The shift is chosen so that max(out) neither overflows
+ * nor underflows.  Returns the shift. */
 LOOP double NAME(exp_digamma)(intptr_t n, const REAL *x, double b, REAL *out)
 {
     return NAME(exp_digamma_below)(n, NAME(largest)(n, x), x, b, out);

@@ -1,6 +1,6 @@
-/* Gaussians of natural parameters, the precision and the precision times the mean: several at
- * once, one in each lane.  They are solved in float64, whatever REAL is, because float32
- * would lose a small precision next to a large one.
+/* Moments of Gaussians from their natural parameters, the precision and the precision times
+ * the mean.  Several Gaussians are solved at once, one in each lane.  The computations are in
+ * float64 for every REAL, because float32 would lose a small precision next to a large one.
  *
  * A lower triangle consists of tiles of TILE by TILE elements, one after the other.  Tiles
  * at the edge are filled up with elements of a unit matrix.  The terms of an element are
@@ -14,7 +14,8 @@
 #ifndef SKTEMPER_GAUSSIAN_LANES_H
 #define SKTEMPER_GAUSSIAN_LANES_H
 
-/* TILE rows of a tile fit into registers.  The lanes are processed in PARTS parts. */
+/* TILE is the number of rows of a tile; a tile fits into registers.  The lanes are processed
+ * in PARTS parts. */
 #ifdef VECTOR_BYTES
 enum { TILE = VECTOR_BYTES == 64 ? 4 : 2, PARTS = SIMD_BYTES / VECTOR_BYTES };
 typedef double gaussian_vector
@@ -28,23 +29,23 @@ typedef gaussian_vector gaussian_tile[TILE][TILE];
 /* Number of tiles in a column of d elements. */
 static inline intptr_t n_tiles(intptr_t d) { return (d + TILE - 1) / TILE; }
 
-/* Place of the tile in row i and column j of a triangle. */
+/* Index of the tile in row i and column j of a triangle. */
 static inline intptr_t tile_place(intptr_t i, intptr_t j)
 {
     return (i * (i + 1) / 2 + j) * (TILE * TILE * LANES);
 }
 
-/* Place of an element of the lower triangle. */
+/* Index of an element of the lower triangle. */
 static inline intptr_t element_place(intptr_t i, intptr_t j)
 {
     return tile_place(i / TILE, j / TILE) + (i % TILE * TILE + j % TILE) * LANES;
 }
 
-/* Size of a triangle, and of a vector, with d entries in a column. */
+/* Number of entries, in all lanes, of a triangle of order d, and of a vector of length d. */
 static inline intptr_t triangle_entries(intptr_t d) { return tile_place(n_tiles(d), 0); }
 static inline intptr_t vector_entries(intptr_t d) { return n_tiles(d) * TILE * LANES; }
 
-/* Place of an element within a tile, in vectors. */
+/* Index of an element within a tile, in vectors. */
 ALWAYS_INLINE int in_tile(int r, int c) { return (r * TILE + c) * PARTS; }
 
 ALWAYS_INLINE void load_tile(const gaussian_vector *from, gaussian_tile s)
@@ -111,7 +112,8 @@ ALWAYS_INLINE void add_columns(const gaussian_vector *x, const gaussian_vector *
                 s[r][c] = s[r][c] + x[in_tile(k, r)] * y[in_tile(k, c)];
 }
 
-/* Replaces a pivot by its root, or by 1 unless it is positive, and writes the inverse. */
+/* Replaces a pivot by its root, or by 1 if it is not positive, and writes the inverse of the
+ * result. */
 ALWAYS_INLINE void root_lanes(gaussian_vector *pivot, gaussian_vector *inverse,
                               double *least)
 {
@@ -128,7 +130,7 @@ ALWAYS_INLINE void root_lanes(gaussian_vector *pivot, gaussian_vector *inverse,
     memcpy(inverse, inverses, sizeof(inverses));
 }
 
-/* The Cholesky factor of a tile on the diagonal, in its place. */
+/* Replaces a tile on the diagonal by its Cholesky factor. */
 ALWAYS_INLINE void factor_tile(gaussian_tile s, gaussian_vector *inverse, double *least)
 {
     UNROLLED
@@ -204,8 +206,8 @@ ALWAYS_INLINE void scale_tile(const gaussian_vector *w, gaussian_tile s,
         }
 }
 
-/* The lower triangle L with precision = L L^T, in its place, and the inverses of its
- * diagonal. */
+/* Replaces the precision by its Cholesky factor, the lower triangle L with precision = L L^T,
+ * and writes the inverses of the diagonal of L. */
 static inline void factor_lanes(intptr_t n, double *a, double *inverses, double *least)
 {
     for (intptr_t j = 0; j < n; j++) {
@@ -303,8 +305,8 @@ static inline void mean_lanes(intptr_t n, const double *b, double *m)
     }
 }
 
-/* Twice the sum of the logarithms of the diagonal of L: mantissas are multiplied, and
- * exponents are added. */
+/* Computes twice the sum of the logarithms of the diagonal of L.  To save logarithms, the
+ * mantissas are multiplied, and the exponents are added. */
 static inline void log_lanes(intptr_t d, const double *restrict a,
                              double *restrict log_determinant)
 {
@@ -331,8 +333,8 @@ static inline void log_lanes(intptr_t d, const double *restrict a,
             + infinite[lane];
 }
 
-/* Factors triangles in tiles, which are filled up with elements of a unit matrix.  `least`
- * becomes 0 for those that are not positive definite. */
+/* Computes the Cholesky factors of triangles in tiles, which are filled up with elements of a
+ * unit matrix.  `least` becomes 0 for triangles that are not positive definite. */
 static inline void factor_tiles(intptr_t d, double *a, double *inverse, double *least)
 {
     const intptr_t n = n_tiles(d);
@@ -354,7 +356,7 @@ static inline void invert_tiles(intptr_t d, const double *a, const double *inver
 
 /* Solves Gaussians with precisions `a`, in tiles, and precisions times means `m`.  Replaces
  * `a` by the covariances and `m` by the means, and writes the logarithms of the determinants
- * of the precisions, or NAN for those that are not positive definite.  `b` is scratch memory
+ * of the precisions, or NAN for precisions that are not positive definite.  `b` is scratch memory
  * of the size of `a`, and `inverse` of the size of `m`.  Returns how many of the first
  * `n_lanes` precisions are not positive definite. */
 static inline intptr_t solve_lanes(intptr_t d, intptr_t n_lanes, double *a, double *b,

@@ -1,7 +1,7 @@
 /* Products of matrices, for one floating type.  Every element is summed over the inner
  * dimension in the same order and with the same instructions.  Therefore the bits of a row
- * do not depend on the number of rows or on its place.  In a BLAS they do, because it has
- * other loops for the rows that do not fill a panel. */
+ * do not depend on the number of rows or on the index of the row.  They would in a BLAS, which
+ * has other loops for rows that do not fill a panel. */
 
 #include "tiles.h"
 
@@ -10,9 +10,10 @@
 typedef REAL VECTOR
     __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
 #endif
-/* Number of terms that are summed before the next tile, and of rows before the next panel.
- * Part of a panel then stays in the first cache, and part of the rows in the second.  With
- * fewer than FEW_TERMS terms, the product is written row by row instead. */
+/* TERMS is the number of terms that are summed before the next tile, and MANY_ROWS the number
+ * of rows before the next panel.  Part of a panel then stays in the first cache, and part of
+ * the rows in the second.  With fewer than FEW_TERMS terms, all panels follow after each ROWS
+ * rows, so that the result is written row by row. */
 #define TERMS 256
 #define FEW_TERMS 128
 #define MANY_ROWS (8 * ROWS)
@@ -40,7 +41,7 @@ LOOP void NAME(pack_columns)(intptr_t n_inner, intptr_t n_columns,
 }
 
 /* out = rows times panel for a tile of ROWS rows if `first`, else out += that product.  Here
- * and below, `wide` tells whether the panel has COLUMNS columns or only LANES. */
+ * and below, a panel has COLUMNS columns if `wide` is true, else LANES columns. */
 #ifdef VECTOR_BYTES
 ALWAYS_INLINE void NAME(add_product_tile)(const int n_vectors, intptr_t n_inner,
                                           const REAL *const *rows,
@@ -102,8 +103,8 @@ static void NAME(product_tile)(intptr_t n_inner, const REAL *const *rows,
 }
 #endif
 
-/* The same of at most ROWS rows and `width` columns.  Rows that are missing from the tile
- * repeat the last, so that there is one loop for all. */
+/* Computes the product of at most ROWS rows and `width` columns.  Missing rows of the tile
+ * repeat the last row, so that one loop serves all tiles. */
 static void NAME(product_part)(intptr_t n_rows, intptr_t n_inner, const REAL *x,
                                intptr_t x_stride, const REAL *panel, intptr_t width,
                                int first, REAL *out, intptr_t stride)

@@ -1,4 +1,4 @@
-"""Memory for large arrays that come and go within a fit."""
+"""Memory for large arrays, which is reused within a fit."""
 
 import itertools
 
@@ -8,19 +8,19 @@ from .special import aligned
 
 __all__ = ["Room", "empty", "zeros"]
 
-#: Arrays below are not worth it; bytes that are kept for later ones, at most, beside
-#: what is in use.
+#: Smallest size in bytes of an array whose memory is reused, and largest size in bytes
+#: of unused memory that is kept for later arrays.
 LEAST_BYTES, MOST_BYTES = 2**20, 2**29
 #: Largest ratio of the size of a reused piece to the requested size.
 MOST_TIMES = 1.5
 
 
 class Room:
-    """Gives memory to arrays, and takes it back once nothing refers to them.
+    """Pool of memory for arrays; it reuses the memory of arrays that are deleted.
 
-    The system clears every page that a process gets anew, which for large arrays costs
-    more time than to compute what is in them.  What has been given back is kept for the
-    next arrays, and freed together with this object.
+    The system clears every new page of a process, which for large arrays takes more
+    time than the computation of their content.  Unused memory is kept for the next
+    arrays, and freed together with this object.
     """
 
     def __init__(self):
@@ -33,7 +33,7 @@ class Room:
         return Room, ()
 
     def empty(self, shape, dtype):
-        """Return an array of any content, `special.aligned`."""
+        """Return an uninitialised array, aligned by `special.aligned`."""
         dtype = np.dtype(dtype)
         n_bytes = int(np.prod(shape)) * dtype.itemsize
         if n_bytes < LEAST_BYTES:
@@ -43,14 +43,14 @@ class Room:
 
 
 def empty(room, shape, dtype):
-    """Return an array of any content of a room, or if that is None of its own."""
+    """Return an uninitialised array from a `Room`, or a new array if that is None."""
     if room is None:
         return aligned(np.empty, shape, dtype)
     return room.empty(shape, dtype)
 
 
 def zeros(room, shape, dtype):
-    """Return an array of zeros of a room, or if that is None of its own."""
+    """Return an array of zeros from a `Room`, or a new array if that is None."""
     if room is None:
         return aligned(np.zeros, shape, dtype)
     found = room.empty(shape, dtype)
@@ -59,11 +59,12 @@ def zeros(room, shape, dtype):
 
 
 class _Free:
-    """Pieces of memory that nothing refers to, by number, the latest last.
+    """Unused pieces of memory by serial number, the latest piece last.
 
-    An array may go, and give its piece back, at any moment, while its own thread is in
-    here too: so each look at the pieces is at a copy, and what it finds may be gone.
-    There is no lock, which Ctrl-C could leave locked: who pops a piece has it.
+    An array may be deleted and return its piece at any moment, even while the same
+    thread runs a method of this class.  Each method therefore iterates over a copy of
+    the pieces, and expects that a piece is no longer there.  There is no lock, because
+    Ctrl-C could leave it locked; the caller that pops a piece owns it.
     """
 
     def __init__(self):
@@ -80,7 +81,7 @@ class _Free:
         return aligned(np.empty, n_bytes, np.uint8) if piece is None else piece
 
     def give(self, piece):
-        """Keep a piece for later; the earliest go if there are too many."""
+        """Keep a piece for later; free the earliest pieces if there are too many."""
         if self.is_closed:
             return
         self.pieces[next(self.numbers)] = piece
@@ -93,7 +94,7 @@ class _Free:
             n_bytes -= len(earliest)
 
     def close(self):
-        """Free what there is, and what will be given back."""
+        """Free all pieces, also those that are returned later."""
         self.is_closed, self.pieces = True, {}
 
 

@@ -10,7 +10,7 @@ include "_loops.pxi"
 
 
 def padded(length, dtype):
-    """Return the length of a row, rounded up to whole vectors of the widest kind."""
+    """Return the length of a row, rounded up to a multiple of the widest vector."""
     lanes = SIMD_BYTES // np.dtype(dtype).itemsize
     return -(-length // lanes) * lanes
 
@@ -18,7 +18,8 @@ def padded(length, dtype):
 def aligned(make, shape, dtype):
     """Return an array that is aligned to vectors, so that loads cross no cache line.
 
-    Its rows do, too, if they are `padded`.  ``make`` is `numpy.zeros` or `numpy.empty`.
+    Rows of a `padded` length are aligned, too.  ``make`` is `numpy.zeros` or
+    `numpy.empty`.
     """
     dtype = np.dtype(dtype)
     n_bytes = (prod(shape) if isinstance(shape, tuple) else shape) * dtype.itemsize
@@ -75,12 +76,12 @@ def packed_columns(const floating[:, :] matrix):
 def multiply(
     const floating[:, :] rows, const floating[::1] columns, floating[:, ::1] out
 ):
-    """Write rows times columns into ``out``; the bits of a row depend only on it.
+    """Write rows times columns into ``out``; the bits of a row depend on no other row.
 
     Parameters
     ----------
     rows : ndarray of shape (n_rows, n_inner)
-        Of which each is contiguous.
+        Each row is contiguous.
     columns : ndarray
         From `packed_columns`.
     out : ndarray of shape (n_rows, n_columns)

@@ -1,8 +1,8 @@
 /* Sizes of the tiles of products, for one floating type.  The sums of a tile of ROWS rows and
  * COLUMNS columns fit into registers.  Packed columns are in panels of COLUMNS; the last
- * panel has LANES columns if these suffice.  Panels are read with the sizes with which they
- * were packed.  These are macros because each type has its own, and because headers that
- * include this undefine them. */
+ * panel has LANES columns if these suffice.  Code that reads panels uses the sizes with which
+ * they were packed.  The sizes are macros because they differ between types; headers that
+ * include this file undefine them. */
 #ifdef VECTOR_BYTES
 #define LANES (VECTOR_BYTES / (intptr_t)sizeof(REAL))
 #else

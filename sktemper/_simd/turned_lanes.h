@@ -1,15 +1,15 @@
 /* Transposition of rows into lanes and back, for one floating type.  The lanes are in float64.
  * Blocks of N_TURNED rows with N_TURNED entries are transposed in registers. */
 
-/* The part that is compiled once, because it does not depend on REAL. */
+/* This part is compiled once, because it does not depend on REAL. */
 #ifndef SKTEMPER_TURNED_LANES_H
 #define SKTEMPER_TURNED_LANES_H
 #if defined(VECTOR_BYTES) && (defined(__clang__) || __GNUC__ >= 9)
 enum { N_TURNED = VECTOR_BYTES / sizeof(double) };
 typedef double turned_vector
     __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(double)), may_alias));
-/* Lists of places, for SHUFFLE.  These are macros, because compilers accept only literal
- * constants there. */
+/* Lists of indices, for SHUFFLE.  These are macros, because compilers accept only literal
+ * constants in SHUFFLE. */
 #if VECTOR_BYTES == 64
 #define LOW 0, 8, 1, 9, 2, 10, 3, 11
 #define HIGH 4, 12, 5, 13, 6, 14, 7, 15

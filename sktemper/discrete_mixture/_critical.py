@@ -17,7 +17,7 @@ __all__ = ["deviations_of_binary", "deviations_of_counts"]
 
 
 class Deviations(NamedTuple):
-    """The rows ``Z = matrix - outer(rows, columns)``, and the sizes of their noise.
+    """Deviations ``Z = matrix - outer(rows, columns)``, and the sizes of their noise.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class Deviations(NamedTuple):
         Number of tokens, or of values that are not missing.  The variance of a row's
         noise is proportional to it.
     unit : float
-        Factor of the eigenvalues.
+        Factor by which eigenvalues are multiplied.
     """
 
     matrix: Any
@@ -46,7 +46,7 @@ class Deviations(NamedTuple):
         return effective_rows(self.weight)
 
     def critical_temperatures(self, n_axes):
-        """Return the eigenvalues, corrected for noise; 1 for axes of noise alone.
+        """Return the eigenvalues, corrected for noise; 1 for axes with noise only.
 
         Parameters
         ----------
@@ -75,9 +75,10 @@ class Deviations(NamedTuple):
     def _noise(self):
         """Return the noise of rows whose columns are independent.
 
-        The number of its dimensions is the sum of all eigenvalues.  For one-hot codes
-        of answers this is the number of columns minus the number of questions.  In
-        other counts the sum can exceed the number of columns, which is then used.
+        The number of dimensions of the noise is the sum of all eigenvalues.  For
+        one-hot codes of answers, this sum is the number of columns minus the number of
+        questions.  For other counts, the sum may exceed the number of columns; the
+        number of columns is then used.
         """
         squares = self.matrix.power(2).sum()
         products = self.rows @ (self.matrix @ self.columns)
@@ -147,7 +148,8 @@ def deviations_of_counts(X, sample_weight=None):
     r"""Return the `Deviations` of documents.
 
     With the tokens n_d of a document, the frequencies :math:`\theta_v` of words and the
-    total N of all tokens, they are :math:`(x_{dv} - n_d \theta_v) / \sqrt{N \theta_v}`.
+    total N of all tokens, the deviations are
+    :math:`(x_{dv} - n_d \theta_v) / \sqrt{N \theta_v}`.
 
     Parameters
     ----------
@@ -219,7 +221,7 @@ def _with(X, entries):
 
 
 def _scaled(X, weight, scale):
-    """Return X with scaled rows and columns, and the numbers of its columns.
+    """Return X with scaled rows and columns, and the indices of the kept columns.
 
     Parameters
     ----------

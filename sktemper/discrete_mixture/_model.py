@@ -40,14 +40,17 @@ class DocumentHyper(NamedTuple):
 
 
 class _DiscreteMixtureModel(WideMixtureModel):
-    """Mixture whose components have Dirichlet posteriors, or products of them."""
+    """Mixture whose components have Dirichlet posteriors or products of Dirichlets."""
 
     block_size = 1024
 
     def log_partition(
         self, inverse_temperatures, hyper, random, priors=None, n_samples=8
     ):
-        """Return log C(b) as a `MixturePartition`, because it is not linear in tokens.
+        """Return log C(b) as a `MixturePartition`.
+
+        One number per token does not suffice, because log C(b) is not linear in the
+        number of tokens.
 
         ``priors`` are the concentrations of weights and of features.
         """
@@ -87,7 +90,7 @@ class BernoulliFamily(CategoricalFamily):
         self.threshold = threshold
 
     def block(self, rows):
-        """Return a pair of floats for each value: it is 1, and it is 0."""
+        """Return two floats for each value: whether it is 1, and whether it is 0."""
         rows = dense(rows)
         pairs = np.empty((*rows.shape, 2))
         np.greater(rows, self.threshold, out=pairs[..., 0], casting="unsafe")
@@ -131,8 +134,8 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
     def auto_temperature(self, hyper):
         """Return the mean number of tokens, to which log-likelihoods are proportional.
 
-        The result is between 2 and `HOTTEST_START`; after a hotter start fewer
-        components become distinct again.
+        The result is between 2 and `HOTTEST_START`, because fewer components become
+        distinct again after a hotter start.
         """
         return min(max(2.0, hyper.n_tokens), HOTTEST_START)
 
@@ -144,7 +147,7 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
         return np.full(self.family.n_natural, concentration - 1.0)
 
     def n_scored(self, n_observed):
-        """Return the numbers of tokens of documents."""
+        """Return the number of tokens of each document."""
         return n_observed
 
     def moments_of_entries(self, X):
@@ -152,7 +155,7 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
         return self.family.block(X)
 
     def predictive(self, block, prepared):
-        """Return the log predictive densities of wide sparse counts."""
+        """Return the log predictive densities of sparse counts with many features."""
         wide = prepared.globals_.components
         totals = self.on(wide.columns).family.totals(wide.on(wide.columns) + 1.0)
         concentration = wide.on(block.columns) + 1.0
@@ -188,7 +191,7 @@ class BernoulliMixtureModel(_DiscreteMixtureModel):
         return deviations_of_binary(X, self.family.threshold, sample_weight)
 
     def moments_of_entries(self, X):
-        """Return the pairs of the entries, minus the pair of an unstored value."""
+        """Return the pairs of stored entries, minus the pair of values not stored."""
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
@@ -200,7 +203,7 @@ class BernoulliMixtureModel(_DiscreteMixtureModel):
         return sparse.csr_array(parts, shape=(X.shape[0], 2 * X.shape[1]))
 
     def predictive(self, block, prepared):
-        """Return the log predictive densities of wide sparse samples."""
+        """Return the log predictive densities of sparse samples with many features."""
 
         def tables(prepared):
             wide, columns = prepared.globals_.components, prepared.columns

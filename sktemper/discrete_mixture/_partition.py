@@ -42,8 +42,8 @@ def draw_partition(model, inverse_temperatures, hyper, random, priors, n_samples
 def _draws(prior, b):
     """Return a function that draws a(b) of a component, of shape (n_temperatures,).
 
-    If there are more than `MOST_DRAWN` words or features, it draws so many of them and
-    corrects for the rest, because they are exchangeable.
+    If there are more than `MOST_DRAWN` words or features, the function draws only
+    `MOST_DRAWN` of them and corrects for the rest, because they are exchangeable.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def _draws(prior, b):
         return lambda random: _log_power_sums(log_draws(prior, random), b)
 
     def of_each(random, prior):
-        logs = log_draws(prior, random)  # none of them is tiny
+        logs = log_draws(prior, random)  # no probability is tiny
         return np.array([np.log(np.exp(p * logs).sum(axis=-1)).mean() for p in b])
 
     n_drawn, concentration = MOST_DRAWN, prior.flat[0]

@@ -23,7 +23,10 @@ LEAST_SCALE = 1e-6
 
 
 def birth(model, globals_, hyper, block, random):
-    """Return the components, and priors, after a birth and a death, or a remix."""
+    """Return components and priors after a birth and a death, or after a remix.
+
+    A remix replaces all components, see `_remixed`.
+    """
     if random.random() < SHARE_OF_REMIXES:
         return _remixed(model, globals_, hyper, block, random)
     larger = copy.copy(model)
@@ -47,7 +50,7 @@ def birth(model, globals_, hyper, block, random):
 
 
 def _adapted(model, components, hyper, block):
-    """Return components, and priors, after a few steps on a block."""
+    """Return components and priors after a few steps on a block."""
     for _ in range(BIRTH_STEPS):
         prepared = model.prepare(components, hyper)
         step = model.local_step(block, prepared, Request())
@@ -59,9 +62,9 @@ def _adapted(model, components, hyper, block):
 
 
 def _remixed(model, globals_, hyper, block, random):
-    """Return independent components in the span of the present components."""
+    """Return the independent components in the span of the current components."""
     _, scales, directions = np.linalg.svd(globals_.means(), full_matrices=False)
-    # FastICA fails if the first coordinate is that of an unused component
+    # FastICA fails if its first coordinate belongs to an unused component
     directions = directions[scales >= LEAST_SCALE * scales[0]]
     seed = np.random.RandomState(random.integers(2**31))
     mixed = from_ica(block.values @ directions.T, model.n_components, hyper, seed)
@@ -78,7 +81,7 @@ def _with_born(model, globals_, hyper, block, random):
     if block.missing is not None:
         residuals[block.missing] = 0.0
     squares = (residuals**2).sum(axis=1)
-    total = squares.sum()  # 0 where nothing is left to explain
+    total = squares.sum()  # 0 if the components explain the data exactly
     n = random.choice(len(nu), p=squares / total if total > 0 else None)
     born = residuals[n]
     if len(nu) > 1 and random.random() < SHARE_OF_DIFFERENCES:

@@ -1,9 +1,12 @@
-/* Size of the probabilities of a feature in a panel of samples. */
+/* Size in bytes of the probabilities of one feature in a panel, a group of samples that are
+ * optimized at the same time. */
 #define BINARY_BYTES (8 * SIMD_BYTES)
-/* The same for samples with their own grams. */
+/* The same size if each sample has its own gram. */
 #define OWN_BYTES (4 * SIMD_BYTES)
 
 /* A block of samples with binary latent features: input and output of `binary_local_step`.
+ * The gram is E[mu mu^T] divided by the noise variance, where mu are the components; nu are
+ * the probabilities of the features.
  * Given the other features of a sample, the logit of a feature is
  *     power (products[k] + offsets[k] - sum_{j != k} gram[k][j] nu[j]). */
 typedef struct {
@@ -14,10 +17,11 @@ typedef struct {
     const void *prior_logits;            /* (n_features,) */
     /* whether each sample has its own gram (an upper triangle) and offsets */
     int gram_per_sample;
-    const double *powers;                /* one, or one a sample */
+    const double *powers;                /* one for all samples, or for each */
     int power_per_sample;
-    /* the first sweep is at `heats` (one for each gram) times the temperature; this factor
-     * is divided by `cooling` after each sweep, until it is 1 */
+    /* The temperature of the first sweep is multiplied by a factor from `heats`, which has
+     * one entry for each gram.  The factor is divided by `cooling` after each sweep, until
+     * it is 1. */
     const double *heats;
     double cooling;
     double tol;
@@ -27,7 +31,7 @@ typedef struct {
     void *nu;
     /* out: (n_samples,) */
     double *fits;                        /* nu . products - E[z . gram z] / 2 */
-    double *scores;                      /* the same and nu . prior_logits */
+    double *scores;                      /* fits + nu . prior_logits */
     double *entropies;
     intptr_t n_iterations;
     /* (4 n_features, BINARY_BYTES), and (entries of a gram, OWN_BYTES) */
@@ -42,8 +46,8 @@ typedef struct {
     const unsigned char *missing;        /* (n_samples, n_dimensions) */
     const double *means;                 /* (n_dimensions, width), 0 beyond n_features */
     const double *products;              /* triangle of means . means */
-    const double *spread;                /* triangle: the addend of each dimension, */
-    int completing;                      /* or only of those that are not missing */
+    const double *spread;                /* triangle that is added for each dimension: */
+    int completing;                      /* for all if true, else for observed ones */
     const volatile int *stop;
     int32_t *listed;                     /* scratch (n_dimensions + 1,) */
     double *sums;                        /* scratch (width, width) */

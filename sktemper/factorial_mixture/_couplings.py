@@ -21,7 +21,7 @@ class Coupling(NamedTuple):
     Attributes
     ----------
     rows : slice or ndarray
-        Numbers of these samples.
+        Indices of these samples in the block.
     gram : ndarray
         E[mu mu^T] divided by the noise variance.  If all samples share it, its shape is
         (n_components, n_components).  Otherwise it has shape (n_rows, n_entries), with
@@ -58,7 +58,7 @@ class Coupling(NamedTuple):
 
 
 def entries_of(one, others, n_features):
-    """Return the places of pairs of a feature and others in an upper triangle."""
+    """Return the indices, in an upper triangle, of pairs of a feature with others."""
     low, high = np.minimum(one, others), np.maximum(one, others)
     return low * (2 * n_features - low - 1) // 2 + high
 
@@ -67,8 +67,8 @@ class Couplings:
     """Couplings of the samples of a block.
 
     Samples without missing values share one coupling.  Couplings of the other samples
-    are kept from one iteration to the next if they are small enough.  Otherwise they
-    are computed again, some at a time, in the same memory.
+    are kept from one iteration over this object to the next if they are small enough.
+    Otherwise they are computed again, for some samples at a time, in the same memory.
 
     Parameters
     ----------

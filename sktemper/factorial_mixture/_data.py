@@ -17,7 +17,7 @@ __all__ = [
 #: Largest number of rows from which statistics of the data are computed.
 ROWS_LOOKED_AT = 10_000
 #: Largest absolute values of data: their squares are finite, in float32 also those of
-#: their inverses.  Variances below the inverse square count as 0.
+#: their inverses.  A variance below 1 / limit^2 counts as 0.
 LARGEST_VALUES = {np.dtype(np.float32): 1e30, np.dtype(np.float64): 1e120}
 #: Largest ratio of a squared value, times the number of dimensions, to the noise
 #: variance.
@@ -53,12 +53,12 @@ def check_range(X, dtype, noise_variance, name="X"):
 
 
 def step_of_looking(X):
-    """Return the distance between the rows of `looked_at`."""
+    """Return the step between the indices of the rows that `looked_at` returns."""
     return -(-len(X) // ROWS_LOOKED_AT)
 
 
 def looked_at(X):
-    """Return rows at even distances, from which statistics are computed."""
+    """Return evenly spaced rows, from which statistics are computed."""
     # contiguous, because bits of sums depend on the layout
     return np.ascontiguousarray(X[:: step_of_looking(X)], dtype=np.float64)
 
@@ -81,7 +81,7 @@ def column_means(rows, weight=None):
 
 
 def centred(rows, weight=None):
-    """Return the rows less the means of their columns."""
+    """Return the rows minus the means of their columns."""
     return rows - column_means(rows, weight)
 
 

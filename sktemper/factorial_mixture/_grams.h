@@ -57,7 +57,8 @@ static void NAME(gram_sums)(intptr_t n_features, intptr_t width, intptr_t n_list
 }
 #endif
 
-/* The gram of each sample, of the dimensions that it does not miss; 0, or -1. */
+/* Writes the gram of each sample, from the dimensions in which it has a value.  Returns 0,
+ * or -1 if `stop` is set. */
 LOOP int NAME(binary_grams)(grams_block *block)
 {
     const intptr_t K = block->n_features, D = block->n_dimensions;
@@ -71,7 +72,8 @@ LOOP int NAME(binary_grams)(grams_block *block)
             return -1;
         for (intptr_t d = 0; d < D; d++)
             n_missing += missing[d] != 0;
-        /* the fewer are added up, or taken away from the products of all */
+        /* For speed, the sums run over the smaller set: the products of observed dimensions
+         * are added, or those of missing dimensions are subtracted from the total. */
         const int of_missing = 2 * n_missing <= D;
         for (intptr_t d = 0; d < D; d++) {
             block->listed[n_listed] = (int32_t)d;

@@ -12,7 +12,7 @@ __all__ = ["Inference"]
 
 
 class Inference:
-    """Optimisation of the probabilities nu of the features of some samples.
+    """Optimisation of nu, the probabilities of the features of some samples.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
 """Kernels of the factorial mixture: loops over samples and their binary features.
 
-Arrays go in and come out; nothing here draws random numbers or knows a policy.  The
-loops themselves are C, in ``_loops.h``, compiled for each instruction set.
+All functions take arrays and write their results into arrays.  They draw no random
+numbers and do not depend on policies.  The loops are C, in ``_loops.h``, and are
+compiled for each instruction set.
 """
 
 import numpy as np
@@ -33,48 +34,48 @@ def local_step(
 ):
     """Optimize the (tempered) bound of each sample over its probabilities.
 
-    Sweeps over the features in their order; each sets ``logit(p_k) = power *
-    (products_k + offsets_k - sum_{j != k} gram_kj p_j)``.
+    Each sweep updates the probabilities p of the features in their order, by
+    ``logit(p_k) = power * (products_k + offsets_k - sum_{j != k} gram_kj p_j)``.
 
     Parameters
     ----------
     products : ndarray of shape (n_samples, n_features)
-        Samples times components, over the noise variance.
+        Products of samples and components, divided by the noise variance.
     gram : ndarray of shape (n_features, n_features)
-        E[components times components], over the noise variance; symmetric.
+        E[components times components], divided by the noise variance; symmetric.
     offsets : ndarray of shape (1, n_features)
-        ``prior_logits`` less half of the gram's diagonal.
+        ``prior_logits`` minus half of the gram's diagonal.
     prior_logits : ndarray of shape (n_features,)
     gram_per_sample : bool
-        Whether each sample has a gram and offsets of its own, that is a row of ``gram``
-        from `grams` and one of ``offsets``.
+        Whether each sample has its own gram and offsets.  ``gram``, from `grams`, and
+        ``offsets`` then have a row for each sample.
     powers : ndarray of shape (1,) or (n_samples,)
-        Exponent of the likelihood, for all samples or for each,
+        Exponent of the likelihood.
     power_per_sample : bool
-        which this says.
-    heats : ndarray of shape (1,), or (n_samples,) if each has a gram
+        Whether each sample has its own power.
+    heats : ndarray of shape (1,), or (n_samples,) if ``gram_per_sample``
+        Initial factor by which the temperature is multiplied.  There is no cooling if
+        the factor is infinite or NaN.
     cooling : float
-        The first sweep is at the heat times the temperature, and each one after it at
-        1 / ``cooling`` of that of the last, until the factor is 1.  At once, if the
-        heat is infinite or NaN.
+        The factor is divided by ``cooling`` after each sweep, until the factor is 1.
     tol, max_iter
-        A sample is done once no probability changed by ``tol`` in a sweep, or after
-        ``max_iter`` sweeps beside those that cooled.
+        The sweeps of a sample end when no probability changes by ``tol`` in a sweep, or
+        after ``max_iter`` sweeps.  Sweeps during cooling do not count.
     stop : ndarray of shape (1,)
         Read at each sweep; set it to make the call return.
     probabilities : ndarray of shape (n_samples, n_features)
-        Where to start; the optimum on return.
+        Initial probabilities p; the optimum on return.
     fits : ndarray of shape (n_samples,)
         Receives ``p @ products - E[z @ gram @ z] / 2``.
     scores : ndarray of shape (n_samples,)
-        Receives the same plus ``p @ prior_logits``.
+        Receives ``fits + p @ prior_logits``.
     entropies : ndarray of shape (n_samples,)
         Receives the entropies of the probabilities.
 
     Returns
     -------
     n_iterations : int
-        Sweeps, summed over the samples; -1 if stopped.
+        Number of sweeps, summed over the samples; -1 if stopped.
     """
     cdef binary_block block
     cdef int status
@@ -126,7 +127,8 @@ def grams(
 ):
     """Write the gram of each sample, from its observed dimensions, into ``out``.
 
-    Triangles are upper ones, row by row: n_features (n_features + 1) / 2 entries.
+    "Triangle" means the upper triangle of a matrix, row by row, of ``n_entries =
+    n_features (n_features + 1) / 2`` entries.
 
     Parameters
     ----------
@@ -135,9 +137,9 @@ def grams(
     products : ndarray of shape (n_entries,)
         Triangle of ``means @ means.T``.
     spread : ndarray of shape (n_entries,)
-        Triangle of what is added for each dimension; for those that are missing too if
-        ``completing``.
+        Triangle of the term that each dimension adds.
     completing : bool
+        Whether missing dimensions add this term, too.
     stop : ndarray of shape (1,)
         Read at each sample; set it to make the call return.
     out : ndarray of shape (n_samples, n_entries)

@@ -18,22 +18,23 @@
 
 typedef struct {
     NAME(binary_results) results;
-    /* of each lane; words are -1 or 0 */
+    /* values of each lane; `busy` is -1 for a lane with a sample, else 0 */
     VECTOR slopes[PARTS], powers[PARTS], coolness[PARTS];
     WORDS sweeps[PARTS], busy[PARTS], flags[PARTS];
     intptr_t samples[LANES];
     binary_block *block;
-    int own;                             /* whether each lane has a gram of its own */
+    int own;                             /* whether each sample has its own gram */
     intptr_t lanes, next, n_busy;
-    REAL power, first;                   /* of the next sample: see `powers`, `coolness` */
-    /* (n_features, lanes): products and offsets, and what sweeps change; the grams */
+    REAL power, first;                   /* initial `powers`, `coolness` of the next sample */
+    /* (n_features, lanes): sums of products and offsets; probabilities and exponents, which
+     * sweeps change; and entries of the grams */
     REAL *products, *nu, *exponents, *grams;
     /* samples that have left, until they fill a vector */
     intptr_t left[FEW_LANES], n_left;
     REAL *left_pairs;                    /* (n_features, FEW_LANES, 2): nu, exponents */
 } PANEL;
 
-/* Place of the lowest bit that is set. */
+/* Index of the lowest bit that is set. */
 static inline intptr_t NAME(lowest_bit)(uint64_t bits)
 {
 #ifdef __GNUC__
@@ -105,7 +106,7 @@ ALWAYS_INLINE void NAME(leave_lane)(PANEL *panel, intptr_t lane)
     panel->n_busy--;
 }
 
-/* 1 / heat, or 1, which means no cooling, for an infinite or NAN heat or one below 1. */
+/* 1 / heat; or 1, which means no cooling, if the heat is infinite, NAN or below 1. */
 static inline REAL NAME(first_coolness)(double heat)
 {
     const REAL coolness = (REAL)(1 / heat);
@@ -165,7 +166,7 @@ ALWAYS_INLINE void NAME(binary_outcome)(PANEL *panel, const int parts)
     const REAL tol = (REAL)block->tol, cooling = (REAL)block->cooling;
     WORDS done[PARTS];
     for (int i = 0; i < parts; i++) {
-        /* sweeps during cooling do not count, and convergence is not tested */
+        /* sweeps during cooling neither count nor test for convergence */
         const VECTOR coolness = panel->coolness[i], cooler = coolness * cooling;
         const WORDS cold = WHERE(coolness >= 1);
         const WORDS still = WHERE(TO_REALS(panel->results.changes[i]) < tol);

@@ -120,7 +120,7 @@ class FactorialMixtureModel(NaturalModel):
         return Samples(values, missing, squares, observed)
 
     def auto_batch_size(self, X, total):
-        """Return a tenth of the data, from 100 to 1,000 rows; of a stream 1,000."""
+        """Return a tenth of the rows, from 100 to 1,000; 1,000 for a stream."""
         if total is None:
             return 1000
         return max(1, min(max(round(total / 10), 100), 1000, total // 2))
@@ -129,9 +129,9 @@ class FactorialMixtureModel(NaturalModel):
         """Return the temperature at which features of a random start are undecided.
 
         A component that is unrelated to a sample lowers its log-likelihood by half the
-        ratio of its square to the noise variance.  At lower temperatures than this, all
-        features would be switched off for ever in data of many dimensions.  The result
-        is limited to 1 to 1,000.
+        ratio of its square to the noise variance.  In data of many dimensions, all
+        features would be switched off for good at a lower temperature.  The result is
+        between 1 and 1,000.
         """
         # the ratio may overflow to infinity
         ratio = float(hyper.component_variance) / float(hyper.noise_variance)
@@ -277,11 +277,11 @@ class FactorialMixtureModel(NaturalModel):
         )
 
     def largest_rate(self, globals_, statistics, scale, powers, hyper):
-        """Return the rate at which a parameter would leave its domain.
+        """Return the smallest rate at which a parameter would leave its domain.
 
         The limited parameters are the precision, the inclusion probabilities and the
         noise variance.  A step goes at most half of the way to a noise variance of 0,
-        because the precision is divided by it.
+        because the precision is divided by the noise variance.
         """
         learned = self._learned(hyper, statistics)
         old, new = hyper.noise_variance, learned.noise_variance
@@ -291,7 +291,7 @@ class FactorialMixtureModel(NaturalModel):
             rate_to_zero(*inclusion),
             rate_to_zero(*(1 - part for part in inclusion)),
         )
-        # the target is linear in 1 / noise, so that the two ends suffice
+        # the target is linear in 1 / noise, so it suffices to check both ends
         for noise in {old, new if new > 0 else old / 2}:
             target = self.target(
                 statistics, scale, powers, hyper._replace(noise_variance=noise)
@@ -306,7 +306,7 @@ class FactorialMixtureModel(NaturalModel):
         return bool(eigh(globals_.precision, eigvals_only=True)[0] > 0)
 
     def update_hyper(self, hyper, globals_, statistics, scale, rate, powers):
-        """Step the learned variance and probabilities toward those of the batch."""
+        """Step the learned hyperparameters toward the optimum of the batch."""
         learned = self._learned(hyper, statistics)
         noise = (1 - rate) * hyper.noise_variance + rate * learned.noise_variance
         inclusion = (1 - rate) * hyper.inclusion_probability
@@ -329,7 +329,8 @@ class FactorialMixtureModel(NaturalModel):
     def shapes(self):
         """Return the shapes of the arrays of the parameters.
 
-        Their sufficient statistics are -mu mu^T / 2, summed over dimensions, and mu.
+        The arrays multiply the sufficient statistics -mu mu^T / 2, summed over
+        dimensions, and mu.
         """
         K = self.n_components
         return (K, K), (K, self.n_features)
@@ -341,7 +342,7 @@ class FactorialMixtureModel(NaturalModel):
 
     # -- objectives ------------------------------------------------------------------
     def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
-        """Return p E log p(mu) - E log q(mu), p = ``powers.prior``."""
+        """Return ``powers.prior`` E log p(mu) - E log q(mu)."""
         D, size = self.n_features, self.n_components * self.n_features
         means, covariance = globals_.means(), self.covariance(globals_)
         square = (means**2).sum() + D * np.trace(covariance)
@@ -358,8 +359,8 @@ class FactorialMixtureModel(NaturalModel):
 
         The score and log C omit the same normaliser, which does not depend on the
         temperature.  Log C therefore does not depend on the noise variance, and stays
-        valid while that is learned.  ``priors`` are inclusion probabilities, by default
-        those of the model.
+        valid while the noise variance is learned.  ``priors`` are inclusion
+        probabilities; the default is the model's inclusion probabilities.
         """
         b = inverse_temperatures
         inclusion = hyper.inclusion_probability
@@ -371,10 +372,10 @@ class FactorialMixtureModel(NaturalModel):
         return binary / self.n_features - 0.5 * np.log(b)
 
     def predictive_scores(self, block, prepared):
-        """Return a lower bound on log p(x) of each sample at T=1, and 1 per sample.
+        """Return a lower bound on log p(x) of each sample at T=1, and its count.
 
-        This is the local bound under q(mu) from observed values.  It is at most the log
-        predictive density.
+        The count is 1, or 0 for a sample without values.  The bound is the local bound
+        under q(mu) from observed values, and at most the log predictive density.
         """
         step = self.observed_step(block, prepared)
         seen = block.observed > 0
@@ -382,14 +383,14 @@ class FactorialMixtureModel(NaturalModel):
 
     # -- leaving a poor optimum --------------------------------------------------------
     def propose_birth(self, globals_, hyper, block, random, row_weight=None):
-        """Return the components, and priors, after a birth and a death.
+        """Return components and priors after a birth and a death.
 
         A component is added, all components take a few steps on ``block``, and the
         component whose removal lowers the bound least is removed.  The new component is
         the residual of a sample, drawn in proportion to its square, or the difference
-        of this sample to one of its nearest neighbours.  Alternatively, all components
-        are replaced by the independent components of their span, which separates
-        features that were merged into sums and differences.  Proposals do not depend on
-        the weights.
+        between this sample and one of its nearest neighbours.  Alternatively, all
+        components are replaced by the independent components of their span, which
+        separates features that were merged into sums and differences.  Proposals do not
+        depend on the weights.
         """
         return birth(self, globals_, hyper, block, random)

@@ -30,7 +30,7 @@ class Samples(NamedTuple):
     squares : ndarray of shape (n_rows,)
         Sums of the squared values.
     observed : ndarray of shape (n_rows,)
-        Numbers of values that are not missing.
+        Number of values of each sample that are not missing.
     """
 
     values: Any
@@ -70,7 +70,7 @@ class FeatureStatistics(Natural):
     residual : float
         E|x - z mu|^2 over observed values.
     samples, values : float
-        Numbers of samples, and of observed values.
+        Number of samples, and number of observed values.
     """
 
     second: np.ndarray
@@ -84,7 +84,7 @@ class Prepared(NamedTuple):
     """Values for local steps, prepared from the components and priors."""
 
     means: np.ndarray
-    #: E[mu mu^T] less the products of the means, for each dimension.
+    #: Covariance of mu in each dimension: E[mu mu^T] minus the products of the means.
     spread: np.ndarray
     #: Means divided by the noise variance, in the dtype of the kernel.
     filters: np.ndarray

@@ -21,8 +21,8 @@ def from_noise(X, n_components, hyper, random):
 def from_small_noise(X, n_components, hyper, random):
     """Return draws from the prior, scaled down to squares of about the noise variance.
 
-    With data of many dimensions, the feature of a larger random component would be
-    switched off for ever.
+    In data of many dimensions, no sample would ever use the feature of a larger random
+    component.
     """
     scale = hyper.noise_variance / X.shape[1] / hyper.component_variance
     return min(scale, 1.0) ** 0.5 * from_noise(X, n_components, hyper, random)
@@ -47,7 +47,7 @@ def from_ica(X, n_components, hyper, random):
     n_found = min(n_components, np.count_nonzero(scales > rounding))
     if n_found == 0:
         return means
-    # the whitening of FastICA loses directions in which the first column is 0
+    # FastICA's own whitening loses directions in which the first column is 0
     white = np.sqrt(len(X)) * left[:, :n_found]
     ica = FastICA(whiten=False, random_state=random, max_iter=500)
     with warnings.catch_warnings():

@@ -2,17 +2,17 @@
  * It computes the logit of each feature given the others, and then its probability.
  *
  * Samples with missing values have their own grams: upper triangles, row by row.  In a
- * panel, each entry of the gram has a value in each lane, as have the probabilities. */
+ * panel, each entry of the gram and each probability has one value in each lane. */
 
 /* Number of probabilities of at least 1/2 whose product is not subnormal. */
 #define FACTORS 64
 #define LOG2_E 1.4426950408889634074
 #define LN2 0.69314718055994530942
-/* Place of the diagonal element of row k of an upper triangle. */
+/* Index of the diagonal element of row k in an upper triangle of order n. */
 #define TRIANGLE(n, k) ((k) * (2 * (n) - (k) + 1) / 2)
 
-/* Before a function with short loops, which the compiler should not vectorize: the choice
- * between several versions of a loop would take longer than the loop. */
+/* Attribute of functions with short loops, which the compiler should not vectorize: the
+ * choice between several versions of a loop would take longer than the loop. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define PLAIN_LOOPS                                                                    \
     __attribute__((noinline,                                                           \
@@ -21,8 +21,9 @@
 #define PLAIN_LOOPS
 #endif
 
-/* Number of vectors of a panel, so that the latencies of sums and divisions are hidden; it
- * is smaller if samples have their own grams, and 1 if these do not fit into a cache. */
+/* Number of vectors of a panel.  Several vectors hide the latencies of sums and divisions.
+ * The number is smaller if samples have their own grams, and 1 if these grams do not fit
+ * into a cache. */
 #ifdef VECTOR_BYTES
 #define PARTS (BINARY_BYTES / SIMD_BYTES)
 #define OWN_PARTS (OWN_BYTES / SIMD_BYTES)
@@ -128,7 +129,8 @@ ALWAYS_INLINE void NAME(binary_update)(const int parts, const VECTOR *restrict s
 }
 
 /* Makes one sweep over the features of a panel, and writes x into `exponents`.  The term of
- * feature k - 1, which was computed last, is added last, so that the others need not wait. */
+ * feature k - 1, which was computed last, is added last, so that the sum of the other terms
+ * need not wait for it. */
 ALWAYS_INLINE void NAME(binary_sweep)(const int parts, intptr_t n_features,
                                       const REAL *restrict gram,
                                       const VECTOR *restrict products,
@@ -155,7 +157,7 @@ ALWAYS_INLINE void NAME(binary_sweep)(const int parts, intptr_t n_features,
     }
 }
 
-/* The same sweep for samples with their own grams. */
+/* The sweep of `binary_sweep` for samples with their own grams. */
 ALWAYS_INLINE void NAME(binary_own_sweep)(const int parts, intptr_t n_features,
                                           const VECTOR *restrict grams,
                                           const VECTOR *restrict products,
@@ -186,8 +188,9 @@ ALWAYS_INLINE void NAME(binary_own_sweep)(const int parts, intptr_t n_features,
 }
 
 #ifdef VECTOR_BYTES
-/* The same sweep for few lanes.  Later entries of `exponents` have the products minus the
- * terms of previous features, so that each row of the triangles is read only once.  Several
+/* The sweep of `binary_own_sweep` for few lanes.  The entries of `exponents` for features
+ * that are not updated yet hold the products minus the terms of the updated features, so
+ * that each row of the triangles is read only once.  Several
  * partial sums hide the latency of additions. */
 ALWAYS_INLINE void NAME(binary_few_sweep)(intptr_t n_features, const VECTOR *restrict row,
                                           const VECTOR *restrict products,

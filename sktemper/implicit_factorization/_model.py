@@ -99,7 +99,7 @@ class ImplicitFactorizationModel(ConjugateModel):
         return pairs_of(X, rows, self.weight_of, self.target_of)
 
     def auto_batch_size(self, X, total):
-        """Return a tenth of the data, from 100 to 10,000 rows; of a stream 1,000."""
+        """Return a tenth of the rows, from 100 to 10,000; 1,000 for a stream."""
         if total is None:
             return 1000
         return max(1, min(max(round(total / 10), 100), 10_000, total // 2))
@@ -124,7 +124,7 @@ class ImplicitFactorizationModel(ConjugateModel):
         return [(self.n_natural,), (self.n_panels, self.n_features, self.panel_width)]
 
     def check(self, globals_, hyper):
-        """Raise if these cannot be parameters of this model."""
+        """Raise if the parameters do not belong to this model."""
         super().check(globals_, hyper)
         if hyper.n_components != self.n_components:
             raise ValueError("n_components is not that of the fit")
@@ -319,7 +319,7 @@ class ImplicitFactorizationModel(ConjugateModel):
 
     # -- objectives ------------------------------------------------------------------
     def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
-        """Return p E log p(items) - E log q(items), p = ``powers.prior``."""
+        """Return ``powers.prior`` E log p(items) - E log q(items)."""
         items = self.items(globals_)
         natural = hyper.items.natural()
         precision = unpacked(natural[: self.n_packed], self.n_components)

@@ -59,7 +59,7 @@ typedef struct {
     intptr_t n_documents, n_words, n_topics, width;
     /* the documents: entries starts[d] .. starts[d + 1] */
     const intptr_t *starts;
-    const intptr_t *slots;               /* of each entry, an index into words */
+    const intptr_t *slots;               /* for each entry, an index into words */
     const void *counts;
     /* the topics: lambda[v] = decay u[v] + prior_share prior[v] + base_share */
     const intptr_t *words;               /* the distinct words of the block */
@@ -70,14 +70,14 @@ typedef struct {
     const double *digamma_totals;        /* digamma(sum_v lambda) */
     /* how to infer */
     const double *doc_topic_prior;
-    const double *inverse_temperatures;  /* one, or one a document */
+    const double *inverse_temperatures;  /* one for all documents, or for each */
     int temperature_per_document;
     const double *factors;               /* factor of each document's statistics */
     double tol;
     intptr_t max_iter;
     double drop_tol;                     /* leave topics out below this times prior */
     const volatile int *stop;
-    /* where not NULL: the documents whose statistics and gamma are sampled */
+    /* if not NULL: whether each document's statistics and gamma are sampled */
     const unsigned char *sampled;
     const double *totals;                /* sum_v lambda */
     const double *untempered_prior;

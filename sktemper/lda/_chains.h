@@ -15,19 +15,19 @@
 typedef struct {
     const lda_block *block;
     const REAL *rows;          /* beta^b, scaled */
-    const intptr_t *slots;     /* of each word, its row */
-    const intptr_t *words;     /* of each word, its place in block->words */
+    const intptr_t *slots;     /* row of each word */
+    const intptr_t *words;     /* index of each word in block->words */
     const REAL *counts;
-    const REAL *masses;        /* of each word, sum_k alpha_k^b row_k */
+    const REAL *masses;        /* sum_k alpha_k^b row_k of each word */
     intptr_t n_words;
     double b;
     const REAL *prior;         /* alpha^b */
     int32_t *tokens;           /* the topic of each token */
-    int32_t *n;                /* tokens of each topic */
-    int32_t *present, *place;  /* the topics with tokens, and where they stand there */
+    int32_t *n;                /* number of tokens of each topic */
+    int32_t *present, *place;  /* topics with tokens, and their indices in `present` */
     int32_t *of_word;          /* tokens of one word and topic, zeros */
     intptr_t n_present;
-    REAL *gains;               /* (alpha + n)^b - alpha^b of those */
+    REAL *gains;               /* (alpha + n)^b - alpha^b of present topics */
     REAL *cumulated;
     uint64_t random;
 } CHAIN;
@@ -61,7 +61,7 @@ static inline void NAME(remove_token)(CHAIN *c, int32_t k)
     c->place[last] = place;
 }
 
-/* The topic in which the sum of prior * row passes x. */
+/* Returns the topic at which the partial sums of prior * row exceed x. */
 static int32_t NAME(draw_from_prior)(const CHAIN *c, const REAL *row, REAL x)
 {
     const intptr_t few = PARTS_OF_SUM;
@@ -81,7 +81,7 @@ static int32_t NAME(draw_from_prior)(const CHAIN *c, const REAL *row, REAL x)
         last = start;
         x = 0;
     }
-    return (int32_t)last; /* rounding: x was the whole sum */
+    return (int32_t)last; /* because of rounding, x may equal the total */
 }
 
 static inline int32_t NAME(draw)(CHAIN *c, const REAL *row, REAL mass)

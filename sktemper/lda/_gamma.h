@@ -76,8 +76,8 @@ static intptr_t NAME(choose_topics)(const DOCUMENT *d, int32_t *restrict chosen)
     return n;
 }
 
-/* Panels of the chosen topics, from rows or, in place, from panels of more topics: no
- * entry moves back. */
+/* Makes panels of the chosen topics from rows, or from panels of more topics.  The latter
+ * works in place, because no entry moves to a higher address. */
 static void NAME(fill_panels)(DOCUMENT *d, const int32_t *restrict chosen, intptr_t n)
 {
     REAL *panel = d->block->scratch.kept_rows;

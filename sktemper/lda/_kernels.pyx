@@ -1,7 +1,7 @@
 """Kernels of latent Dirichlet allocation: loops over documents and words.
 
-Arrays go in and come out; nothing here draws random numbers or knows a policy.  The
-loops themselves are C, in ``_loops.h``, compiled for each instruction set.
+All functions take and return arrays, and do not depend on policies.  The loops are C,
+in ``_loops.h``, and are compiled for each instruction set.
 """
 
 import os

@@ -1,4 +1,4 @@
-/* The same sampling as in `_chains.h`, of many documents at once, each in a lane of a
+/* Sampling as in `_chains.h`, but of many documents at once, each in a lane of a
  * vector.  The probabilities of a token are summed over all topics, also over those
  * that the document does not have.  This is faster for few topics and short documents.
  *
@@ -30,23 +30,23 @@ typedef INTEGER CHOICE __attribute__((vector_size(VECTOR_BYTES),
 #define SELECT(choice, x, y) ((choice) ? (x) : (y))
 #define SELECT_REAL SELECT
 #endif
-/* So many tokens of a word are many. */
+/* Number of tokens of a word in a document from which they are added together. */
 #define MANY 32
 #define GROUP NAME(lane_group)
 
 typedef struct {
     const lda_block *block;
-    intptr_t n_topics, height;  /* the latter in whole LANE_SUMS, the rows of what follows */
+    intptr_t n_topics, height;  /* height: n_topics rounded up to LANE_SUMS */
     intptr_t n_steps;           /* tokens of the longest document */
     const REAL *prior;          /* (height + 1,): alpha, zeros, 1 */
     int raised;                 /* whether b is not 1 */
     REAL *panels;               /* (n_steps, height, LANES): rows of the tokens' words */
     REAL *counts;               /* (height + 1, LANES): tokens of a topic */
-    REAL *weights;              /* the same: (alpha + count)^b, where it is not that */
+    REAL *weights;              /* (height + 1, LANES): (alpha + count)^b if b is not 1 */
     REAL *cumulated;            /* (height, LANES) */
     REAL *kept;                 /* (height, LANES): counts, summed over kept sweeps */
-    INTEGER *places;            /* (1 + n_kept, n_steps, LANES): where the counts are
-                                   that the tokens are in */
+    INTEGER *places;            /* (1 + n_kept, n_steps, LANES): for each token, the
+                                   index in `counts` of its topic */
     int32_t *slots;             /* (n_steps, LANES): rows of the tokens' words */
     int32_t *of_word;           /* (n_topics,), zeros */
     intptr_t documents[LANES], n_few[LANES];
@@ -68,8 +68,8 @@ static void NAME(place_document)(GROUP *g, intptr_t lane, intptr_t document)
         const int32_t slot = (int32_t)block->slots[n];
         const intptr_t count = (intptr_t)counts[n];
         most = count > most ? count : most;
-        /* mostly 1 or 2: a branch on that would be guessed wrong; what is one too many
-         * is overwritten */
+        /* Two entries are written without a branch, because counts are mostly 1 or 2 and
+         * the processor would often mispredict it.  A superfluous entry is overwritten. */
         slots[t * LANES] = slots[(t + 1) * LANES] = slot;
         for (intptr_t i = 2; count < MANY && i < count; i++)
             slots[(t + i) * LANES] = slot;
@@ -84,7 +84,7 @@ static void NAME(place_document)(GROUP *g, intptr_t lane, intptr_t document)
     g->n_steps = t > g->n_steps ? t : g->n_steps;
 }
 
-/* Puts documents from `first` of those that are sampled in lanes into the lanes. */
+/* Puts documents of `in_lanes`, from index `first` on, into the lanes. */
 static void NAME(place_documents)(GROUP *g, intptr_t first)
 {
     const lda_block *block = g->block;
@@ -107,7 +107,7 @@ static void NAME(place_documents)(GROUP *g, intptr_t first)
             g->slots[t * LANES + lane] = (int32_t)block->n_words; /* a row of zeros */
 }
 
-/* Vectors of LANES rows' entries become vectors of entries of LANES rows. */
+/* Transposes LANES rows of LANES entries. */
 ALWAYS_INLINE void NAME(transpose)(VECTOR *v)
 {
 #ifdef VECTOR_BYTES
@@ -125,7 +125,7 @@ ALWAYS_INLINE void NAME(transpose)(VECTOR *v)
 #endif
 }
 
-/* The rows of a step's tokens side by side. */
+/* Copies the rows of the tokens of one step side by side. */
 static void NAME(fill_panel)(const GROUP *g, const int32_t *slots, REAL *panel)
 {
     const intptr_t width = g->block->width, height = g->height;
@@ -182,11 +182,11 @@ static void NAME(begin_lanes)(GROUP *g)
         NAME(fill_panel)(g, g->slots + t * LANES, g->panels + t * g->height * LANES);
 }
 
-/* One token more, or less, at a place in each lane. */
+/* Adds `change`, 1 or -1, to the count at the given index in each lane. */
 ALWAYS_INLINE void NAME(count_tokens)(GROUP *g, const int weighted, REAL change,
                                       const INTEGER *places)
 {
-    /* read from memory: a vector is not taken apart */
+    /* volatile, so that the compiler reads memory instead of extracting from a vector */
     const volatile BITS *at = (const volatile BITS *)places;
     REAL base[LANES], weights[LANES];
     for (int lane = 0; lane < LANES; lane++) {
@@ -203,7 +203,7 @@ ALWAYS_INLINE void NAME(count_tokens)(GROUP *g, const int weighted, REAL change,
         g->weights[at[lane]] = weights[lane];
 }
 
-/* The sums of weight * row over the topics, in `cumulated` all on the way there. */
+/* Computes the sums of weight * row over the topics; `cumulated` receives the partial sums. */
 ALWAYS_INLINE void NAME(sum_up)(GROUP *groups, const int weighted, const int n,
                                 intptr_t t, VECTOR (*sums)[LANE_SUMS])
 {
@@ -229,7 +229,7 @@ ALWAYS_INLINE void NAME(sum_up)(GROUP *groups, const int weighted, const int n,
             }
 }
 
-/* The topic where the sums pass a uniform share of them all. */
+/* Returns the topic at which the partial sums exceed `uniform` times the total. */
 ALWAYS_INLINE CHOICE NAME(topic_of)(const GROUP *g, const VECTOR *sums, VECTOR uniform)
 {
     const REAL *cumulated = g->cumulated;
@@ -237,7 +237,7 @@ ALWAYS_INLINE CHOICE NAME(topic_of)(const GROUP *g, const VECTOR *sums, VECTOR u
     CHOICE which = (CHOICE){0}, counts[LANE_SUMS];
     for (int c = 1; c < LANE_SUMS; c++)
         total += sums[c];
-    /* which sum x is in, and what is left of it there */
+    /* index of the sum in which x is, and the remainder of x in that sum */
     const VECTOR x = uniform * total;
     left = x;
     for (int c = 1; c < LANE_SUMS; c++) {
@@ -257,7 +257,7 @@ ALWAYS_INLINE CHOICE NAME(topic_of)(const GROUP *g, const VECTOR *sums, VECTOR u
     for (int c = 1; c < LANE_SUMS; c++)
         counts[0] += counts[c];
     const CHOICE topic = which + LANE_SUMS * counts[0];
-    /* rounding: x was the whole sum */
+    /* because of rounding, x may equal the total; the last topic is then drawn */
     const CHOICE last = (CHOICE){0} + (INTEGER)(g->n_topics - 1);
     return SELECT(AT_MOST(topic, last), topic, last);
 }
@@ -304,8 +304,9 @@ static void NAME(end_sweep)(GROUP *g, intptr_t sweep)
         g->random[lane] += (uint64_t)g->lengths[lane] * RANDOM_STEP;
 }
 
-/* Adds a document's draws in a sweep to the statistics, those of a word that has many all
- * those of a topic at once: floats that grow by ones would stop to grow. */
+/* Adds a document's draws in a sweep to the statistics.  If a word has MANY tokens, the
+ * tokens of each topic are added together, because a large float does not change if 1 is
+ * added. */
 static void NAME(add_draws)(const GROUP *g, intptr_t lane, const BITS *places)
 {
     const lda_block *block = g->block;
@@ -335,7 +336,7 @@ static void NAME(add_draws)(const GROUP *g, intptr_t lane, const BITS *places)
     }
 }
 
-/* Adds the kept draws to the statistics and, their means, to gamma. */
+/* Adds the kept draws to the statistics, and their means to gamma. */
 static void NAME(end_lanes)(const GROUP *g)
 {
     const lda_block *block = g->block;
@@ -390,7 +391,7 @@ static int NAME(sample_some)(GROUP *groups, int weighted, int n)
                     : NAME(sample_groups)(groups, 0, 1);
 }
 
-/* A group whose scratch is the i-th. */
+/* Returns a group that uses the i-th scratch memory. */
 static GROUP NAME(group)(const lda_block *block, intptr_t i)
 {
     GROUP g = {0};

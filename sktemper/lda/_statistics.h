@@ -47,8 +47,8 @@ static void NAME(add_own_statistics)(DOCUMENT *d, double weight)
  * longer. */
 #define FEW_PANELS 4
 
-/* Finds the topics with almost all of the document, if they are few.  The others
- * together have less than NEGLIGIBLE of it. */
+/* Finds the topics with almost all of the document's weight, if they are few.  The share of
+ * all other topics together is less than NEGLIGIBLE. */
 static intptr_t NAME(few_topics)(const DOCUMENT *d, int32_t *restrict chosen)
 {
     const REAL *restrict w = d->weights, *restrict sums = d->sums;
@@ -72,9 +72,10 @@ static intptr_t NAME(few_topics)(const DOCUMENT *d, int32_t *restrict chosen)
     return n;
 }
 
-/* Where all documents share the rows, a row is a factor of its word's statistics: they
- * wait for it as pairs of a document and weight * ratio, in the order of the words.  Of
- * a word that underflowed the pair is the complement and weight * count. */
+/* If all documents share the rows, a row is a common factor of the statistics of its word.
+ * They are therefore noted as pairs of a document and weight * ratio, sorted by word, and
+ * multiplied by the row later.  For a word that underflowed, the pair is the bitwise
+ * complement of the document's index, and weight * count. */
 static void NAME(note_statistics)(DOCUMENT *d, intptr_t i, double weight)
 {
     const lda_block *block = d->block;
@@ -127,8 +128,8 @@ static void NAME(add_underflown)(DOCUMENT *d, intptr_t word, intptr_t start, int
     }
 }
 
-/* sums = sum ratio * shares of the pairs start .. stop of a word, less those of a word that
- * underflowed. */
+/* sums = sum of ratio * shares over the pairs start .. stop of a word, without pairs in which
+ * the word underflowed. */
 static void NAME(add_pairs)(const lda_block *block, intptr_t start, intptr_t stop,
                             REAL *restrict sums)
 {
@@ -160,7 +161,7 @@ static void NAME(add_pairs)(const lda_block *block, intptr_t start, intptr_t sto
 typedef REAL VECTOR __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)),
                                    may_alias));
 
-/* The same for n PANELs from topic k on, if no document has few topics. */
+/* Does what `add_pairs` does, for n PANELs from topic k on, if no document has few topics. */
 ALWAYS_INLINE void NAME(add_panels)(const lda_block *block, intptr_t start, intptr_t stop,
                                     intptr_t k, const int n, REAL *sums)
 {
@@ -233,8 +234,8 @@ static void NAME(collect_statistics)(DOCUMENT *d)
     }
 }
 
-/* E log p(theta) - E log q(theta) less the prior's normaliser, and the part of
- * E log p(z | theta) that all words share. */
+/* E log p(theta) - E log q(theta) without the prior's normaliser, plus the part of
+ * E log p(z | theta) that is common to all words. */
 static double NAME(theta_bound)(const DOCUMENT *d, double *scratch)
 {
     const intptr_t n_topics = d->n_topics;

@@ -6,10 +6,10 @@
 typedef struct {
     const lda_block *block;
     intptr_t n_words, n_topics, width;
-    intptr_t n_places;       /* n_topics in whole PANELs: loops have no remainder */
+    intptr_t n_places;       /* n_topics rounded up to PANEL, for whole vectors */
     const REAL *rows;        /* exp(b E log beta), scaled */
-    const intptr_t *slots;   /* of each word, its row */
-    const intptr_t *words;   /* of each word, its place in block->words */
+    const intptr_t *slots;   /* row of each word */
+    const intptr_t *words;   /* index of each word in block->words */
     REAL *counts;            /* padded with zeros */
     double b;
     const REAL *prior;       /* padded with ones, as gamma is */
@@ -19,22 +19,23 @@ typedef struct {
     REAL *sums;
     REAL *ratios;            /* count / mass, or 0 where the mass underflowed */
     REAL *mass;              /* the normalisers of phi, scaled */
-    const REAL *zeros;       /* a row of them */
-    double *phi;             /* of one word that underflowed */
+    const REAL *zeros;       /* a row of zeros */
+    double *phi;             /* (n_topics,): phi of one word that underflowed */
     /* while topics are left out: */
     int may_drop;
-    int32_t *kept;           /* those that are not; NULL: all */
-    REAL *panels;            /* their rows, PANEL words side by side */
+    int32_t *kept;           /* topics that are not left out; NULL: all */
+    REAL *panels;            /* rows of the kept topics, PANEL words side by side */
     REAL *all_gamma;
     const REAL *all_prior;
 } DOCUMENT;
 
 /* Up to this number of topics, panels are faster than rows in all iterations. */
 #define FEW_TOPICS 48
-/* Words of a panel, whose entries of a topic are one SIMD_BYTES. */
+/* Number of words of a panel.  The entries of one topic in a panel have SIMD_BYTES. */
 #define PANEL ((int)(SIMD_BYTES / sizeof(REAL)))
 
-/* Fills the places after n topics, which do not change afterwards. */
+/* Fills gamma and the prior with ones after the n topics, and returns the padded length.
+ * This padding never changes. */
 static intptr_t NAME(pad)(intptr_t n, REAL *gamma, REAL *prior)
 {
     for (; n % PANEL; n++)
@@ -42,9 +43,9 @@ static intptr_t NAME(pad)(intptr_t n, REAL *gamma, REAL *prior)
     return n;
 }
 
-/* phi of a word whose mass underflowed, computed in logarithms.  Returns the log of
- * its normaliser, without the digamma(sum gamma) that all words have.  It is rare: the
- * document has none of the word's topics. */
+/* Computes phi of a word whose mass underflowed, in logarithms.  Returns the logarithm of the
+ * normaliser of phi, without the digamma(sum gamma) that all words share.  Such words are
+ * rare: none of the topics of the word is in the document. */
 static double NAME(underflown_phi)(DOCUMENT *d, intptr_t word)
 {
     double *phi = d->phi;
@@ -92,7 +93,8 @@ typedef REAL VECTOR __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REA
                                    may_alias));
 typedef INTEGER MASK __attribute__((vector_size(VECTOR_BYTES)));
 
-/* Neighbours of n vectors are added, within and between them; returns how many are left. */
+/* Adds adjacent elements of n vectors.  The sums fill half as many vectors, rounded up; returns
+ * the number of these vectors. */
 ALWAYS_INLINE int NAME(add_neighbours)(VECTOR *v, const int n)
 {
     for (int i = 0; i < n / 2; i++)
@@ -102,7 +104,7 @@ ALWAYS_INLINE int NAME(add_neighbours)(VECTOR *v, const int n)
     return (n + 1) / 2;
 }
 
-/* The sums of `n` vectors, in order.  It has LANES places; zeros fill those from n on. */
+/* Returns a vector whose first n elements are the sums of the n vectors, in order. */
 ALWAYS_INLINE VECTOR NAME(sums_of)(VECTOR *v, int n)
 {
     n = NAME(add_neighbours)(v, n);
@@ -115,11 +117,11 @@ ALWAYS_INLINE VECTOR NAME(sums_of)(VECTOR *v, int n)
     return v[0];
 }
 
-/* Words n .. n + m of a sweep: their masses, and sums += ratio * row while the rows
- * are in the first cache.  Places behind the last word hold rows and counts of 0. */
+/* Processes the words n .. n + m of a sweep: computes their masses, and adds ratio * row to the
+ * sums while the rows are in the first cache.  Words after the last have zero rows and counts. */
 ALWAYS_INLINE int NAME(sweep_rows)(DOCUMENT *d, intptr_t n, const int m)
 {
-    /* copies in registers: what VECTORs point to may alias anything */
+    /* local copies stay in registers, although pointers to VECTOR may alias any memory */
     const intptr_t width = d->width;
     const REAL *weights = d->weights, *row[LANES];
     REAL *sums = d->sums, mass[LANES], ratio[LANES];
@@ -145,14 +147,14 @@ ALWAYS_INLINE int NAME(sweep_rows)(DOCUMENT *d, intptr_t n, const int m)
             even += ratio[j] * *(const VECTOR *)(row[j] + k);
             odd += ratio[j + 1] * *(const VECTOR *)(row[j + 1] + k);
         }
-        /* one rounding to the digits of a long document's sum, not m */
+        /* The sum of a long document is large: it is rounded once here, instead of m times. */
         *(VECTOR *)(sums + k) += even + odd;
     }
     return underflown;
 }
 
-/* sums = sum_n ratio_n row_n, with the ratios at the present weights.  FEW rows at a
- * time at the end of a document, and where LANES of them overflow the first cache. */
+/* sums = sum_n ratio_n row_n, with the ratios at the current weights.  FEW rows are processed
+ * at a time at the end of a document, or if LANES rows do not fit into the first cache. */
 static intptr_t NAME(sweep)(DOCUMENT *d)
 {
     intptr_t underflown = 0, n = 0;
@@ -165,7 +167,7 @@ static intptr_t NAME(sweep)(DOCUMENT *d)
         underflown += NAME(sweep_rows)(d, n, FEW);
     return underflown;
 }
-/* The same for m panels at once, in which no sum of a mass runs across a vector. */
+/* Does what `sweep_rows` does, for m panels at once.  A mass is then summed within one lane. */
 ALWAYS_INLINE void NAME(sweep_some)(DOCUMENT *d, intptr_t n, const VECTOR *panel,
                                     const int m, MASK *underflown)
 {
@@ -204,7 +206,7 @@ ALWAYS_INLINE void NAME(sweep_some)(DOCUMENT *d, intptr_t n, const VECTOR *panel
         }
 }
 
-/* The sums of n topics over all words, from the sums over the words of each lane. */
+/* Adds the sums of n topics over the lanes, each of which has the sum over its words. */
 ALWAYS_INLINE void NAME(sum_panels)(const VECTOR *totals, const int n, REAL *sums)
 {
     VECTOR v[LANES];
@@ -301,7 +303,8 @@ static intptr_t NAME(sweep)(DOCUMENT *d)
         VECTORISE
         for (intptr_t k = 0; k < width; k++)
             partial[k] += ratio * row[k];
-        /* few words at a time: the sum of a long document keeps its digits */
+        /* The sums of PANEL words are added together, so that the sum of a long document is
+         * rounded less often. */
         for (intptr_t k = 0; (n % PANEL == PANEL - 1 || n + 1 == d->n_words) && k < width;
              k++) {
             sums[k] += partial[k];

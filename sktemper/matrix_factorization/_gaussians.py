@@ -25,14 +25,14 @@ class Gaussians(NamedTuple):
     covariances : ndarray of shape (n_rows, n_own * (n_own + 1) / 2) or None
         Packed lower triangles.
     log_determinants : ndarray of shape (n_rows,)
-        Of the precisions; NaN if these are not positive definite.
+        Log determinants of the precisions; NaN for indefinite precisions.
     prior_traces : ndarray of shape (n_rows,)
         trace(prior precision E[x x^T]).
     products, prior_products : ndarray of shape (n_rows,)
-        E[x] times the sums of which the posteriors are, and times the prior's linear
-        parameters.
+        Inner products of E[x] with the linear part of the sums from which the posterior
+        is computed, and with the linear parameters of the prior.
     table : ndarray of shape (n_rows, width)
-        Their moments as kernels take them, see ``_loops.h``.
+        Moments of the posteriors in the layout of the kernels, see ``_loops.h``.
     """
 
     means: np.ndarray
@@ -59,7 +59,7 @@ class Gaussians(NamedTuple):
 
 
 def posteriors_of(model, sums, scales, prior, with_covariances):
-    """Return posteriors of prior + scales sums, and the number of indefinite ones.
+    """Return posteriors with the natural parameters prior + scales * sums.
 
     Parameters
     ----------
@@ -73,6 +73,7 @@ def posteriors_of(model, sums, scales, prior, with_covariances):
     -------
     posteriors : Gaussians
     n_indefinite : int
+        Number of precisions that are not positive definite.
     """
     n_rows = len(sums)
     out = Gaussians(

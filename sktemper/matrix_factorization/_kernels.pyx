@@ -1,11 +1,11 @@
 """Loops of matrix factorization over ratings, and over Gaussians of users and items.
 
-A rating belongs to a row and to another side: to a user and an item, or the reverse.
-Rows of the rating matrix are the own side; `others` are indices of the other side.
+A rating belongs to a user and an item.  In each call, one side has the rows (the "own"
+side), and ``others`` are indices of the other side.
 
-All functions take and return arrays.  None draws random numbers or knows a policy.  The
-loops are C, in ``_loops.h``, and compiled for each instruction set; that file describes
-the layout of rows of tables and of sums.
+All functions take and return arrays.  They draw no random numbers and do not depend on
+policies.  The loops are C, in ``_loops.h``, and are compiled for each instruction set.
+That file describes the layout of rows of tables and of sums.
 """
 
 import numpy as np
@@ -18,10 +18,11 @@ from sktemper._simd.special import aligned, lanes_scratch, padded
 include "_loops.pxi"
 
 #: Approximate number of ratings that are sorted at once.  If rows of the table have at
-#: most FEW_BYTES, it is small, so that the sorted ratings stay in the core's cache.
-#: For longer rows it is larger, so that the sums are read and written seldom.
+#: most FEW_BYTES, the number is small, so that the ratings stay in a core's cache.
+#: It is larger for longer rows, so that sums are read and written seldom.
 cdef intptr_t FEWEST_SORTED = 1 << 17, MOST_SORTED = 1 << 19, FEW_BYTES = 1024
-#: Panels are packed if a row has more panels, and a row of the table more ratings.
+#: Panels are packed if a row of the table has more than FEW_PANELS panels, and on
+#: average more than FEW_RATINGS ratings.
 cdef intptr_t FEW_PANELS = 2, FEW_RATINGS = 4
 #: Maximum number of parts that `add_rows` adds, and bytes of the sum that it fills at a
 #: time.
@@ -177,7 +178,7 @@ def other_sums(
     row_factors=None,
     room=None,
 ):
-    """Return sums over the ratings of each of the others: `own_sums`, transposed.
+    """Return sums over the ratings of each other index: `own_sums`, transposed.
 
     Parameters
     ----------
@@ -194,7 +195,7 @@ def other_sums(
     Returns
     -------
     rated : ndarray of shape (n_rated,) or None
-        The others that have ratings, in increasing order.  None if stopped.
+        Indices in ``others``, distinct and increasing.  None if stopped.
     sums : ndarray of shape (n_rated, `sums_width` - 2) or None
         Their natural parameters.
     """
@@ -323,12 +324,12 @@ def add_rows(double[:, ::1] total, parts, double factor, places=None):
     factor : float
         Factor of all parts.
     places : ndarray of int32 or None
-        For each item its row of the total.  None means that item i has row i.
+        Row of the total for each item.  None means that item i has row i.
 
     Raises
     ------
     ValueError
-        If there are more parts.  The total is then unchanged.
+        If there are more than 16 parts.  The total is then unchanged.
     """
     cdef const int32_t *items[MOST_PARTS]
     cdef const double *rows[MOST_PARTS]
@@ -414,7 +415,7 @@ def moments(
     own_table : ndarray
         The table of the own side.
     own_rows : ndarray of shape (n_rows,) or None
-        For each row of ratings its row in ``own_table``.  None means row i has row i.
+        Row of ``own_table`` for each row of ratings.  None means row i has row i.
 
     Returns
     -------
@@ -480,7 +481,8 @@ def gaussians(
     prior_traces : ndarray of shape (n_rows,)
         trace(prior precision E[x x^T]).
     products, prior_products : ndarray of shape (n_rows,)
-        Inner products of E[x] with the linear sums, and with those of the prior.
+        Inner products of E[x] with the linear sums, and with the linear parameters of
+        the prior.
 
     Returns
     -------

@@ -6,14 +6,15 @@
  *     E[v v^T]   the packed rows of its lower triangle,
  *     E[z]       E entries,
  *     E[z bias]  E entries, the last one E[bias],
- *     E[bias^2]
- * the last two only with biases, and zeros up to a multiple of SIMD_BYTES. */
+ *     E[bias^2],
+ * followed by zeros up to a multiple of SIMD_BYTES.  The last two are there only if the model
+ * has biases. */
 
 #include "gaussian_lanes.h"
 #include "_sums.h"
 
-/* E[f] and E[f^2] of each rating's f = u . v + biases.  Returns 0, or -1 if `stop` is
- * set. */
+/* Writes E[f] and E[f^2] for f = u . v + biases of each rating.  Returns 0, or -1 if `stop`
+ * is set. */
 LOOP int NAME(rating_moments)(ratings_block *block, const REAL *restrict own_table)
 {
     const intptr_t d = block->rank, biases = block->biases, E = d + biases;
@@ -121,9 +122,9 @@ static void NAME(write_lanes)(const gaussians_block *block, intptr_t first,
     NAME(from_lanes)(block->width, table, (REAL *const *)rows);
 }
 
-/* Computes Gaussians, one in each lane, from their natural parameters: the precision, and
- * the precision times the mean, are those of the prior plus `scales` times sums.  Returns
- * the number of indefinite ones, or -1 if `stop` is set. */
+/* Computes Gaussians, one in each lane.  Their natural parameters are those of the prior plus
+ * `scales` times sums.  Returns the number of precisions that are not positive definite, or
+ * -1 if `stop` is set. */
 LOOP intptr_t NAME(gaussians)(gaussians_block *block)
 {
     const intptr_t d = block->rank, E = d + block->biases, n_own = E * (E + 1) / 2;

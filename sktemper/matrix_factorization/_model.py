@@ -45,20 +45,20 @@ class MatrixFactorizationModel(ConjugateModel):
         Rank, and number of items.
     biases : bool
     global_mean : float or None
-        None is that of the ratings.
+        None is the mean of the ratings.
     noise_variance : float or None
-        sigma^2; None is learned, from the ratings' variance on.
+        sigma^2.  None learns it, starting at the variance of the ratings.
     component_variance : float or None
-        c, the prior variance of factors and biases, whose prior mean is 0; None: mean
-        and covariance are learned, of users and of items.
+        c, the prior variance of factors and biases, whose prior mean is 0.  None learns
+        the prior means and covariances of users and of items.
     user_noise : bool
-        Whether each user has a noise variance of his or her own.
+        Whether each user has a separate noise variance.
     rating_temperatures : bool
-        Whether scores and powers are of ratings, in place of users.
+        Whether each rating has a score and a power, in place of each user.
     dtype : {float32, float64}
-        What kernels compute in.
+        Type of the kernels' computations.
     init : ndarray of shape (n_components, n_features) or None
-        Where the items' means start.
+        Start of the items' means.
     """
 
     watches_bound = True
@@ -90,7 +90,7 @@ class MatrixFactorizationModel(ConjugateModel):
         self.init = init
         self._item_cache, self.n_own = LastCall(), n_components + biases
         self.room = Room()
-        self.n_local = self.n_own + 2 * user_noise  # and two of the noise
+        self.n_local = self.n_own + 2 * user_noise  # shape and rate of the noise
         self.n_packed = self.n_own * (self.n_own + 1) // 2
         self.n_natural = self.n_packed + self.n_own
         self.width = _kernels.table_width(n_components, biases, self.dtype)
@@ -116,17 +116,19 @@ class MatrixFactorizationModel(ConjugateModel):
         return (~np.isnan(X[rows])).sum(axis=1)
 
     def per_unit(self, block, values):
-        """Return values of ratings: those of their users, unless there are own ones."""
+        """Return a value for each rating; by default, the value of its user."""
         return values if self.rating_temperatures else np.repeat(values, block.counts)
 
     def auto_batch_size(self, X, total):
-        """Return a tenth of the data, from 100 to 10,000 rows; of a stream 1,000."""
+        """Return a tenth of the rows, from 100 to 10,000; 1,000 for a stream."""
         if total is None:
             return 1000
         return max(1, min(max(round(total / 10), 100), 10_000, total // 2))
 
     def auto_temperature(self, hyper):
-        """Return twice the ratings' variance over the noise; 1.05 for learned priors.
+        """Return twice the ratio of the ratings' variance to the noise variance.
+
+        If the priors are learned, the result is 1.05.
 
         At a high temperature, learned priors would switch factors off for good.
         """
@@ -150,7 +152,7 @@ class MatrixFactorizationModel(ConjugateModel):
         return [()] * 6 + [(self.n_features,)] + 2 * [mean, 2 * mean]
 
     def check(self, globals_, hyper):
-        """Raise if these cannot be parameters of this model."""
+        """Raise if the parameters do not belong to this model."""
         super().check(globals_, hyper)
         settings = self.n_components, self.user_noise
         if (hyper.n_components, hyper.user_noise) != settings:
@@ -199,8 +201,9 @@ class MatrixFactorizationModel(ConjugateModel):
         """Find the posteriors of a block's users; see `ConjugateModel.local_step`.
 
         Gradient noise multiplies the terms of ratings for items and for users.  If the
-        noise makes a user's precision indefinite, it is halved toward 1 for this user
-        until the precision is positive; ``n_iterations`` counts the halvings.
+        noise makes a user's precision indefinite, the distance of the noise from 1 is
+        halved for this user until the precision is positive.  ``n_iterations`` counts
+        the halvings.
         """
         noise = None
         if self.user_noise and request.local_init is not None:
@@ -231,7 +234,7 @@ class MatrixFactorizationModel(ConjugateModel):
         return np.column_stack([users.posterior.means, *users.noise])
 
     def moments(self, block, prepared, posterior, own_rows=None):
-        """Return E[f] and E[f^2] of each rating, without the mean and the noise."""
+        """Return E[f] and E[f^2] of each rating, where f = u . v + biases."""
         means, squares = _kernels.moments(
             block.starts,
             block.items,
@@ -326,7 +329,7 @@ class MatrixFactorizationModel(ConjugateModel):
 
     # -- objectives ------------------------------------------------------------------
     def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
-        """Return p E log p(items) - E log q(items), p = ``powers.prior``."""
+        """Return ``powers.prior`` E log p(items) - E log q(items)."""
         items = self.items(globals_)
         moments = self.moments_of(items.table, np.ones(self.n_features))
         natural = hyper.items.natural()
@@ -343,8 +346,9 @@ class MatrixFactorizationModel(ConjugateModel):
     ):
         """Return log C(b) per rating, exactly.
 
-        It leaves out the part that does not depend on the temperature, as the score
-        does.  It is therefore independent of the noise variance, which may be learned.
+        The score and log C omit the same normaliser, which does not depend on the
+        temperature.  Log C therefore does not depend on the noise variance, which may
+        be learned.
         """
         if not (priors is None or isinstance(priors, str)):
             raise ValueError("A matrix factorization takes no partition_priors.")
@@ -353,7 +357,7 @@ class MatrixFactorizationModel(ConjugateModel):
     def predictive_scores(self, block, prepared):
         """Return the log density of the held-out ratings, and their number.
 
-        The ratings of a user are dealt in turn to an observed and a held-out half.
+        The ratings of a user go alternately to an observed and a held-out half.
         """
         number = np.arange(len(block.values)) - block.starts[block.users()]
         held_out = number % 2 == 1
@@ -370,13 +374,13 @@ class MatrixFactorizationModel(ConjugateModel):
     def users(self, block, prepared):
         """Return `Users` at T=1."""
         users = UserInference(self, block, prepared, Powers()).users()
-        # with the bits of the parameters, which an estimator keeps
+        # from the parameters, which an estimator keeps, so that the bits are the same
         return users._replace(posterior=self.gaussians(users.parameters()))
 
     def expected(self, block, prepared, posterior, own_rows=None):
         """Return means and variances of ratings, without the noise.
 
-        ``own_rows`` says where users of the block's rows stand in ``posterior``.
+        ``own_rows`` are the rows of ``posterior`` for the rows of the block.
         """
         means, squares = self.moments(block, prepared, posterior, own_rows)
         variances = np.maximum(squares - means**2, 0.0)

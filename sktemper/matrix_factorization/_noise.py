@@ -15,7 +15,7 @@ CERTAIN = 1e100
 
 
 class Noise(NamedTuple):
-    """Gamma posteriors of the users' precisions, relative to the common one.
+    """Gamma posteriors of the users' precisions t, relative to the common precision.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Noise(NamedTuple):
         return psi(self.shapes) - np.log(self.rates)
 
     def bounds(self, shape, power):
-        """Return power E log p(t) - E log q(t), p being Gamma(shape, shape)."""
+        """Return power E log p(t) - E log q(t), where p is Gamma(shape, shape)."""
         log_means, means = self.log_means(), self.means
         log_prior = (
             shape * math.log(shape)

@@ -18,7 +18,7 @@ class Hyper(NamedTuple):
     n_components : int
         Rank.  A vector has one more element if there are biases.
     user_noise : bool
-        If True, each user has a noise variance.
+        Whether each user has a separate noise variance.
     global_mean, noise_variance : float
     noise_shape : float
         Shape of the Gamma distribution, with mean 1, of the users' noise precisions.

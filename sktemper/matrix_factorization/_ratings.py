@@ -67,12 +67,13 @@ class RatingStatistics:
         Pairs (items, rows).  Row i has the sums over the ratings of item i, see
         `_kernels.other_sums`.  An item may occur in several pairs.
     residual, n_ratings : float
-        Sum of t E(y - f)^2, where t is the precision of the user; number of ratings.
+        Sum of t E(y - f)^2, where t is the precision of the user and f the rating
+        without noise; number of ratings.
     users : Moments
         Moments of the users' posteriors, weighted by the mean weight of the user's
         ratings.  Users without ratings have weight 0: their posterior is the prior.
     item_counts : ndarray of shape (n_items,)
-        Number or total weight of the ratings of each item; `scaled` leaves it as it is.
+        Number or total weight of the ratings of each item; `scaled` does not change it.
     log_noise : float
         Sum over the users of E[log t - t].
     """

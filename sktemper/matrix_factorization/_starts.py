@@ -30,7 +30,7 @@ def first_hyper(model, X, sample_weight=None):
     variances = np.empty(model.n_own)
     if model.component_variance is not None:
         variances[:] = model.component_variance
-    else:  # in whatever units ratings are; wide, lest factors are lost early
+    else:  # in the units of the ratings; wide, so that no factor is lost early
         variances[: model.n_components] = math.sqrt(variance)
         variances[model.n_components :] = variance
     prior = GaussianPrior(np.zeros(model.n_own), np.diag(variances))
@@ -52,10 +52,10 @@ def first_hyper(model, X, sample_weight=None):
 def _check_variances(component_variance, noise, variance):
     """Raise if the prior variances are too large for the noise variance.
 
-    Where the variance of factors is learned, products begin as wide as ratings.
-
-    Precisions have eigenvalues of 1 / c and of c / noise: beyond a ratio of
-    1 / epsilon they are not positive for rounding errors.
+    With the prior variance c of factors, precisions have eigenvalues of 1 / c and of
+    c / noise.  If their ratio exceeds 1 / epsilon, rounding errors make the precisions
+    indefinite.  A learned c starts where products of factors have the variance of the
+    ratings.
     """
     if component_variance is None:
         if variance / noise > LARGEST_RATIO:
@@ -74,7 +74,7 @@ def _check_variances(component_variance, noise, variance):
 
 
 def _mean_and_variance(model, X, sample_weight):
-    """Return the weights of ratings, and the ratings, one block at a time."""
+    """Return total weight, mean and variance of ratings, from one block at a time."""
     total = mean = squares = 0.0
     for start in range(0, X.shape[0], model.block_size):
         rows = slice(start, min(start + model.block_size, X.shape[0]))

@@ -2,7 +2,8 @@
  * panels: the sums of a panel stay in registers during the loop over the ratings of a row,
  * and a packed panel of all rows stays in the cache of a core. */
 
-/* Largest number of vectors of a panel, and number of ratings that are added at once. */
+/* Numbers of elements of a vector (SUM_LANES), of vectors of a panel at most (MOST_VECTORS),
+ * and of ratings that are added at once (AT_ONCE). */
 #ifdef VECTOR_BYTES
 #define SUM_LANES (VECTOR_BYTES / (intptr_t)sizeof(REAL))
 #if VECTOR_BYTES == 64
@@ -15,15 +16,16 @@
 #define MOST_VECTORS 16
 #endif
 #define AT_ONCE 4
-/* Partial sums of at most this number of ratings are added in float64. */
+/* Largest number of ratings of a partial sum.  Partial sums are added in float64. */
 #define MOST_ADDED 256
 #define PANEL_COLUMNS (MOST_VECTORS * SUM_LANES)
 
-/* Columns of a panel, their sums times factors, and their sums times factors and values. */
+/* The columns of a panel; `sums`, weighted by factors; and `weighted`, the sums weighted by
+ * factors times values. */
 typedef struct {
     const REAL *rows;
     intptr_t stride, first, n_vectors;
-    int is_weighted;                     /* whether the latter are needed */
+    int is_weighted;                     /* whether `weighted` is needed */
     REAL sums[PANEL_COLUMNS], weighted[PANEL_COLUMNS];
 } NAME(panel);
 
@@ -32,15 +34,15 @@ typedef struct {
 typedef REAL VECTOR
     __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
 
-/* The row of the k-th rating. */
+/* Returns the row of the panel for one of the others. */
 ALWAYS_INLINE const VECTOR *NAME(panel_row)(const NAME(panel) *panel, int32_t other)
 {
     return (const VECTOR *)(panel->rows + (intptr_t)other * panel->stride);
 }
 
-/* Sums of a panel with n vectors over some ratings: n and `both`, whether the sums of factors
- * times values are among them, are constants of the caller, so that the sums stay in
- * registers. */
+/* Writes the sums of a panel with n vectors over some ratings; if `both`, also the sums
+ * weighted by factors times values.  n and `both` are constants in each call, so that the
+ * sums stay in registers. */
 ALWAYS_INLINE void NAME(add_vectors)(const int n, const int both, intptr_t n_ratings,
                                      const int32_t *restrict others,
                                      const REAL *restrict factors,
@@ -82,7 +84,7 @@ ALWAYS_INLINE void NAME(add_vectors)(const int n, const int both, intptr_t n_rat
     }
 }
 
-/* The sums of a panel over some ratings, in place of the previous ones. */
+/* Replaces the sums of a panel by the sums over some ratings. */
 static inline void NAME(add_ratings)(intptr_t n_ratings, const int32_t *others,
                                      const REAL *factors, const REAL *weighted,
                                      NAME(panel) *panel)
@@ -124,7 +126,7 @@ static inline void NAME(add_ratings)(intptr_t n_ratings, const int32_t *others,
 }
 #endif
 
-/* Adds the sums of a panel to those of a row, which begin at `out`. */
+/* Adds the sums of a panel to the sums of a row, which begin at `out`. */
 static void NAME(add_panel)(const ratings_block *block, const NAME(panel) *panel,
                             double *restrict out)
 {
@@ -174,7 +176,7 @@ static void NAME(pack_panel)(const ratings_block *block, NAME(panel) *panel)
     }
 }
 
-/* Adds factor value^2, and factor, to the sums of each row. */
+/* Adds the sums of factor * value^2 and of factor over the ratings of each row. */
 static void NAME(add_squares)(const ratings_block *block, intptr_t at, intptr_t stride)
 {
     const REAL *restrict values = block->values, *restrict weighted = block->weighted;

@@ -13,10 +13,11 @@ from ._ratings import RatingStatistics
 
 __all__ = ["UserInference", "Users"]
 
-#: Weights that differ from 1 by less are not the reason for a negative precision.
+#: Noise of ratings that differs from 1 by less than this does not make precisions
+#: indefinite; the error then has another cause.
 CALM = 1e-3
 #: The noise of a user has converged if it changes by less than this share.  There are
-#: at most `MOST_ROUNDS` rounds, and one if it continues from the last step.
+#: at most `MOST_ROUNDS` rounds, or one round if the noise of the last step is given.
 NOISE_TOL, MOST_ROUNDS = 1e-3, 30
 
 
@@ -34,9 +35,9 @@ class Users(NamedTuple):
     prior : ndarray
         Natural parameters of the prior, times its power.
     local : float
-        The power of the likelihood if all ratings have the same, else 1.
+        Power of the likelihood if it is the same for all ratings, else 1.
     factors, unit_noise : ndarray of shape (n_ratings,) or None
-        Factors of the ratings, and the part of them that is random noise.
+        Factors of the ratings, and gradient noise, which is a part of these factors.
     n_iterations : int
     """
 
@@ -62,7 +63,7 @@ class Users(NamedTuple):
         return self.sums[:, -2] - posterior.products + rest / self.scales
 
     def parameters(self):
-        """Return the natural parameters, in the form that items have, too."""
+        """Return the natural parameters, in the same form as those of items."""
         return self.prior + self.scales[:, None] * self.sums[:, : len(self.prior)]
 
 
@@ -160,7 +161,7 @@ class UserInference:
             moved, n_indefinite = self.model.posteriors(
                 users.sums[active], scales[active], users.prior
             )
-            if n_indefinite:  # for negative unit noise
+            if n_indefinite:  # because of negative unit noise
                 break
             users.posterior.put(active, moved)
             users = users._replace(

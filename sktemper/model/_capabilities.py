@@ -82,7 +82,7 @@ class Capabilities(Renewing):
 
     # -- dense_vectors: for adaptive rates, and tests ----------------------------------
     def natural_parameters(self, globals_):
-        """Return the natural parameters as one vector, without changes to them.
+        """Return the natural parameters as one vector, and leave them unchanged.
 
         Parameters
         ----------
@@ -96,7 +96,7 @@ class Capabilities(Renewing):
         raise NotImplementedError
 
     def from_natural_parameters(self, vector):
-        """Return the global parameters of a vector of `natural_parameters`.
+        """Convert a vector of `natural_parameters` back to global parameters.
 
         Parameters
         ----------
@@ -183,19 +183,19 @@ class Capabilities(Renewing):
         hyper : object
         random : numpy.random.Generator
         priors : object or None
-            Priors in place of those of the model; None means those of the model.
-            "global" and "local" stand for priors that suit one temperature for all
-            samples, and one for each sample.
+            Priors to use instead of the model's priors; None uses the model's priors.
+            "global" means priors that suit a common temperature of all samples, and
+            "local" priors that suit a temperature for each sample.
         n_samples : int
             Number of draws, if the normaliser is estimated by sampling.
 
         Returns
         -------
         log_partition : ndarray of shape (n_temperatures,) or object
-            An array has log C(b) per observation, if log C(b) of a sample is this times
-            its number of observations.  Otherwise it is a picklable object with the
-            method ``of_rows(n_observed)``, which returns log C(b) of samples with these
-            numbers of observations, of shape (n_rows, n_temperatures).
+            If log C(b) of a sample is proportional to its number of observations, an
+            array of log C(b) per observation.  Otherwise a picklable object with the
+            method ``of_rows(n_observed)``, which returns log C(b) of samples with the
+            given numbers of observations, of shape (n_rows, n_temperatures).
         """
         raise NotImplementedError
 
@@ -203,10 +203,10 @@ class Capabilities(Renewing):
     def critical_temperatures(self, X, hyper, sample_weight=None):
         """Return the temperatures below which components become distinct.
 
-        In a fit at a constant temperature above the first of them, all components
-        become equal.  Between the first and the second they differ in one direction,
-        and below the last one in all directions.  The temperature is that of local
-        steps, the reciprocal of `Powers.local`.
+        In a fit at a constant temperature above the first critical temperature, all
+        components become equal.  Between the first and the second critical temperature
+        they differ in one direction, and below the last in all directions.  The
+        temperature is the reciprocal of `Powers.local`.
 
         Parameters
         ----------
@@ -236,7 +236,7 @@ class Capabilities(Renewing):
         ----------
         globals_, hyper : object
         block : object
-            Rows from which these rows are chosen.
+            Rows among which badly fitting rows are chosen.
         random : numpy.random.Generator
         row_weight : ndarray of shape (n_rows,) or None
             Number of times that each row counts; None means once.
@@ -266,23 +266,24 @@ class Capabilities(Renewing):
         Returns
         -------
         globals_, hyper, key : object
-            The proposal; None instead of all three if none promises a better bound.
+            The proposal and its key; a single None if no proposal promises a better
+            bound.
         """
         raise ValueError(f"{type(self).__name__} makes no split and merge moves.")
 
     # -- other_features: for data with more columns, or fewer --------------------------
     def on_features(self, globals_, hyper, places, start_share):
-        """Return the parameters of a model with other features as those of this one.
+        """Convert the parameters of a model with other features to this model.
 
         Parameters
         ----------
         globals_, hyper : object
             Parameters and hyperparameters of the other model.
         places : ndarray of int of shape (n_features,)
-            Column of the other model for each feature of this one, -1 for a new
-            feature.  New features have been in no sample so far.
+            Column in the other model for each feature of this model; -1 for a new
+            feature, which no sample has contained so far.
         start_share : float
-            Weight of the initial parameters in the present ones.
+            Weight of the initial parameters in the current parameters.
 
         Returns
         -------

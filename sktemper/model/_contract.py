@@ -1,11 +1,12 @@
 """The contract of models: the required methods.
 
-The optional methods are in `_options`, and those that some policies need in
-`_capabilities`.
+The optional methods are in `_options`, and the methods that only some policies need are
+in `_capabilities`.
 
-A model has shapes and settings, which are constant.  A fit changes `globals_`, the
-variational parameters shared by all samples, and `hyper`, priors and variances that may
-be learned.  The model creates both values, and the loop passes them to its methods.
+A model has shapes and settings, which are constant.  A fit changes two values:
+`globals_`, the variational parameters that all samples share, and `hyper`, the priors
+and variances, which may be learned.  The model creates both values, and the training
+loop passes them to the methods of the model.
 """
 
 import numpy as np
@@ -30,7 +31,7 @@ class ConjugateModel(Options, Capabilities):
     the weight :math:`w_i`, the power :math:`b_i` and the sufficient statistics
     :math:`t_i`.  The domain of natural parameters is convex, so a step stays in it.
 
-    To add a model, derive a class in a folder of its own.  No other part of the package
+    To add a model, derive a class in a new folder.  No other part of the package
     needs a change.  The contract has three parts:
 
     Required
@@ -199,10 +200,10 @@ class ConjugateModel(Options, Capabilities):
         raise NotImplementedError
 
     def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
-        """Return p E log p(globals) - E log q(globals), p = ``powers.prior``.
+        """Return ``powers.prior`` E log p(globals) - E log q(globals).
 
-        It includes all constants: the lower bound is this value plus the bounds of all
-        local steps.
+        The value includes all constants.  The lower bound is the sum of this value and
+        the bounds of all local steps.
 
         Parameters
         ----------
@@ -217,7 +218,7 @@ class ConjugateModel(Options, Capabilities):
         raise NotImplementedError
 
     def predictive_scores(self, block, prepared):
-        """Return the held-out log-likelihood of each row at T=1, and its observations.
+        """Return the held-out log-likelihood of each row at T=1, and a count.
 
         Parameters
         ----------
@@ -228,6 +229,6 @@ class ConjugateModel(Options, Capabilities):
         scores : ndarray of shape (n_rows,)
             Log-likelihoods in nats; 0 for rows without held-out observations.
         n_held_out : ndarray of shape (n_rows,)
-            Number of held-out observations: tokens, values or ratings.
+            Number of held-out observations (tokens, values or ratings) of each row.
         """
         raise NotImplementedError

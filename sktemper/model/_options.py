@@ -55,7 +55,7 @@ class Options:
         return self.from_natural_parameters((1 - rate) * old + rate * target)
 
     def update_hyper(self, hyper, globals_, statistics, scale, rate, powers):
-        """Return priors and variances after a step; those not learned are unchanged.
+        """Return priors and variances after a step; change only learned values.
 
         Parameters
         ----------
@@ -74,8 +74,9 @@ class Options:
     def is_finite(self, globals_, hyper, prepared):
         """Return whether all parameters after a step are finite.
 
-        Otherwise the step is not taken.  A model with many parameters may check fewer
-        numbers, if these are finite only if all parameters are.
+        If some are not finite, the step is not taken.  A model with many parameters may
+        check fewer numbers, provided that they are finite only if all parameters are
+        finite.
 
         Parameters
         ----------
@@ -93,7 +94,7 @@ class Options:
     def units_per_row(self, X, rows):
         """Return the number of units of each row.
 
-        A unit is the part of a row that has a noise factor and a power of its own.
+        A unit is a part of a row with a separate noise factor and a separate power.
 
         Parameters
         ----------
@@ -119,8 +120,8 @@ class Options:
         ----------
         block : object
         values : ndarray
-            One value for each unit if the model returns `LocalStep.unit_scores`, and
-            otherwise one for each row of the block.
+            One value for each unit if the model returns `LocalStep.unit_scores`,
+            otherwise one value for each row of the block.
 
         Returns
         -------

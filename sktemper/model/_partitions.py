@@ -1,4 +1,4 @@
-"""Log C, the log normaliser of tempered likelihoods, in the form for policies."""
+"""Log C, the log normaliser of tempered likelihoods, in the form that policies use."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,7 +24,7 @@ class LinearPartition:
         return np.outer(n_observed, self.per_observation)
 
     def to_sum(self, n_observed):
-        """Return None: a step sums nothing over its rows."""
+        """Return None, because a step need not sum log C over its rows."""
         return None
 
     def after(self, local_step, smoothing):
@@ -34,14 +34,15 @@ class LinearPartition:
 
 @dataclass(frozen=True)
 class SizedPartition:
-    """Log C of samples, any function of their numbers of observations.
+    """Log C of samples that is any function of their numbers of observations.
 
     Parameters
     ----------
     given : object
-        Value of the model with the method ``of_rows(n_observed)``.
+        Result of the model's `log_partition`, with the method ``of_rows(n_observed)``.
     per_observation : ndarray of shape (n_temperatures,) or None
-        Moving mean over batches, computed as that of the scores; None before the first.
+        Moving mean over batches, with the same weights as the moving mean of the
+        scores; None before the first batch.
     """
 
     given: Any
@@ -52,7 +53,7 @@ class SizedPartition:
         return self.given.of_rows(n_observed)
 
     def to_sum(self, n_observed):
-        """Return log C of each row, which a step sums."""
+        """Return log C of each row; a step computes their sum."""
         return self.given.of_rows(n_observed)
 
     def after(self, local_step, smoothing):
@@ -64,7 +65,7 @@ class SizedPartition:
 
 
 def as_partition(answer):
-    """Return the result of `ConjugateModel.log_partition` in the form for policies."""
+    """Convert a result of `ConjugateModel.log_partition` to the form for policies."""
     if hasattr(answer, "of_rows"):
         return SizedPartition(answer)
     return LinearPartition(answer)

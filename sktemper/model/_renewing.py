@@ -1,4 +1,9 @@
-"""The capability "renewals": components of a stream appear and die."""
+"""The capability "renewals": in a stream, components appear and disappear.
+
+In a renewal, new components are fitted to remembered rows, which are recent rows of the
+stream, and similar components are merged.  The current components are the components
+before the renewal; parameters named ``present`` hold them.
+"""
 
 __all__ = ["Renewing"]
 
@@ -7,14 +12,14 @@ class Renewing:
     """Methods of a model whose components are renewed in a stream, see `Renewals`."""
 
     def with_births(self, globals_, hyper, n_births, X, row_weight, random):
-        """Return a larger model whose prior contains the present components.
+        """Return a larger model whose prior contains the current components.
 
         Parameters
         ----------
         globals_, hyper : object
-            Present parameters.
+            Current parameters.
         n_births : int
-            Number of new components, which come after the present ones.
+            Number of new components, which follow the current components.
         X : array-like
             Recent rows, to which the larger model will be fitted.
         row_weight : ndarray of shape (n_rows,)
@@ -24,21 +29,21 @@ class Renewing:
         Returns
         -------
         model : ConjugateModel
-            With the same `stop`.
+            Larger model with the same `stop`.
         globals_, hyper : object
-            Parameters from which its fit starts.
+            Initial parameters of a fit of the larger model.
         """
         raise NotImplementedError
 
     def joined(self, globals_, hyper, born, X, row_weight):
-        """Return a model with the present components and the new ones.
+        """Return a model with the current and the new components.
 
         Parameters
         ----------
         globals_, hyper : object
-            Present parameters.
+            Current parameters.
         born : object
-            Parameters of the model of `with_births`, fitted.
+            Fitted parameters of the model that `with_births` returned.
         X : array-like
             Remembered rows.
         row_weight : ndarray of shape (n_rows,)
@@ -47,22 +52,22 @@ class Renewing:
         Returns
         -------
         model : ConjugateModel
-            With the prior of this model for all components.
+            Model with the prior of this model for all components.
         globals_, hyper : object
         """
         raise NotImplementedError
 
     def merged(self, globals_, hyper, present, present_hyper, X, row_weight):
-        """Merge the components of `joined` to the number of this model.
+        """Merge components of the joined model until this model's number is left.
 
-        Components that continue a present one keep its place.
+        A component that continues a current component keeps the index of the latter.
 
         Parameters
         ----------
         globals_, hyper : object
-            Parameters of the model of `joined`, fitted.
+            Fitted parameters of the model that `joined` returned.
         present, present_hyper : object
-            Present parameters.
+            Current parameters.
         X : array-like
             Remembered rows.
         row_weight : ndarray of shape (n_rows,)
@@ -72,19 +77,21 @@ class Renewing:
         -------
         globals_, hyper : object
         is_new : ndarray of bool of shape (n_components,)
-            Places of new components.
+            Whether the component with each index is new.
         """
         raise NotImplementedError
 
     def matched(self, globals_, hyper, present, present_hyper, X, row_weight):
-        """Order the components of a new fit such that those of each place are alike.
+        """Order the components of a new fit by their similarity to current components.
+
+        In the result, similar components have the same index.
 
         Parameters
         ----------
         globals_, hyper : object
             Parameters of a new fit.
         present, present_hyper : object
-            Present parameters.
+            Current parameters.
         X : array-like
             Remembered rows.
         row_weight : ndarray of shape (n_rows,)
@@ -94,24 +101,24 @@ class Renewing:
         -------
         globals_ : object
         is_same : ndarray of bool of shape (n_components,)
-            Whether the component of a place is the present one.
+            Whether the component with each index continues the current component.
         """
         raise NotImplementedError
 
     def blended(self, globals_, hyper, present, may_be_same, share):
-        """Return components with information of the present ones that are alike.
+        """Return components that keep information of similar earlier components.
 
         Parameters
         ----------
         globals_, hyper : object
             Parameters after a renewal.
         present : object
-            Present global parameters.
+            Global parameters before the renewal.
         may_be_same : ndarray of bool of shape (n_components,)
-            Places to be compared.
+            Whether to compare the components with each index.
         share : float
-            Weight of the current components: the share of the weight of all rows that
-            rows outside of the memory have.
+            Weight of the components before the renewal: the weight of all rows that are
+            no longer remembered, as a share of the weight of all rows.
 
         Returns
         -------
@@ -129,6 +136,6 @@ class Renewing:
         Returns
         -------
         counts : ndarray of shape (n_components,)
-            What the data added to the prior, for instance expected tokens.
+            Amount that the data added to the prior, for instance expected tokens.
         """
         raise NotImplementedError

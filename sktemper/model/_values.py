@@ -29,7 +29,7 @@ class Powers(NamedTuple):
     Attributes
     ----------
     prior : float
-        Exponent of the priors of global parameters, and of continuous local parameters.
+        Exponent of the priors of global parameters and of continuous local parameters.
     statistics : float or ndarray of shape (n_units,)
         Weight of the statistics in the global step.  The weight of a sample is a factor
         of it.
@@ -50,11 +50,11 @@ class Request(NamedTuple):
     powers : Powers
     unit_noise : ndarray of shape (n_units,) or None
         Factors of mean 1, drawn by the noise policy.  They multiply the statistics of
-        the units, and, if a row may have several units, also their likelihood in the
-        local step.  None means 1.
+        the units.  If a row may have several units, they are also powers of the units'
+        likelihoods in the local step.  None means 1.
     seed : int
-        Seed for models that sample, see `ConjugateModel.is_random`; another number for
-        each step and block.
+        Seed for models that sample, see `ConjugateModel.is_random`.  Each step and each
+        block has a different seed.
     local_init : ndarray or None
         Initial local parameters.
     want : collection of {"statistics", "bound", "score", "local"}
@@ -94,7 +94,7 @@ def all_finite(*values):
             continue
         seen.add(id(value))
         if isinstance(value, np.ndarray):
-            # a sum reads once and writes nothing, but may overflow by itself
+            # a sum reads the array once and allocates nothing, but it may overflow
             if value.dtype.kind == "f" and not math.isfinite(value.sum()):
                 if not np.isfinite(value).all():
                     return False
@@ -113,13 +113,13 @@ class Stopped(Exception):
 class IllDefined(ValueError):
     """Error of a start, a step or a move whose parameters would leave their domain.
 
-    In a start or a step it ends the fit, and the last complete step is kept.  In a move
-    it rejects the proposal.
+    In a start or a step, the error ends the fit, and the last complete step is kept.
+    In a move, the error rejects the proposal.
 
     Parameters
     ----------
     message : str, optional
-        By default it says that the parameters would not be finite.
+        By default, the message says that the parameters would not be finite.
     """
 
     def __init__(
@@ -156,11 +156,11 @@ class LocalStep:
     row_observed, row_bounds, row_scores : ndarray of shape (n_rows,) or None
         Number of observations, bound and score of each sample.
     unit_scores : ndarray of shape (n_units,) or None
-        Score of each unit, if units instead of samples have temperatures of their own.
+        Score of each unit, if temperatures belong to units instead of samples.
     local_parameters : ndarray or None
         Variational parameters of the samples.
     temperatures : ndarray or float
-        Sum over samples of their distributions over temperatures, set by a policy.
+        Sum of the samples' distributions over temperatures, set by a policy.
     log_partition : ndarray of shape (n_temperatures,) or float
         Sum over samples of log C, set by a policy if log C is not linear in the number
         of observations.

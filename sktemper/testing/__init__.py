@@ -1,4 +1,4 @@
-"""Checks for authors of models: `check_model` tests the contract of a model."""
+"""Checks for authors of models: `check_model` checks a model against the contract."""
 
 import traceback
 import warnings
@@ -23,7 +23,7 @@ START = "check_the_model_starts"
 
 
 def check_model(model, X, *, log_likelihood=None, random_state=0, on_fail="raise"):
-    """Check that a model keeps the promises of the contract.
+    """Check that a model fulfils the contract of models.
 
     The checks use only the methods of `sktemper.model.ConjugateModel`, as the training
     loop does.  Each check has a name and is independent of the others.  A check that
@@ -32,18 +32,18 @@ def check_model(model, X, *, log_likelihood=None, random_state=0, on_fail="raise
     Parameters
     ----------
     model : ConjugateModel or estimator
-        The model in the settings to be checked, for as many features as ``X`` has.  Of
-        an estimator, its model is checked.
+        Model with the settings to be checked, and with the number of features of ``X``.
+        If an estimator is given, its model is checked.
     X : array-like of shape (n_samples, n_features)
         Data as the estimator passes them to the model: 20 to 60 rows, not all the same.
     log_likelihood : callable, default=None
         An independent likelihood, with which the constants of the bounds are checked
         unless the model has ``scores_whole_rows``.  It is called as
         ``log_likelihood(model, X, globals_, hyper, random, n_draws)``, with rows of the
-        data, a fit's parameters and a `numpy.random.Generator`.  It draws ``n_draws``
-        times the local parameters of each row from their prior and returns the
-        log-likelihoods of the rows given these, and given the posterior means of the
-        global parameters, of shape (n_draws, n_rows), with every constant.
+        data, a fit's parameters and a `numpy.random.Generator`.  It draws the local
+        parameters of each row ``n_draws`` times from their prior.  It returns an array
+        of shape (n_draws, n_rows): the log-likelihoods of the rows, with all constants,
+        given these draws and the posterior means of the global parameters.
     random_state : int, default=0
         Seed of the start of the fit and of all draws of the checks.
     on_fail : {"raise", "warn"} or None, default="raise"
@@ -53,8 +53,8 @@ def check_model(model, X, *, log_likelihood=None, random_state=0, on_fail="raise
     Returns
     -------
     results : list of dict
-        A dict for each check: "check_name", "status" ("passed", "failed" or "skipped"),
-        "reason" (of a skip; else None) and "exception" (of a failure; else None).
+        A dict for each check: "check_name"; "status" ("passed", "failed" or "skipped");
+        "reason" of a skip, else None; and "exception" of a failure, else None.
 
     Raises
     ------

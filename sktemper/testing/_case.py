@@ -21,14 +21,14 @@ POWERS = (
 OBJECTIVES = (Powers(), Powers(1.0, 0.5, 0.5), Powers(0.5, 0.5, 0.5))
 #: Largest number of rows of a case, and the seed of models that sample.
 MOST_ROWS, SEED = 60, 7
-#: Weight of the data with which the posterior of global parameters is very narrow.
+#: Weight of the data that makes the posterior of global parameters very narrow.
 CERTAIN = 1e7
 #: A power at which the likelihood is negligible.
 HARDLY = 1e-6
 
 
 class Skip(Exception):
-    """A check that does not apply to the model; the reason is its message."""
+    """Exception that skips a check; its message is the reason."""
 
 
 class Case:
@@ -109,7 +109,7 @@ class Case:
         return self.model.update_hyper(self.hyper, *arguments)
 
     def certain(self):
-        """Return parameters that the data determine almost without doubt."""
+        """Return parameters whose posterior is very narrow."""
         globals_ = self.globals_
         for _ in range(2):
             globals_ = self.stepped(globals_, Powers(), scale=CERTAIN)
@@ -144,7 +144,8 @@ class Case:
     def empty_bounds(self, prior=1.0):
         """Return the bounds of the rows without their likelihood.
 
-        They are extrapolated to the power 0 from two small powers.
+        The bounds are extrapolated from two small powers of the likelihood to the power
+        0.
         """
         one, two = (
             self.local_step(powers=Powers(prior, h, h), want=("bound",)).row_bounds
@@ -169,7 +170,7 @@ class Case:
     def tangent(self):
         """Return a random direction in which a step can change natural parameters.
 
-        Its largest entry is 1 in size.
+        The largest absolute value of its entries is 1.
         """
         unit_noise = self.random.uniform(0.1, 2.0, self.n_units())
         statistics = self.local_step(unit_noise=unit_noise).statistics
@@ -179,7 +180,7 @@ class Case:
 
 
 def close(found, expected, fault, rtol=1e-7, atol=0.0):
-    """Raise with the fault, the place and both numbers unless these are close.
+    """Raise an error with fault, index and both numbers unless the numbers are close.
 
     Parameters
     ----------
@@ -211,7 +212,7 @@ def close(found, expected, fault, rtol=1e-7, atol=0.0):
 
 
 def same(found, expected, fault):
-    """Raise with the fault, the place and both numbers unless the bits are the same."""
+    """Raise an error with fault, index and both numbers unless the bits are equal."""
     close(found, expected, fault, 0.0)
 
 
@@ -221,9 +222,9 @@ def precision(model):
 
 
 def close_statistics(case, found, expected, fault, rtol, powers=Powers()):  # noqa: B008
-    """Compare statistics by the targets of the steps that they lead to.
+    """Compare statistics by the targets of their steps.
 
-    Without the capability "dense_vectors" nothing is compared.
+    If the model lacks the capability "dense_vectors", nothing is compared.
     """
     if "dense_vectors" in case.model.capabilities():
         expected = case.target(expected, powers)

@@ -6,15 +6,17 @@ from scipy.special import logsumexp
 from ..model import Powers
 from ._case import Skip, close, precision
 
-#: Largest number of states that can be inferred from its logarithm.
+#: Largest number of states of a row that can be inferred from the logarithm of that
+#: number.
 MOST_STATES = 100
-#: Number of draws of local parameters, largest number of repetitions, and least
-#: effective number of draws; and powers of the likelihood.  At low powers, the
+#: Number of draws of local parameters, largest number of repetitions of the draws,
+#: least effective number of draws, and powers of the likelihood.  At low powers, the
 #: effective number of draws is higher.
 N_DRAWS, MOST_DRAWINGS, FEWEST_THAT_MATTER = 1000, 5, 50
 LOCAL_POWERS = 1.0, 0.3, 0.1, 0.01
-#: Standard errors by which the bound of a row may exceed its log-likelihood, and nats
-#: by which it may be lower: per observation, per local parameter, and per row.
+#: Number of standard errors by which the bound of a row may exceed the row's
+#: log-likelihood, and numbers of nats by which the bound may be lower: per observation,
+#: per local parameter, and per row.
 N_ERRORS, MOST_GAPS = 6.0, (0.3, 0.5, 1.0)
 
 
@@ -52,9 +54,9 @@ def check_row_bounds_have_their_constants(case):
 def _compare_with_draws(case):
     """Compare bounds with log-likelihoods estimated by importance sampling.
 
-    Draws from the prior estimate the likelihood of rows with few observations.  At
-    small powers of the likelihood they estimate it for all rows, and the bound must not
-    exceed it there either.
+    At the power 1, draws from the prior estimate only the likelihood of rows with few
+    observations.  At small powers, they estimate the powered likelihood of all rows.
+    The bound must not exceed the estimate at any power.
     """
     globals_ = case.certain()
     logs = _log_likelihoods(case, globals_)
@@ -81,7 +83,10 @@ def _compare_with_draws(case):
 
 
 def _log_likelihoods(case, globals_):
-    """Return log-likelihoods of draws, (n_draws, n_rows), repeated if needed."""
+    """Return log-likelihoods of draws, of shape (n_draws, n_rows).
+
+    The draws are repeated, up to MOST_DRAWINGS times, until most rows have an estimate.
+    """
     arguments = case.model, case.X[: case.n_rows], globals_, case.hyper, case.random
     logs = np.empty((0, case.n_rows))
     for _ in range(MOST_DRAWINGS):
@@ -98,7 +103,7 @@ def _log_likelihoods(case, globals_):
 
 
 def _estimates(logs):
-    """Return logs of mean likelihoods and their standard errors, NaN if unknown."""
+    """Return logs of mean likelihoods and standard errors, NaN with too few draws."""
     estimates = logsumexp(logs, axis=0) - np.log(len(logs))
     weights = np.exp(logs - estimates) / len(logs)
     squares = (weights**2).sum(axis=0)  # 1 / the effective number of draws
@@ -112,7 +117,7 @@ def _width(local):
 
 
 def _refuse(wrong, bounds, estimates, power, relation):
-    """Raise with the first wrong row, if there is one."""
+    """Raise an error about the first wrong row, if any row is wrong."""
     if wrong.any():
         row = np.flatnonzero(wrong)[0]
         raise AssertionError(
@@ -131,8 +136,9 @@ def _n_states(case):
 def check_row_bounds_count_states(case):
     """Without a likelihood, the bound of a row is the logarithm of a whole number.
 
-    This is the number of states of its discrete local parameters, or 1 without such
-    parameters.  Continuous local parameters return to their prior and contribute 0.
+    The whole number is the number of states of the row's discrete local parameters, or
+    1 without such parameters.  Continuous local parameters return to their prior and
+    contribute 0.
     """
     case.require_exact()
     bounds, nearest = case.empty_bounds(), _n_states(case)
@@ -174,7 +180,7 @@ def check_row_bounds_move_with_the_prior(case):
 
 
 def _seems_continuous(case):
-    """Return whether rows have local parameters, and none that are discrete."""
+    """Return whether rows have local parameters, none of which is discrete."""
     local = np.asarray(case.local_step(want=("bound", "local")).local_parameters)
     varies = local.size and (np.ptp(local, axis=0) > 0).any()
     return bool(varies) and (_n_states(case) == 1).all()

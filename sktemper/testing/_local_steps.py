@@ -89,7 +89,7 @@ def check_order_of_rows_does_not_matter(case):
 
 
 def check_blocks_add_up(case):
-    """The local steps of two blocks add up to that of both blocks together."""
+    """The local steps of two blocks add up to the local step of the joined block."""
     case.require_exact()
     cut = case.n_rows // 3
     whole = case.local_step()
@@ -132,8 +132,8 @@ def check_local_steps_repeat(case):
 def check_unit_noise_weighs_what_units_tell(case):
     """Unit noise is a factor of the statistics of units.
 
-    If rows may have several units, it is also a power of their likelihood in the local
-    step.
+    If rows may have several units, unit noise is also a power of the units' likelihoods
+    in the local step.
     """
     w = case.random.uniform(0.2, 2.0, case.n_units())
     if case.model.has_units():

@@ -76,7 +76,7 @@ def check_log_partition_is_zero_at_one(case):
 
 
 def check_largest_rate_is_the_largest(case):
-    """A step leaves the domain above the largest rate, and only there."""
+    """A step leaves the domain if and only if its rate exceeds the largest rate."""
     case.require("largest_rates")
     model, powers = case.model, Powers()
     unit_noise = np.where(case.random.random(case.n_units()) < 0.5, -2.0, 1.0)

@@ -15,7 +15,7 @@ FAR = 1e6
 
 
 def check_the_start_repeats(case):
-    """A start depends on its random state alone, and does not change the data."""
+    """A start depends only on its random state, and does not change the data."""
     model, X = case.model, copy.deepcopy(case.X)
     hyper = model.initial_hyper(case.X)
     for name, found, expected in (
@@ -35,7 +35,7 @@ def _numbers_of(X):
 
 
 def check_automatic_settings(case):
-    """Sizes of blocks and batches are whole numbers, and temperatures positive."""
+    """Sizes of blocks and batches are whole numbers, and temperatures are positive."""
     model, hyper = case.model, case.hyper
     sizes = {
         "block_size": model.block_size,
@@ -82,7 +82,7 @@ def check_critical_temperatures_do_not_increase(case):
 
 
 def check_hyper_has_its_shapes(case):
-    """`hyper_shapes` are those of the priors, at the start and after a step."""
+    """`hyper_shapes` are the shapes of the priors at the start and after a step."""
     expected = case.model.hyper_shapes()
     if expected is None:
         raise Skip(f"{type(case.model).__name__} has no hyper_shapes")
@@ -92,7 +92,7 @@ def check_hyper_has_its_shapes(case):
 
 
 def check_globals_have_their_shapes(case):
-    """`global_shapes` are those of the parameters, and a fit passes `check`."""
+    """`global_shapes` are the shapes of the parameters, and a fit passes `check`."""
     model = case.model
     expected = model.global_shapes(case.globals_)
     if expected is not None:
@@ -110,7 +110,7 @@ def _same_shapes(found, value, fault):
 
 
 def check_local_parameters_have_their_width(case):
-    """Local parameters are floats, `n_local` of each row."""
+    """Each row has `n_local` local parameters, which are floats."""
     local = np.asarray(case.local_step(want=("bound", "local")).local_parameters)
     n_local, width = case.model.n_local, int(np.prod(local.shape[1:]))
     if n_local is None:

@@ -10,8 +10,8 @@ from ._case import Skip, close, precision
 N_STEPS = 5
 #: Largest number of changed values of a row, and number of changed rows.
 MOST_VALUES, N_ROWS = 20, 3
-#: Nats per observation by which a score may exceed the bound, and the same as a share
-#: of the bound.
+#: Sizes by which a score may exceed the bound: nats per observation, and share of the
+#: bound; the two are added.
 MOST_EXCESS, SHARE_OF_EXCESS = 1.0, 0.5
 
 
@@ -38,7 +38,7 @@ def check_predictive_shapes(case):
 
 
 def _none(wrong, found, fault):
-    """Raise with the first wrong row, if there is one."""
+    """Raise an error about the first wrong row, if any row is wrong."""
     if wrong.any():
         row = np.flatnonzero(wrong)[0]
         raise AssertionError(f"{fault}, got {found[row]:.6g} in row {row}")

@@ -10,7 +10,7 @@ from ._case import POWERS, close, close_statistics, precision, same
 
 
 def check_statistics_scale(case):
-    """Weights and powers are factors of the statistics, and ``scaled`` multiplies."""
+    """Scales and powers multiply the statistics, and so does ``scaled``."""
     case.require("dense_vectors")
     rtol = precision(case.model)
     plain = case.local_step().statistics
@@ -34,7 +34,7 @@ def check_statistics_scale(case):
 
 
 def check_powers_of_units_are_their_own(case):
-    """Powers of single units act on their rows as a common power does."""
+    """A power for each unit acts on the unit's row as a common power does."""
     case.require_exact()
     units = case.model.units_per_row(case.X, np.arange(case.n_rows))
     odd = np.arange(case.n_rows) % 2

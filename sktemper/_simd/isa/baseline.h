@@ -1,4 +1,4 @@
-/* What every processor of the target has: SSE2 on x86-64, NEON on 64-bit ARM. */
+/* Instructions of every processor of the target: SSE2 on x86-64, NEON on 64-bit ARM. */
 #ifdef __GNUC__
 #define VECTOR_BYTES 16
 #endif
