@@ -35,13 +35,12 @@ def main():
     lda = TemperedLDA(
         arguments.n_components, tempering="local", random_state=arguments.seed
     )
-    temperatures = lda.fit(X).temperatures(X)
+    temperatures = np.asarray(lda.fit(X).temperatures(X))
     hottest = np.argsort(-temperatures)[:n_replaced]
     print(f"{X.shape[0]:,} documents, {n_replaced} of random words")
     print(f"among the {n_replaced} hottest: {replaced[hottest].sum()} of these")
     print(f"area under the ROC curve: {roc_auc_score(replaced, temperatures):.3f}")
-    if plt is not None:
-        draw(X, replaced, temperatures, arguments.output)
+    draw(X, replaced, temperatures, arguments.output)
 
 
 def with_random_words(X, replaced, random):
@@ -55,6 +54,9 @@ def with_random_words(X, replaced, random):
 
 
 def draw(X, replaced, temperatures, path):
+    """Draw the temperatures against the lengths of the documents."""
+    if plt is None:
+        return
     lengths = np.asarray(X.sum(axis=1)).ravel()
     figure, ax = plt.subplots(figsize=(8, 4.5), layout="constrained")
     for which, color, label in (

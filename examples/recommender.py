@@ -72,7 +72,7 @@ def main():
         report = ranking_report(scores, R_test, X_seen=X_train)
         print(f"{name:28s}", *(f"{v:9.3f}" for v in list(report.values())[:3]))
         found[name] = report["ndcg@100"]
-    if plt is not None and arguments.output:
+    if arguments.output:
         draw(found, arguments.output)
     print(
         f"of {report['n_users']} users; {report['n_left_out']} had nothing held out\n"
@@ -108,6 +108,8 @@ def main():
 
 def draw(found, path):
     """Draw the ranking metric of all models as bars."""
+    if plt is None:
+        return
     figure, ax = plt.subplots(figsize=(8, 3.2), layout="constrained")
     names = list(found)[::-1]
     others = "popularity", "ItemKNN", "EASE"
