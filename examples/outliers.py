@@ -37,7 +37,7 @@ def main():
     )
     temperatures = np.asarray(lda.fit(X).temperatures(X))
     hottest = np.argsort(-temperatures)[:n_replaced]
-    print(f"{X.shape[0]:,} documents, {n_replaced} of random words")
+    print(f"{len(replaced):,} documents, {n_replaced} of random words")
     print(f"among the {n_replaced} hottest: {replaced[hottest].sum()} of these")
     print(f"area under the ROC curve: {roc_auc_score(replaced, temperatures):.3f}")
     draw(X, replaced, temperatures, arguments.output)
