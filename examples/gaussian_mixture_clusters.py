@@ -13,6 +13,8 @@ clusters found in it.
 A third picture shows the lower bound over the iterations of plain inference, SVI and
 SVI+, for these points and, with ``--pima``, for the 768 samples of that data set. The
 pictures need matplotlib, ``python -m pip install ".[plot]"`` in a checkout.
+
+With its defaults the script takes more than a minute.
 """
 
 # sphinx_gallery_thumbnail_path = 'images/gaussian_mixture_clustering.png'

@@ -16,6 +16,8 @@ poor optimum divides the data in the wrong place. The script counts the fits tha
 the best bound.
 
 Pictures need matplotlib, ``python -m pip install ".[plot]"`` in a checkout.
+
+With its defaults the script takes more than a minute.
 """
 
 # sphinx_gallery_thumbnail_path = 'images/gaussian_mixture_landscape.png'

@@ -5,6 +5,8 @@ A grid search over temperatures
 This script searches for the start and the length of the annealing, for a pipeline that
 begins with text. A start at T=1 is plain variational inference, the baseline of the
 grid.
+
+With its defaults the script takes about 15 seconds.
 """
 
 # sphinx_gallery_thumbnail_path = 'auto_thumbnails/grid_search_temperature.png'

@@ -17,6 +17,8 @@ prints the error and the coverage of predictive intervals. Pictures need matplot
 
 ``--data`` names ratings: a download of MovieLens, or a file written by scipy's
 ``save_npz``. Without it, ratings of the shape of MovieLens 100K are generated.
+
+With its defaults the script takes more than a minute.
 """
 
 # sphinx_gallery_thumbnail_path = 'images/matrix_factorization.png'

@@ -30,6 +30,11 @@ from sktemper.datasets import interactions_matrix, load_movielens, ratings_matri
 from sktemper.metrics import ranking_report
 from sktemper.model_selection import train_test_split_entries
 
+try:
+    import matplotlib.pyplot as plt
+except ImportError:
+    plt = None
+
 
 def main():
     arguments = parse_arguments()
@@ -60,11 +65,15 @@ def main():
         ),
     }
     in_stars = rows_of(R_train)
+    found = {}
     print(f"{'Held-out items found':28s} prec@10  recall@20  ndcg@100")
     report = {}
     for name, scores in ranked.items():
         report = ranking_report(scores, R_test, X_seen=X_train)
         print(f"{name:28s}", *(f"{v:9.3f}" for v in list(report.values())[:3]))
+        found[name] = report["ndcg@100"]
+    if arguments.output:
+        draw(found, arguments.output)
     print(
         f"of {report['n_users']} users; {report['n_left_out']} had nothing held out\n"
     )
@@ -95,6 +104,22 @@ def main():
         same = served.recommend([somebody], n_items=10).equals(best)
         print(f"Served from {os.path.getsize(path) / 1e6:.1f} MB, the same: {same}")
         del served
+
+
+def draw(found, path):
+    """Draw the ranking metric of all models as bars."""
+    if plt is None:
+        return
+    figure, ax = plt.subplots(figsize=(8, 3.2), layout="constrained")
+    names = list(found)[::-1]
+    others = "popularity", "ItemKNN", "EASE"
+    colors = ["#0072B2" if name in others else "#D55E00" for name in names]
+    bars = ax.barh(names, [found[name] for name in names], color=colors)
+    ax.bar_label(bars, fmt="%.3f", padding=3)
+    ax.margins(x=0.12)
+    ax.set(xlabel="ndcg@100 of held-out items")
+    figure.savefig(path, dpi=100)
+    plt.close(figure)
 
 
 def clicks_of(ratings):
@@ -193,6 +218,7 @@ def parse_arguments():
     parser.add_argument("--n-items", type=int, default=400)
     parser.add_argument("--rank", type=int, default=32)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--output", help="draw the ranking metric to this file")
     return parser.parse_args()
 
 

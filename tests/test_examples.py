@@ -63,6 +63,7 @@ ARGUMENTS = {
         "--n-workers=1",
     ],
     "matrix_factorization": ["--n-starts=2", "--max-iter=8", "--ranks=3"],
+    "outliers": ["--max-documents=500", "--n-components=4"],
     "own_model_poisson": [],
     "recommender": ["--n-users=200", "--n-items=80", "--rank=8"],
     "serve_recommendations": [
@@ -92,6 +93,7 @@ EXPECTED = {
         else "no package distributed"
     ),
     "matrix_factorization": "in intervals of 50 %",
+    "outliers": "area under the ROC curve: ",
     "own_model_poisson": "checks passed, skipped: ",
     "recommender": "the same: True",
     "serve_recommendations": "one call each",
@@ -134,6 +136,8 @@ PICTURES = {
     "gaussian_mixture_landscape": ["--output"],
     "how_many_topics": ["--output"],
     "matrix_factorization": ["--output"],
+    "outliers": ["--output"],
+    "recommender": ["--output"],
 }
 
 

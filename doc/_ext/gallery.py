@@ -15,6 +15,7 @@ SHORTER = {
     "how_many_topics": ["--max-documents=2000"],
     "larger_than_memory": ["--copies=3", "--batch-size=20000"],
     "matrix_factorization": ["--n-starts=2", "--max-iter=100"],
+    "outliers": ["--max-documents=5000"],
     "serve_recommendations": ["--n-users=5000", "--n-items=2000", "--seconds=2"],
 }
 
