@@ -312,7 +312,7 @@ def jedi_script(tmp_path_factory):
         yield lambda code: jedi.Script(code, project=project, environment=environment)
 
 
-@pytest.mark.every(23)
+@pytest.mark.deep
 @pytest.mark.parametrize("name", sorted(ESTIMATORS))
 def test_jedi_sees_signatures_and_docstrings(name, jedi_script):
     cls, code = ESTIMATORS[name], f"import sktemper\nsktemper.{name}("

@@ -23,9 +23,14 @@ LONG = {
     "doc/guide/factorial_mixture.md",
     "doc/guide/fits.md",
     "doc/guide/gaussian_mixture.md",
+    "doc/guide/matrix_factorization.md",
     "doc/guide/missing_values.md",
     "doc/guide/model_selection.md",
+    "doc/guide/outliers.md",
+    "doc/guide/streams.md",
     "doc/guide/text.md",
+    "doc/own_model.md",
+    "doc/start/five_minutes.md",
 }
 
 

@@ -81,6 +81,7 @@ def test_first_block():
     assert seconds < FIRST_BLOCK_SECONDS
 
 
+@pytest.mark.deep
 def test_an_example_of_each_other_model():
     namespace = {"__name__": "readme"}
     for block in pages.blocks(README)[1:]:

@@ -1,5 +1,6 @@
 """Versions of scikit-learn that do not have all that the package can use."""
 
+import functools
 import subprocess
 import sys
 
@@ -29,22 +30,7 @@ sys.modules["sklearn.callback"] = None
 """
 
 
-def run(code):
-    """Return what code prints if scikit-learn has no callbacks."""
-    names = [name for name in sys.modules if name.startswith("sklearn.")]
-    without = WITHOUT.format(names=[n for n in names if ".tests" not in n])
-    ran = subprocess.run(
-        [sys.executable, "-P", "-W", "ignore", "-c", without + code],
-        capture_output=True,
-        text=True,
-    )
-    assert ran.returncode == 0, ran.stderr
-    return ran.stdout
-
-
-def test_without_callbacks_there_is_no_method_that_sets_them():
-    absent, message = run(
-        """
+ANSWERS = """
 from sktemper import AnnealedLDA
 
 lda = AnnealedLDA(2)
@@ -54,7 +40,28 @@ try:
 except AttributeError as error:
     print(error)
 """
-    ).splitlines()
+
+
+@functools.cache
+def answers():
+    """Return whether estimators have `set_callbacks`, its error, and bits of a fit.
+
+    They come from one process in which scikit-learn has no callbacks.
+    """
+    names = [name for name in sys.modules if name.startswith("sklearn.")]
+    without = WITHOUT.format(names=[n for n in names if ".tests" not in n])
+    bits = FIT + "print(lda.components_.tobytes().hex())"
+    ran = subprocess.run(
+        [sys.executable, "-P", "-W", "ignore", "-c", without + ANSWERS + bits],
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout.splitlines()
+
+
+def test_without_callbacks_there_is_no_method_that_sets_them():
+    absent, message, _ = answers()
     assert absent == "False"
     assert message.startswith("AnnealedLDA has no set_callbacks with scikit-learn ")
     assert message.endswith("callbacks need scikit-learn 1.9 or later.")
@@ -67,6 +74,5 @@ def test_without_callbacks_fits_have_the_same_bits():
     namespace = {}
     exec(FIT, namespace)
     expected = namespace["lda"].components_
-    printed = run(FIT + "print(lda.components_.tobytes().hex())")
-    found = np.frombuffer(bytes.fromhex(printed.strip()), expected.dtype)
+    found = np.frombuffer(bytes.fromhex(answers()[-1]), expected.dtype)
     np.testing.assert_array_equal(found, expected.ravel())
