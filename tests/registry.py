@@ -382,7 +382,12 @@ GAUSSIAN_MIXTURE = Row(
         ),
         Configuration(
             "Annealed",
-            {"n_components": 3, "max_iter": 6, "moves": FEW_MOVES},
+            {
+                "n_components": 3,
+                "max_iter": 6,
+                "moves": FEW_MOVES,
+                "covariance_type": "full",
+            },
             ILL_CONDITIONED,
         ),
         Configuration("SVIPlus", {"max_iter": 9}, OTHER_BATCHES),
@@ -395,8 +400,12 @@ GAUSSIAN_MIXTURE = Row(
                 "max_iter": 20,
                 "moves": FEW_MOVES,
                 "init_params": "random_from_data",
+                "covariance_type": "full",
             },
             ILL_CONDITIONED,
+        ),
+        Configuration(
+            "Annealed", {"n_components": 3, "max_iter": 6, "moves": FEW_MOVES}
         ),
         *(
             Configuration(
