@@ -13,6 +13,8 @@ from sktemper._arguments import half_life_of
 from sktemper._loop._prevalence import Prevalence
 from sktemper._loop._stream import Challenger, Reservoir, Stream, Watch
 from sktemper.datasets import make_lda_documents
+from sktemper.lda._model import LDAModel
+from sktemper.lda._topics import Topics
 from sktemper.learning_rates import HalfLife, RobbinsMonro
 from sktemper.renewals import Renewals
 
@@ -442,3 +444,19 @@ def test_records_of_a_stream_are_bounded():
     stream = Stream(renewals=(None,) * 1000, alarms=(None,) * 1000)
     assert len(stream.renewed(None, 100, 100, 1).renewals) == 1000
     assert len(stream.alarmed(10, 1).alarms) == 1000
+
+
+def test_a_topic_that_mostly_consists_of_a_new_one_is_new():
+    prior = np.full((4, 12), 0.1)
+    model = LDAModel(3, 12, np.full(3, 0.1), prior[:1])
+    alive = np.repeat(np.eye(3), 4, axis=1)  # each topic has four words
+    alive[2] *= [1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0]
+    born = np.array([[0.0] * 8 + [30.0] * 4])
+    present = Topics.from_dense(100.0 * alive.T + 0.1, prior[:1].T)
+    for size, is_new in (3.0, True), (300.0, False):
+        tokens = np.vstack([100.0 * alive[:2], size * alive[2:], born])
+        union = Topics.from_dense(tokens.T + 0.1, prior.T)
+        X, weight = sparse.csr_array((1, 12)), np.ones(1)
+        merged, _, found = model.merged(union, None, present, None, X, weight)
+        assert found.tolist() == [False, False, is_new]
+        np.testing.assert_allclose(merged.tokens()[:, 2], tokens[2] + tokens[3])

@@ -103,7 +103,8 @@ class RenewingMixin:
         """Merge the topics of `joined` to the number of this model.
 
         A group of merged topics has the column of its largest present topic.  A group
-        of new topics has a column that has become free.
+        of new topics has a column that has become free.  A topic is new, too, if most
+        of its tokens are of new topics and it differs from the present one.
 
         Parameters
         ----------
@@ -129,10 +130,12 @@ class RenewingMixin:
         free = np.setdiff1d(np.arange(K), column_of)
         new = np.flatnonzero(column_of < 0)
         column_of[new] = free[: len(new)]
-        is_new = np.zeros(K, dtype=bool)
-        is_new[column_of[new]] = True
         topic_word = np.zeros((K, self.n_features))
         np.add.at(topic_word, column_of[groups], tokens)
+        of_new = np.bincount(column_of[groups[K:]], tokens[K:].sum(axis=1), K)
+        cosine = (_unit(topic_word.T) * _unit(present.tokens())).sum(axis=0)
+        is_new = (of_new > topic_word.sum(axis=1) / 2) & (cosine <= SAME_COSINE)
+        is_new[column_of[new]] = True
         topic_word += self.topic_word_prior
         globals_ = Topics.from_dense(topic_word.T, self.topic_word_prior.T)
         return globals_, present_hyper, is_new
