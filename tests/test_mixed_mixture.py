@@ -19,6 +19,7 @@ from sktemper import (
     TemperedMixedMixture,
 )
 from sktemper._data import InMemory
+from sktemper.learning_rates import HalfLife
 from sktemper.mixed_mixture._family import MixedFamily
 from sktemper.model_selection import bootstrap_n_components, bootstrap_profiles
 from sktemper.plotting import ClassProfilesDisplay
@@ -280,6 +281,31 @@ def test_a_stream_has_the_categories_that_were_declared():
     undeclared = clone(mixture).set_params(categories=None).partial_fit(first)
     with pytest.warns(UserWarning, match="none of the categories"):
         undeclared.partial_fit(X[:500])
+
+
+@pytest.mark.deep
+def test_a_stream_with_a_half_life_follows_the_population():
+    """After a change of the classes, old rows no longer count."""
+    X, _ = survey(1000)
+    changed = X.copy()
+    changed["smokes"] = changed["smokes"].map({True: False, False: True})
+    changed["income"] = changed["income"] + 4e3
+    plain = TemperedMixedMixture(
+        5, categories={"likert": [1, 2, 3, 4, 5]}, random_state=0, total_samples=2000
+    )
+    forgetting = clone(plain).set_params(
+        learning_rate=HalfLife(250), total_samples=None
+    )
+    scores = []
+    for mixture in plain, forgetting:
+        for rows in X, changed:
+            for start in range(0, len(rows), 250):
+                mixture.partial_fit(rows[start : start + 250])
+        scores.append(mixture.score(changed))
+    copied = pickle.loads(pickle.dumps(forgetting)).partial_fit(X[:250])
+    forgetting.partial_fit(X[:250])
+    np.testing.assert_array_equal(copied.predict_proba(X), forgetting.predict_proba(X))
+    assert scores[1] > scores[0] + 0.1
 
 
 def test_yes_and_no_alone_are_the_mixture_of_bernoullis():
