@@ -214,7 +214,7 @@ def data_of(X, validate):
 
 
 def matrices_of(X):
-    """Return the input of a user as a list of its parts, or of itself.
+    """Return the parts of a user's input as a list; an input without parts is one part.
 
     A data frame is one part, even if it has a column named "parts".
     """

@@ -1,4 +1,4 @@
-"""The words of topics, and the topics of words."""
+"""Tables of the words of each topic, and of the topics of each word."""
 
 import numpy as np
 
