@@ -1,4 +1,4 @@
-"""Matrix products with reproducible bits, and rows of sparse matrices."""
+"""Matrix products with reproducible rounding, and rows of sparse matrices."""
 
 import contextlib
 import functools
@@ -20,12 +20,13 @@ __all__ = [
     "tiled_matmul",
 ]
 
-#: Terms of a product in one call, some milliseconds.  Ctrl-C acts between calls.
+#: Number of multiplications in one call, which takes some milliseconds.  Ctrl-C acts
+#: between calls.
 TERMS_AT_ONCE = 2**27
 
 
 class _Nested:
-    """Callers inside `one_blas_thread`: the first limits BLAS, the last restores it.
+    """Callers in `one_blas_thread`: the first limits BLAS, the last ends the limit.
 
     Because Ctrl-C may come anywhere, callers are stored as a set instead of a count,
     and the earlier settings of BLAS are kept until all of them are restored.
@@ -49,8 +50,8 @@ def _libraries():
 def one_blas_thread():
     """Limit BLAS to one thread, for the whole process, while any caller is inside.
 
-    The loop over blocks is parallel instead, and products have other bits on two
-    threads than on one.
+    The loop over blocks is parallel instead of BLAS.  The rounding of products depends
+    on the number of threads of BLAS.
     """
     name = object()
     try:
@@ -72,10 +73,10 @@ def one_blas_thread():
 
 
 def tiled_matmul(rows, matrix):
-    """Return ``rows @ matrix``.  The bits of a row do not depend on the other rows.
+    """Return ``rows @ matrix``.  The rounding of a row is independent of other rows.
 
-    A BLAS does not promise this: it uses other loops, with other bits, for other shapes
-    and for the rows at the end of its panels, and these differ between processors.
+    A BLAS does not promise this.  Its loops, and so the rounding, depend on the shapes,
+    on the position of a row, and on the processor.
 
     Parameters
     ----------
@@ -109,7 +110,7 @@ def sparse_rows(X, rows):
     ----------
     X : CSR
     rows : slice or ndarray of int
-        None of them negative.
+        Nonnegative row indices.
     """
     starts, columns, values = entries_of_rows(X, rows)
     shape = (len(starts) - 1, X.shape[1])
@@ -128,7 +129,7 @@ def entries_of_rows(X, rows):
     ----------
     X : CSR
     rows : slice or ndarray of int
-        None of them negative.
+        Nonnegative row indices.
 
     Returns
     -------

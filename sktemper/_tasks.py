@@ -1,9 +1,9 @@
-"""Threads that run tasks, and that Ctrl-C cannot lock up.
+"""Threads that run tasks, without a deadlock after Ctrl-C.
 
 Python code that takes a lock, as in `concurrent.futures`, can leave it locked: Ctrl-C
 may come after the acquisition and before the block that releases it, and the next
-thread that needs the lock waits for ever.  The calling thread therefore takes no such
-lock here.  It uses only queues and dicts, whose methods are written in C and run
+thread that needs the lock waits for ever.  The calling thread therefore takes no lock
+of Python code.  It uses only queues and dicts, whose methods are written in C and run
 completely or not at all.
 """
 
@@ -51,8 +51,8 @@ class Task:
     def wait(self):
         """Wait until the call has ended.
 
-        A signal raises within `LONGEST_SLEEP`.  It may not wake the thread at once: not
-        if it arrives just before the thread sleeps, and never on Windows.
+        A signal raises within `LONGEST_SLEEP`.  It does not wake the
+        thread at once if it arrives just before the thread sleeps, or on Windows.
         """
         while not self.done():
             _wait_for(self._ended)
@@ -66,7 +66,7 @@ class Task:
         try:
             raise error
         finally:
-            error = None  # the traceback has this frame
+            error = None  # breaks a cycle: the traceback refers to this frame
 
 
 class Pool:
@@ -90,7 +90,7 @@ class Pool:
         self._tasks.put(task)
 
     def shutdown(self):
-        """Cancel the tasks that have not begun, and wait for the others."""
+        """Cancel the tasks that have not begun, and wait for the tasks that have."""
         try:
             while True:
                 self._tasks.get_nowait().cancel()

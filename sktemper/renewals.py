@@ -1,10 +1,10 @@
 """Renewals: components of a stream that are replaced when its data change.
 
 A stream with a half-life keeps a sample of its recent rows.  From time to time, and
-after an alarm, a renewal fits new components to them, joins these with the present ones
-and merges the union to the number of components.  The result is a challenger.  It
-replaces the present parameters if it predicts the next rows better, before either has
-learned them.
+after an alarm, a renewal fits new components to these rows, joins the new components
+with the present components, and merges the union to the number of components.  The
+result is a challenger.  It replaces the present parameters if it predicts the next rows
+better, before the rows are learned.
 """
 
 from numbers import Integral, Real
@@ -41,10 +41,10 @@ class Renewals(Policy):
     memory, merged by evidence to their previous number, and fitted again.  Topics that
     have not changed keep the information of documents that have left the memory.
 
-    Topic models and mixtures take part, by the capability "renewals", see
+    Topic models and mixtures support renewals: they have the capability "renewals", see
     `sktemper.model.ConjugateModel`.  New components start from the rows that fit worst.
     The present topics are part of the prior of new topics.  Clusters are merged while
-    the evidence rises, and the others are empty.
+    the evidence rises, and the clusters left over are empty.
 
     The result is a challenger.  Both sets of parameters score the next rows and then
     learn them.  The challenger wins if its mean gain exceeds two standard errors, or is

@@ -1,7 +1,7 @@
 """Data in parts, in memory or elsewhere, and the order of their rows.
 
-`_parts` has the parts, `_rows` the order in which rows are visited, and `_data` joins
-parts and converts the input of users.
+`_parts` defines the parts.  `_rows` defines the order in which rows are visited.
+`_data` joins parts, and converts the input of users.
 """
 
 from ._data import Data, Source, data_of, matrices_of

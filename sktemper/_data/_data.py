@@ -18,7 +18,7 @@ OF_DASK = (
     "methods: sktemper.dask.fit(estimator, X), and likewise sktemper.dask.partial_fit, "
     "transform, predict, predict_proba, score_samples, score and lower_bound."
 )
-#: Up to this number of parts, one node adds all; the fan-in of nodes for more parts.
+#: Largest number of parts whose sums one node adds, and the fan-in for more parts.
 FEW_PARTS, FAN_IN = 16, 4
 #: Least number of runs of neighbouring rows.
 FEWEST_RUNS = 256
@@ -114,15 +114,15 @@ class Data:
         Parameters
         ----------
         rows : ndarray of int or None
-            Row numbers sorted by their parts; None means all rows.
+            Row indices sorted by their parts; None means all rows.
 
         Yields
         ------
         part : InMemory or the like
         rows : slice or ndarray of int
-            Row numbers within the part.
+            Row indices within the part.
         places : slice
-            Places of these rows in ``rows``.
+            Positions of these rows in ``rows``.
         """
         if rows is None:
             for part, start in zip(self.parts, self.starts, strict=True):
@@ -155,7 +155,7 @@ class Data:
         return model.take(self.rows(rows), slice(0, len(rows)))
 
     def sample(self, most):
-        """Return the data from which a model starts, and their row numbers.
+        """Return the rows from which a model starts, and their indices.
 
         A matrix in memory is returned whole.  Of other data, at most ``most`` rows are
         taken at even distances.
@@ -201,7 +201,7 @@ def data_of(X, validate):
         _refuse_what_is_nearly_one(X)
         X = validate(X)
         return Data([InMemory(X)], [X], X)
-    # an empty part counts for the width; the number of rows is checked later
+    # the width of an empty part is checked; the number of rows is checked later
     parts = [part for part in X if part.shape[0]] or X[:1]
     widths = sorted({part.shape[1] for part in X})
     if len(widths) > 1:
@@ -214,7 +214,7 @@ def data_of(X, validate):
 
 
 def matrices_of(X):
-    """Return the input of a user as a list of its parts, or of itself.
+    """Return the parts of a user's input as a list; an input without parts is one part.
 
     A data frame is one part, even if it has a column named "parts".
     """

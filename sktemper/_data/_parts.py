@@ -7,7 +7,7 @@ from .._linalg import are_consecutive, sparse_rows
 
 __all__ = ["ByRows", "InMemory", "as_slice", "cuts"]
 
-#: Blocks have a multiple of this number of rows, so that vectors of rows are full.
+#: Blocks have a multiple of this number of rows, so that SIMD vectors are full.
 ROWS_TOGETHER = 16
 
 
@@ -15,7 +15,7 @@ class InMemory:
     """Part of data: a matrix in memory or in mapped memory.
 
     Other kinds of parts have the same methods.  A part of a collection on disk is
-    pickled by its path; a part in the memory of another machine has only a name here.
+    pickled as its path.  A part in the memory of another machine is only a name here.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class InMemory:
     def take(self, model, rows):
         """Return some rows as a block of a model, see `ConjugateModel.take`.
 
-        A model keeps the blocks of few rows, see `ConjugateModel.most_kept_rows`.
+        Blocks are cached if the part has few rows, see `ConjugateModel.most_kept_rows`.
         """
         is_kept = self._keeps_blocks and self.n_rows <= model.most_kept_rows
         if not (is_kept and isinstance(rows, slice)):
@@ -50,7 +50,7 @@ class InMemory:
         key = rows.indices(self.n_rows)
         if key not in blocks:
             block = model.take(self.X, rows)
-            if len(range(*key)) > model.block_size:  # many rows, as for a move
+            if len(range(*key)) > model.block_size:  # too large to cache, as for a move
                 return block
             blocks[key] = block
         return blocks[key]
@@ -94,7 +94,7 @@ def cuts(n_rows, size):
 
 
 def as_slice(rows):
-    """Return rows as a slice if they are consecutive, because a slice takes a view."""
+    """Return rows as a slice if they are consecutive, so that indexing makes a view."""
     first, last = int(rows[0]), int(rows[-1])
     if last - first == len(rows) - 1 and are_consecutive(rows):
         return slice(first, last + 1)

@@ -40,12 +40,12 @@ class Rows:
         return len(self.starts)
 
     def runs(self, numbers):
-        """Return some of the runs, in the order of their numbers."""
+        """Return the runs with the indices ``numbers``, in this order."""
         sizes = None if self.sizes is None else self.sizes[numbers]
         return Rows(self.starts[numbers], sizes)
 
     def at(self, places):
-        """Return the rows at some places of the sequence, as an array."""
+        """Return the rows at some positions of the sequence, as an array."""
         if self.sizes is None:
             return self.starts[places]
         if isinstance(places, slice):
@@ -54,7 +54,7 @@ class Rows:
         return self.starts[run] + places - (self._ends - self.sizes)[run]
 
     def counted_runs(self, weight):
-        """Return the numbers of the runs with a row of positive weight.
+        """Return the indices of the runs that have a row with a positive weight.
 
         The sequence must consist of all rows of the data, in their order.
 
@@ -70,7 +70,7 @@ class Rows:
         return np.flatnonzero(weight)
 
     def counted(self, weight):
-        """Return the rows with positive weights, or all if ``weight`` is None."""
+        """Return the rows with positive weights, or all rows if ``weight`` is None."""
         if weight is None:
             return self
         rows = self.at(slice(None))

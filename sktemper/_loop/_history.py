@@ -6,7 +6,7 @@ import numpy as np
 
 __all__ = ["History"]
 
-#: Columns of a move.
+#: Columns of the history that describe a move.
 MOVE_COLUMNS = ("step", "seconds", "kept", "bound")
 
 
@@ -35,8 +35,8 @@ class _Row(NamedTuple):
 class History:
     """History of a fit with one row for each step, thinned evenly above a limit.
 
-    The column "prequential_score" has the score per observation of the rows of a step
-    before they were learned, in a stream with a half-life.
+    In a stream with a half-life, the column "prequential_score" has the score per
+    observation of a step's rows, computed before the step learns these rows.
 
     Rows with a held-out score are thinned separately, because they are few among the
     rows of all steps.

@@ -15,7 +15,7 @@ from ._stream import Stream
 
 __all__ = ["Chunk", "Listener", "run_stream"]
 
-#: Key of the random numbers of the memory.
+#: Key of the random numbers that draw the memory, a sample of recent rows.
 REMEMBERING = 8
 
 
@@ -25,7 +25,7 @@ class Listener(NamedTuple):
     Attributes
     ----------
     on_commit : callable
-        Called inside each commit, which no signal can interrupt.
+        Called inside each commit, an update of the state that no signal can interrupt.
     on_event : callable
         Called with the stream after an alarm, a renewal or its decision.
     """
@@ -66,7 +66,7 @@ def run_stream(problem, policies, tempering, state, chunk, listener):
     policies : Policies
         Policies of the steps.
     tempering : Tempering
-        Tempering of the fits of renewals, with "auto" unresolved.
+        Tempering of the fits that renewals make, with "auto" unresolved.
     state : State
     chunk : Chunk
     listener : Listener
@@ -115,7 +115,7 @@ class _Pieces:
         return np.concatenate(scores), np.concatenate(counts)
 
     def _judged(self, stream, scores, n_scored, piece):
-        """Return the stream after the scores of a piece; install a winner."""
+        """Return the stream updated by scores; install a challenger that won."""
         renewals, counts = self.policies.renewals, n_scored > 0
         counts &= self.chunk.weight[piece] > 0
         if not (renewals.is_on and counts.any()):
@@ -155,7 +155,7 @@ class _Pieces:
         self._start_steps()
 
     def _step(self, stream, piece, score):
-        """Take a step on a piece, and remember its rows, in one commit."""
+        """Take a step on a piece and add its rows to the memory, in one commit."""
         state, chunk = self.state, self.chunk
         age, weight = chunk.half_lives[piece], chunk.weight[piece]
         rate_state = state.policies.learning_rate
@@ -200,14 +200,14 @@ class _Pieces:
             self._challenging = None
 
     def _counts(self):
-        """Return the observations of each component, None without renewals."""
+        """Return the number of observations per component, or None without renewals."""
         if not self.policies.renewals.is_on:
             return None
         state = self.state
         return self.problem.model.component_counts(state.globals_, state.hyper)
 
     def _with_prevalence(self, stream, before, score):
-        """Return the stream with the counts of the last step, and its score."""
+        """Return the stream with the counts and the score of the last step added."""
         if before is None:
             return stream
         population = self.state.policies.learning_rate

@@ -48,7 +48,7 @@ _flags, _lock = OrderedDict(), threading.Lock()
 
 
 def flag(token):
-    """Return the `ConjugateModel.stop` of all tasks of this process with a token."""
+    """Return this process's `ConjugateModel.stop` for the tasks that have the token."""
     with _lock:
         if token not in _flags:
             _flags[token] = np.zeros(1, dtype=np.intc)
@@ -58,11 +58,11 @@ def flag(token):
 
 
 def stop(token):
-    """Stop all present and future tasks of this process with a token."""
+    """Stop this process's present and future tasks that have the token."""
     flag(token)[0] = 1
 
 
-# -- what travels ----------------------------------------------------------------------
+# -- serialization ---------------------------------------------------------------------
 class _Pickler(cloudpickle.Pickler):
     """Pickler that supports classes of ``__main__``, and replaces flags by tokens."""
 
@@ -79,15 +79,15 @@ class _Pickler(cloudpickle.Pickler):
 class Shipped:
     """A value that is pickled once, and loaded once in each process.
 
-    Its arrays are not copied, neither here nor in the receiving process, where they are
+    The arrays of the value are not copied.  In the receiving process, they are
     read-only.
 
     Parameters
     ----------
     frames : list of buffers
-        Pickle, followed by the memory of its arrays.
+        Pickle, followed by the memory of the value's arrays.
     token : str
-        Token of the flag that stops its tasks.
+        Token of the flag that stops the tasks that use the value.
     """
 
     def __init__(self, frames, token):
@@ -146,8 +146,8 @@ def packed(items):
 def folded(task, shipped, part, items, is_only):
     """Return the sum of ``task(shared, part, item)`` of a part, from left to right.
 
-    The sum is compacted, see `compacted`, unless it is the only one, to which no other
-    sum is added.
+    The sum is compacted, see `compacted`, unless ``is_only`` is True: then no other sum
+    is added to it.
     """
     results = _results(task, shipped, part, items)
     try:
@@ -188,7 +188,7 @@ def version():
 
 
 def unwrapped(value):
-    """Return the argument; as a result of a task, Dask can recompute it."""
+    """Return the argument, as the result of a task, which Dask can recompute."""
     return value
 
 

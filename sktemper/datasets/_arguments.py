@@ -1,4 +1,4 @@
-"""Checks of the arguments of readers: files, numbers, and names of columns."""
+"""Checks of the arguments of readers: paths, and numbers of rows or columns."""
 
 import os
 from numbers import Integral
@@ -26,7 +26,7 @@ def refuse_argument(name, expected, value):
 
 
 def checked_size(value, name, optional=False):
-    """Return a number of columns or rows as an int, or None if it is optional.
+    """Return a number of columns or rows as an int; accept None if it is optional.
 
     Raises
     ------

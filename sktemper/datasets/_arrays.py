@@ -28,7 +28,7 @@ class ShardFiles:
     folder : str or Path
         Folder of these files.
     number : int
-        Number of the shard.
+        Index of the shard in the collection.
     about : dict
         Description of the shard in the collection, see `joined`.
     kind : str
@@ -96,7 +96,7 @@ class ShardFiles:
 
 
 def check_crc(path, array, expected, inspect=lambda piece: None):
-    """Raise unless a mapped file has the checksum with which it was written.
+    """Raise unless a mapped file has the checksum that was stored when it was written.
 
     Parameters
     ----------

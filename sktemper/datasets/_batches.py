@@ -18,7 +18,7 @@ __all__ = [
     "words_of",
 ]
 
-#: Number of bytes that are parsed at a time, and largest length of a line.
+#: Number of bytes that are parsed at a time, and largest length of a line in bytes.
 BYTES_AT_ONCE, LONGEST_LINE = 2**24, 2**28
 #: Largest compression ratio of gzip.
 LARGEST_RATIO = 1032
@@ -34,7 +34,7 @@ class Batches:
     Attributes
     ----------
     feature_names : list of str or None
-        Words of the columns, which `write_counts` stores.
+        Names of the columns, such as words; `write_counts` stores them.
     """
 
     def __init__(self, read, feature_names=None):
@@ -134,7 +134,7 @@ class Lines:
 
 
 def _lines_of(data, number):
-    """Return the lines of a piece of a file; ``number`` is that of the first."""
+    """Return the lines of a piece of a file; ``number`` is the first line's number."""
     data = data.removeprefix(BOM) if number == 1 else data
     return [line.rstrip(b"\r") for line in data.split(b"\n")]
 
@@ -166,7 +166,7 @@ def first_that_fails(lines, fails):
 
 
 def refuse_line(path, number, line, expected):
-    """Raise a ValueError that names file and line, and shows its beginning."""
+    """Raise a ValueError that names the file, and shows the beginning of the line."""
     text = line[:60].decode("utf-8", errors="replace") + "..." * (len(line) > 60)
     raise ValueError(f"{path}, line {number}: expected {expected}, got {text!r}.")
 

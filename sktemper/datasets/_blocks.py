@@ -39,7 +39,7 @@ class Block(NamedTuple):
 
     @classmethod
     def of(cls, X, data):
-        """Return a block of a CSR matrix with other values and small index types."""
+        """Return a block with the indices of a CSR matrix and the values ``data``."""
         indices = X.indices.astype(index_dtype(X.shape[1]), copy=False)
         return cls(data, X.shape[1], indices, np.diff(X.indptr))
 

@@ -30,7 +30,7 @@ __all__ = ["CLAIM", "Claim"]
 
 #: The file of a claim.
 CLAIM = "writer.json"
-#: Position of the locked byte on Windows, where others cannot read a locked byte.
+#: Position of the locked byte.  On Windows, other processes cannot read this byte.
 LOCKED_BYTE = 2**30
 #: Error numbers that mean that another process holds the lock.
 HELD = {errno.EAGAIN, errno.EACCES, errno.EWOULDBLOCK, errno.EDEADLK}
@@ -125,7 +125,7 @@ def _lock(descriptor):
     Returns
     -------
     locked : bool or None
-        False if another holds the lock; None if the file system has no locks.
+        False if another process holds the lock; None if the file system has no locks.
     """
     try:
         if fcntl is not None:
@@ -143,7 +143,7 @@ def _opened_or_created(path, flags):
 
 
 def _is_at(file, path):
-    """Return whether an open file is still the one at a path."""
+    """Return whether a path still names this open file."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
     except OSError:
@@ -233,7 +233,7 @@ def _in_use(path, owner, is_known):
 
 
 def _close_claims():
-    """Close the claims of the parent in a forked child, which would hold the locks."""
+    """Close the parent's claims in a forked child, so that the child holds no locks."""
     for claim in list(_open_claims.values()):
         claim.file.close()
     _open_claims.clear()

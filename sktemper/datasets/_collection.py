@@ -33,10 +33,10 @@ class Collection(Source):
     folder : str or path
         Folder of the collection.
     n_parts : int, default=None
-        Number of parts of neighbouring shards over which a fit sums statistics, which
-        is also the largest number of workers of a cluster that can share a step.  The
-        bits of a fit depend on it, its quality does not.  None is 16, or the number of
-        shards if that is smaller.
+        Number of parts, groups of neighbouring shards.  A fit sums statistics over each
+        part, and at most ``n_parts`` workers of a cluster can share a step.  The
+        rounding errors of a fit depend on ``n_parts``, but its quality does not.  None
+        is 16, or the number of shards if there are fewer shards.
     verify : bool, default=True
         Whether a process reads each shard when it first opens it and compares it with
         the checksums stored when it was written.  With False, damage to values is not
@@ -55,7 +55,7 @@ class Collection(Source):
         Smallest type that holds the values of all shards; a shard of integers may have
         a smaller type.
     nnz : int
-        Number of stored entries; for dense data, of all entries.
+        Number of stored entries; for dense data, the number of all entries.
     sum : int or float
         Sum of all values that are not missing; NaN if it is too large for a float.
     has_missing : bool
@@ -145,7 +145,8 @@ class Collection(Source):
         Raises
         ------
         ValueError
-            If files are damaged or missing; it names the first one of each shard.
+            If files are damaged or missing.  The message names the first such file of
+            each shard.
         """
         checks = [part.check for part in self.parts]
         names = (NAMES,) if self._current_meta()["feature_names"] else ()
@@ -201,12 +202,13 @@ class Collection(Source):
             return checked_npy(path, size, crc if self._verify else None)
 
     def as_data(self, validate):
-        """Return groups of shards as parts of `Data`, if such values are valid.
+        """Return `Data` whose parts are groups of shards, after a check of the values.
 
         Parameters
         ----------
         validate : callable
-            ``validate(X)`` returns a valid matrix; it is given `extremes`.
+            ``validate(X)`` returns a valid matrix or raises; X is the result of
+            `extremes`.
 
         Returns
         -------
@@ -219,9 +221,9 @@ class Collection(Source):
     def extremes(self):
         """Return a few rows that contain the smallest and the largest value.
 
-        A check of values needs no more than these rows.  For counts and ratings they
-        contain stored entries only.  For dense data they contain NaN if a value is
-        missing.  If some values are not integers, they contain one of these values.
+        These rows suffice to check the values.  For counts and ratings, the rows
+        contain stored entries only.  For dense data, the rows contain NaN if a value is
+        missing.  If some values are not integers, the rows contain one such value.
 
         Returns
         -------

@@ -53,7 +53,7 @@ def load_debian_descriptions():
     """
     path = _DATA / "debian_descriptions.npz"
     with path.open("rb") as file:
-        counts = sparse.load_npz(file)  # as uint16, to keep the package small
+        counts = sparse.load_npz(file)  # stored as uint16 to save disk space
     return Bunch(
         data=csr_container()(counts, dtype=np.int32),
         feature_names=_lines("debian_descriptions.feature_names.txt"),

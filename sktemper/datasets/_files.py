@@ -1,4 +1,4 @@
-"""Files of a collection on disk: written atomically, and checked when read."""
+"""Functions that write a collection's files atomically and check files when reading."""
 
 import contextlib
 import json
@@ -203,7 +203,7 @@ def opened_npy(path, dtype=None, shape=None):
         found_shape, by_columns, found_dtype, offset, size = _header_of(path)
     except OSError:  # an error of the disk, not of the file's content
         raise
-    except Exception as error:  # parsing a header raises many kinds
+    except Exception as error:  # parsing a header raises many exceptions
         raise ValueError(f"{path} is damaged: {error}") from error
     if dtype is not None and found_dtype != dtype:
         raise ValueError(

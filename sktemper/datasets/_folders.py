@@ -47,8 +47,8 @@ class Target:
     folder : Path
         Folder of the collection.
     generation : int
-        Number of earlier collections of the folder.  If it is 0, an interrupted
-        conversion continues.
+        Index of the collection among the folder's consecutive collections.  With 0, an
+        interrupted conversion continues.
     claim : Claim
         Claim of this process.
 
@@ -88,7 +88,7 @@ class Target:
         if unfinished.exists() and not overwrite:
             _check_settings(unfinished, settings)
             return
-        # notes first, so that an interruption leaves no note without its shard
+        # descriptions (.json) first: an interruption leaves none without its arrays
         for what in ("json", "npy"):
             for path in _ours_in(self.folder, {UNFINISHED}, f"*.{what}*"):
                 path.unlink(missing_ok=True)
@@ -131,7 +131,7 @@ class Target:
         return True
 
     def _remove_others(self, generation):
-        """Remove all generations but one; remove none if ``generation`` is None."""
+        """Remove all generations except ``generation``; remove none if it is None."""
         if generation is None:
             return
         for number, path in _generations(self.folder).items():
@@ -158,7 +158,8 @@ def writing(folder, settings, overwrite):
     Raises
     ------
     FileExistsError
-        If the folder has a finished collection.
+        If the path is a file, or the folder has a finished collection and ``overwrite``
+        is False.
     BlockingIOError
         If another process writes to the folder.
     ValueError
@@ -172,7 +173,7 @@ def writing(folder, settings, overwrite):
     make_folder(folder)
     _check_contents(folder, overwrite)
     with Claim(folder) as claim:
-        names = _check_contents(folder, overwrite)  # now final
+        names = _check_contents(folder, overwrite)  # other writers are excluded now
         generation = _next_generation(folder) if META in names else 0
         target = Target(folder, generation, claim)
         try:
@@ -185,7 +186,7 @@ def writing(folder, settings, overwrite):
 
 
 def _check_contents(folder, overwrite):
-    """Return the names in a folder; raise unless it may be written to."""
+    """Return the names in a folder; raise unless a collection may be written there."""
     names = [path.name for path in folder.iterdir()]
     names = [name for name in names if not name.startswith(LEFT_BY_NFS)]
     foreign = [path for path in map(folder.joinpath, names) if not _is_ours(path)]

@@ -1,4 +1,4 @@
-"""Synthetic documents and sums of features, with a known truth."""
+"""Generators of synthetic documents and of sums of features, with known parameters."""
 
 from numbers import Integral, Real
 
@@ -33,7 +33,7 @@ _SHAPES = """
         "doc_length": [Interval(Real, 0, None, closed="neither")],
         "doc_topic_prior": [Interval(Real, 0, None, closed="neither"), "array-like"],
         "topic_word_prior": [Interval(Real, 0, None, closed="neither"), "array-like"],
-        "dtype": "no_validation",  # numpy checks it
+        "dtype": "no_validation",  # numpy checks the dtype
         "return_distributions": ["boolean"],
         "random_state": ["random_state"],
     },
@@ -55,8 +55,8 @@ def make_lda_documents(
 
     Each topic k has a distribution over words
     :math:`\beta_k \sim \mathrm{Dirichlet}(\eta)`. Document d has a distribution over
-    topics :math:`\theta_d \sim \mathrm{Dirichlet}(\alpha)` and
-    :math:`N_d \sim \mathrm{Poisson}` many tokens. Each token draws a topic from
+    topics :math:`\theta_d \sim \mathrm{Dirichlet}(\alpha)`. Its number of tokens is
+    Poisson distributed with the mean ``doc_length``. Each token draws a topic from
     :math:`\theta_d`, then a word from that topic's :math:`\beta_k` [1]_.
 
     Time and memory grow with the number of tokens, not with ``n_samples *
@@ -153,7 +153,7 @@ def make_lda_documents(
         "components": ["array-like", None],
         "inclusion_probability": [Interval(Real, 0, 1, closed="both"), "array-like"],
         "noise_variance": [Interval(Real, 0, None, closed="left")],
-        "dtype": "no_validation",  # numpy checks it
+        "dtype": "no_validation",  # numpy checks the dtype
         "return_components": ["boolean"],
         "random_state": ["random_state"],
     },
@@ -176,7 +176,7 @@ def make_factorial_mixture(
     :math:`x_n = \sum_k z_{nk} \mu_k + \varepsilon_n`,
     :math:`\varepsilon_n \sim \mathcal{N}(0, \sigma^2 I)`.
 
-    By default it makes toy data such as those of [1]_: the components are eight
+    By default, the data are similar to the toy data of [1]_: the components are eight
     overlapping shapes of 4 x 4 pixels, each weighted by a uniform draw from [0.5, 1].
     The shapes are this package's own.
 

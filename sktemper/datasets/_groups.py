@@ -14,7 +14,7 @@ MOST_GROUPS = 16
 
 
 class Group(ByRows):
-    """Adjacent shards as one part of `Data`, which are read when needed.
+    """Part of `Data` that consists of adjacent shards, which are read when needed.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Group(ByRows):
         Parameters
         ----------
         rows : slice or ndarray of int
-            Row numbers, not negative.
+            Nonnegative row indices.
         """
         if isinstance(rows, slice):
             rows = np.arange(*rows.indices(self.n_rows))

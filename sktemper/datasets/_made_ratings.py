@@ -1,4 +1,4 @@
-"""Synthetic ratings with a known truth."""
+"""Generator of synthetic ratings with known factors and biases."""
 
 from numbers import Integral, Real
 
@@ -28,7 +28,7 @@ _DENSE_SHARE = 0.05
         "bias_variance": [Interval(Real, 0, None, closed="left")],
         "noise_variance": [Interval(Real, 0, None, closed="left")],
         "n_stars": [Interval(Integral, 1, None, closed="left"), None],
-        "dtype": "no_validation",  # NumPy checks them
+        "dtype": "no_validation",  # NumPy checks the dtype
         "return_factors": ["boolean"],
         "random_state": ["random_state"],
     },
@@ -53,11 +53,13 @@ def make_ratings(
     r"""Generate ratings by the model of probabilistic matrix factorization.
 
     User i rates item j as :math:`y_{ij} = \mu + a_i + c_j + u_i^T v_j +
-    \varepsilon_{ij}`, where factors and biases are Gaussian, and so is the noise [1]_.
+    \varepsilon_{ij}`, where the factors u and v, the biases a and c, and the noise
+    :math:`\varepsilon` are Gaussian [1]_.
 
     Whether a pair is rated does not depend on the rating.  Users have log-normal
-    activities and items log-normal popularities.  Pairs are drawn with probabilities
-    proportional to both, until there are ``n_ratings`` different pairs.
+    activities and items log-normal popularities.  A pair is drawn with a
+    probability proportional to the product of activity and popularity, until there are
+    ``n_ratings`` different pairs.
 
     Time and memory are proportional to the number of ratings, unless a large share of
     all pairs is rated: ten million ratings of 70,000 users and 10,000 items take
@@ -113,8 +115,8 @@ def make_ratings(
         it.
 
     user_factors : ndarray of shape (n_users, n_components)
-        The factors of the users, u. Only returned if ``return_factors`` is True, as
-        are the following.
+        The factors of the users, u. This array and the following arrays are only
+        returned if ``return_factors`` is True.
 
     components : ndarray of shape (n_components, n_items)
         The factors of the items, v.
@@ -178,7 +180,7 @@ def _draw_pairs(n_users, n_items, n_ratings, inequality, rng):
     if not np.isfinite(largest * n_users * n_items) or largest == 0:
         raise ValueError(f"inequality={inequality} makes factors that overflow.")
     if n_ratings > _DENSE_SHARE * n_users * n_items:
-        # Times at which pairs are first drawn; the pairs with the earliest are taken.
+        # Times at which pairs are first drawn; pairs with the earliest times are kept.
         waiting = rng.exponential(size=(n_users, n_items))
         waiting /= activity[:, None]
         waiting /= popularity
@@ -190,7 +192,7 @@ def _draw_pairs(n_users, n_items, n_ratings, inequality, rng):
     keys = np.empty(0, dtype=np.int64)
     while len(keys) < n_ratings:
         n_draws = n_ratings - len(keys)
-        n_draws += n_draws // 8 + 10  # some are drawn twice
+        n_draws += n_draws // 8 + 10  # some pairs are drawn twice
         users = np.repeat(np.arange(n_users), rng.multinomial(n_draws, activity))
         items = item_cdf.searchsorted(rng.random(n_draws), side="right")
         keys = np.concatenate([keys, users * n_items + items])

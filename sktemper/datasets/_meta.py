@@ -43,7 +43,7 @@ def index_dtype(n_features):
 def smallest(low, high):
     """Return the smallest type for integers from ``low`` to ``high``.
 
-    It has at most 32 bits; the result is None if these are too few.
+    The type has at most 32 bits; the result is None if 32 bits are too few.
     """
     names = ("uint8", "uint16", "uint32") if low >= 0 else ("int8", "int16", "int32")
     for name in names:
@@ -60,7 +60,7 @@ def joined_dtype(dtypes, least, largest):
 
 
 def joined(kind, n_features, shards, shard_rows, files):
-    """Return the description of these shards for ``meta.json``.
+    """Return the description of a collection with some shards, for ``meta.json``.
 
     Parameters
     ----------

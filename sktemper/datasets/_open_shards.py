@@ -77,7 +77,7 @@ class _OpenShards:
         self.renew_locks()
 
     def renew_locks(self):
-        """Create new locks in a forked child, where no thread would release the old."""
+        """Create new locks in a forked child; no thread there can release old locks."""
         self.lock, self.opening = threading.Lock(), {}
 
     def __call__(self, part, visit=None):
@@ -148,7 +148,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _seen(paths):
-    """Return the sizes and times of files, which change with the files."""
+    """Return inodes, times and sizes of files, to detect changes of the files."""
     return tuple(_seen_at(path) for path in paths)
 
 

@@ -1,4 +1,4 @@
-"""Shards of a collection: handles that hold no data."""
+"""Handles of the shards of a collection, which contain no data."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ class Part(ByRows):
     folder : str
         Absolute path of the collection.
     number : int
-        Number of the shard.
+        Index of the shard in the collection.
     stamp : str
         Stamp of the collection that the shard belongs to, see `stamp_of`.
     verify : bool, default=True
@@ -55,7 +55,7 @@ class Part(ByRows):
         Parameters
         ----------
         rows : slice or ndarray of int
-            Row numbers, not negative.
+            Nonnegative row indices.
         visit : str, default=None
             Name of the fit, or of another call, that reads the rows.  If the same call
             has just checked the sizes and times of the files, they are not checked
@@ -102,5 +102,5 @@ class Part(ByRows):
 
 
 def _short(indptr):
-    """Return row starts as int32 if these are large enough."""
+    """Return row starts as int32 if int32 can represent all of them."""
     return indptr if indptr[-1] >= 2**31 else indptr.astype(np.int32, copy=False)

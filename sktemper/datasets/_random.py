@@ -16,7 +16,7 @@ def seeded(random_state):
 
 
 def dtype_of(dtype, kinds):
-    """Return a dtype; raise if it is float16, or not of these kinds.
+    """Return a dtype; raise if it is float16, or if its kind is not in ``kinds``.
 
     Parameters
     ----------

@@ -22,33 +22,33 @@ __all__ = ["match_components"]
     prefer_skip_nested_validation=True,
 )
 def match_components(components_a, components_b, *, metric="cosine"):
-    """Match the components of two fits, one to one, as alike as can be.
+    """Match the components of two fits one to one, with the largest total similarity.
 
-    Two runs may find the same topics in another order.  This is the assignment with
-    the largest sum of similarities.
+    Two fits may find the same components in different orders.  The assignment with the
+    largest sum of similarities is computed [1]_.
 
     Parameters
     ----------
     components_a : array-like of shape (n_components_a, n_features)
-        Such as ``components_`` or ``means_``.
+        Components of the first fit, such as ``components_`` or ``means_``.
     components_b : array-like of shape (n_components_b, n_features)
-        No fewer components than in ``components_a``.
+        Components of the second fit, at least as many as in ``components_a``.
     metric : {"cosine", "jensenshannon"}, default="cosine"
-        Similarity of two components: their cosine; or 1 less the Jensen-Shannon
-        distance to base 2 of the two as distributions, between 0 and 1.
+        Similarity of two components: their cosine, or 1 minus their Jensen-Shannon
+        distance (base 2), for which components are scaled to distributions.
 
     Returns
     -------
     permutation : ndarray of shape (n_components_a,)
         ``components_b[permutation]`` has the order of ``components_a``.
     similarities : ndarray of shape (n_components_a,)
-        Cosine of each pair; the mean measures how stable the components are.
+        Similarity of each pair; the mean measures how stable the components are.
 
     Raises
     ------
     ValueError
-        If ``components_b`` has other features or fewer components, or if components
-        to be taken as distributions have negative entries or none above zero.
+        If ``components_b`` has another number of features or fewer components, or if,
+        with "jensenshannon", a component has negative entries or is zero.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Helpers of several metrics: blocks of rows, and topics of any estimator."""
+"""Helpers shared by metrics: blocks of rows, and topics of any estimator."""
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -7,7 +7,7 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 __all__ = ["BLOCK", "check_columns", "components_of", "scaled", "topics_of"]
 
-#: Rows scored at a time: the data are never copied whole.
+#: Number of rows scored at a time, so that the data are never copied whole.
 BLOCK = 1000
 
 
@@ -27,19 +27,19 @@ def components_of(estimator, n_features=None):
 
 
 def check_columns(estimator, X):
-    """Raise if a data frame has other columns than the data of the fit.
+    """Raise if the columns of a data frame differ from the columns of the fit's data.
 
     Raises
     ------
     ValueError
-        As scikit-learn's estimators would, if names differ or their order does.
+        If names or their order differ, with the message of scikit-learn.
     """
     if hasattr(estimator, "feature_names_in_") and hasattr(X, "columns"):
         _check_feature_names(estimator, X, reset=False)
 
 
 def scaled(components):
-    """Return rows over powers of two, so that no sum of squares overflows."""
+    """Divide rows by powers of two, so that no sum of squares overflows."""
     _, exponents = np.frexp(np.abs(components).max(axis=1, keepdims=True))
     return np.ldexp(components, -exponents)
 
@@ -51,9 +51,9 @@ def topics_of(topics_or_estimator, n_words, n_features=None):
     ----------
     topics_or_estimator : object or list of lists of int
     n_words : int
-        Most words of each topic.
+        Largest number of words of each topic.
     n_features : int, default=None
-        Columns that there are; None is not known.
+        Number of columns of the data; None if it is unknown.
     """
     if hasattr(topics_or_estimator, "components_") or isinstance(
         topics_or_estimator, BaseEstimator
@@ -84,7 +84,7 @@ def topics_of(topics_or_estimator, n_words, n_features=None):
 
 
 def _listed(topics):
-    """Return topics that are given as lists as arrays."""
+    """Convert topics from lists of columns to arrays."""
     try:
         return [np.asarray(topic) for topic in topics]
     except (NotImplementedError, TypeError, ValueError) as error:

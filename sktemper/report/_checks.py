@@ -15,7 +15,7 @@ __all__ = [
 
 
 def check_packages(user):
-    """Raise if Bokeh or pandas is not installed, with the command to install them."""
+    """Raise if Bokeh or pandas is missing; the message has the install command."""
     try:
         import bokeh  # noqa: F401
         import pandas  # noqa: F401
@@ -24,7 +24,7 @@ def check_packages(user):
 
 
 def check_count(value, name):
-    """Return a number of things to show."""
+    """Return the number of items to show as an int."""
     if not isinstance(value, Integral) or isinstance(value, bool):
         raise TypeError(f"{name} must be an int, got {value!r}.")
     if value < 1:
@@ -33,12 +33,12 @@ def check_count(value, name):
 
 
 def check_length(values, n_rows, name):
-    """Return an array with a value a document, or None."""
+    """Return an array with one value for each document, or None."""
     if values is None:
         return None
     try:
         values = np.asarray(values)
-    except ValueError as error:  # of rows of different lengths
+    except ValueError as error:  # rows have different lengths
         raise ValueError(
             f"{name} must have one value for each of the {n_rows} rows of X."
         ) from error

@@ -10,7 +10,7 @@ from ._order import largest
 
 __all__ = ["MOST_IN_LABEL", "Facts"]
 
-#: Words of a label, at most.
+#: Largest number of words of a label.
 MOST_IN_LABEL = 6
 
 
@@ -23,7 +23,7 @@ class Facts:
     names : list of str of length n_features
         The words.
     counts : ndarray of shape (n_features,)
-        How often each occurs.
+        Number of occurrences of each word.
     tokens : ndarray of shape (n_samples,)
         The number of tokens of each document.
     topic_word : ndarray of shape (n_topics, n_features)
@@ -32,7 +32,7 @@ class Facts:
     in_corpus : ndarray of shape (n_features,)
         The words' shares of the corpus by the model.
     numbers : ndarray of shape (n_topics,)
-        The numbers of the topics in the model.
+        The indices of the topics in the model.
     """
 
     names: list
@@ -71,7 +71,7 @@ class Facts:
 
     @cached_property
     def _best_words(self):
-        """Words of labels, by a relevance of 0.6."""
+        """Words of the topics' labels, ranked by relevance with the weight 0.6."""
         log_in_corpus = np.log(self.in_corpus)
         return [
             largest(np.log(weight) - 0.4 * log_in_corpus, MOST_IN_LABEL)
@@ -87,7 +87,7 @@ class ClusterFacts(Facts):
 
     @cached_property
     def _best_words(self):
-        """Words of labels, by class TF-IDF."""
+        """Words of the clusters' labels, ranked by class TF-IDF."""
         return [
             largest(self.class_tfidf(k), MOST_IN_LABEL)
             for k in range(len(self.numbers))

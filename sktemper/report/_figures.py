@@ -1,4 +1,4 @@
-"""The figures of a report, which Bokeh draws in the browser."""
+"""Figures of a report, which Bokeh draws in the browser."""
 
 import numpy as np
 
@@ -33,7 +33,7 @@ def map_figure(facts):
         x_range=(-WIDTH / 2, WIDTH / 2),
         y_range=(-HEIGHT / 2, HEIGHT / 2),
         tools="pan,wheel_zoom,tap,reset,save",
-        active_drag=None,  # which would keep a finger from scrolling the page
+        active_drag=None,  # a drag tool would keep a finger from scrolling the page
         active_scroll=None,
         toolbar_location="above",
         min_border=0,
@@ -59,7 +59,7 @@ def map_figure(facts):
 
 
 def line_figure(table):
-    """Return a plot of the shares of topics over dates: all in grey, one in colour.
+    """Return a plot of the shares of topics over dates; one topic's line is coloured.
 
     The source "line" contains the coloured line; the page's script sets its values.
     """

@@ -19,7 +19,7 @@ def label_places(centres, radii, prevalence, labels, size):
         In pixels, around (0, 0).
     radii : ndarray of shape (n_topics,)
     prevalence : ndarray of shape (n_topics,)
-        The largest choose first.
+        Labels of large circles are placed first.
     labels : list of str
     size : pair of float
         Width and height of the map in pixels.

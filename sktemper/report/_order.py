@@ -1,4 +1,4 @@
-"""The largest of many values."""
+"""Positions of the largest values."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The HTML file of a report."""
+"""HTML of a report, made from a template."""
 
 import json
 import re
@@ -7,7 +7,7 @@ from importlib.resources import files
 
 __all__ = ["page_of"]
 
-#: A place in the template.
+#: A placeholder in the template.
 FIELD = re.compile(r"\{\{(\w+)\}\}")
 
 

@@ -1,4 +1,4 @@
-"""Prevalence over dates, and by groups."""
+"""Tables of the topics' prevalence over dates and by groups."""
 
 import re
 from numbers import Real
@@ -9,7 +9,7 @@ from ..plotting import topic_shares
 
 __all__ = ["as_dates", "group_table", "line_table"]
 
-#: Most groups that are shown.
+#: Largest number of groups that are shown.
 MOST_GROUPS = 30
 #: Largest year and number that are shown.  Browsers support dates up to the year
 #: 275,760, and the axis extends beyond the dates.
@@ -38,7 +38,7 @@ DATE = re.compile(
 
 
 def as_dates(dates):
-    """Return dates or numbers as an array of that type, or None.
+    """Return an array of dates or of numbers, or None if ``dates`` is None.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def as_dates(dates):
     Raises
     ------
     ValueError
-        If they are neither dates nor numbers, or out of range.
+        If the values are neither dates nor numbers, or are out of range.
     """
     if dates is None:
         return None
@@ -72,7 +72,7 @@ def as_dates(dates):
 
 
 def _of_objects(dates):
-    """Return objects that are all dates, all strings or all numbers as such."""
+    """Return objects as an array of numbers or of dates; parse strings as dates."""
     known = np.array([not _is_missing(date) for date in dates], dtype=bool)
     values = dates[known].tolist()
     if all(isinstance(date, Real) and not isinstance(date, bool) for date in values):
@@ -97,12 +97,12 @@ def _is_missing(date):
 
 
 def _as_date(date):
-    """Return a string or an object that is a date as datetime64[s], its zone dropped.
+    """Return a date, a string or an object, as datetime64[s] without its time zone.
 
     Raises
     ------
     ValueError
-        If it is not a date.
+        If ``date`` is not a date.
     """
     if isinstance(date, np.datetime64):
         return _in_range_of_years(np.array([date]))[0]
@@ -123,7 +123,7 @@ def _numbers_of(dates, known, values):
     found = np.full(len(dates), np.nan)
     try:
         found[known] = np.array(values, dtype=np.float64)
-    except OverflowError:  # an int beyond all floats
+    except OverflowError:  # an int that is too large for a float
         found[known] = np.inf
     return found
 
@@ -158,7 +158,7 @@ def _refuse(date):
 
 
 def line_table(facts, dates):
-    """Return the topics' shares over dates or numbers; None if there are none."""
+    """Return the topics' shares over dates or numbers; None if there are no dates."""
     if dates is None:
         return None
     shares, places = topic_shares(facts.doc_topic, facts.tokens, dates)

@@ -1,4 +1,4 @@
-"""The rows of X, whether it is one matrix or a sequence of them."""
+"""Rows of word counts, in one matrix or in a sequence of matrices."""
 
 import numpy as np
 from scipy import sparse
@@ -21,7 +21,7 @@ class Rows:
     tokens : ndarray of shape (n_samples,)
         The number of tokens of each document.
     counts : ndarray of shape (n_features,)
-        How often each word occurs.
+        Number of occurrences of each word.
     """
 
     def __init__(self, X):
@@ -45,7 +45,7 @@ class Rows:
         return sparse.vstack([part[:, words] for part in self._read()], format="csr")
 
     def sums(self, weights):
-        """Return sums of all rows, by weights of shape (n_samples, n_sums)."""
+        """Return weighted sums of all rows; weights have shape (n_samples, n_sums)."""
         start, total = 0, 0.0
         for part in self._read():
             total = total + weights[start : start + part.shape[0]].T @ part

@@ -1,4 +1,4 @@
-"""The file that a page is written to."""
+"""Checks and atomic replacement of the file that a page is written to."""
 
 import errno
 import os
@@ -69,7 +69,7 @@ def write_page(path, page):
 
 
 def _target_of(path):
-    """Return the file that a path leads to, and its status, None if it is new."""
+    """Return the file that a path leads to, and its status; None for a new file."""
     target = Path(os.path.realpath(path))
     try:
         is_folder = stat.S_ISDIR(os.stat(path).st_mode)
@@ -88,7 +88,7 @@ def _target_of(path):
 
 
 def _status_of_file(target):
-    """Return the status of a regular file; None if it is another one, or deleted."""
+    """Return the status of a regular file, or None for other files or none."""
     try:
         status = os.lstat(target)
     except FileNotFoundError:
@@ -97,7 +97,7 @@ def _status_of_file(target):
 
 
 def _keep(target, before, temporary):
-    """Give a file the owner, permissions and extended attributes of another."""
+    """Give a file the owner, permissions and extended attributes of another file."""
     now = os.stat(temporary)
     if (before.st_uid, before.st_gid) != (now.st_uid, now.st_gid):
         try:

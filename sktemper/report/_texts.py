@@ -14,7 +14,7 @@ INNER = re.compile(r"\w(?:.*\w)?", re.DOTALL)
 
 
 class Reader:
-    """Finds the features of texts.
+    """Finder of the positions of features in texts.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Reader:
     def spans(self, text, known):
         """Return the positions of known features, ``(start, end, features)``, in order.
 
-        Features of several words come before the words that they are made of.
+        A feature of several words takes precedence over the features inside it.
 
         Parameters
         ----------
@@ -88,7 +88,7 @@ def _phrases(text, known):
 
 
 def tinted_pieces(text, spans, topics_of):
-    """Return a text as pieces: str, or ``[str, topic, percent]`` if it has a topic.
+    """Return the pieces of a text: str, or ``[str, topic, percent]`` with a topic.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The words of topics, and the topics of words."""
+"""Tables of the words of each topic, and of the topics of each word."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from ._order import largest
 
 __all__ = ["word_tables"]
 
-#: The relevances that the page's slider has.
+#: Relevances that the slider of the page offers.
 RELEVANCES = np.linspace(0.0, 1.0, 21)
 #: Words that the search finds, in addition to words of topics.
 MOST_WORDS = 20_000
@@ -15,7 +15,7 @@ MOST_TOPICS, LEAST_SHARE = 10, 0.02
 
 
 def word_tables(facts, n_words):
-    """Return the data of the page about words, and words of topics.
+    """Return the page's data about words and about the words of topics.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def _log_lift(facts, k):
 
 
 def _candidates(facts, n_words):
-    """Return the words of each topic that any ranking of the page puts first."""
+    """Return the words of each topic that are first in a ranking of the page."""
     chosen = []
     for k, weight in enumerate(facts.topic_word):
         log_weight, log_lift = np.log(weight), _log_lift(facts, k)

@@ -11,8 +11,8 @@ __all__ = ["AUTO_START", "HOTTEST", "Clock", "Plan", "Schedule"]
 #: Value of ``start="auto"`` without a plan, and its largest value in a stream of
 #: unknown length.
 AUTO_START = 2.0
-#: Ratio of the start to the first critical temperature of the data.  It leaves room for
-#: errors of the estimate, and lets differences between components grow slowly.
+#: Ratio of the start to the first critical temperature of the data.  It is above
+#: 1 because estimates have errors, and so that components separate slowly.
 ABOVE_CRITICAL = 1.2
 #: Largest temperature.
 HOTTEST = 1e30
@@ -76,7 +76,7 @@ class Clock:
     steps : int
         Number of completed steps.
     samples : int
-        Number of samples that steps used, with repetitions.
+        Number of samples used by all steps; a sample counts once for each use.
     total : int or None
         Number of samples of the data; None if it is unknown.
     """
@@ -102,9 +102,9 @@ class Clock:
 class Schedule(Policy):
     """Base of the schedules.
 
-    A subclass defines ``__call__(t)``, and ``settles_at`` if its value changes until
-    some time only.  Values must be at least 1, whether they are temperatures or batch
-    sizes.
+    A subclass defines ``__call__(t)``, and ``settles_at`` if its value is constant from
+    some positive time on.  Values must be at least 1, whether they are temperatures or
+    batch sizes.
     """
 
     unit = "steps"

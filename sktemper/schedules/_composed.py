@@ -12,7 +12,7 @@ __all__ = ["FunctionSchedule", "StepSchedule", "as_schedule"]
 
 
 class StepSchedule(Schedule):
-    r"""Schedule that takes the value of another one at regular intervals.
+    r"""Schedule that takes the value of another schedule at regular intervals.
 
     .. math:: T(t) = schedule(every \lfloor t / every \rfloor)
 
@@ -71,8 +71,8 @@ class StepSchedule(Schedule):
 class FunctionSchedule(Schedule):
     """Schedule that is a function of t, in steps.
 
-    Whether a function will change is unknown, so its temperature counts as settled if
-    it is 1.
+    It is unknown whether the values of a function will change.  Therefore the
+    temperature counts as settled if it is 1.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class FunctionSchedule(Schedule):
         return f"The schedule {name}"
 
     def settles_at(self):
-        """Return infinity, because it is unknown."""
+        """Return infinity, because the time is unknown."""
         return math.inf
 
     def is_settled(self, clock):
@@ -115,7 +115,8 @@ def as_schedule(value, parameter="schedule"):
     Raises
     ------
     sklearn.utils._param_validation.InvalidParameterError
-        For numbers, which could mean a constant or a start, and for other objects.
+        If ``value`` is a number, which could mean a constant or a start, or is another
+        object.
     """
     if value is None:
         return ExponentialSchedule()

@@ -22,7 +22,7 @@ __all__ = [
 #: which may end at any step.
 AUTO_LENGTH, STREAM_LENGTH = 150, 15
 #: Largest number of passes of ``length="auto"``, if a pass has several steps.  With
-#: small data more passes are of no use.
+#: small data, more passes do not help.
 AUTO_PASSES = 5
 
 
@@ -80,7 +80,7 @@ class _Ramp(Schedule):
         return self._between(start, t / length)
 
     def lowest(self):
-        """Return the smaller end; "auto" is at least 1."""
+        """Return the lower of start and stop, or stop if the start is "auto"."""
         return self.stop if self.start == "auto" else min(self.start, self.stop)
 
     def settles_at(self):
@@ -107,7 +107,7 @@ class _Ramp(Schedule):
 
 
 class LinearSchedule(_Ramp):
-    r"""Linear cooling, then constant.
+    r"""Schedule that changes linearly to ``stop``, and then is constant.
 
     .. math:: T(t) = start + (stop - start) \min(t / length, 1)
 
@@ -126,9 +126,9 @@ class LinearSchedule(_Ramp):
         150 steps, but at most half of the planned steps, and at most five passes.  It
         is 15 steps in a stream of unknown length, which may end at any step.
     unit : {"steps", "passes"}, default="steps"
-        Unit of ``t`` and ``length``.  The number of passes is that of samples seen,
-        with repetitions, divided by the size of the data, so that a stream needs
-        ``total_samples``.
+        Unit of ``t`` and ``length``.  The number of passes is the number of samples
+        used, with repetitions, divided by the size of the data.  A stream therefore
+        needs ``total_samples``.
 
     Examples
     --------
@@ -143,7 +143,9 @@ class LinearSchedule(_Ramp):
 
 
 class ExponentialSchedule(_Ramp):
-    r"""Geometric cooling, then constant: the default of the ``Annealed*`` estimators.
+    r"""Schedule that changes geometrically to ``stop``, and then is constant.
+
+    This is the default schedule of the ``Annealed*`` estimators.
 
     .. math:: T(t) = start \, (stop / start)^{\min(t / length, 1)}
 
@@ -162,9 +164,9 @@ class ExponentialSchedule(_Ramp):
         150 steps, but at most half of the planned steps, and at most five passes.  It
         is 15 steps in a stream of unknown length, which may end at any step.
     unit : {"steps", "passes"}, default="steps"
-        Unit of ``t`` and ``length``.  The number of passes is that of samples seen,
-        with repetitions, divided by the size of the data, so that a stream needs
-        ``total_samples``.
+        Unit of ``t`` and ``length``.  The number of passes is the number of samples
+        used, with repetitions, divided by the size of the data.  A stream therefore
+        needs ``total_samples``.
 
     Examples
     --------
@@ -183,9 +185,9 @@ class RampSchedule(Schedule):
 
     .. math:: M(t) = start + slope \, t
 
-    As the ``effective_batch_size`` of `sktemper.noise.SVIPlusNoise` it makes the noise
-    fade.  The defaults are M = 50, 100, 150, ... [1]_, section IV.A, whose first
-    iteration is t = 0 here.
+    As the ``effective_batch_size`` of `sktemper.noise.SVIPlusNoise`, the schedule makes
+    the noise fade.  The defaults give M = 50, 100, 150, ..., as section IV.A of [1]_.
+    Its first iteration is t = 0 here.
 
     Parameters
     ----------
@@ -194,8 +196,9 @@ class RampSchedule(Schedule):
     slope : float, default=50.0
         Increase of the value in a unit of time.
     unit : {"steps", "passes"}, default="steps"
-        Unit of ``t``.  The number of passes is that of samples seen, with repetitions,
-        divided by the size of the data, so that a stream needs ``total_samples``.
+        Unit of ``t``.  The number of passes is the number of samples used, with
+        repetitions, divided by the size of the data.  A stream therefore needs
+        ``total_samples``.
 
     References
     ----------

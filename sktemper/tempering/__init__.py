@@ -1,7 +1,7 @@
 """Tempering policies: the temperature of each step of the training.
 
-A high temperature T flattens the likelihood, p(x, z | globals)^(1/T), and with it poor
-local optima.  Scores and transforms are always computed at T=1.
+A high temperature T flattens the likelihood to p(x, z | globals)^(1/T), which makes
+poor local optima shallower.  Scores and transforms are always computed at T=1.
 """
 
 from .._arguments import refuse

@@ -65,7 +65,7 @@ class Annealing(Tempering):
 
     @property
     def has_critical_temperatures(self):
-        """Whether those of tempered likelihoods are its own; not of tempered priors."""
+        """Whether critical temperatures apply.  They do not if priors are tempered."""
         return self.target != "posterior"
 
     def resolved(self, plan):
@@ -77,7 +77,7 @@ class Annealing(Tempering):
         return as_schedule(self.schedule)
 
     def validate(self):
-        """Check the parameters, those of the schedule included; return self."""
+        """Check the parameters and the parameters of the schedule; return self."""
         super().validate()
         refuse_cold(as_schedule(self.schedule), "schedule")
         return self

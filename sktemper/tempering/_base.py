@@ -30,7 +30,7 @@ class Tempering(Policy):
         return self
 
     def schedule_of_temperatures(self):
-        """Return the schedule that the temperature follows at most; None if none."""
+        """Return the schedule that is an upper limit of the temperature, or None."""
         return None
 
     def initial_state(self, model, hyper, random):

@@ -1,4 +1,4 @@
-"""One temperature for all samples, inferred from the data."""
+"""Tempering policy that infers one temperature for all samples from the data."""
 
 import math
 from numbers import Integral, Real
@@ -28,7 +28,8 @@ class GlobalTempering(_Ladder):
     .. math:: r_m \propto \pi_m \exp(S / T_m - \log C(1 / T_m))
 
     moves to T=1 as the score S of the model, scaled to the whole data, rises [1]_,
-    [2]_.  Steps use the inverse temperature E[1/T].
+    [2]_.  Here r_m is the probability of T_m, pi_m its prior weight, and C(1 / T) the
+    normaliser of the tempered likelihood.  Steps use the inverse temperature E[1/T].
 
     With this policy the data determine the schedule.  By default, the temperature also
     has an upper limit, the cap, which falls to 1 as the schedule of `Annealing` does.
@@ -44,7 +45,8 @@ class GlobalTempering(_Ladder):
         Highest temperature.  "auto" is 10, or the start temperature that the model
         recommends for annealing if that is higher.
     temperatures : array-like, default=None
-        Explicit ladder instead: increasing temperatures from 1.
+        Explicit ladder: increasing temperatures, beginning with 1.  It replaces
+        ``n_temperatures`` and ``max_temperature``.
     temperature_prior : array-like, distribution or None, default=None
         Weights of the temperatures, of shape (n_temperatures,), or a frozen
         distribution of the inverse temperature 1/T with a method ``cdf``, such as
@@ -53,7 +55,7 @@ class GlobalTempering(_Ladder):
         outside of (0, 1] is ignored.  None means uniform weights.
     partition_priors : object or "auto", default="auto"
         Priors under which log C is computed; for LDA a pair (alpha, eta).  They may
-        differ from the priors of the model, and sparse ones keep the temperature high.
+        differ from the priors of the model.  Sparse priors keep the temperature high.
         None means the priors of the model; "auto" is (0.01, 0.01) for LDA.
     n_samples : int, default=8
         Number of draws of the global and local parameters for log C, a quenched mean
@@ -131,7 +133,7 @@ class GlobalTempering(_Ladder):
         self.cap = cap
 
     def validate(self):
-        """Check the parameters, those of the cap included; return self."""
+        """Check the parameters and the parameters of the cap; return self."""
         super().validate()
         if self.cap is not None:
             refuse_cold(_as_cap(self.cap), "cap")
@@ -199,7 +201,7 @@ class GlobalTempering(_Ladder):
         return step.with_log_partitions(state.partition.to_sum(step.row_observed))
 
     def next_state(self, state, local_step, scale, clock):
-        """Return the state with q given the score of the batch."""
+        """Return the state with the probabilities given the score of the batch."""
         if local_step.n_observed == 0:
             return state
         state = state._replace(

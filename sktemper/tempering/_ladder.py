@@ -23,7 +23,7 @@ class LadderState(NamedTuple):
     partition : object
         Log C, see `sktemper.model._partitions`.
     probabilities : ndarray of shape (n_temperatures,)
-        q over the temperatures; for `LocalTempering` its mean over a batch.
+        Probabilities of the temperatures; for `LocalTempering`, means over a batch.
     score : float
         Moving average of the score per observation; NaN before the first step.
     settings : str
@@ -56,11 +56,11 @@ class _Ladder(Tempering):
         return 1.0 / self._inverse_temperatures()
 
     def probabilities(self, state):
-        """Return q over `ladder`, shape (n_temperatures,)."""
+        """Return the probabilities of the `ladder`, shape (n_temperatures,)."""
         return state.probabilities
 
     def knows(self, state):
-        """Return whether ``state`` is of a policy with the same parameters."""
+        """Return whether ``state`` belongs to a policy with the same parameters."""
         return isinstance(state, LadderState) and state.settings == self._settings()
 
     def check_state(self, state):
@@ -86,7 +86,7 @@ class _Ladder(Tempering):
         )
 
     def initial_state(self, model, hyper, random):
-        """Return the ladder, its normalisers, and q as its prior."""
+        """Return a state with the ladder, its normalisers and prior probabilities."""
         b = self._inverse_temperatures()
         log_prior = self._log_prior(b)
         priors = self.partition_priors

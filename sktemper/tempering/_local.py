@@ -1,4 +1,4 @@
-"""A temperature for each sample, inferred from the data."""
+"""Tempering policy that infers a temperature for each sample from the data."""
 
 from numbers import Integral, Real
 
@@ -17,7 +17,7 @@ class LocalTempering(_Ladder):
     r"""Local variational tempering: a temperature for each sample, inferred.
 
     Samples that the model fits badly get high temperatures, and so small weights.  The
-    statistics are those of the tempered likelihood with its normaliser [1]_.
+    statistics are computed from the tempered likelihood with its normaliser [1]_.
 
     This policy suits data with outliers, and finds them.  Temperatures do not fall
     during a fit, so that it leaves poor optima less often than `Annealing`.  A fit
@@ -26,17 +26,23 @@ class LocalTempering(_Ladder):
     .. math:: r_{dm} \propto \pi_m \exp(b_m S_d - N_d a(b_m)), \quad
         b_d = \sum_m r_{dm} b_m
 
+    Here r_dm is the probability of the inverse temperature b_m for sample d, pi_m its
+    prior weight, S_d the score of the sample, N_d its number of observations, and a(b)
+    the log normaliser, log C, per observation.
+
     Parameters
     ----------
     n_temperatures : int, default=100
-        Number of inverse temperatures of the ladder, evenly spaced from 1 down.
+        Number of inverse temperatures of the ladder, evenly spaced from 1 down
+        to ``min_inverse_temperature``.
     min_inverse_temperature : float, default=0.1
-        Smallest inverse temperature.  Samples near 0 would teach the model nothing.
+        Smallest inverse temperature.  A sample whose inverse temperature is near 0 has
+        almost no effect on the model.
     temperature_prior : array-like, distribution or None, default=None
         Weights, or a distribution of 1/T, as in `GlobalTempering`.
     partition_priors : object or "auto", default="auto"
         Priors under which log C is computed; for LDA a pair (alpha, eta).  They may
-        differ from the priors of the model, and sparse ones keep the temperatures high,
+        differ from the priors of the model.  Sparse priors keep the temperatures high,
         because there is no cap.  None means the priors of the model; "auto" is
         (0.02, 0.05) for LDA.
     n_samples : int, default=8
@@ -125,7 +131,7 @@ class LocalTempering(_Ladder):
         return 1.0 / b
 
     def _alternate(self, model, block, prepared, request, state):
-        """Return q over the temperatures, its mean b, and the local parameters."""
+        """Return the temperatures' probabilities, means b of 1/T, local parameters."""
         local, parameters = 1.0, request.local_init
         for _ in range(self.n_alternations):
             powers = request.powers._replace(local=local)
@@ -135,7 +141,7 @@ class LocalTempering(_Ladder):
                 Request(powers, None, request.seed, parameters, ("score", "local")),
             )
             probabilities = self.responsibilities(state, step)
-            # not by BLAS, whose bits depend on the number of rows
+            # not by BLAS, whose rounding depends on the number of rows
             b = (probabilities * state.inverse_temperatures).sum(axis=1)
             local, parameters = model.per_unit(block, b), step.local_parameters
         return probabilities, b, parameters
@@ -153,7 +159,7 @@ class LocalTempering(_Ladder):
         )
 
     def next_state(self, state, local_step, scale, clock):
-        """Return the state with the mean q of the batch."""
+        """Return the state with the probabilities averaged over the batch."""
         sums = local_step.temperatures
         if not np.any(sums):
             return state
