@@ -50,7 +50,7 @@ def with_random_words(X, replaced, random):
     row = np.repeat(rows, lengths)
     words = random.integers(X.shape[1], size=len(row))
     other = sparse.csr_array((np.ones(len(row)), (row, words)), shape=X.shape)
-    return sparse.csr_matrix(sparse.diags_array(1.0 * ~replaced) @ X + other)
+    return sparse.csr_matrix(sparse.diags(1.0 * ~replaced) @ X + other)
 
 
 def draw(X, replaced, temperatures, path):

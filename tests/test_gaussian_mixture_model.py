@@ -597,6 +597,8 @@ def test_bounds_differ_from_those_of_scikit_learn_by_a_constant(
     )
     offsets = []
     theirs = BayesianGaussianMixture(**shared, tol=1e-4, max_iter=500).fit(X)
+    if not hasattr(theirs, "lower_bounds_"):
+        pytest.skip("this scikit-learn keeps the last bound alone")
     ours = TemperedGaussianMixture(**shared, **THEIRS)
     model = ours._make_model(3, np.dtype(float))
     hyper = model.initial_hyper(X)

@@ -496,7 +496,7 @@ def test_dropped_columns_leave_the_others_their_bits(cls, counts):
 def test_what_is_dropped_and_added_again_is_as_without_data(cls):
     """Of many columns, which are kept as few of them, as of all."""
     random = np.random.default_rng(0)
-    X = sparse.random_array((80, 30_000), density=0.001, rng=random, format="csr")
+    X = sparse.random(80, 30_000, density=0.001, random_state=random, format="csr")
     X.data[:] = 1.0
     model = cls(3, random_state=0).partial_fit(X)
     seen = np.unique(X.indices)

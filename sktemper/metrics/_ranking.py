@@ -349,7 +349,9 @@ def _values(scores, X_test, X_seen, relevant, wanted):
         rows = slice(start, start + size)
         block = _candidates(of_rows(rows), None if seen is None else seen[rows])
         relevant_of = held_out[rows].tocoo()
-        values[:, rows] = ranking_measures(block, *relevant_of.coords, wanted)
+        values[:, rows] = ranking_measures(
+            block, relevant_of.row, relevant_of.col, wanted
+        )
     return values
 
 
