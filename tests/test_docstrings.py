@@ -95,6 +95,7 @@ def documented():
             value = inspect.getattr_static(thing, member)
             value = getattr(value, "fget", value)  # of a property
             value = getattr(value, "__func__", value)  # of a method of the class
+            value = getattr(value, "func", value)  # of a cached property
             if member[0] != "_" and inspect.isroutine(value):
                 yield f"{name}.{member}", value
 

@@ -99,7 +99,7 @@ class Shipped:
         """Pickle a value; a process that loads it replaces ``stop`` by its own flag."""
         file, buffers = io.BytesIO(), []
         _Pickler(file, stop, token, buffers).dump(value)
-        return cls([file.getbuffer(), *(buffer.raw() for buffer in buffers)], token)
+        return cls([file.getvalue(), *(buffer.raw() for buffer in buffers)], token)
 
     def load(self):
         """Return the value."""
