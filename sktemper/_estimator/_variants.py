@@ -1,7 +1,7 @@
 """Mixins of the annealed and SVI+ estimators of each model.
 
-Each model has three estimators: a general one, and two whose names fix the tempering or
-the noise.  These mixins fix them.
+A tempered model has three estimators: a general one, and two whose names fix the
+tempering or the noise.  These mixins fix them.
 """
 
 from .._policy import Slot, SlotsMixin
