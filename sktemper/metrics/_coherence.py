@@ -22,10 +22,8 @@ _COHERENCE_CONSTRAINTS = {
 
 
 @validate_params(
-    {
-        **_COHERENCE_CONSTRAINTS,
-        "smoothing": [None, Interval(Real, 0, None, closed="neither")],
-    },
+    _COHERENCE_CONSTRAINTS
+    | {"smoothing": [None, Interval(Real, 0, None, closed="neither")]},
     prefer_skip_nested_validation=True,
 )
 def umass_coherence(topics_or_estimator, X, *, n_words=10, smoothing=None):
