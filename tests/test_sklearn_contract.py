@@ -8,7 +8,7 @@ import unittest
 import numpy as np
 import pytest
 from fits import data_of, factorization_of, lda_of, mixture_of
-from registry import QUICK, ROWS, TARGETS
+from registry import QUICK, RANDOM_ROWS, ROWS, TARGETS
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV
@@ -105,7 +105,8 @@ def test_scikit_learn_checks(estimator, failures, chosen):
                 error.add_note(f"{name} of {estimator}")
                 wrong.append(error)
         else:
-            if name in failures:
+            # A random start may be right: that depends on scikit-learn's version.
+            if failures.get(name, RANDOM_ROWS) != RANDOM_ROWS:
                 wrong.append(AssertionError(f"{name} passes: {failures[name]}"))
     if wrong:
         raise ExceptionGroup(repr(estimator), wrong)
