@@ -170,7 +170,7 @@ def test_dates_that_are_written(plt, lda, counts):
     np.testing.assert_array_equal(written.shares, dates.shares)
     some = [None, np.nan, *days.astype(str)[2:]]
     again = TopicPrevalenceDisplay.from_estimator(lda, counts, some)
-    days[:2] = np.datetime64("NaT")
+    days[:2] = np.datetime64("NaT", "D")
     dates = TopicPrevalenceDisplay.from_estimator(lda, counts, days)
     np.testing.assert_array_equal(again.shares, dates.shares)
     for names in (["2020", "2021"], ["2020-06-31", "2020-06-30"], ["a", "2020-06-30"]):
