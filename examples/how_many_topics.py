@@ -8,6 +8,8 @@ of distinct topics by the evidence of their words. For documents that were gener
 from known topics, all four agree with the true number. For descriptions of Debian
 packages there is no true number, and they disagree (the picture needs matplotlib,
 ``python -m pip install ".[plot]"`` in a checkout).
+
+With its defaults the script takes more than two minutes.
 """
 
 # sphinx_gallery_thumbnail_path = 'images/how_many_topics.png'

@@ -8,6 +8,8 @@ texts nor their counts are held in memory, except for a sample of recent documen
 
 Without an argument the script writes such a folder from the shipped corpus: half a year
 of weeks. Packages of the language Rust come only in the last two months.
+
+With its defaults the script takes about 15 seconds.
 """
 
 import argparse
