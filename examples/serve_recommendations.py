@@ -23,6 +23,7 @@ lets several processes listen at one port exists on Linux and macOS.
 import argparse
 import asyncio
 import contextlib
+import inspect
 import json
 import os
 import socket
@@ -147,7 +148,8 @@ async def load(port, users, n_connections, seconds):
 @contextlib.contextmanager
 def servers(n_processes, path, port, wait, limit):
     """Start processes that serve, and end them: they run this script."""
-    command = [sys.executable, "-P", __file__, f"--serve={path}", f"--port={port}"]
+    script = inspect.getsourcefile(main)  # a gallery defines no __file__
+    command = [sys.executable, "-P", script, f"--serve={path}", f"--port={port}"]
     command += [f"--milliseconds={1000 * wait}", f"--limit={limit}"]
     processes = [subprocess.Popen(command) for _ in range(n_processes)]
     try:

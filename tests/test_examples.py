@@ -1,5 +1,6 @@
 """The examples run, on little data."""
 
+import ast
 import contextlib
 import importlib.util
 import io
@@ -303,3 +304,11 @@ def test_the_kernel_is_declared_by_its_headers(monkeypatch):
     lines = setup.constants_and_structs(folder)
     assert lines[0] == "ctypedef struct poisson_block:"
     assert "    const void *counts" in lines
+
+
+def test_examples_need_no_file_of_their_own():
+    """The gallery of the documentation defines no ``__file__``."""
+    for path in EXAMPLES.glob("*.py"):
+        nodes = ast.walk(ast.parse(path.read_text("utf-8")))
+        names = {node.id for node in nodes if isinstance(node, ast.Name)}
+        assert "__file__" not in names, path.name
