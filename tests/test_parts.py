@@ -326,6 +326,18 @@ def test_a_collection_on_disk_is_its_shards(row, tmp_path):
     assert state_of(stream) == state_of(row.estimator("Annealed").partial_fit(shards))
 
 
+def test_without_shuffling_a_long_collection_is_its_shards(tmp_path):
+    """A shuffled pass visits runs of its rows, and single rows of the shards."""
+    X = np.random.default_rng(0).poisson(0.5, size=(600, 20))
+    collection = datasets.write_counts(tmp_path / "data", [X], shard_rows=300)
+    for shuffle in (False, True):
+        lda = AnnealedLDA(
+            2, max_iter=2, shuffle=shuffle, batch_size=100, random_state=0
+        )
+        one, two = clone(lda).fit(collection), clone(lda).fit(list(collection))
+        assert (state_of(one) == state_of(two)) is not shuffle
+
+
 def test_words_of_a_collection_are_those_of_topics(tmp_path):
     texts = ["red apple red", "green pear", "apple pear", "red green green"] * 5
     vectorizer = CountVectorizer().fit(texts)
