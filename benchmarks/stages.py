@@ -8,7 +8,6 @@ the table.
 
 import argparse
 import inspect
-import platform
 import subprocess
 import tempfile
 import time
@@ -20,6 +19,7 @@ import corpora
 import numpy as np
 import pandas as pd
 import sklearn
+from compare import processor
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
@@ -72,18 +72,19 @@ def run(parser, stages, name, head):
     folder = root / "benchmarks/results" / name
     folder.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore", ConvergenceWarning)
+    n_new = 0
     with threadpool_limits(1):
         for stage in options.stages:
-            fits = stages[stage][0](options)
-            measure(stage, fits, folder / f"{stage}.csv", 60 * options.minutes)
-    report(stages, folder, head)
+            fits, path = stages[stage][0](options), folder / f"{stage}.csv"
+            n_new += measure(stage, fits, path, 60 * options.minutes)
+    report(stages, folder, head if n_new else None)
     return folder
 
 
 def measure(stage, fits, path, limit):
-    """Append the rows of fits that the table does not have yet."""
+    """Append the rows of fits that the table lacks; return their number."""
     rows = pd.read_csv(path).to_dict("records") if path.exists() else []
-    begin = time.monotonic()
+    n_known, begin = len(rows), time.monotonic()
     for key, function in fits:
         if any(key.items() <= row.items() for row in rows):
             continue
@@ -95,17 +96,19 @@ def measure(stage, fits, path, limit):
         for row in new:
             print(stage, *row.values(), flush=True)
         pd.DataFrame(rows).to_csv(path, index=False, float_format="%.9g")
+    return len(rows) - n_known
 
 
 def report(stages, folder, head):
     """Write the tables of what has been measured.
 
-    Sections of the page that no stage makes any longer stay behind the others.
+    Sections of the page that no stage makes any longer stay behind the others, and its
+    first lines stay if ``head`` is None, because nothing new was measured.
     """
     path = folder.with_suffix(".md")
     titles = {title for _, title, _ in stages.values()}
-    old = path.read_text(encoding="utf-8").split("\n## ")[1:] if path.exists() else []
-    lines = list(head)
+    top, *old = path.read_text("utf-8").split("\n## ") if path.exists() else [""]
+    lines = [top.rstrip()] if head is None else list(head)
     for stage, (fits, title, to_table) in stages.items():
         rows = folder / f"{stage}.csv"
         if rows.exists():
@@ -135,17 +138,8 @@ def head_of(title, script, *packages):
         f"Made at commit {commit or 'unknown'}, {datetime.now(UTC):%Y-%m-%d}, on one "
         f"thread of {processor()}, kernels for {special.instruction_set}; "
         f"{', '.join(versions)}. `benchmarks/{script}.py` made this, and says what is "
-        "measured; every number is in the folder beside this page.",
+        "measured; every number is in a table beside this page.",
     ]
-
-
-def processor():
-    """Return the name of the processor."""
-    path = Path("/proc/cpuinfo")
-    for line in path.read_text().splitlines() if path.exists() else ():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
 
 
 def table(frame):
