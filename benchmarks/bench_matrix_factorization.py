@@ -1,4 +1,4 @@
-"""How well are ratings predicted, what bounds are reached, and how fast is a sweep?
+"""How well are ratings predicted, and what bounds are reached?
 
     python benchmarks/bench_matrix_factorization.py              # all, then the report
     python benchmarks/bench_matrix_factorization.py --stages error --seeds 2
@@ -11,8 +11,6 @@ behind them.  The report is ``benchmarks/results/bench_matrix_factorization.md``
 
 error   held-out error and calibration on MovieLens-100k, beside cmfrec and myfm
 bound   lower bounds over many starts, at the settings of Paisley et al.
-sweep   a sweep of both sides of generated ratings, beside cmfrec
-million the same of a million ratings, beside myfm's variational sweep
 
 cmfrec and myfm are left out where they are not installed, and MovieLens where
 ``movielens_100k.npz`` is not in the folder of ``--data``.  Everything runs in one
@@ -31,17 +29,14 @@ import itertools
 
 import numpy as np
 import pandas as pd
-from bench_lda import processor, table
 from scipy import sparse
-from stages import add_arguments, run, timed
+from stages import add_arguments, head_of, run, table, timed
 
-import sktemper
 from sktemper import (
     AnnealedMatrixFactorization,
     SVIPlusMatrixFactorization,
     TemperedMatrixFactorization,
 )
-from sktemper._simd import special
 from sktemper.schedules import ConstantSchedule, ExponentialSchedule, RampSchedule
 from sktemper.tempering import Annealing
 
@@ -70,25 +65,6 @@ def split(ratings, seed):
         return sparse.coo_matrix((values.astype(float), place), ratings.shape)
 
     return part(order[n_test:]).tocsr(), part(order[:n_test])
-
-
-@functools.lru_cache(maxsize=1)
-def generated(n_users, n_items, n_ratings):
-    """Return ratings of unequally active users and unequally popular items, as CSR."""
-    random = np.random.default_rng(0)
-    activity, popularity = (
-        random.lognormal(0, 1, n_users),
-        random.lognormal(0, 1.2, n_items),
-    )
-    users = random.choice(n_users, n_ratings, p=activity / activity.sum())
-    items = random.choice(n_items, n_ratings, p=popularity / popularity.sum())
-    users, items = np.divmod(np.unique(users * n_items + items), n_items)
-    factors = [0.4 * random.normal(size=(n, 10)) for n in (n_users, n_items)]
-    biases = [0.3 * random.normal(size=n) for n in (n_users, n_items)]
-    values = 3.5 + 0.8 * random.normal(size=len(users))
-    values += biases[0][users] + biases[1][items]
-    values += np.einsum("ij,ij->i", factors[0][users], factors[1][items])
-    return sparse.csr_matrix((values, (users, items)), (n_users, n_items))
 
 
 # -- the contestants -------------------------------------------------------------------
@@ -311,112 +287,10 @@ def table_of_bound(frame):
     return table(pd.DataFrame(columns).reset_index())
 
 
-def sweep_stage(options):
-    """CPU seconds of a sweep of both sides: users given items, then items given users.
-
-    About 10 million generated ratings of 10,000 items by 70,000 users.  Of a fit with 4
-    sweeps that with 1 is taken away, and the rest divided by 3; contestants take turns.
-    cmfrec alternates least squares by Cholesky factors, centred; it keeps no
-    covariances.  Ratios are its time over ours, of the same dtype, rank and biases.
-    """
-    shape = options.tenth(70_000), 10_000, options.tenth(10_000_000)
-    for repetition, rank, biases, dtype in itertools.product(
-        range(options.seeds or 3), (10, 5), (True, False), ("float64", "float32")
-    ):
-        for name in ("cmfrec", "common noise", "noise of each user"):
-            if name == "cmfrec" and "cmfrec" not in PEERS:
-                continue
-            key = {"d": rank, "biases": biases, "dtype": dtype}
-            key |= {"contestant": name, "repetition": repetition}
-            yield key, functools.partial(sweep, shape, rank, biases, dtype, name)
-
-
-def cmfrec_sweeps(rank, n_sweeps, dtype, biases):
-    """Return cmfrec's model of ratings, to be fitted by so many sweeps."""
-    from cmfrec import CMF
-
-    return CMF(
-        k=rank,
-        lambda_=3.0,
-        use_cg=False,
-        niter=n_sweeps,
-        nthreads=1,
-        verbose=False,
-        user_bias=biases,
-        item_bias=biases,
-        use_float=np.dtype(dtype) == np.float32,
-        precompute_for_predictions=False,
-    )
-
-
-def sweep(shape, rank, biases, dtype, name):
-    ratings = generated(*shape).astype(dtype)
-
-    def seconds(n_sweeps):
-        if name == "cmfrec":
-            model, X = cmfrec_sweeps(rank, n_sweeps, dtype, biases), ratings.tocoo()
-        else:
-            noise = "common" if name == "common noise" else "user"
-            model = PLAIN(rank, biases=biases, noise_type=noise, max_iter=n_sweeps)
-            X = ratings
-        return timed(lambda: model.fit(X))[0]
-
-    return {"s": (seconds(4) - seconds(1)) / 3}
-
-
-def table_of_sweep(frame):
-    index = ["d", "biases", "dtype"]
-    wide = frame.pivot_table("s", index, "contestant", aggfunc="median", sort=False)
-    columns = {f"{name}, s": wide[name] for name in wide}
-    if "cmfrec" in wide:
-        for name in wide.columns.drop("cmfrec"):
-            columns[f"{name}, ratio"] = wide["cmfrec"] / wide[name]
-    return table(pd.DataFrame(columns).reset_index())
-
-
-def million_stage(options):
-    """CPU seconds of a sweep of a million generated ratings, rank 10, with biases.
-
-    Of a fit with 4 sweeps that with 1 is taken away, and the rest divided by 3.  myfm's
-    posteriors are factorized, and so are its sweeps.
-    """
-    shape = options.tenth(7_000), 5_000, options.tenth(1_000_000)
-    for repetition in range(options.seeds or 3):
-        for name in ("myfm variational", "common noise"):
-            if name in OURS or "myfm" in PEERS:
-                key = {"contestant": name, "repetition": repetition}
-                yield key, functools.partial(sweep_of_a_million, shape, name)
-
-
-def sweep_of_a_million(shape, name):
-    if name in OURS:
-        return sweep(shape, 10, True, "float64", name)
-    import myfm
-
-    ratings = generated(*shape).tocoo()
-    X = indicators(ratings)
-
-    def seconds(n_sweeps):
-        model = myfm.VariationalFMRegressor(rank=10, random_seed=0)
-        groups = list(ratings.shape)
-        fit = functools.partial(model.fit, group_shapes=groups, n_iter=n_sweeps)
-        return timed(lambda: fit(X, ratings.data))[0]
-
-    return {"s": (seconds(4) - seconds(1)) / 3}
-
-
-def table_of_million(frame):
-    medians = frame.groupby("contestant", sort=False).s.median().to_frame("s")
-    medians["ratio"] = medians.s / medians.s.min()
-    return table(medians.reset_index())
-
-
 #: What is done, its heading, and its table; what is said of it is its docstring.
 STAGES = {
     "error": (error_stage, "Held-out ratings", table_of_error),
     "bound": (bound_stage, "Lower bounds", table_of_bound),
-    "sweep": (sweep_stage, "A sweep", table_of_sweep),
-    "million": (million_stage, "A sweep of a million ratings", table_of_million),
 }
 
 
@@ -424,14 +298,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_arguments(parser, STAGES)
     versions = [f"{name} {importlib.metadata.version(name)}" for name in PEERS]
-    head = [
-        "# Matrix factorization",
-        "",
-        f"One thread of {processor()}, kernels for {special.instruction_set}; "
-        + ", ".join([f"sktemper {sktemper.__version__}", *versions])
-        + ". `benchmarks/bench_matrix_factorization.py` made this, and says what is "
-        "measured; every number stands in `bench_matrix_factorization/`.",
-    ]
+    head = head_of("Matrix factorization", "bench_matrix_factorization", *versions)
     run(parser, STAGES, "bench_matrix_factorization", head)
 
 

@@ -12,13 +12,12 @@ The report is ``benchmarks/results/bench_on_disk.md``.
 
 import argparse
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from bench_lda import processor, table
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+from stages import head_of, table, timed
 
 from sktemper.datasets import (
     load_debian_descriptions,
@@ -43,13 +42,6 @@ def texts_of(n_documents, joined):
     return (texts * (n_documents // len(texts) + 1))[:n_documents]
 
 
-def seconds(function, *arguments):
-    """Return CPU seconds that a call takes, and what it returns."""
-    begin = time.process_time()
-    result = function(*arguments)
-    return time.process_time() - begin, result
-
-
 def text_rows(n_documents, repeats):
     """Yield a row of the table for each kind of text and vectorizer."""
     for kind, joined in ("short", 1), ("long", 10):
@@ -59,9 +51,9 @@ def text_rows(n_documents, repeats):
         for vectorizer in (hashing, CountVectorizer().fit(texts[: 2 * BATCH])):
             alone, written = [], []
             for _ in range(repeats):
-                alone.append(seconds(transform_all, vectorizer, batches)[0])
+                alone.append(timed(transform_all, vectorizer, batches)[0])
                 with tempfile.TemporaryDirectory() as folder:
-                    took, X = seconds(write_counts, folder, batches, vectorizer)
+                    took, X = timed(write_counts, folder, batches, vectorizer)
                     size = sum(file.stat().st_size for file in Path(folder).iterdir())
                 written.append(took)
             yield {
@@ -88,7 +80,7 @@ def other_rows(n_entries):
     places = range(0, n_entries, 500_000)
     batches = [tuple(c[s : s + 500_000] for c in (users, items, stars)) for s in places]
     with tempfile.TemporaryDirectory() as folder:
-        took, _ = seconds(lambda: write_ratings(folder, batches, duplicates="last"))
+        took, _ = timed(lambda: write_ratings(folder, batches, duplicates="last"))
     yield {"what": "ratings in any order", "million entries/s": n_entries / took / 1e6}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "docword.txt"
@@ -97,7 +89,7 @@ def other_rows(n_entries):
         lines = zip(documents.tolist(), items.tolist(), stars.tolist(), strict=True)
         body = "".join(f"{d} {w + 1} {c}\n" for d, w, c in lines)
         path.write_text(sizes + body)
-        took, _ = seconds(lambda: write_counts(Path(folder) / "X", read_uci(path)))
+        took, _ = timed(lambda: write_counts(Path(folder) / "X", read_uci(path)))
     yield {"what": "UCI bag of words", "million entries/s": n_entries / took / 1e6}
 
 
@@ -114,9 +106,8 @@ def main():
     text = list(text_rows(asked.documents, asked.repeats))
     other = list(other_rows(asked.entries))
     REPORT.write_text(
-        f"# Collections on disk\n\nOne thread of {processor()}; CPU time. "
-        "`benchmarks/bench_on_disk.py` made this, and says what is measured.\n\n"
-        f"## Text, written by `write_counts`\n\n{lines_of(text)}\n\n"
+        "\n".join(head_of("Collections on disk", "bench_on_disk"))
+        + f"\n\n## Text, written by `write_counts`\n\n{lines_of(text)}\n\n"
         f"## Numbers\n\n{lines_of(other)}\n",
         encoding="utf-8",
     )

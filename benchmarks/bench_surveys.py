@@ -32,7 +32,7 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score
-from stages import add_arguments, run, timed
+from stages import add_arguments, head_of, run, timed
 from surveys import SIZES, kinds, picked, survey
 
 import sktemper
@@ -428,14 +428,11 @@ STAGES = {
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_arguments(parser, STAGES)
-    head = [
-        "# Surveys",
-        "",
-        f"One thread; sktemper {sktemper.__version__}. "
-        "`benchmarks/bench_surveys.py` made this, and says what is measured; every "
-        "number stands in `bench_surveys/`. Means over the seeds that are counted in a "
-        "row; a stage that was interrupted goes on with the others.",
-    ]
+    head = head_of("Surveys", "bench_surveys")
+    head[-1] += (
+        " Means over the seeds that are counted in a row; a stage that was interrupted "
+        "goes on with the others."
+    )
     run(parser, STAGES, "bench_surveys", head)
 
 

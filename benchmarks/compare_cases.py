@@ -183,8 +183,13 @@ def lda_online_many_topics():
     return online(100, documents(6000))
 
 
+def lda_online_many_topics_float32():
+    """The same in float32, K=100"""
+    return online(100, documents(6000, np.float32))
+
+
 def lda_online_long():
-    """The same, K=100, 1,500 long texts"""
+    """The same in float64, K=100, 1,500 long texts"""
     return online(100, long_documents(1500))
 
 
@@ -377,6 +382,25 @@ def allocation_online(n_topics, X):
     return lambda: lda.fit(X)
 
 
+def gensim_online(n_topics, X):
+    """gensim, one online pass, in float32 as it is by default"""
+    from gensim.models import LdaModel
+
+    texts = [
+        list(zip(row.indices, row.data, strict=True)) for row in sparse.csr_matrix(X)
+    ]
+    words = dict(enumerate(map(str, range(X.shape[1]))))
+    return lambda: LdaModel(
+        texts,
+        num_topics=n_topics,
+        id2word=words,
+        chunksize=256,
+        iterations=100,
+        eval_every=None,
+        random_state=0,
+    )
+
+
 def allocation_default(n_topics, X):
     """scikit-learn's fit with its defaults, 10 passes"""
     lda = allocation(n_components=n_topics)
@@ -467,6 +491,7 @@ PEERS = {
     "lda_online": lambda: allocation_online(20, documents(6000)),
     "lda_online_float32": lambda: allocation_online(20, documents(6000)),
     "lda_online_many_topics": lambda: allocation_online(100, documents(6000)),
+    "lda_online_many_topics_float32": lambda: gensim_online(100, documents(6000)),
     "lda_online_long": lambda: allocation_online(100, long_documents(1500)),
     "lda_transform": lambda: allocation_transform(100, documents(6000)),
     "lda_transform_float32": lambda: allocation_transform(100, documents(6000)),
@@ -496,6 +521,7 @@ CASES = {
         lda_online,
         lda_online_float32,
         lda_online_many_topics,
+        lda_online_many_topics_float32,
         lda_online_long,
         lda_transform,
         lda_transform_float32,

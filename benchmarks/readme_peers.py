@@ -24,9 +24,9 @@ import numpy as np
 from scipy.special import psi
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.model_selection import train_test_split
+from stages import head_of
 from topic_models import tomotopy_lda, tomotopy_topics
 
-import sktemper
 from sktemper import AnnealedLDA, TemperedLDA
 from sktemper.datasets import load_debian_descriptions
 from sktemper.metrics import (
@@ -175,19 +175,15 @@ def write(rows, folder):
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["contestant", "seed", *COLUMNS])
         writer.writerows([*row[:2], *(f"{v:.4f}" for v in row[2:])] for row in rows)
-    names = "scikit-learn", "gensim", "tomotopy"
-    versions = ", ".join(f"{name} {metadata.version(name)}" for name in names)
+    names = "gensim", "tomotopy"
+    versions = [f"{name} {metadata.version(name)}" for name in names]
     n_seeds = len({row[1] for row in rows})
     lines = [
-        "# Topics of this package and of its peers",
+        *head_of("Topics of this package and of its peers", "readme_peers", *versions),
         "",
-        "Made by `benchmarks/readme_peers.py`, which says what is measured; sktemper "
-        f"{sktemper.__version__}, {versions}. "
-        + (
-            f"Means of {n_seeds} seeds; the score with its standard deviation."
-            if n_seeds > 1
-            else "One seed."
-        ),
+        f"Means of {n_seeds} seeds; the score with its standard deviation."
+        if n_seeds > 1
+        else "One seed.",
         "",
         "| | held-out nats per token | NPMI coherence | diversity | CPU seconds |",
         "|---|---:|---:|---:|---:|",

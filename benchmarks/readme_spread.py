@@ -13,10 +13,9 @@ import time
 from pathlib import Path
 
 import numpy as np
-import sklearn
 from sklearn.model_selection import train_test_split
+from stages import head_of
 
-import sktemper
 from sktemper import AnnealedLDA, TemperedLDA
 from sktemper.datasets import load_debian_descriptions
 
@@ -67,12 +66,10 @@ def write_tables(table, folder):
         "highest": table.max(axis=0),
     }
     lines = [
-        "# Spread of the numbers in README.md",
+        *head_of("Spread of the numbers in README.md", "readme_spread"),
         "",
         f"The fits of its first code block with seeds 0 to {len(table) - 1}: held-out "
-        "nats per token of 5,219 documents, and seconds of CPU time. sktemper "
-        f"{sktemper.__version__}, scikit-learn {sklearn.__version__}. Made by "
-        "`benchmarks/readme_spread.py`.",
+        "nats per token of 5,219 documents, and seconds of CPU time.",
         "",
         "| | " + " | ".join(COLUMNS) + " |",
         "|---|" + "---:|" * len(COLUMNS),

@@ -1,22 +1,30 @@
-"""What benchmarks share that measure in stages: the command line, tables, the report.
+"""Parts of benchmarks that measure in stages: the command line, tables, the report.
 
 A stage is a function of the options, a heading, and a function from the table to the
 lines of the report.  The function yields keys, and functions that return the rest of
-the row; what it measures is said by its docstring.
+the row, or a list of several rows; its docstring says what it measures and stands above
+the table.
 """
 
 import argparse
 import inspect
+import subprocess
 import tempfile
 import time
 import warnings
+from datetime import UTC, datetime
 from pathlib import Path
 
 import corpora
 import numpy as np
 import pandas as pd
+import sklearn
+from compare import processor
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
+
+import sktemper
+from sktemper._simd import special
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -50,6 +58,11 @@ def run(parser, stages, name, head):
         Of the benchmark, its folder and its report.
     head : list of str
         The first lines of the report.
+
+    Returns
+    -------
+    folder : Path
+        The folder of the tables, ``benchmarks/results/name`` or another.
     """
     options = parser.parse_args(namespace=Options())
     root = options.output or ROOT
@@ -59,43 +72,94 @@ def run(parser, stages, name, head):
     folder = root / "benchmarks/results" / name
     folder.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore", ConvergenceWarning)
+    n_new = 0
     with threadpool_limits(1):
         for stage in options.stages:
-            fits = stages[stage][0](options)
-            measure(stage, fits, folder / f"{stage}.csv", 60 * options.minutes)
-    report(stages, folder, head)
+            fits, path = stages[stage][0](options), folder / f"{stage}.csv"
+            n_new += measure(stage, fits, path, 60 * options.minutes)
+    report(stages, folder, head if n_new else None)
+    return folder
 
 
 def measure(stage, fits, path, limit):
-    """Append the rows of fits that the table does not have yet."""
+    """Append the rows of fits that the table lacks; return their number."""
     rows = pd.read_csv(path).to_dict("records") if path.exists() else []
-    begin = time.monotonic()
+    n_known, begin = len(rows), time.monotonic()
     for key, function in fits:
         if any(key.items() <= row.items() for row in rows):
             continue
         if time.monotonic() - begin > limit:
             break
-        row = key | function()
-        rows.append(row)
-        print(stage, *row.values(), flush=True)
+        found = function()
+        new = [key | row for row in (found if isinstance(found, list) else [found])]
+        rows += new
+        for row in new:
+            print(stage, *row.values(), flush=True)
         pd.DataFrame(rows).to_csv(path, index=False, float_format="%.9g")
+    return len(rows) - n_known
 
 
 def report(stages, folder, head):
-    """Write the tables of what has been measured."""
-    lines = list(head)
-    for stage, (fits, title, to_table) in stages.items():
-        path = folder / f"{stage}.csv"
-        if path.exists():
-            text = inspect.getdoc(fits)
-            lines += ["", f"## {title}", "", text, "", *to_table(pd.read_csv(path))]
+    """Write the tables of what has been measured.
+
+    Sections of the page that no stage makes any longer stay behind the others, and its
+    first lines stay if ``head`` is None, because nothing new was measured.
+    """
     path = folder.with_suffix(".md")
+    titles = {title for _, title, _ in stages.values()}
+    top, *old = path.read_text("utf-8").split("\n## ") if path.exists() else [""]
+    lines = [top.rstrip()] if head is None else list(head)
+    for stage, (fits, title, to_table) in stages.items():
+        rows = folder / f"{stage}.csv"
+        if rows.exists():
+            text = inspect.getdoc(fits)
+            lines += ["", f"## {title}", "", text, "", *to_table(pd.read_csv(rows))]
+    lines += [
+        f"\n## {section.rstrip()}"
+        for section in old
+        if section.partition("\n")[0] not in titles
+    ]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     print(f"See {path}")
 
 
-def timed(function):
+def head_of(title, script, *packages):
+    """Return the first lines of a page: commit, date, processor and versions.
+
+    ``packages`` are names and versions of others, for example "implicit 0.7.3".
+    """
+    command = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
+    commit = subprocess.run(command, capture_output=True, text=True).stdout.strip()
+    versions = [f"sktemper {sktemper.__version__}", f"numpy {np.__version__}"]
+    versions += [f"scikit-learn {sklearn.__version__}", *packages]
+    return [
+        f"# {title}",
+        "",
+        f"Made at commit {commit or 'unknown'}, {datetime.now(UTC):%Y-%m-%d}, on one "
+        f"thread of {processor()}, kernels for {special.instruction_set}; "
+        f"{', '.join(versions)}. `benchmarks/{script}.py` made this, and says what is "
+        "measured; every number is in a table beside this page.",
+    ]
+
+
+def table(frame):
+    """Yield the lines of a table of everything in Markdown."""
+    numbers = frame.select_dtypes("number").columns
+    yield "| " + " | ".join(frame.columns) + " |"
+    yield "|" + "|".join("---:" if c in numbers else "---" for c in frame) + "|"
+    for row in frame.itertuples(index=False):
+        yield "| " + " | ".join(map(text_of, row)) + " |"
+
+
+def text_of(value):
+    """Return a number with four digits, or with separators of thousands."""
+    if isinstance(value, float):
+        return "-" if np.isnan(value) else f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def timed(function, *arguments):
     """Return CPU seconds, and what the function returns."""
     begin = time.process_time()
-    result = function()
+    result = function(*arguments)
     return time.process_time() - begin, result

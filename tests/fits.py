@@ -2,11 +2,16 @@
 
 import contextlib
 import functools
+import os
 import re
 import signal
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import numpy as np
+import pytest
 from scipy import sparse
 
 from sktemper import (
@@ -14,10 +19,11 @@ from sktemper import (
     AnnealedLDA,
     AnnealedMatrixFactorization,
 )
+from sktemper._simd import special
 from sktemper.datasets import make_lda_documents
 from sktemper.learning_rates import AdaptiveRate, ConstantRate, RobbinsMonro
 from sktemper.noise import SVIPlusNoise
-from sktemper.schedules import LinearSchedule
+from sktemper.schedules import LinearSchedule, Schedule
 from sktemper.tempering import Annealing, GlobalTempering, LocalTempering
 
 SCHEDULE = LinearSchedule(start=3, length=8)
@@ -206,6 +212,22 @@ def press_ctrl_c():
         signal.raise_signal(signal.SIGINT)
 
 
+class PressingAt(Schedule):
+    """A schedule during whose step ``t`` Ctrl-C arrives."""
+
+    def __init__(self, t, schedule=SCHEDULE):
+        self.t = t
+        self.schedule = schedule
+
+    def __call__(self, t):
+        if t == self.t:
+            press_ctrl_c()
+        return self.schedule(t)
+
+    def settles_at(self):
+        return self.schedule.settles_at()
+
+
 @contextlib.contextmanager
 def ctrl_c_after(seconds):
     """Press Ctrl-C once, unless what is inside is over before."""
@@ -216,3 +238,31 @@ def ctrl_c_after(seconds):
     finally:
         timer.cancel()
         timer.join()
+
+
+def python_on(instruction_set, *arguments):
+    """Run Python in a process with an instruction set; skip the test if it is missing.
+
+    Returns
+    -------
+    done : subprocess.CompletedProcess
+    """
+    done = subprocess.run(
+        [sys.executable, "-P", *arguments],
+        env={**os.environ, "SKTEMPER_SIMD": instruction_set},
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parent,
+    )
+    if "no instruction set of this machine" in done.stdout + done.stderr:
+        pytest.skip(f"this machine lacks {instruction_set}")
+    return done
+
+
+def assert_passes_on(instruction_set, *arguments):
+    """Run pytest with another instruction set than this process, and assert success."""
+    if instruction_set == special.instruction_set:
+        pytest.skip("that is the one the other tests run on")
+    options = "-m", "pytest", "-q", "-p", "no:cacheprovider"
+    done = python_on(instruction_set, *options, *arguments)
+    assert done.returncode == 0, done.stdout[-3000:]

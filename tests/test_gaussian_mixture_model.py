@@ -1,12 +1,10 @@
 """The Gaussian mixture: kernel, bound, gradient, predictive density, evidence."""
 
 import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from fits import assert_passes_on
 from scipy import stats
 from scipy.integrate import quad
 from scipy.special import gammaln, logsumexp, multigammaln, psi, xlogy
@@ -16,7 +14,6 @@ from sktemper import TemperedGaussianMixture
 from sktemper._expfam import WEIGHTS
 from sktemper._expfam import _kernels as wishart_kernels
 from sktemper._expfam._splits import Search
-from sktemper._simd import special
 from sktemper.gaussian_mixture import _family, _kernels
 from sktemper.gaussian_mixture._model import GaussianMixtureModel
 from sktemper.gaussian_mixture._parameters import Hyper
@@ -377,19 +374,7 @@ def test_the_kernel_stops():
 @pytest.mark.skipif("SKTEMPER_SIMD" in os.environ, reason="this is such a run")
 @pytest.mark.parametrize("name", ["avx512", "avx2", "baseline"])
 def test_kernels_on_every_instruction_set(name):
-    if name == special.instruction_set:
-        pytest.skip("that is the one the other tests run on")
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-        + ["-k", "the_kernel", __file__],
-        env={**os.environ, "SKTEMPER_SIMD": name},
-        capture_output=True,
-        text=True,
-        cwd=Path(__file__).parent,
-    )
-    if "no instruction set of this machine" in done.stdout + done.stderr:
-        pytest.skip(f"this machine lacks {name}")
-    assert done.returncode == 0, done.stdout[-3000:]
+    assert_passes_on(name, "-k", "the_kernel", __file__)
 
 
 # -- blocks, weights, powers -----------------------------------------------------------

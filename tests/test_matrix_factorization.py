@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import oracles
 import pytest
-from fits import Hooks, assert_same_fit, ctrl_c_after, press_ctrl_c
+from fits import Hooks, PressingAt, assert_same_fit, ctrl_c_after
 from scipy import sparse, stats
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -22,7 +22,7 @@ from sktemper import (
 )
 from sktemper.learning_rates import RobbinsMonro
 from sktemper.noise import SVIPlusNoise
-from sktemper.schedules import LinearSchedule, Schedule
+from sktemper.schedules import LinearSchedule
 from sktemper.tempering import Annealing, GlobalTempering, LocalTempering
 
 ESTIMATORS = (
@@ -528,21 +528,6 @@ def test_threads_and_chunks_change_no_bit(kind, dtype):
         assert getattr(one, method)(data) == getattr(two, method)(data)
 
 
-class PressingAt(Schedule):
-    """Ctrl-C arrives while step ``t`` is under way."""
-
-    def __init__(self, t):
-        self.t = t
-
-    def __call__(self, t):
-        if t == self.t:
-            press_ctrl_c()
-        return SCHEDULE(t)
-
-    def settles_at(self):
-        return SCHEDULE.settles_at()
-
-
 SCHEDULE = LinearSchedule(start=2, length=5)
 
 
@@ -551,7 +536,7 @@ def test_ctrl_c_leaves_the_last_complete_step(t):
     shared = dict(batch_size=50, max_iter=4, random_state=0, learning_rate=0.5)
     whole = AnnealedMatrixFactorization(3, schedule=SCHEDULE, **shared).fit(X)
     model = AnnealedMatrixFactorization(
-        3, schedule=PressingAt(t), warm_start=True, **shared
+        3, schedule=PressingAt(t, SCHEDULE), warm_start=True, **shared
     )
     with pytest.raises(KeyboardInterrupt):
         model.fit(X)

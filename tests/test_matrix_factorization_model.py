@@ -2,13 +2,11 @@
 
 import itertools
 import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import oracles
 import pytest
+from fits import assert_passes_on
 from scipy import sparse, stats
 from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
@@ -411,19 +409,7 @@ def test_the_kernel_stops():
 @pytest.mark.skipif("SKTEMPER_SIMD" in os.environ, reason="this is such a run")
 @pytest.mark.parametrize("name", ["avx512", "avx2", "baseline"])
 def test_kernels_on_every_instruction_set(name):
-    if name == special.instruction_set:
-        pytest.skip("that is the one the other tests run on")
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-        + ["-k", "the_kernel", __file__],
-        env={**os.environ, "SKTEMPER_SIMD": name},
-        capture_output=True,
-        text=True,
-        cwd=Path(__file__).parent,
-    )
-    if "no instruction set of this machine" in done.stdout + done.stderr:
-        pytest.skip(f"this machine lacks {name}")
-    assert done.returncode == 0, done.stdout[-3000:]
+    assert_passes_on(name, "-k", "the_kernel", __file__)
 
 
 # -- data ------------------------------------------------------------------------------

@@ -14,13 +14,13 @@ from fits import (
     SCHEDULE,
     Broken,
     Hooks,
+    PressingAt,
     assert_same_fit,
     ctrl_c_after,
     data_of,
     factorization_of,
     lda_of,
     mixture_of,
-    press_ctrl_c,
 )
 from scipy import sparse
 from sklearn.base import clone
@@ -40,7 +40,7 @@ from sktemper._tasks import Pool
 from sktemper.learning_rates import AdaptiveRate, RobbinsMonro
 from sktemper.moves import BirthMoves
 from sktemper.noise import GradientNoise, SVIPlusNoise
-from sktemper.schedules import ConstantSchedule, LinearSchedule, Schedule
+from sktemper.schedules import ConstantSchedule, LinearSchedule
 from sktemper.tempering import Annealing, GlobalTempering, LocalTempering
 
 RATE = RobbinsMonro()  # the default
@@ -262,21 +262,6 @@ def test_warm_start_with_other_rows(documents):
 
 
 # -- Ctrl-C ----------------------------------------------------------------------------
-
-
-class PressingAt(Schedule):
-    """Ctrl-C arrives while step ``t`` is under way."""
-
-    def __init__(self, t):
-        self.t = t
-
-    def __call__(self, t):
-        if t == self.t:
-            press_ctrl_c()
-        return SCHEDULE(t)
-
-    def settles_at(self):
-        return SCHEDULE.settles_at()
 
 
 @pytest.mark.every(3)

@@ -4,12 +4,11 @@ import hashlib
 import itertools
 import os
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from fits import python_on
 from scipy import sparse
 from scipy.special import gammaln
 from sklearn.base import clone
@@ -393,12 +392,5 @@ def test_every_instruction_set_draws_the_same(name):
         pytest.skip("that is the one to compare with")
     here = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})"
     program = "import test_sampled_updates as t; print(t.digest_of_draws())"
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", f"{here}; {program}"],
-        env={**os.environ, "SKTEMPER_SIMD": name},
-        capture_output=True,
-        text=True,
-    )
-    if "no instruction set of this machine" in done.stderr:
-        pytest.skip(f"this machine lacks {name}")
+    done = python_on(name, "-c", f"{here}; {program}")
     assert done.stdout.strip() == digest_of_draws(), done.stderr[-2000:]

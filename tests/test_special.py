@@ -9,6 +9,7 @@ from pathlib import Path
 import mpmath
 import numpy as np
 import pytest
+from fits import assert_passes_on
 
 import sktemper
 from sktemper._simd import special
@@ -172,21 +173,8 @@ KERNEL_TESTS = (
 @pytest.mark.deep
 @pytest.mark.parametrize("name", ["avx512", "avx2", "baseline"])
 def test_the_kernels_are_right_on_every_instruction_set(name):
-    if name == special.instruction_set:
-        pytest.skip("that is the one the other tests run on")
-    here = Path(__file__).parent
-    tests = [str(here / f"test_{what}") for what in KERNEL_TESTS]
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-        + ["-m", "", *tests],
-        env={**os.environ, "SKTEMPER_SIMD": name},
-        capture_output=True,
-        text=True,
-        cwd=here,
-    )
-    if "no instruction set of this machine" in done.stdout + done.stderr:
-        pytest.skip(f"this machine lacks {name}")
-    assert done.returncode == 0, done.stdout[-3000:]
+    tests = [str(Path(__file__).with_name(f"test_{what}")) for what in KERNEL_TESTS]
+    assert_passes_on(name, "-m", "", *tests)
 
 
 def test_an_unknown_instruction_set_is_refused():

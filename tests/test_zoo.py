@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -39,6 +40,22 @@ def zoo():
 @pytest.fixture(scope="module")
 def families(zoo):
     return zoo.families.families()
+
+
+# -- pages of results ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", sorted((BENCHMARKS / "results").glob("*.md")))
+def test_a_page_of_results_tells_how_it_was_made(page):
+    """It names commit, date and processor, and a script here or in the history."""
+    text = page.read_text("utf-8")
+    top = " ".join(text.partition("\n## ")[0].split())
+    assert re.search(r"(?i)commits?\b[^.]*[0-9a-f]{7}", top)
+    assert re.search(r"\b20\d\d-\d\d-\d\d\b", top)
+    assert re.search("AMD|Intel|Apple|x86-64|processor was not recorded", top)
+    for script in re.findall(r"`benchmarks/(\w+\.py)`", text):
+        gone = re.search(rf"`git show [0-9a-f]{{7}}:benchmarks/{script}`", top)
+        assert gone or (BENCHMARKS / script).exists()
 
 
 # -- figures of merit ------------------------------------------------------------------

@@ -4,7 +4,7 @@
 `_data` joins parts, and converts the input of users.
 """
 
-from ._data import Data, Source, data_of, matrices_of
+from ._data import Data, Source, check_widths, data_of, matrices_of
 from ._parts import ByRows, InMemory, as_slice, cuts
 from ._rows import Rows
 
@@ -15,6 +15,7 @@ __all__ = [
     "Rows",
     "Source",
     "as_slice",
+    "check_widths",
     "cuts",
     "data_of",
     "matrices_of",

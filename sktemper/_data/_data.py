@@ -203,14 +203,19 @@ def data_of(X, validate):
         return Data([InMemory(X)], [X], X)
     # the width of an empty part is checked; the number of rows is checked later
     parts = [part for part in X if part.shape[0]] or X[:1]
-    widths = sorted({part.shape[1] for part in X})
+    check_widths(X)
+    parts = [validate(part) for part in parts]
+    return Data(map(InMemory, parts), parts, parts)
+
+
+def check_widths(parts):
+    """Raise a ValueError if parts, which have a ``shape``, differ in their columns."""
+    widths = sorted({part.shape[1] for part in parts})
     if len(widths) > 1:
         raise ValueError(
             f"The parts of X have different numbers of columns: {widths[0]} and "
             f"{widths[-1]}."
         )
-    parts = [validate(part) for part in parts]
-    return Data(map(InMemory, parts), parts, parts)
 
 
 def matrices_of(X):

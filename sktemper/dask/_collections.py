@@ -9,7 +9,7 @@ import numpy as np
 from dask.delayed import Delayed
 from scipy import sparse
 
-from .._data import ByRows, Data, InMemory, Source
+from .._data import ByRows, Data, InMemory, Source, check_widths
 from .._notices import warn
 from . import _remote
 from ._cluster import Cluster
@@ -208,12 +208,7 @@ class OnCluster(Source):
             for block in blocks_of(self.X, self.client)
         ]
         abouts = cluster.results([cluster.submit(_remote.about, one) for one in valid])
-        widths = sorted({about.shape[1] for about in abouts})
-        if len(widths) > 1:
-            raise ValueError(
-                f"The parts of X have different numbers of columns: {widths[0]} and "
-                f"{widths[-1]}."
-            )
+        check_widths(abouts)
         for category, message in dict.fromkeys(
             message for about in abouts for message in about.messages
         ):

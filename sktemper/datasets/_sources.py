@@ -12,7 +12,14 @@ from .._validation import check_sparse, check_unmasked
 from ._blocks import Block, checksum
 from ._meta import smallest
 
-__all__ = ["Arrays", "Matrices", "Texts", "checked_names", "stored"]
+__all__ = [
+    "Arrays",
+    "Matrices",
+    "Texts",
+    "check_numbers",
+    "checked_names",
+    "stored",
+]
 
 #: Largest integer up to which float64 represents all integers.
 MOST_EXACT = 2**53
@@ -184,13 +191,18 @@ def _two_dimensional(X, number):
     if not sparse.issparse(X):
         check_unmasked(X, f"Batch {number}", may_be_nan=False)
         X = np.asarray(X)
-        if X.dtype.kind not in "buif":
-            raise ValueError(f"Batch {number} has entries that are no numbers.")
+        check_numbers(X, number)
     if X.ndim != 2:
         raise ValueError(
             f"Batch {number} has {X.ndim} dimensions, expected rows and columns."
         )
     return X
+
+
+def check_numbers(values, number, what="entries"):
+    """Raise a ValueError if an array of a batch has another dtype than of numbers."""
+    if values.dtype.kind not in "buif":
+        raise ValueError(f"Batch {number} has {what} that are no numbers.")
 
 
 def canonical(X, number):
@@ -224,8 +236,7 @@ def stored_counts(values, number):
     """
     if values.size == 0:
         return values.astype(np.uint8)
-    if values.dtype.kind not in "buif":
-        raise ValueError(f"Batch {number} has entries that are no numbers.")
+    check_numbers(values, number)
     if values.dtype.kind == "f" and values.itemsize > 8:  # may overflow as float64
         with np.errstate(over="ignore"):
             values = values.astype(np.float64)

@@ -5,7 +5,7 @@ import numpy as np
 from .._ranking._labels import label_array
 from .._validation import check_unmasked
 from ._ratings import missing_labels
-from ._sources import stored
+from ._sources import check_numbers, stored
 
 __all__ = ["triples_of"]
 
@@ -40,8 +40,8 @@ def triples_of(batch, number):
             f"Batch {number} has {users.shape} users, {items.shape} items and "
             f"{ratings.shape} ratings; expected three columns of the same length."
         )
-    if len(ratings) and ratings.dtype.kind not in "buif":
-        raise ValueError(f"Batch {number} has ratings that are no numbers.")
+    if len(ratings):
+        check_numbers(ratings, number, "ratings")
     if not np.isfinite(ratings).all():
         raise ValueError(f"Batch {number} has ratings that are missing or infinite.")
     if len(ratings) == 0:
