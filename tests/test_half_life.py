@@ -195,6 +195,17 @@ def test_a_fit_is_remembered(stream):
     np.testing.assert_array_equal(plain.components_, again.components_)
 
 
+def test_a_change_after_a_fit_is_noticed(stream):
+    """The fitted model is renewed, as if the rows of the fit had been a stream."""
+    model = lda(max_iter=6, renewals=Renewals(wait=200)).fit(stream[:1500])
+    model = learned(model, stream[1500:])
+    assert len(model.alarms_["sample"])
+    renewals = model.renewals_
+    assert renewals["sample"][0] < 3000
+    assert set(renewals["reason"]) <= {"alarm", "schedule"}
+    assert renewals["kept"][0]
+
+
 def test_memory_can_be_cleared(stream, fitted):
     model = pickle.loads(pickle.dumps(fitted))
     before = len(pickle.dumps(model))

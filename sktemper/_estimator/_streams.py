@@ -13,6 +13,7 @@ from .._loop import (
     Reservoir,
     Stream,
     generator,
+    rows_of,
     run_pieces,
     run_stream,
 )
@@ -198,21 +199,10 @@ class StreamsMixin:
             total = steady * -np.expm1(-total / steady)
         stream = Stream(samples=n_rows, last=n_rows)
         if renewals.is_on:
-            capacity = min(renewals.memory, n_rows)
-            random = generator(state.seed, 0, REMEMBERING_FIT)
-            logs = np.zeros(n_rows)
-            if weight is not None:
-                with np.errstate(divide="ignore"):
-                    logs = np.log(weight)
-            keys = logs + random.gumbel(size=n_rows)
-            order = np.argsort(-keys, kind="stable")
-            rows = np.sort(order[:capacity])
-            rows = rows[keys[rows] > -np.inf]
-            cut = keys[order[capacity]] if capacity < n_rows else -np.inf
-            X = problem.data.rows(as_slice(rows) if capacity < n_rows else rows)
-            memory = Reservoir((X,), keys[rows], logs[rows], rows, float(cut))
-            stream = replace(stream, memory=memory, due=n_rows + capacity)
-            if capacity == renewals.memory:
+            memory = _sample_of_fit(problem, renewals, weight, state.seed)
+            due = n_rows + rows_of(renewals, total)
+            stream = replace(stream, memory=memory, due=due)
+            if len(memory) >= rows_of(renewals, 0):  # no renewal starts anew
                 stream = replace(stream, reason="schedule")
         state.stream, state.policies.learning_rate = stream, Population(total)
 
@@ -272,6 +262,23 @@ class StreamsMixin:
         """Renewals of a stream: a dict of arrays with an entry for each renewal."""
         stream = self._state().stream
         return _table(() if stream is None else stream.renewals, COLUMNS)
+
+
+def _sample_of_fit(problem, renewals, weight, seed):
+    """Return a weighted sample of the rows of a fit, a `Reservoir`."""
+    n_rows = len(problem.data)
+    capacity, logs = min(renewals.memory, n_rows), np.zeros(n_rows)
+    random = generator(seed, 0, REMEMBERING_FIT)
+    if weight is not None:
+        with np.errstate(divide="ignore"):
+            logs = np.log(weight)
+    keys = logs + random.gumbel(size=n_rows)
+    order = np.argsort(-keys, kind="stable")
+    rows = np.sort(order[:capacity])
+    rows = rows[keys[rows] > -np.inf]
+    cut = keys[order[capacity]] if capacity < n_rows else -np.inf
+    X = problem.data.rows(as_slice(rows) if capacity < n_rows else rows)
+    return Reservoir((X,), keys[rows], logs[rows], rows, float(cut))
 
 
 def _table(records, columns):

@@ -17,13 +17,14 @@ from ._state import MoveProgress, State
 from ._step import Steps
 from ._stopping import Best, HeldOut, check_scorable, heldout_score
 from ._stream import Reservoir, Stream
-from ._streaming import Chunk, Listener, run_stream
+from ._streaming import Chunk, Listener, rows_of, run_stream
 from ._sums import combined, compacted, tree_sum
 from ._workers import InlineWorkers, Workers
 
 __all__ = [
     "Chunk",
     "Listener",
+    "rows_of",
     "run_stream",
     "Reservoir",
     "Stream",

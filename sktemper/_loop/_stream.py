@@ -338,7 +338,8 @@ class Stream:
         ``interval`` is the number of rows between renewals without an alarm, ``most``
         the largest number of rows of the memory.
         """
-        is_full = self.half_lives >= 1 or len(self.memory) >= most
+        is_full = self.reason != "start" or self.half_lives >= 1
+        is_full |= len(self.memory) >= most
         pause = max(self.samples, FIRST_RENEWAL)
         if is_full:
             pause = min(2 * (self.samples - self.changed), interval)

@@ -13,7 +13,7 @@ from ._renewals import challenger_of
 from ._step import Steps
 from ._stream import Stream
 
-__all__ = ["Chunk", "Listener", "run_stream"]
+__all__ = ["Chunk", "Listener", "rows_of", "run_stream"]
 
 #: Key of the random numbers that draw the memory, a sample of recent rows.
 REMEMBERING = 8
