@@ -4,8 +4,7 @@ Its memory is a sample of rows, most of them recent.  A renewal fits new compone
 the memory.  Its result is a challenger: parameters that replace the current parameters
 if they predict the next rows better.  An alarm reports a sudden change of the scores.
 
-All values except the challenger's state are immutable, so that several estimators can
-share them.
+All values except the challenger's state are immutable and can be shared.
 """
 
 import math
@@ -203,9 +202,7 @@ class Watch(NamedTuple):
 
 
 class Challenger(NamedTuple):
-    """Parameters that a renewal has fitted.
-
-    They replace the current parameters if they predict new rows better.
+    """Parameters that a renewal has fitted, and their gain over the current parameters.
 
     Attributes
     ----------
