@@ -196,8 +196,8 @@ class _MultinomialMixture(CountsMixin, _DiscreteMixture):
         Raises
         ------
         ValueError
-            If the number of names is not that of features, or ``n_words`` is not an
-            integer of at least 1.
+            If the number of names differs from the number of features, or if
+            ``n_words`` is not an integer of at least 1.
         """
         return self._top_words(feature_names, n_words)
 

@@ -99,15 +99,15 @@ typedef struct {
     REAL *counts, *mass, *ratios;   /* (n_steps, LANES) */
     REAL *gamma, *weights, *sums, *prior; /* (height, LANES), in CHUNKs */
     VECTOR top;                     /* the largest gamma */
-    VECTOR shift;                   /* logarithm of the scale of the weights */
+    VECTOR shift;                   /* determines the scale of weights, see `end_abreast` */
     VECTOR change;                  /* sum |change of gamma| */
     MASK underflown;                /* not 0 where a mass has underflowed */
     REAL powers[PLACES];            /* b */
     intptr_t documents[LANES];      /* -1: no document */
     intptr_t n_words[LANES], iterations[LANES];
     int ending[LANES];              /* whether gamma is final, but not yet the masses */
-    intptr_t n_documents, next;     /* length of `abreast_order`, and next index in it */
-    intptr_t n_busy;                /* number of lanes with a document */
+    /* length of `abreast_order`, next index in it, and number of lanes with a document */
+    intptr_t n_documents, next, n_busy;
     intptr_t n_refused;             /* number of documents with an underflowed mass */
     intptr_t n_iterations;
 } GROUP;
