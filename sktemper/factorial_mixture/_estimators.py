@@ -249,8 +249,8 @@ class TemperedFactorialMixture(_FactorialMixture):
     n_components : int, default=10
         Number of features K.
     inclusion_probability : float, array-like or None, default=None
-        Prior probability pi that a sample has a feature, in (0, 1), or one for each
-        feature.  None starts at 0.2 and learns it.
+        Prior probability pi that a sample has a feature, in (0, 1): one number, or one
+        number for each feature.  None starts at 0.2 and learns it.
     noise_variance : float, default=None
         Variance sigma^2 of the noise of each value (the papers give its square root).
         None starts at the variance of the data and learns it.
@@ -265,8 +265,8 @@ class TemperedFactorialMixture(_FactorialMixture):
         learns them if ``inclusion_probability`` is None.
     posterior : {"structured", "factorized"}, default="structured"
         Posterior of the components.  "structured" has the correlations between
-        components, and is exact given the features.  "factorized" has none, as in [1]_;
-        its means are at their joint optimum.
+        components, and is exact given the features.  "factorized" neglects these
+        correlations, as in [1]_; the means are at their joint optimum.
     init : {"random", "data", "ica", "nmf"} or array-like, default="random"
         Initial components: small draws from their prior, samples, or the components of
         scikit-learn's FastICA or NMF, scaled to binary features (NMF for data that are
@@ -294,9 +294,9 @@ class TemperedFactorialMixture(_FactorialMixture):
         with a learning rate of 1.  "auto" takes a tenth of the data, at least 100 and
         at most 1,000, and 1,000 in `partial_fit`.
     learning_rate : LearningRate or float, default=None
-        Size of each step, as a share of the way to its target.  None is
-        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
-        ``batch_size=None``.  A number is a `ConstantRate`.
+        Step size: the share of the distance to its target by which a step moves the
+        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
+        with ``batch_size=None``.  A number is a `ConstantRate`.
     gradient_noise : GradientNoise, default=None
         Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     local_cooling : float > 1 or None, default=2.0
@@ -313,19 +313,21 @@ class TemperedFactorialMixture(_FactorialMixture):
         the order of the samples and in noise.  A `fit` that continues with
         ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Smallest improvement of the held-out score that counts, in nats per sample.  A
-        fit with ``batch_size=None`` ends when the lower bound changes by less than this
-        in a step at T=1.  A move is kept if it raises the bound by more than this.
+        Least rise of the held-out score that counts as an improvement, in nats per
+        sample.  A fit with ``batch_size=None`` ends when the lower bound changes by
+        less than this in a step at T=1.  A move is kept if it raises the bound by more
+        than this.
     n_iter_no_change : int, default=None
         Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
-        count.  None disables early stopping.
+        `fit` ends and keeps the best state.  Only states after the temperature has
+        settled at 1 are considered.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
         ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
     validation_fraction : float, default=0.1
-        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
+        Share of the rows that `fit` holds out to compute scores, if it has no
+        ``X_val``.
     warm_start : bool, default=False
         Whether `fit` continues the last fit.  It finishes the planned passes if the
         last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
@@ -347,8 +349,8 @@ class TemperedFactorialMixture(_FactorialMixture):
     shuffle : bool, default=True
         Whether each pass of `fit` visits the samples in a new random order.
     total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+        Number of rows of the data that a batch represents.  None is the number of rows
+        of `fit`, plus rows of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -359,7 +361,7 @@ class TemperedFactorialMixture(_FactorialMixture):
     noise_variance_, component_variance_ : float
         Variances of the fit, given or learned.
     inclusion_probability_ : ndarray of shape (n_components,)
-        Given or learned.
+        Inclusion probabilities, given or learned.
     tempering_, learning_rate_, gradient_noise_ : object
         Policies of the fit, with "auto" replaced by numbers.
     batch_size_ : int
@@ -371,13 +373,13 @@ class TemperedFactorialMixture(_FactorialMixture):
     n_batch_iter_ : int
         Number of completed steps.
     n_samples_seen_ : int
-        Number of rows that steps used, with repetitions.
+        Total number of rows in the batches of all steps.
     history_ : dict of ndarrays
         Arrays with a value for each step, thinned if there are many: "step", "passes",
         "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
         samples in the tempered bound of the batch, in nats per value), "heldout_score"
         (NaN without an evaluation) and "mean_iterations" (mean number of local
-        iterations of a row).  If the tempering has a ladder, also
+        iterations of a row).  If temperatures are inferred, also
         "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
@@ -509,8 +511,8 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
     n_components : int, default=10
         Number of features K.
     inclusion_probability : float, array-like or None, default=None
-        Prior probability pi that a sample has a feature, in (0, 1), or one for each
-        feature.  None starts at 0.2 and learns it.
+        Prior probability pi that a sample has a feature, in (0, 1): one number, or one
+        number for each feature.  None starts at 0.2 and learns it.
     noise_variance : float, default=None
         Variance sigma^2 of the noise of each value (the papers give its square root).
         None starts at the variance of the data and learns it.
@@ -525,8 +527,8 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
         learns them if ``inclusion_probability`` is None.
     posterior : {"structured", "factorized"}, default="structured"
         Posterior of the components.  "structured" has the correlations between
-        components, and is exact given the features.  "factorized" has none, as in [1]_;
-        its means are at their joint optimum.
+        components, and is exact given the features.  "factorized" neglects these
+        correlations, as in [1]_; the means are at their joint optimum.
     init : {"random", "data", "ica", "nmf"} or array-like, default="random"
         Initial components: small draws from their prior, samples, or the components of
         scikit-learn's FastICA or NMF, scaled to binary features (NMF for data that are
@@ -547,9 +549,9 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
         with a learning rate of 1.  "auto" takes a tenth of the data, at least 100 and
         at most 1,000, and 1,000 in `partial_fit`.
     learning_rate : LearningRate or float, default=None
-        Size of each step, as a share of the way to its target.  None is
-        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
-        ``batch_size=None``.  A number is a `ConstantRate`.
+        Step size: the share of the distance to its target by which a step moves the
+        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
+        with ``batch_size=None``.  A number is a `ConstantRate`.
     gradient_noise : GradientNoise, default=None
         Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     local_cooling : float > 1 or None, default=2.0
@@ -566,19 +568,21 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
         the order of the samples and in noise.  A `fit` that continues with
         ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Smallest improvement of the held-out score that counts, in nats per sample.  A
-        fit with ``batch_size=None`` ends when the lower bound changes by less than this
-        in a step at T=1.  A move is kept if it raises the bound by more than this.
+        Least rise of the held-out score that counts as an improvement, in nats per
+        sample.  A fit with ``batch_size=None`` ends when the lower bound changes by
+        less than this in a step at T=1.  A move is kept if it raises the bound by more
+        than this.
     n_iter_no_change : int, default=None
         Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
-        count.  None disables early stopping.
+        `fit` ends and keeps the best state.  Only states after the temperature has
+        settled at 1 are considered.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
         ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
     validation_fraction : float, default=0.1
-        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
+        Share of the rows that `fit` holds out to compute scores, if it has no
+        ``X_val``.
     warm_start : bool, default=False
         Whether `fit` continues the last fit.  It finishes the planned passes if the
         last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
@@ -600,8 +604,8 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
     shuffle : bool, default=True
         Whether each pass of `fit` visits the samples in a new random order.
     total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+        Number of rows of the data that a batch represents.  None is the number of rows
+        of `fit`, plus rows of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -612,7 +616,7 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
     noise_variance_, component_variance_ : float
         Variances of the fit, given or learned.
     inclusion_probability_ : ndarray of shape (n_components,)
-        Given or learned.
+        Inclusion probabilities, given or learned.
     schedule_ : Schedule
         Schedule of the fit, with "auto" replaced by numbers.
     tempering_, learning_rate_, gradient_noise_ : object
@@ -626,13 +630,13 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
     n_batch_iter_ : int
         Number of completed steps.
     n_samples_seen_ : int
-        Number of rows that steps used, with repetitions.
+        Total number of rows in the batches of all steps.
     history_ : dict of ndarrays
         Arrays with a value for each step, thinned if there are many: "step", "passes",
         "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
         samples in the tempered bound of the batch, in nats per value), "heldout_score"
         (NaN without an evaluation) and "mean_iterations" (mean number of local
-        iterations of a row).  If the tempering has a ladder, also
+        iterations of a row).  If temperatures are inferred, also
         "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
@@ -765,8 +769,8 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
     n_components : int, default=10
         Number of features K.
     inclusion_probability : float, array-like or None, default=None
-        Prior probability pi that a sample has a feature, in (0, 1), or one for each
-        feature.  None starts at 0.2 and learns it.
+        Prior probability pi that a sample has a feature, in (0, 1): one number, or one
+        number for each feature.  None starts at 0.2 and learns it.
     noise_variance : float, default=None
         Variance sigma^2 of the noise of each value (the papers give its square root).
         None starts at the variance of the data and learns it.
@@ -781,8 +785,8 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
         learns them if ``inclusion_probability`` is None.
     posterior : {"structured", "factorized"}, default="structured"
         Posterior of the components.  "structured" has the correlations between
-        components, and is exact given the features.  "factorized" has none, as in [1]_;
-        its means are at their joint optimum.
+        components, and is exact given the features.  "factorized" neglects these
+        correlations, as in [1]_; the means are at their joint optimum.
     init : {"random", "data", "ica", "nmf"} or array-like, default="random"
         Initial components: small draws from their prior, samples, or the components of
         scikit-learn's FastICA or NMF, scaled to binary features (NMF for data that are
@@ -805,9 +809,9 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
         with a learning rate of 1.  "auto" takes a tenth of the data, at least 100 and
         at most 1,000, and 1,000 in `partial_fit`.
     learning_rate : LearningRate or float, default=None
-        Size of each step, as a share of the way to its target.  None is
-        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
-        ``batch_size=None``.  A number is a `ConstantRate`.
+        Step size: the share of the distance to its target by which a step moves the
+        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
+        with ``batch_size=None``.  A number is a `ConstantRate`.
     local_cooling : float > 1 or None, default=2.0
         Factor by which the temperature of a sample falls in each sweep of its local
         step.  The sweeps start at a temperature at which all features are undecided,
@@ -822,19 +826,21 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
         the order of the samples and in noise.  A `fit` that continues with
         ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Smallest improvement of the held-out score that counts, in nats per sample.  A
-        fit with ``batch_size=None`` ends when the lower bound changes by less than this
-        in a step at T=1.  A move is kept if it raises the bound by more than this.
+        Least rise of the held-out score that counts as an improvement, in nats per
+        sample.  A fit with ``batch_size=None`` ends when the lower bound changes by
+        less than this in a step at T=1.  A move is kept if it raises the bound by more
+        than this.
     n_iter_no_change : int, default=None
         Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
-        count.  None disables early stopping.
+        `fit` ends and keeps the best state.  Only states after the temperature has
+        settled at 1 are considered.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
         ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
     validation_fraction : float, default=0.1
-        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
+        Share of the rows that `fit` holds out to compute scores, if it has no
+        ``X_val``.
     warm_start : bool, default=False
         Whether `fit` continues the last fit.  It finishes the planned passes if the
         last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
@@ -856,8 +862,8 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
     shuffle : bool, default=True
         Whether each pass of `fit` visits the samples in a new random order.
     total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+        Number of rows of the data that a batch represents.  None is the number of rows
+        of `fit`, plus rows of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -868,7 +874,7 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
     noise_variance_, component_variance_ : float
         Variances of the fit, given or learned.
     inclusion_probability_ : ndarray of shape (n_components,)
-        Given or learned.
+        Inclusion probabilities, given or learned.
     tempering_, learning_rate_, gradient_noise_ : object
         Policies of the fit, with "auto" replaced by numbers.
     batch_size_ : int
@@ -880,13 +886,13 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
     n_batch_iter_ : int
         Number of completed steps.
     n_samples_seen_ : int
-        Number of rows that steps used, with repetitions.
+        Total number of rows in the batches of all steps.
     history_ : dict of ndarrays
         Arrays with a value for each step, thinned if there are many: "step", "passes",
         "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
         samples in the tempered bound of the batch, in nats per value), "heldout_score"
         (NaN without an evaluation) and "mean_iterations" (mean number of local
-        iterations of a row).  If the tempering has a ladder, also
+        iterations of a row).  If temperatures are inferred, also
         "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and

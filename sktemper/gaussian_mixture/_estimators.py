@@ -534,40 +534,42 @@ class TemperedGaussianMixture(_GaussianMixture):
     n_components : int, default=10
         Largest number of components K.  Components that are not needed stay empty.
     covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default="auto"
-        Form of the covariances: a matrix for each component, one matrix for all, a
-        diagonal matrix for each, or a variance for each.  "auto" is "full", but `fit`
-        takes "diag" or "spherical" if their evidence is higher by more than 0.05 nats a
+        Form of the covariances: a matrix for each component ("full"), one matrix for
+        all components ("tied"), a diagonal matrix for each component ("diag"), or a
+        variance for each component ("spherical").  "auto" is "full", but `fit` takes
+        "diag" or "spherical" if their evidence is higher by more than 0.05 nats a
         sample, or if there are more than 150 columns, or fewer than two samples for
-        each.  `covariance_type_` is the choice.  The evidence is that of merged
-        k-means clusters, after a few iterations with 5,000 to 20,000 samples at most.
+        each.  `covariance_type_` is the choice.  The evidence is that of merged k-means
+        clusters, after a few iterations with 5,000 to 20,000 samples at most.
         `partial_fit` without a `fit`, and a `fit` with ``covariance_prior``,
         ``degrees_of_freedom_prior`` or other ``priors`` than "learned", take "full".
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_process"
         Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
-        distribution, which with the default concentration approximates a Dirichlet
-        process [4]_.
+        distribution.  With the default concentration, the latter approximates a
+        Dirichlet process [4]_.
     weight_concentration_prior : float, default=None
-        Concentration of this prior, at least 1e-12.  With small values components that
-        are not needed stay empty.  None is ``1 / n_components``, or with
-        ``priors="learned"`` ``exp(-n_samples / 100)`` if this is less: one more
-        component then has to gain 0.01 nats a sample, but at most the 28 nats that
-        1e-12 takes.
+        Concentration of the prior of the weights, at least 1e-12.  With small values
+        components that are not needed stay empty.  None is ``1 / n_components``.  With
+        ``priors="learned"``, None is ``exp(-n_samples / 100)`` if this is less, but at
+        least 1e-12.  An additional component is then used only if it gains 0.01 nats
+        per sample, or 28 nats in all.
     mean_prior : array-like of shape (n_features,), default=None
-        None is the mean of the data.
+        Prior mean of the components' means.  None is the mean of the data.
     mean_precision_prior : float, default=None
         Number of samples to which the prior mean is equivalent.  None starts at 1 and
         learns it.
     covariance_prior : float or array-like, default=None
         Inverse scale of the prior: the covariance that you expect of a component, times
-        the degrees of freedom.  None starts from the covariance of the data, or what
-        ``covariance_type`` keeps of it, times the degrees of freedom, and learns it; if
-        tied it is the covariance of the data.  ``reg_covar`` is added to the diagonal
-        of a covariance that is singular.
+        the degrees of freedom.  None starts at the covariance of the data, in the form
+        of ``covariance_type``, times the degrees of freedom, and learns the value.  If
+        ``covariance_type`` is "tied", None is the covariance of the data.
+        ``reg_covar`` is added to the diagonal of a singular covariance.
     degrees_of_freedom_prior : float, default=None
         Number of samples to which ``covariance_prior`` is equivalent.  It must exceed
         ``n_features - 1`` if the prior is a Wishart distribution, and otherwise 0.
-        None starts at 3 above this limit and learns it; if tied it is ``n_features``.
+        None starts at 3 above this limit and learns the value.  If ``covariance_type``
+        is "tied", None is ``n_features``.
     reg_covar : float, default=1e-6
         Variance added to the samples in each covariance.
     priors : {"learned", "scikit-learn"}, default="learned"
@@ -588,7 +590,8 @@ class TemperedGaussianMixture(_GaussianMixture):
         Initial responsibilities, as in scikit-learn: the clusters of k-means, the
         clusters of its initial centres, random numbers, or the clusters of random
         samples.  With more than 100,000 samples, a random 100,000 are used.  The start
-        does not depend on the order of the samples, and weights are repetitions.
+        does not depend on the order of the samples, and the weight of a sample has the
+        effect of repeating it.
     tempering : Tempering, "global", "local" or None, default="global"
         Temperature during training, see `sktemper.tempering`.
 
@@ -613,9 +616,9 @@ class TemperedGaussianMixture(_GaussianMixture):
         with a learning rate of 1.  "auto" takes a tenth of the data, at least 20
         samples per component and at most 10,000.
     learning_rate : LearningRate or float, default=None
-        Size of each step, as a share of the way to its target.  None is
-        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
-        ``batch_size=None``.  A number is a `ConstantRate`.
+        Step size: the share of the distance to its target by which a step moves the
+        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
+        with ``batch_size=None``.  A number is a `ConstantRate`.
     gradient_noise : GradientNoise, default=None
         Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     max_iter : int, default=100
@@ -627,19 +630,21 @@ class TemperedGaussianMixture(_GaussianMixture):
         the order of the samples and in noise.  A `fit` that continues with
         ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Smallest improvement of the held-out score that counts, in nats per sample.  A
-        fit with ``batch_size=None`` ends when the lower bound changes by less than this
-        in a step at T=1.  A move is kept if it raises the bound by more than this.
+        Least rise of the held-out score that counts as an improvement, in nats per
+        sample.  A fit with ``batch_size=None`` ends when the lower bound changes by
+        less than this in a step at T=1.  A move is kept if it raises the bound by more
+        than this.
     n_iter_no_change : int, default=None
         Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
-        count.  None disables early stopping.
+        `fit` ends and keeps the best state.  Only states after the temperature has
+        settled at 1 are considered.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
         ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
     validation_fraction : float, default=0.1
-        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
+        Share of the rows that `fit` holds out to compute scores, if it has no
+        ``X_val``.
     warm_start : bool, default=False
         Whether `fit` continues the last fit.  It finishes the planned passes if the
         last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
@@ -659,19 +664,21 @@ class TemperedGaussianMixture(_GaussianMixture):
     shuffle : bool, default=True
         Whether each pass of `fit` visits the samples in a new random order.
     total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+        Number of rows of the data that a batch represents.  None is the number of rows
+        of `fit`, plus rows of later `partial_fit` calls.
     half_life : float, duration or None, default=None
         Number of samples after which a sample counts half in `partial_fit`, for streams
         that change.  It sets the learning rate and the scale of the statistics
         (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
         ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
         "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
-        then needs ``times``.  None forgets nothing.  `fit` ignores it, except that a
-        sample of its data becomes the memory of a stream that follows.
+        then needs ``times``.  With None, old samples keep their weights.  `fit` ignores
+        this parameter, except that it keeps a sample of its data as the memory of a
+        later stream.
     renewals : Renewals, "auto" or None, default="auto"
-        Renewals of components in a stream with a half-life, see
-        `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None is off.
+        Renewals in a stream with a half-life: fits of new components to recent rows,
+        see `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None makes no
+        renewals.
 
     Attributes
     ----------
@@ -689,22 +696,24 @@ class TemperedGaussianMixture(_GaussianMixture):
     weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
         Dirichlet parameters, or the Beta parameters of the sticks.
     mean_precision_, degrees_of_freedom_ : ndarray of shape (n_components,)
-        Parameters of the Normal-Wishart distributions; if tied, ``degrees_of_freedom_``
-        is one number.
+        Parameters of the Normal-Wishart distributions; if ``covariance_type`` is
+        "tied", ``degrees_of_freedom_`` is one number.
     weight_concentration_prior_, mean_precision_prior_, mean_prior_, \
             degrees_of_freedom_prior_, covariance_prior_ : object
         Priors of the fit.
     labels_ : ndarray of shape (n_samples,)
-        Components of the samples of the last `fit` or `partial_fit`.
+        Component of each sample of the last `fit` or `partial_fit`.
     n_active_components_ : int
         Number of components whose responsibilities sum to more than 0.5.
     component_clusters_ : ndarray of int of shape (n_components,)
-        Cluster of each component, for clusters that are not Gaussian; -1 if empty.  Two
-        components are in a cluster if, on the line that separates them best, their
-        means differ by at most twice the smaller standard deviation, so that their sum
-        has a single mode there; or if others connect them.
+        Cluster of each component; -1 for an empty component.  A cluster that is not
+        Gaussian consists of several components.  Two components are in the same cluster
+        if, on the line that separates them best, their means differ by at most twice
+        the smaller standard deviation, so that the sum of their densities has a single
+        mode there.  They are also in the same cluster if a chain of such components
+        connects them.
     n_clusters_ : int
-        Number of these clusters.
+        Number of clusters in ``component_clusters_``.
     converged_ : bool
         Whether the lower bound converged, in a `fit` with ``batch_size=None``.
     lower_bound_ : float
@@ -722,25 +731,25 @@ class TemperedGaussianMixture(_GaussianMixture):
     n_batch_iter_ : int
         Number of completed steps.
     n_samples_seen_ : int
-        Number of rows that steps used, with repetitions.
+        Total number of rows in the batches of all steps.
     history_ : dict of ndarrays
         Arrays with a value for each step, thinned if there are many: "step", "passes",
         "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
         samples in the tempered bound of the batch, in nats per sample), "heldout_score"
         (NaN without an evaluation) and "mean_iterations" (mean number of local
-        iterations of a row).  If the tempering has a ladder, also
+        iterations of a row).  If temperatures are inferred, also
         "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after the move).
     renewals_ : dict of ndarrays
         Renewals of a stream with a half-life.  Each array has an entry for each
-        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (of
-        the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
-        "kept" (whether it replaced the parameters; None while this is not decided),
-        "decided" (number of rows before the decision), "gain" (mean gain of the rows
-        that decided, in nats per observation) and "columns" (tuple of the new
-        components).
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (time
+        of the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        "kept" (whether its result replaced the parameters; None while this is not
+        decided), "decided" (number of rows before the decision), "gain" (mean gain of
+        the rows that decided, in nats per observation) and "columns" (tuple of the
+        indices of new components).
     state_ : State
         Everything that changes during a fit: parameters, progress and policies.  Its
         fields may change between versions.
@@ -872,40 +881,42 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
     n_components : int, default=10
         Largest number of components K.  Components that are not needed stay empty.
     covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default="auto"
-        Form of the covariances: a matrix for each component, one matrix for all, a
-        diagonal matrix for each, or a variance for each.  "auto" is "full", but `fit`
-        takes "diag" or "spherical" if their evidence is higher by more than 0.05 nats a
+        Form of the covariances: a matrix for each component ("full"), one matrix for
+        all components ("tied"), a diagonal matrix for each component ("diag"), or a
+        variance for each component ("spherical").  "auto" is "full", but `fit` takes
+        "diag" or "spherical" if their evidence is higher by more than 0.05 nats a
         sample, or if there are more than 150 columns, or fewer than two samples for
-        each.  `covariance_type_` is the choice.  The evidence is that of merged
-        k-means clusters, after a few iterations with 5,000 to 20,000 samples at most.
+        each.  `covariance_type_` is the choice.  The evidence is that of merged k-means
+        clusters, after a few iterations with 5,000 to 20,000 samples at most.
         `partial_fit` without a `fit`, and a `fit` with ``covariance_prior``,
         ``degrees_of_freedom_prior`` or other ``priors`` than "learned", take "full".
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_process"
         Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
-        distribution, which with the default concentration approximates a Dirichlet
-        process [4]_.
+        distribution.  With the default concentration, the latter approximates a
+        Dirichlet process [4]_.
     weight_concentration_prior : float, default=None
-        Concentration of this prior, at least 1e-12.  With small values components that
-        are not needed stay empty.  None is ``1 / n_components``, or with
-        ``priors="learned"`` ``exp(-n_samples / 100)`` if this is less: one more
-        component then has to gain 0.01 nats a sample, but at most the 28 nats that
-        1e-12 takes.
+        Concentration of the prior of the weights, at least 1e-12.  With small values
+        components that are not needed stay empty.  None is ``1 / n_components``.  With
+        ``priors="learned"``, None is ``exp(-n_samples / 100)`` if this is less, but at
+        least 1e-12.  An additional component is then used only if it gains 0.01 nats
+        per sample, or 28 nats in all.
     mean_prior : array-like of shape (n_features,), default=None
-        None is the mean of the data.
+        Prior mean of the components' means.  None is the mean of the data.
     mean_precision_prior : float, default=None
         Number of samples to which the prior mean is equivalent.  None starts at 1 and
         learns it.
     covariance_prior : float or array-like, default=None
         Inverse scale of the prior: the covariance that you expect of a component, times
-        the degrees of freedom.  None starts from the covariance of the data, or what
-        ``covariance_type`` keeps of it, times the degrees of freedom, and learns it; if
-        tied it is the covariance of the data.  ``reg_covar`` is added to the diagonal
-        of a covariance that is singular.
+        the degrees of freedom.  None starts at the covariance of the data, in the form
+        of ``covariance_type``, times the degrees of freedom, and learns the value.  If
+        ``covariance_type`` is "tied", None is the covariance of the data.
+        ``reg_covar`` is added to the diagonal of a singular covariance.
     degrees_of_freedom_prior : float, default=None
         Number of samples to which ``covariance_prior`` is equivalent.  It must exceed
         ``n_features - 1`` if the prior is a Wishart distribution, and otherwise 0.
-        None starts at 3 above this limit and learns it; if tied it is ``n_features``.
+        None starts at 3 above this limit and learns the value.  If ``covariance_type``
+        is "tied", None is ``n_features``.
     reg_covar : float, default=1e-6
         Variance added to the samples in each covariance.
     priors : {"learned", "scikit-learn"}, default="learned"
@@ -926,7 +937,8 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         Initial responsibilities, as in scikit-learn: the clusters of k-means, the
         clusters of its initial centres, random numbers, or the clusters of random
         samples.  With more than 100,000 samples, a random 100,000 are used.  The start
-        does not depend on the order of the samples, and weights are repetitions.
+        does not depend on the order of the samples, and the weight of a sample has the
+        effect of repeating it.
     schedule : Schedule or callable, default=None
         Temperature of each step, see `sktemper.schedules`.  None is
         ``ExponentialSchedule()``.
@@ -945,9 +957,9 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         with a learning rate of 1.  "auto" takes a tenth of the data, at least 20
         samples per component and at most 10,000.
     learning_rate : LearningRate or float, default=None
-        Size of each step, as a share of the way to its target.  None is
-        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
-        ``batch_size=None``.  A number is a `ConstantRate`.
+        Step size: the share of the distance to its target by which a step moves the
+        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
+        with ``batch_size=None``.  A number is a `ConstantRate`.
     gradient_noise : GradientNoise, default=None
         Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     max_iter : int, default=100
@@ -959,19 +971,21 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         the order of the samples and in noise.  A `fit` that continues with
         ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Smallest improvement of the held-out score that counts, in nats per sample.  A
-        fit with ``batch_size=None`` ends when the lower bound changes by less than this
-        in a step at T=1.  A move is kept if it raises the bound by more than this.
+        Least rise of the held-out score that counts as an improvement, in nats per
+        sample.  A fit with ``batch_size=None`` ends when the lower bound changes by
+        less than this in a step at T=1.  A move is kept if it raises the bound by more
+        than this.
     n_iter_no_change : int, default=None
         Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
-        count.  None disables early stopping.
+        `fit` ends and keeps the best state.  Only states after the temperature has
+        settled at 1 are considered.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
         ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
     validation_fraction : float, default=0.1
-        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
+        Share of the rows that `fit` holds out to compute scores, if it has no
+        ``X_val``.
     warm_start : bool, default=False
         Whether `fit` continues the last fit.  It finishes the planned passes if the
         last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
@@ -991,19 +1005,21 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
     shuffle : bool, default=True
         Whether each pass of `fit` visits the samples in a new random order.
     total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+        Number of rows of the data that a batch represents.  None is the number of rows
+        of `fit`, plus rows of later `partial_fit` calls.
     half_life : float, duration or None, default=None
         Number of samples after which a sample counts half in `partial_fit`, for streams
         that change.  It sets the learning rate and the scale of the statistics
         (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
         ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
         "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
-        then needs ``times``.  None forgets nothing.  `fit` ignores it, except that a
-        sample of its data becomes the memory of a stream that follows.
+        then needs ``times``.  With None, old samples keep their weights.  `fit` ignores
+        this parameter, except that it keeps a sample of its data as the memory of a
+        later stream.
     renewals : Renewals, "auto" or None, default="auto"
-        Renewals of components in a stream with a half-life, see
-        `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None is off.
+        Renewals in a stream with a half-life: fits of new components to recent rows,
+        see `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None makes no
+        renewals.
 
     Attributes
     ----------
@@ -1021,22 +1037,24 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
     weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
         Dirichlet parameters, or the Beta parameters of the sticks.
     mean_precision_, degrees_of_freedom_ : ndarray of shape (n_components,)
-        Parameters of the Normal-Wishart distributions; if tied, ``degrees_of_freedom_``
-        is one number.
+        Parameters of the Normal-Wishart distributions; if ``covariance_type`` is
+        "tied", ``degrees_of_freedom_`` is one number.
     weight_concentration_prior_, mean_precision_prior_, mean_prior_, \
             degrees_of_freedom_prior_, covariance_prior_ : object
         Priors of the fit.
     labels_ : ndarray of shape (n_samples,)
-        Components of the samples of the last `fit` or `partial_fit`.
+        Component of each sample of the last `fit` or `partial_fit`.
     n_active_components_ : int
         Number of components whose responsibilities sum to more than 0.5.
     component_clusters_ : ndarray of int of shape (n_components,)
-        Cluster of each component, for clusters that are not Gaussian; -1 if empty.  Two
-        components are in a cluster if, on the line that separates them best, their
-        means differ by at most twice the smaller standard deviation, so that their sum
-        has a single mode there; or if others connect them.
+        Cluster of each component; -1 for an empty component.  A cluster that is not
+        Gaussian consists of several components.  Two components are in the same cluster
+        if, on the line that separates them best, their means differ by at most twice
+        the smaller standard deviation, so that the sum of their densities has a single
+        mode there.  They are also in the same cluster if a chain of such components
+        connects them.
     n_clusters_ : int
-        Number of these clusters.
+        Number of clusters in ``component_clusters_``.
     converged_ : bool
         Whether the lower bound converged, in a `fit` with ``batch_size=None``.
     lower_bound_ : float
@@ -1056,25 +1074,25 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
     n_batch_iter_ : int
         Number of completed steps.
     n_samples_seen_ : int
-        Number of rows that steps used, with repetitions.
+        Total number of rows in the batches of all steps.
     history_ : dict of ndarrays
         Arrays with a value for each step, thinned if there are many: "step", "passes",
         "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
         samples in the tempered bound of the batch, in nats per sample), "heldout_score"
         (NaN without an evaluation) and "mean_iterations" (mean number of local
-        iterations of a row).  If the tempering has a ladder, also
+        iterations of a row).  If temperatures are inferred, also
         "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after the move).
     renewals_ : dict of ndarrays
         Renewals of a stream with a half-life.  Each array has an entry for each
-        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (of
-        the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
-        "kept" (whether it replaced the parameters; None while this is not decided),
-        "decided" (number of rows before the decision), "gain" (mean gain of the rows
-        that decided, in nats per observation) and "columns" (tuple of the new
-        components).
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (time
+        of the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        "kept" (whether its result replaced the parameters; None while this is not
+        decided), "decided" (number of rows before the decision), "gain" (mean gain of
+        the rows that decided, in nats per observation) and "columns" (tuple of the
+        indices of new components).
     state_ : State
         Everything that changes during a fit: parameters, progress and policies.  Its
         fields may change between versions.
@@ -1207,40 +1225,42 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
     n_components : int, default=10
         Largest number of components K.  Components that are not needed stay empty.
     covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default="auto"
-        Form of the covariances: a matrix for each component, one matrix for all, a
-        diagonal matrix for each, or a variance for each.  "auto" is "full", but `fit`
-        takes "diag" or "spherical" if their evidence is higher by more than 0.05 nats a
+        Form of the covariances: a matrix for each component ("full"), one matrix for
+        all components ("tied"), a diagonal matrix for each component ("diag"), or a
+        variance for each component ("spherical").  "auto" is "full", but `fit` takes
+        "diag" or "spherical" if their evidence is higher by more than 0.05 nats a
         sample, or if there are more than 150 columns, or fewer than two samples for
-        each.  `covariance_type_` is the choice.  The evidence is that of merged
-        k-means clusters, after a few iterations with 5,000 to 20,000 samples at most.
+        each.  `covariance_type_` is the choice.  The evidence is that of merged k-means
+        clusters, after a few iterations with 5,000 to 20,000 samples at most.
         `partial_fit` without a `fit`, and a `fit` with ``covariance_prior``,
         ``degrees_of_freedom_prior`` or other ``priors`` than "learned", take "full".
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_process"
         Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
-        distribution, which with the default concentration approximates a Dirichlet
-        process [4]_.
+        distribution.  With the default concentration, the latter approximates a
+        Dirichlet process [4]_.
     weight_concentration_prior : float, default=None
-        Concentration of this prior, at least 1e-12.  With small values components that
-        are not needed stay empty.  None is ``1 / n_components``, or with
-        ``priors="learned"`` ``exp(-n_samples / 100)`` if this is less: one more
-        component then has to gain 0.01 nats a sample, but at most the 28 nats that
-        1e-12 takes.
+        Concentration of the prior of the weights, at least 1e-12.  With small values
+        components that are not needed stay empty.  None is ``1 / n_components``.  With
+        ``priors="learned"``, None is ``exp(-n_samples / 100)`` if this is less, but at
+        least 1e-12.  An additional component is then used only if it gains 0.01 nats
+        per sample, or 28 nats in all.
     mean_prior : array-like of shape (n_features,), default=None
-        None is the mean of the data.
+        Prior mean of the components' means.  None is the mean of the data.
     mean_precision_prior : float, default=None
         Number of samples to which the prior mean is equivalent.  None starts at 1 and
         learns it.
     covariance_prior : float or array-like, default=None
         Inverse scale of the prior: the covariance that you expect of a component, times
-        the degrees of freedom.  None starts from the covariance of the data, or what
-        ``covariance_type`` keeps of it, times the degrees of freedom, and learns it; if
-        tied it is the covariance of the data.  ``reg_covar`` is added to the diagonal
-        of a covariance that is singular.
+        the degrees of freedom.  None starts at the covariance of the data, in the form
+        of ``covariance_type``, times the degrees of freedom, and learns the value.  If
+        ``covariance_type`` is "tied", None is the covariance of the data.
+        ``reg_covar`` is added to the diagonal of a singular covariance.
     degrees_of_freedom_prior : float, default=None
         Number of samples to which ``covariance_prior`` is equivalent.  It must exceed
         ``n_features - 1`` if the prior is a Wishart distribution, and otherwise 0.
-        None starts at 3 above this limit and learns it; if tied it is ``n_features``.
+        None starts at 3 above this limit and learns the value.  If ``covariance_type``
+        is "tied", None is ``n_features``.
     reg_covar : float, default=1e-6
         Variance added to the samples in each covariance.
     priors : {"learned", "scikit-learn"}, default="learned"
@@ -1261,7 +1281,8 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         Initial responsibilities, as in scikit-learn: the clusters of k-means, the
         clusters of its initial centres, random numbers, or the clusters of random
         samples.  With more than 100,000 samples, a random 100,000 are used.  The start
-        does not depend on the order of the samples, and weights are repetitions.
+        does not depend on the order of the samples, and the weight of a sample has the
+        effect of repeating it.
     effective_batch_size : float, int, Schedule or callable, default=0.5
         Batch size M that has the same gradient noise: a share of the batch, a number of
         samples, or a schedule of such values, see `sktemper.noise.SVIPlusNoise`.
@@ -1282,9 +1303,9 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         with a learning rate of 1.  "auto" takes a tenth of the data, at least 20
         samples per component and at most 10,000.
     learning_rate : LearningRate or float, default=None
-        Size of each step, as a share of the way to its target.  None is
-        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
-        ``batch_size=None``.  A number is a `ConstantRate`.
+        Step size: the share of the distance to its target by which a step moves the
+        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
+        with ``batch_size=None``.  A number is a `ConstantRate`.
     max_iter : int, default=100
         Largest number of passes of `fit` over the data; 0 keeps the start.
     n_init : int, default=1
@@ -1294,19 +1315,21 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         the order of the samples and in noise.  A `fit` that continues with
         ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Smallest improvement of the held-out score that counts, in nats per sample.  A
-        fit with ``batch_size=None`` ends when the lower bound changes by less than this
-        in a step at T=1.  A move is kept if it raises the bound by more than this.
+        Least rise of the held-out score that counts as an improvement, in nats per
+        sample.  A fit with ``batch_size=None`` ends when the lower bound changes by
+        less than this in a step at T=1.  A move is kept if it raises the bound by more
+        than this.
     n_iter_no_change : int, default=None
         Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
-        count.  None disables early stopping.
+        `fit` ends and keeps the best state.  Only states after the temperature has
+        settled at 1 are considered.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
         ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
     validation_fraction : float, default=0.1
-        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
+        Share of the rows that `fit` holds out to compute scores, if it has no
+        ``X_val``.
     warm_start : bool, default=False
         Whether `fit` continues the last fit.  It finishes the planned passes if the
         last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
@@ -1326,19 +1349,21 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
     shuffle : bool, default=True
         Whether each pass of `fit` visits the samples in a new random order.
     total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+        Number of rows of the data that a batch represents.  None is the number of rows
+        of `fit`, plus rows of later `partial_fit` calls.
     half_life : float, duration or None, default=None
         Number of samples after which a sample counts half in `partial_fit`, for streams
         that change.  It sets the learning rate and the scale of the statistics
         (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
         ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
         "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
-        then needs ``times``.  None forgets nothing.  `fit` ignores it, except that a
-        sample of its data becomes the memory of a stream that follows.
+        then needs ``times``.  With None, old samples keep their weights.  `fit` ignores
+        this parameter, except that it keeps a sample of its data as the memory of a
+        later stream.
     renewals : Renewals, "auto" or None, default="auto"
-        Renewals of components in a stream with a half-life, see
-        `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None is off.
+        Renewals in a stream with a half-life: fits of new components to recent rows,
+        see `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None makes no
+        renewals.
 
     Attributes
     ----------
@@ -1356,22 +1381,24 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
     weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
         Dirichlet parameters, or the Beta parameters of the sticks.
     mean_precision_, degrees_of_freedom_ : ndarray of shape (n_components,)
-        Parameters of the Normal-Wishart distributions; if tied, ``degrees_of_freedom_``
-        is one number.
+        Parameters of the Normal-Wishart distributions; if ``covariance_type`` is
+        "tied", ``degrees_of_freedom_`` is one number.
     weight_concentration_prior_, mean_precision_prior_, mean_prior_, \
             degrees_of_freedom_prior_, covariance_prior_ : object
         Priors of the fit.
     labels_ : ndarray of shape (n_samples,)
-        Components of the samples of the last `fit` or `partial_fit`.
+        Component of each sample of the last `fit` or `partial_fit`.
     n_active_components_ : int
         Number of components whose responsibilities sum to more than 0.5.
     component_clusters_ : ndarray of int of shape (n_components,)
-        Cluster of each component, for clusters that are not Gaussian; -1 if empty.  Two
-        components are in a cluster if, on the line that separates them best, their
-        means differ by at most twice the smaller standard deviation, so that their sum
-        has a single mode there; or if others connect them.
+        Cluster of each component; -1 for an empty component.  A cluster that is not
+        Gaussian consists of several components.  Two components are in the same cluster
+        if, on the line that separates them best, their means differ by at most twice
+        the smaller standard deviation, so that the sum of their densities has a single
+        mode there.  They are also in the same cluster if a chain of such components
+        connects them.
     n_clusters_ : int
-        Number of these clusters.
+        Number of clusters in ``component_clusters_``.
     converged_ : bool
         Whether the lower bound converged, in a `fit` with ``batch_size=None``.
     lower_bound_ : float
@@ -1389,25 +1416,25 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
     n_batch_iter_ : int
         Number of completed steps.
     n_samples_seen_ : int
-        Number of rows that steps used, with repetitions.
+        Total number of rows in the batches of all steps.
     history_ : dict of ndarrays
         Arrays with a value for each step, thinned if there are many: "step", "passes",
         "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
         samples in the tempered bound of the batch, in nats per sample), "heldout_score"
         (NaN without an evaluation) and "mean_iterations" (mean number of local
-        iterations of a row).  If the tempering has a ladder, also
+        iterations of a row).  If temperatures are inferred, also
         "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after the move).
     renewals_ : dict of ndarrays
         Renewals of a stream with a half-life.  Each array has an entry for each
-        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (of
-        the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
-        "kept" (whether it replaced the parameters; None while this is not decided),
-        "decided" (number of rows before the decision), "gain" (mean gain of the rows
-        that decided, in nats per observation) and "columns" (tuple of the new
-        components).
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (time
+        of the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        "kept" (whether its result replaced the parameters; None while this is not
+        decided), "decided" (number of rows before the decision), "gain" (mean gain of
+        the rows that decided, in nats per observation) and "columns" (tuple of the
+        indices of new components).
     state_ : State
         Everything that changes during a fit: parameters, progress and policies.  Its
         fields may change between versions.

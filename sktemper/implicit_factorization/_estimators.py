@@ -59,7 +59,7 @@ class ImplicitFactorization(
     pair_weight : "value", float or callable, default="value"
         Weights w of the stored pairs, not negative: the stored numbers, one number for
         all pairs, or a function of the array of stored numbers, such as ``np.log1p``
-        for plays.  ``zero_weight`` suits a mean of about 1.
+        for plays.  The default ``zero_weight`` suits weights with a mean of about 1.
     pair_target : "value", float or callable, default=1.0
         Targets y of the stored pairs, given in the same way.  To rank by what users
         like, for ratings from 1 to 5, use ``pair_weight=1.0`` and a function that
@@ -78,9 +78,9 @@ class ImplicitFactorization(
         with a learning rate of 1.  "auto" takes a tenth of the data, at least 100 and
         at most 10,000, and 1,000 in `partial_fit`.
     learning_rate : LearningRate or float, default=None
-        Size of each step, as a share of the way to its target.  None is
-        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
-        ``batch_size=None``.  A number is a `ConstantRate`.
+        Step size: the share of the distance to its target by which a step moves the
+        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
+        with ``batch_size=None``.  A number is a `ConstantRate`.
     max_iter : int, default=15
         Number of passes of `fit` over the data.
     n_init : int, default=1
@@ -90,19 +90,20 @@ class ImplicitFactorization(
         the order of the users and in noise.  A `fit` that continues with
         ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Smallest improvement of the held-out score that counts, in nats per user.  A fit
-        with ``batch_size=None`` ends when the lower bound changes by less than this in
-        a step.
+        Least rise of the held-out score that counts as an improvement, in nats per
+        user.  A fit with ``batch_size=None`` ends when the lower bound changes by less
+        than this in a step.
     n_iter_no_change : int, default=None
         Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
-        count.  None disables early stopping.
+        `fit` ends and keeps the best state.  Only states after the temperature has
+        settled at 1 are considered.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
         ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
     validation_fraction : float, default=0.1
-        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
+        Share of the rows that `fit` holds out to compute scores, if it has no
+        ``X_val``.
     warm_start : bool, default=False
         Whether `fit` continues the last fit.  It finishes the planned passes if the
         last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
@@ -120,8 +121,8 @@ class ImplicitFactorization(
     shuffle : bool, default=True
         Whether each pass of `fit` visits the users in a new random order.
     total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+        Number of rows of the data that a batch represents.  None is the number of rows
+        of `fit`, plus rows of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -136,12 +137,12 @@ class ImplicitFactorization(
         Labels of the rows of the last `fit` or `partial_fit`, and of the columns, if
         the data have labels.  The index and columns of a pandas data frame are labels.
     zero_weight_ : float
-        Weight w0 in use.
+        Weight w0 of the fit.
     noise_variance_ : float
-        Given or learned.
+        Noise variance, given or learned.
     user_prior_, item_prior_ : tuple of ndarrays
-        Mean, of shape (n_components,), and covariance, (n_components, n_components), of
-        the priors, given or learned.
+        Mean and covariance of the priors, given or learned, of the shapes
+        (n_components,) and (n_components, n_components).
     relevance_ : ndarray of shape (n_components,)
         Variance of the scores that each factor explains under the priors, in
         coordinates in which factors are independent; decreasing, and near 0 for
@@ -157,13 +158,13 @@ class ImplicitFactorization(
     n_batch_iter_ : int
         Number of completed steps.
     n_samples_seen_ : int
-        Number of rows that steps used, with repetitions.
+        Total number of rows in the batches of all steps.
     history_ : dict of ndarrays
         Arrays with a value for each step, thinned if there are many: "step", "passes",
         "seconds", "temperature", "learning_rate", "batch_bound" (the part of the users
         in the tempered bound of the batch, in nats per unit of weight), "heldout_score"
         (NaN without an evaluation) and "mean_iterations" (mean number of local
-        iterations of a row).  If the tempering has a ladder, also
+        iterations of a row).  If temperatures are inferred, also
         "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and

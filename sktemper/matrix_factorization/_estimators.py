@@ -431,16 +431,16 @@ class TemperedMatrixFactorization(_MatrixFactorization):
           `AnnealedMatrixFactorization` is a shorter way to set these.
         - None: plain variational inference at T=1.
     temperature_of : {"user", "rating"}, default="user"
-        Units whose temperatures local tempering infers, see `temperatures`.  Ignored by
-        other temperings.
+        Units whose temperatures local tempering infers, see `temperatures`.  Other
+        temperings ignore this parameter.
     batch_size : int, "auto" or None, default=None
         Number of users of a step.  None takes all users, which is coordinate ascent
         with a learning rate of 1.  "auto" takes a tenth of the data, at least 100 and
         at most 10,000, and 1,000 in `partial_fit`.
     learning_rate : LearningRate or float, default=None
-        Size of each step, as a share of the way to its target.  None is
-        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
-        ``batch_size=None``.  A number is a `ConstantRate`.
+        Step size: the share of the distance to its target by which a step moves the
+        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
+        with ``batch_size=None``.  A number is a `ConstantRate`.
     gradient_noise : GradientNoise, default=None
         Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     max_iter : int, default=100
@@ -452,19 +452,20 @@ class TemperedMatrixFactorization(_MatrixFactorization):
         the order of the users and in noise.  A `fit` that continues with
         ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Smallest improvement of the held-out score that counts, in nats per rating.  A
-        fit with ``batch_size=None`` ends when the lower bound changes by less than this
-        in a step at T=1.
+        Least rise of the held-out score that counts as an improvement, in nats per
+        rating.  A fit with ``batch_size=None`` ends when the lower bound changes by
+        less than this in a step at T=1.
     n_iter_no_change : int, default=None
         Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
-        count.  None disables early stopping.
+        `fit` ends and keeps the best state.  Only states after the temperature has
+        settled at 1 are considered.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
         ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
     validation_fraction : float, default=0.1
-        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
+        Share of the rows that `fit` holds out to compute scores, if it has no
+        ``X_val``.
     warm_start : bool, default=False
         Whether `fit` continues the last fit.  It finishes the planned passes if the
         last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
@@ -482,8 +483,8 @@ class TemperedMatrixFactorization(_MatrixFactorization):
     shuffle : bool, default=True
         Whether each pass of `fit` visits the users in a new random order.
     total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+        Number of rows of the data that a batch represents.  None is the number of rows
+        of `fit`, plus rows of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -492,19 +493,21 @@ class TemperedMatrixFactorization(_MatrixFactorization):
     item_biases_ : ndarray of shape (n_items,)
         Posterior means of the items' biases; 0 if ``biases`` is False.
     item_covariances_ : ndarray of shape (n_items, n_own, n_own)
-        Posterior covariances of the factors of each item, with its bias last, if any.
+        Posterior covariances of the factors of each item, followed by its bias if
+        ``biases`` is True.
     user_factors_, user_biases_, user_covariances_ : ndarray
         Posterior means and covariances of the users of the last `fit` or
         `partial_fit`; factors have the shape (n_users, n_components).
     global_mean_, noise_variance_ : float
-        Given or learned.
+        Mean rating and noise variance, given or learned.
     user_noise_variances_ : ndarray of shape (n_users,)
-        Expected noise variances of these users; equal if ``noise_type`` is "common".
+        Expected noise variances of the users of the last `fit` or `partial_fit`; equal
+        if ``noise_type`` is "common".
     noise_shape_ : float
         Shape of the Gamma distribution of the users' precisions.
     user_prior_, item_prior_ : tuple of ndarrays
-        Mean, of shape (n_own,), and covariance, (n_own, n_own), of the priors, given or
-        learned.
+        Mean and covariance of the priors, given or learned, of the shapes (n_own,) and
+        (n_own, n_own).  n_own is ``n_components``, plus 1 if ``biases`` is True.
     item_popularity_ : ndarray of shape (n_items,)
         Share of each item in all ratings seen.
     user_labels_, item_labels_ : ndarray or None
@@ -525,13 +528,13 @@ class TemperedMatrixFactorization(_MatrixFactorization):
     n_batch_iter_ : int
         Number of completed steps.
     n_samples_seen_ : int
-        Number of rows that steps used, with repetitions.
+        Total number of rows in the batches of all steps.
     history_ : dict of ndarrays
         Arrays with a value for each step, thinned if there are many: "step", "passes",
         "seconds", "temperature", "learning_rate", "batch_bound" (the part of the users
         in the tempered bound of the batch, in nats per rating), "heldout_score" (NaN
         without an evaluation) and "mean_iterations" (mean number of local iterations of
-        a row).  If the tempering has a ladder, also "temperature_probabilities", of
+        a row).  If temperatures are inferred, also "temperature_probabilities", of
         shape (n_rows, n_temperatures).  If the fit computed it, also "lower_bound"
         (before a step at T=1).  Arrays with a value for each move, if there were moves:
         "move_step", "move_seconds", "move_kept" and "move_bound" (the lower bound after
@@ -685,16 +688,16 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
         The part of the model that the temperature flattens, see
         `sktemper.tempering.Annealing`.
     temperature_of : {"user", "rating"}, default="user"
-        Units whose temperatures local tempering infers, see `temperatures`.  Ignored by
-        other temperings.
+        Units whose temperatures local tempering infers, see `temperatures`.  Other
+        temperings ignore this parameter.
     batch_size : int, "auto" or None, default=None
         Number of users of a step.  None takes all users, which is coordinate ascent
         with a learning rate of 1.  "auto" takes a tenth of the data, at least 100 and
         at most 10,000, and 1,000 in `partial_fit`.
     learning_rate : LearningRate or float, default=None
-        Size of each step, as a share of the way to its target.  None is
-        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
-        ``batch_size=None``.  A number is a `ConstantRate`.
+        Step size: the share of the distance to its target by which a step moves the
+        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
+        with ``batch_size=None``.  A number is a `ConstantRate`.
     gradient_noise : GradientNoise, default=None
         Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     max_iter : int, default=100
@@ -706,19 +709,20 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
         the order of the users and in noise.  A `fit` that continues with
         ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Smallest improvement of the held-out score that counts, in nats per rating.  A
-        fit with ``batch_size=None`` ends when the lower bound changes by less than this
-        in a step at T=1.
+        Least rise of the held-out score that counts as an improvement, in nats per
+        rating.  A fit with ``batch_size=None`` ends when the lower bound changes by
+        less than this in a step at T=1.
     n_iter_no_change : int, default=None
         Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
-        count.  None disables early stopping.
+        `fit` ends and keeps the best state.  Only states after the temperature has
+        settled at 1 are considered.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
         ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
     validation_fraction : float, default=0.1
-        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
+        Share of the rows that `fit` holds out to compute scores, if it has no
+        ``X_val``.
     warm_start : bool, default=False
         Whether `fit` continues the last fit.  It finishes the planned passes if the
         last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
@@ -736,8 +740,8 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
     shuffle : bool, default=True
         Whether each pass of `fit` visits the users in a new random order.
     total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+        Number of rows of the data that a batch represents.  None is the number of rows
+        of `fit`, plus rows of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -746,19 +750,21 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
     item_biases_ : ndarray of shape (n_items,)
         Posterior means of the items' biases; 0 if ``biases`` is False.
     item_covariances_ : ndarray of shape (n_items, n_own, n_own)
-        Posterior covariances of the factors of each item, with its bias last, if any.
+        Posterior covariances of the factors of each item, followed by its bias if
+        ``biases`` is True.
     user_factors_, user_biases_, user_covariances_ : ndarray
         Posterior means and covariances of the users of the last `fit` or
         `partial_fit`; factors have the shape (n_users, n_components).
     global_mean_, noise_variance_ : float
-        Given or learned.
+        Mean rating and noise variance, given or learned.
     user_noise_variances_ : ndarray of shape (n_users,)
-        Expected noise variances of these users; equal if ``noise_type`` is "common".
+        Expected noise variances of the users of the last `fit` or `partial_fit`; equal
+        if ``noise_type`` is "common".
     noise_shape_ : float
         Shape of the Gamma distribution of the users' precisions.
     user_prior_, item_prior_ : tuple of ndarrays
-        Mean, of shape (n_own,), and covariance, (n_own, n_own), of the priors, given or
-        learned.
+        Mean and covariance of the priors, given or learned, of the shapes (n_own,) and
+        (n_own, n_own).  n_own is ``n_components``, plus 1 if ``biases`` is True.
     item_popularity_ : ndarray of shape (n_items,)
         Share of each item in all ratings seen.
     user_labels_, item_labels_ : ndarray or None
@@ -781,13 +787,13 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
     n_batch_iter_ : int
         Number of completed steps.
     n_samples_seen_ : int
-        Number of rows that steps used, with repetitions.
+        Total number of rows in the batches of all steps.
     history_ : dict of ndarrays
         Arrays with a value for each step, thinned if there are many: "step", "passes",
         "seconds", "temperature", "learning_rate", "batch_bound" (the part of the users
         in the tempered bound of the batch, in nats per rating), "heldout_score" (NaN
         without an evaluation) and "mean_iterations" (mean number of local iterations of
-        a row).  If the tempering has a ladder, also "temperature_probabilities", of
+        a row).  If temperatures are inferred, also "temperature_probabilities", of
         shape (n_rows, n_temperatures).  If the fit computed it, also "lower_bound"
         (before a step at T=1).  Arrays with a value for each move, if there were moves:
         "move_step", "move_seconds", "move_kept" and "move_bound" (the lower bound after
@@ -945,16 +951,16 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
     tempering : Tempering, "global", "local" or None, default=None
         Temperature during training, see `sktemper.tempering`; None is T=1.
     temperature_of : {"user", "rating"}, default="user"
-        Units whose temperatures local tempering infers, see `temperatures`.  Ignored by
-        other temperings.
+        Units whose temperatures local tempering infers, see `temperatures`.  Other
+        temperings ignore this parameter.
     batch_size : int, "auto" or None, default=None
         Number of users of a step.  None takes all users, which is coordinate ascent
         with a learning rate of 1.  "auto" takes a tenth of the data, at least 100 and
         at most 10,000, and 1,000 in `partial_fit`.
     learning_rate : LearningRate or float, default=None
-        Size of each step, as a share of the way to its target.  None is
-        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
-        ``batch_size=None``.  A number is a `ConstantRate`.
+        Step size: the share of the distance to its target by which a step moves the
+        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
+        with ``batch_size=None``.  A number is a `ConstantRate`.
     max_iter : int, default=100
         Number of passes of `fit` over the data.
     n_init : int, default=1
@@ -964,19 +970,20 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
         the order of the users and in noise.  A `fit` that continues with
         ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Smallest improvement of the held-out score that counts, in nats per rating.  A
-        fit with ``batch_size=None`` ends when the lower bound changes by less than this
-        in a step at T=1.
+        Least rise of the held-out score that counts as an improvement, in nats per
+        rating.  A fit with ``batch_size=None`` ends when the lower bound changes by
+        less than this in a step at T=1.
     n_iter_no_change : int, default=None
         Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
-        count.  None disables early stopping.
+        `fit` ends and keeps the best state.  Only states after the temperature has
+        settled at 1 are considered.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
         ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
     validation_fraction : float, default=0.1
-        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
+        Share of the rows that `fit` holds out to compute scores, if it has no
+        ``X_val``.
     warm_start : bool, default=False
         Whether `fit` continues the last fit.  It finishes the planned passes if the
         last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
@@ -994,8 +1001,8 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
     shuffle : bool, default=True
         Whether each pass of `fit` visits the users in a new random order.
     total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+        Number of rows of the data that a batch represents.  None is the number of rows
+        of `fit`, plus rows of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -1004,19 +1011,21 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
     item_biases_ : ndarray of shape (n_items,)
         Posterior means of the items' biases; 0 if ``biases`` is False.
     item_covariances_ : ndarray of shape (n_items, n_own, n_own)
-        Posterior covariances of the factors of each item, with its bias last, if any.
+        Posterior covariances of the factors of each item, followed by its bias if
+        ``biases`` is True.
     user_factors_, user_biases_, user_covariances_ : ndarray
         Posterior means and covariances of the users of the last `fit` or
         `partial_fit`; factors have the shape (n_users, n_components).
     global_mean_, noise_variance_ : float
-        Given or learned.
+        Mean rating and noise variance, given or learned.
     user_noise_variances_ : ndarray of shape (n_users,)
-        Expected noise variances of these users; equal if ``noise_type`` is "common".
+        Expected noise variances of the users of the last `fit` or `partial_fit`; equal
+        if ``noise_type`` is "common".
     noise_shape_ : float
         Shape of the Gamma distribution of the users' precisions.
     user_prior_, item_prior_ : tuple of ndarrays
-        Mean, of shape (n_own,), and covariance, (n_own, n_own), of the priors, given or
-        learned.
+        Mean and covariance of the priors, given or learned, of the shapes (n_own,) and
+        (n_own, n_own).  n_own is ``n_components``, plus 1 if ``biases`` is True.
     item_popularity_ : ndarray of shape (n_items,)
         Share of each item in all ratings seen.
     user_labels_, item_labels_ : ndarray or None
@@ -1037,13 +1046,13 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
     n_batch_iter_ : int
         Number of completed steps.
     n_samples_seen_ : int
-        Number of rows that steps used, with repetitions.
+        Total number of rows in the batches of all steps.
     history_ : dict of ndarrays
         Arrays with a value for each step, thinned if there are many: "step", "passes",
         "seconds", "temperature", "learning_rate", "batch_bound" (the part of the users
         in the tempered bound of the batch, in nats per rating), "heldout_score" (NaN
         without an evaluation) and "mean_iterations" (mean number of local iterations of
-        a row).  If the tempering has a ladder, also "temperature_probabilities", of
+        a row).  If temperatures are inferred, also "temperature_probabilities", of
         shape (n_rows, n_temperatures).  If the fit computed it, also "lower_bound"
         (before a step at T=1).  Arrays with a value for each move, if there were moves:
         "move_step", "move_seconds", "move_kept" and "move_bound" (the lower bound after
