@@ -145,7 +145,7 @@ class _LDA(
         return np.broadcast_to(alpha, n_topics).copy()
 
     def _n_topics(self):
-        """Return K; if it is estimated, that of the fitted model."""
+        """Return K; if ``n_components`` is None, return K of the fitted model."""
         if self.n_components is not None:
             return self.n_components
         if not hasattr(self, "state_"):
@@ -160,7 +160,7 @@ class _LDA(
         return {**super()._fixed(), "n_components": self._n_topics()}
 
     def _doc_update(self):
-        """Return ``doc_update``; "auto" is replaced if the tempering does not cool."""
+        """Return ``doc_update``; "auto" becomes "variational" without cooling."""
         if self.doc_update == "auto" and not self._tempering().cools:
             return "variational"
         return self.doc_update
@@ -209,11 +209,12 @@ class _LDA(
         Notes
         -----
         Sums over the documents are computed part by part, so that results for the same
-        data in other parts differ by rounding.  After Ctrl-C or an error, the estimator
-        has the last complete step of the first fit, or, if that was completed, the best
-        of the completed fits.  With ``n_start_components`` an earlier fit is left
-        unchanged instead, and callbacks are called in two fits: that with more topics,
-        and that after the merge.
+        data in other parts differ by rounding.  After Ctrl-C or an error in the first
+        fit, the estimator has the state after the last complete step.  In a later fit
+        of ``n_init``, it has the best of the completed fits.  With
+        ``n_start_components``, Ctrl-C or an error leaves an earlier fit unchanged, and
+        callbacks are called in two fits: the fit with more topics, and the fit after
+        the merge.
         """
         self._validate_params()
         continued = self.warm_start and hasattr(self, "state_")
@@ -239,8 +240,8 @@ class _LDA(
             Whether rows are normalized to sum 1; otherwise they are the Dirichlet
             parameters gamma.
         temperature : float or array-like of shape (n_samples,), default=1.0
-            Positive temperature T; the likelihood has the exponent 1/T, so that with a
-            high temperature topic weights are nearer to the prior.  An array has one
+            Positive temperature T; the likelihood has the exponent 1/T, so that a
+            higher temperature moves topic weights toward the prior.  An array has one
             temperature for each document, such as the result of `temperatures`.
 
         Returns
@@ -251,8 +252,8 @@ class _LDA(
         Raises
         ------
         ValueError
-            If temperatures are not positive and finite, or their number is not that of
-            documents.
+            If temperatures are not positive and finite, or if their number differs from
+            the number of documents.
         """
         check_flag(normalize, "normalize")
         gamma = self._doc_topic(X, temperature)

@@ -176,7 +176,7 @@ class CodedColumnsMixin:
             intervals and categories of the columns.  Declare categories that it may
             lack in ``categories``.
         y : None
-            Ignored; here by scikit-learn's convention.
+            Ignored, for compatibility with scikit-learn.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, factors of their statistics.
 
