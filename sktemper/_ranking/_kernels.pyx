@@ -32,8 +32,7 @@ cdef _seen(_Ranking ranking, const int64_t[::1] starts, const int32_t[::1] seen)
 
 
 cdef _start(
-    _Ranking ranking, starts, seen, barred, floating[:, ::1] scores, int64_t[:, ::1]
-    best
+    _Ranking ranking, starts, seen, barred, floating[:, ::1] scores, int64_t[:, ::1] best
 ):
     """Set the arguments that `best_products` and `best_of_scores` share."""
     cdef const uint8_t[::1] flags
