@@ -50,7 +50,8 @@ class _DiscreteMixture(
         "weight_concentration_prior",
     )
     _model = None
-    _options = ()  # of each feature
+    #: Shape of the options of each feature.
+    _options = ()
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -94,7 +95,7 @@ class _DiscreteMixture(
         return super().predict_proba(X).astype(self.state_.dtype, copy=False)
 
     def _drawn(self, n_samples):
-        """Return components, their feature probabilities, and random numbers."""
+        """Return components, their feature probabilities, and a random generator."""
         self._check_fitted()
         check_n_samples(n_samples)
         random = check_random_state(self.random_state)
@@ -105,7 +106,7 @@ class _DiscreteMixture(
     # -- views of the state ------------------------------------------------------------
     @property
     def feature_prior_(self):
-        """The concentration of the components' prior in use."""
+        """Concentration of the components' prior of the fit."""
         return float(np.asarray(self._state().hyper.component).flat[0] + 1.0)
 
     @property
@@ -148,12 +149,12 @@ class _MultinomialMixture(CountsMixin, _DiscreteMixture):
         X : ndarray of shape (n_samples, n_features)
             Word counts.
         y : ndarray of shape (n_samples,)
-            Their components.
+            Components of the samples.
 
         Raises
         ------
         ValueError
-            If ``n_samples`` or ``doc_length`` is less than 1, or no integer.
+            If ``n_samples`` or ``doc_length`` is not an integer of at least 1.
         """
         doc_length = positive_int(doc_length, "doc_length")
         y, probabilities, random = self._drawn(n_samples)
@@ -203,7 +204,7 @@ class _MultinomialMixture(CountsMixin, _DiscreteMixture):
 
     @property
     def components_(self):
-        """Posterior means of the components' word probabilities: rows sum to 1."""
+        """Posterior means of the components' word probabilities; rows sum to 1."""
         concentration = self.concentration_
         means = concentration / concentration.sum(axis=1, keepdims=True)
         return means.astype(self.state_.dtype)
@@ -254,10 +255,11 @@ class _BernoulliMixture(_DiscreteMixture):
             self,
             "codes",
             f"X has values other than 0 and 1, from {known.min():.4g} to "
-            f"{known.max():.4g}: those above binarize=0.0, {(known > 0).mean():.0%} of "
-            "them, are taken as 1 and the others as 0. Give the threshold, such as "
-            "binarize=1.5 for answers coded 1 and 2; pass X > 0 if that is meant; "
-            "OneHotEncoder makes 0 and 1 of more than two categories.",
+            f"{known.max():.4g}. Values above binarize=0.0, "
+            f"{(known > 0).mean():.0%} of all, count as 1, and other values as 0. If "
+            "this is intended, pass X > 0. Otherwise set a threshold, such as "
+            "binarize=1.5 for answers coded 1 and 2, or use OneHotEncoder for more "
+            "than two categories.",
             UserWarning,
         )
 
@@ -278,7 +280,7 @@ class _BernoulliMixture(_DiscreteMixture):
         X : ndarray of shape (n_samples, n_features)
             Values 0 and 1.
         y : ndarray of shape (n_samples,)
-            Their components.
+            Components of the samples.
 
         Raises
         ------
@@ -303,13 +305,13 @@ def check_binary(X, name):
     if not ((values == 0) | (values == 1) | np.isnan(values)).all():
         raise ValueError(
             f"{name} with binarize=None takes values of 0 and 1, and NaN for missing "
-            "ones. Give the threshold above which a value counts as 1, or use "
+            "values. Set the threshold above which a value counts as 1, or use "
             "sklearn.preprocessing.OneHotEncoder for categories."
         )
 
 
 class TemperedMultinomialMixture(_MultinomialMixture):
-    """Mixture of multinomials (one topic a document), with any tempering, or none.
+    """Mixture of multinomials (one topic per document), with any tempering, or none.
 
     It suits very short texts, which rarely have several topics, and clusters of
     documents [1]_.
@@ -481,9 +483,9 @@ class TemperedMultinomialMixture(_MultinomialMixture):
 
     Notes
     -----
-    `score_samples` is the posterior predictive probability of the
-    sequence of a document's tokens, a mixture of Dirichlet-multinomials, and `score` is
-    its sum per token.
+    `score_samples` returns the logarithm of the posterior predictive probability of the
+    sequence of a document's tokens, which is a mixture of Dirichlet-multinomials.
+    `score` is the sum of these logarithms, divided by the number of tokens.
 
     References
     ----------
@@ -560,7 +562,7 @@ class TemperedMultinomialMixture(_MultinomialMixture):
 
 
 class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
-    """Mixture of multinomials (one topic a document), by annealing and moves.
+    """Mixture of multinomials (one topic per document), by annealing and moves.
 
     It suits very short texts, which rarely have several topics, and clusters of
     documents [1]_.
@@ -737,9 +739,9 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
 
     Notes
     -----
-    `score_samples` is the posterior predictive probability of the
-    sequence of a document's tokens, a mixture of Dirichlet-multinomials, and `score` is
-    its sum per token.
+    `score_samples` returns the logarithm of the posterior predictive probability of the
+    sequence of a document's tokens, which is a mixture of Dirichlet-multinomials.
+    `score` is the sum of these logarithms, divided by the number of tokens.
 
     References
     ----------
@@ -816,12 +818,12 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
 
 
 class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
-    """Mixture of multinomials (one topic a document), with tunable noise.
+    """Mixture of multinomials (one topic per document), with tunable noise.
 
     It suits very short texts, which rarely have several topics, and clusters of
     documents [1]_.
 
-    The fit uses SVI+ [2]_, with tunable noise of the gradients, see
+    The fit uses SVI+ [2]_: gradients with tunable noise, see
     `sktemper.noise.SVIPlusNoise`.
 
     Parameters are in groups, each with its most important ones first: the model
@@ -991,9 +993,9 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
 
     Notes
     -----
-    `score_samples` is the posterior predictive probability of the
-    sequence of a document's tokens, a mixture of Dirichlet-multinomials, and `score` is
-    its sum per token.
+    `score_samples` returns the logarithm of the posterior predictive probability of the
+    sequence of a document's tokens, which is a mixture of Dirichlet-multinomials.
+    `score` is the sum of these logarithms, divided by the number of tokens.
 
     References
     ----------
@@ -1243,9 +1245,9 @@ class TemperedBernoulliMixture(_BernoulliMixture):
 
     Notes
     -----
-    NaN is a missing value, taken to be missing at random.
-    `score_samples` is the posterior predictive probability of the values that are not
-    missing, and `score` is its sum per sample.
+    NaN is a missing value, and is assumed to be missing at random.  `score_samples`
+    returns the logarithm of the posterior predictive probability of the values that are
+    not missing, and `score` is the mean of these logarithms.
 
     References
     ----------
@@ -1501,9 +1503,9 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
 
     Notes
     -----
-    NaN is a missing value, taken to be missing at random.
-    `score_samples` is the posterior predictive probability of the values that are not
-    missing, and `score` is its sum per sample.
+    NaN is a missing value, and is assumed to be missing at random.  `score_samples`
+    returns the logarithm of the posterior predictive probability of the values that are
+    not missing, and `score` is the mean of these logarithms.
 
     References
     ----------
@@ -1586,7 +1588,7 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
     Features are independent given the class of a sample [1]_; missing values are
     left out.  Sparse data are made dense, some rows at a time.
 
-    The fit uses SVI+ [2]_, with tunable noise of the gradients, see
+    The fit uses SVI+ [2]_: gradients with tunable noise, see
     `sktemper.noise.SVIPlusNoise`.
 
     Parameters are in groups, each with its most important ones first: the model
@@ -1757,9 +1759,9 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
 
     Notes
     -----
-    NaN is a missing value, taken to be missing at random.
-    `score_samples` is the posterior predictive probability of the values that are not
-    missing, and `score` is its sum per sample.
+    NaN is a missing value, and is assumed to be missing at random.  `score_samples`
+    returns the logarithm of the posterior predictive probability of the values that are
+    not missing, and `score` is the mean of these logarithms.
 
     References
     ----------

@@ -316,7 +316,7 @@ class _GaussianMixture(
         X : ndarray of shape (n_samples, n_features)
             The samples, sorted by component.
         y : ndarray of shape (n_samples,)
-            Their components.
+            Components of the samples.
 
         Raises
         ------

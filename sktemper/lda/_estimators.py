@@ -179,7 +179,7 @@ class _LDA(
         y : None
             Ignored, for compatibility with scikit-learn.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the documents, factors of their statistics.
+            Weights of the documents, by which their statistics are multiplied.
         X_val : {array-like, sparse matrix} of shape (n_validation, n_features), \
                 default=None
             Validation data, of any kind that ``X`` may have.  They are scored after

@@ -28,7 +28,7 @@ class _MixedMixture(
     TransformerMixin,
     TemperedEstimator,
 ):
-    """Base of the estimators."""
+    """Base of the estimators of mixtures of mixed columns."""
 
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
@@ -99,12 +99,12 @@ class _MixedMixture(
     # -- views of the state ------------------------------------------------------------
     @property
     def kinds_(self):
-        """The kind of each column, by its name or number."""
+        """The kind of each column, by its name or index."""
         return {name: column.kind for name, column in self._named_columns()}
 
     @property
     def categories_(self):
-        """The options of each column that has some, by its name or number."""
+        """Lists of the options of columns that have options, by name or index."""
         return {
             name: list(column.categories)
             for name, column in self._named_columns()
@@ -112,7 +112,7 @@ class _MixedMixture(
         }
 
     def _named_columns(self):
-        """Return pairs of the name or number of a column, and its `Column`."""
+        """Return pairs of the name or index of a column, and its `Column`."""
         self._state()
         names = [
             name.item() if hasattr(name, "item") else name for name in self._names()
@@ -286,12 +286,13 @@ class TemperedMixedMixture(_MixedMixture):
 
     Notes
     -----
-    NaN and None are missing values, taken to be missing at random.  A value that is no
-    category of the fit counts as missing, too, with a warning.  `score_samples` is the
-    posterior predictive density of the values that are not missing, and `score` is its
-    sum per sample.  Probabilities of options have Dirichlet priors, rates of counts
-    Gamma priors, and means and precisions of numbers normal-gamma priors that follow
-    the spread of the column.
+    NaN and None are missing values, and are assumed to be missing at random.  A value
+    that is not a category of the fit counts as missing, too, with a warning.
+    `score_samples` returns the logarithm of the posterior predictive density of the
+    values that are not missing, and `score` is the mean of these logarithms.
+    Probabilities of options have Dirichlet priors, rates of counts have Gamma priors,
+    and means and precisions of numbers have normal-gamma priors whose scale is that of
+    the column.
 
     References
     ----------
@@ -539,12 +540,13 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
 
     Notes
     -----
-    NaN and None are missing values, taken to be missing at random.  A value that is no
-    category of the fit counts as missing, too, with a warning.  `score_samples` is the
-    posterior predictive density of the values that are not missing, and `score` is its
-    sum per sample.  Probabilities of options have Dirichlet priors, rates of counts
-    Gamma priors, and means and precisions of numbers normal-gamma priors that follow
-    the spread of the column.
+    NaN and None are missing values, and are assumed to be missing at random.  A value
+    that is not a category of the fit counts as missing, too, with a warning.
+    `score_samples` returns the logarithm of the posterior predictive density of the
+    values that are not missing, and `score` is the mean of these logarithms.
+    Probabilities of options have Dirichlet priors, rates of counts have Gamma priors,
+    and means and precisions of numbers have normal-gamma priors whose scale is that of
+    the column.
 
     References
     ----------
@@ -628,7 +630,7 @@ class SVIPlusMixedMixture(SVIPlusMixin, _MixedMixture):
     counts and numbers, which are independent given the class of a row.  Missing values
     are left out.
 
-    The fit uses SVI+ [2]_, with tunable noise of the gradients, see
+    The fit uses SVI+ [2]_: gradients with tunable noise, see
     `sktemper.noise.SVIPlusNoise`.
 
     Parameters are in groups, each with its most important ones first: the model
@@ -790,12 +792,13 @@ class SVIPlusMixedMixture(SVIPlusMixin, _MixedMixture):
 
     Notes
     -----
-    NaN and None are missing values, taken to be missing at random.  A value that is no
-    category of the fit counts as missing, too, with a warning.  `score_samples` is the
-    posterior predictive density of the values that are not missing, and `score` is its
-    sum per sample.  Probabilities of options have Dirichlet priors, rates of counts
-    Gamma priors, and means and precisions of numbers normal-gamma priors that follow
-    the spread of the column.
+    NaN and None are missing values, and are assumed to be missing at random.  A value
+    that is not a category of the fit counts as missing, too, with a warning.
+    `score_samples` returns the logarithm of the posterior predictive density of the
+    values that are not missing, and `score` is the mean of these logarithms.
+    Probabilities of options have Dirichlet priors, rates of counts have Gamma priors,
+    and means and precisions of numbers have normal-gamma priors whose scale is that of
+    the column.
 
     References
     ----------
