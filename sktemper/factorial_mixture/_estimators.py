@@ -108,7 +108,7 @@ class _FactorialMixture(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            NaN is a value that is not known; it is left out.
+            NaN is a missing value, which is left out.
 
         Returns
         -------
@@ -125,12 +125,12 @@ class _FactorialMixture(
         )
 
     def inverse_transform(self, X):
-        """Return the values that features stand for.
+        """Return the expected values of samples with given features.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_components)
-            Features or their probabilities, as `transform` returns.
+            Features, or their probabilities, such as the result of `transform`.
 
         Returns
         -------
@@ -148,17 +148,17 @@ class _FactorialMixture(
         return tiled_matmul(X, components)
 
     def impute(self, X):
-        """Return ``X`` with its missing values at their expectation.
+        """Return ``X`` in which expected values replace missing values.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            NaN is a value that is not known.
+            NaN is a missing value.
 
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
-            A copy; what was known is as it was.
+            A copy of ``X``, in which values that were not missing are unchanged.
         """
         expected = self.inverse_transform(self.transform(X))
         X = self._validate(X, reset=False)
@@ -184,7 +184,7 @@ class _FactorialMixture(
 
     @property
     def component_variance_(self):
-        """Prior variance of the components, given or from the data."""
+        """Prior variance of the components, given or computed from the data."""
         return self._state().hyper.component_variance
 
     @property
@@ -198,7 +198,7 @@ class _FactorialMixture(
 
 
 def _learns(choice, value):
-    """Return whether a parameter is learned; "auto" means if it is None."""
+    """Return whether a parameter is learned; "auto" learns it if ``value`` is None."""
     return value is None if choice == "auto" else choice
 
 
@@ -236,8 +236,9 @@ def _start(init, n_components, X, hyper, random):
 class TemperedFactorialMixture(_FactorialMixture):
     """Binary latent features (factorial mixture) with any tempering, or with none.
 
-    Each sample is the sum of the components whose features it has, and of noise: a
-    factorial mixture, the finite form of the Indian buffet process [1]_, [2]_.
+    Each sample is the sum of the components whose features the sample has, plus noise.
+    This is a factorial mixture, the finite form of the Indian buffet process [1]_,
+    [2]_.
 
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``init``); temperature and step (``tempering`` to
@@ -398,13 +399,14 @@ class TemperedFactorialMixture(_FactorialMixture):
     latent variable, and so does `lower_bound`, which `fit` maximises.
 
     `score_samples` is a lower bound of log p(x) under the posterior of the components.
-    It can be compared between fits, and with any other density of x.  `score` is its
-    mean.
+    It can be compared between fits, and with any other density of x.  `score` is the
+    mean over the samples.
 
-    Values above 1e120, or 1e30 in float32, are refused, and values whose square,
-    divided by the noise variance, overflows.
+    Values above 1e120 (1e30 in float32) raise an error, and so do values whose square
+    overflows when it is divided by the noise variance.
 
-    Noise and components have prior mean zero, so centre data whose zero has no meaning.
+    Noise and components have prior mean zero.  Therefore data whose zero has no meaning
+    should be centred.
 
     References
     ----------
@@ -496,8 +498,9 @@ class TemperedFactorialMixture(_FactorialMixture):
 class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
     """Binary latent features (factorial mixture) fitted by annealing and moves.
 
-    Each sample is the sum of the components whose features it has, and of noise: a
-    factorial mixture, the finite form of the Indian buffet process [1]_, [2]_.  The fit
+    Each sample is the sum of the components whose features the sample has, plus noise.
+    This is a factorial mixture, the finite form of the Indian buffet process [1]_,
+    [2]_.  The fit
     starts at a high temperature, which falls to 1 [3]_, and then moves superfluous
     components to samples that fit badly.
 
@@ -655,13 +658,14 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
     latent variable, and so does `lower_bound`, which `fit` maximises.
 
     `score_samples` is a lower bound of log p(x) under the posterior of the components.
-    It can be compared between fits, and with any other density of x.  `score` is its
-    mean.
+    It can be compared between fits, and with any other density of x.  `score` is the
+    mean over the samples.
 
-    Values above 1e120, or 1e30 in float32, are refused, and values whose square,
-    divided by the noise variance, overflows.
+    Values above 1e120 (1e30 in float32) raise an error, and so do values whose square
+    overflows when it is divided by the noise variance.
 
-    Noise and components have prior mean zero, so centre data whose zero has no meaning.
+    Noise and components have prior mean zero.  Therefore data whose zero has no meaning
+    should be centred.
 
     References
     ----------
@@ -755,8 +759,9 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
 class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
     """Binary latent features (factorial mixture) with tunable noise (SVI+).
 
-    Each sample is the sum of the components whose features it has, and of noise: a
-    factorial mixture, the finite form of the Indian buffet process [1]_, [2]_.  Steps
+    Each sample is the sum of the components whose features the sample has, plus noise.
+    This is a factorial mixture, the finite form of the Indian buffet process [1]_,
+    [2]_.  Steps
     have the noise of a smaller batch [4]_, see `sktemper.noise.SVIPlusNoise`.
 
     Parameters are in groups, each with its most important ones first: the model
@@ -911,13 +916,14 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
     latent variable, and so does `lower_bound`, which `fit` maximises.
 
     `score_samples` is a lower bound of log p(x) under the posterior of the components.
-    It can be compared between fits, and with any other density of x.  `score` is its
-    mean.
+    It can be compared between fits, and with any other density of x.  `score` is the
+    mean over the samples.
 
-    Values above 1e120, or 1e30 in float32, are refused, and values whose square,
-    divided by the noise variance, overflows.
+    Values above 1e120 (1e30 in float32) raise an error, and so do values whose square
+    overflows when it is divided by the noise variance.
 
-    Noise and components have prior mean zero, so centre data whose zero has no meaning.
+    Noise and components have prior mean zero.  Therefore data whose zero has no meaning
+    should be centred.
 
     References
     ----------
