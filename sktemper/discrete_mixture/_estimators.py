@@ -851,8 +851,9 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
         Concentration of the prior of the weights, at least 1e-12.  With small values
         components that are not needed stay empty.  None is ``1 / n_components``.
     effective_batch_size : float, int, Schedule or callable, default=0.5
-        Batch size M that has the same gradient noise: a share of the batch, a number of
-        documents, or a schedule of such values, see `sktemper.noise.SVIPlusNoise`.
+        Size M of a batch without added noise that would have the same gradient noise: a
+        share of the batch, a number of documents, or a schedule of such values, see
+        `sktemper.noise.SVIPlusNoise`.
     noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         Distribution of the random weights of documents, see
         `sktemper.noise.SVIPlusNoise`.
@@ -1617,8 +1618,9 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
         Concentration of the prior of the weights, at least 1e-12.  With small values
         components that are not needed stay empty.  None is ``1 / n_components``.
     effective_batch_size : float, int, Schedule or callable, default=0.5
-        Batch size M that has the same gradient noise: a share of the batch, a number of
-        samples, or a schedule of such values, see `sktemper.noise.SVIPlusNoise`.
+        Size M of a batch without added noise that would have the same gradient noise: a
+        share of the batch, a number of samples, or a schedule of such values, see
+        `sktemper.noise.SVIPlusNoise`.
     noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         Distribution of the random weights of samples, see
         `sktemper.noise.SVIPlusNoise`.

@@ -279,8 +279,8 @@ class TemperedFactorialMixture(_FactorialMixture):
           It is inferred from the ratio of the mean squared residual to the noise
           variance.
         - "local", `LocalTempering()`: a temperature for each sample, which is like a
-          noise variance for each.  Outliers get a high temperature and count less;
-          `temperatures` returns the temperatures.
+          noise variance for each sample.  Outliers get a high temperature and have less
+          influence; `temperatures` returns the temperatures.
         - An `Annealing`, with a schedule and a target of your choice;
           `AnnealedFactorialMixture` is a shorter way to set these, and the first
           estimator to try.
@@ -797,8 +797,9 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
         scikit-learn's FastICA or NMF, scaled to binary features (NMF for data that are
         not far below 0); or an array of shape (n_components, n_features).
     effective_batch_size : float, int, Schedule or callable, default=0.5
-        Batch size M that has the same gradient noise: a share of the batch, a number of
-        samples, or a schedule of such values, see `sktemper.noise.SVIPlusNoise`.
+        Size M of a batch without added noise that would have the same gradient noise: a
+        share of the batch, a number of samples, or a schedule of such values, see
+        `sktemper.noise.SVIPlusNoise`.
     noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         Distribution of the random weights of samples, see
         `sktemper.noise.SVIPlusNoise`.

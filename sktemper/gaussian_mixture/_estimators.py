@@ -30,15 +30,15 @@ from ._model import COVARIANCE_TYPES, GaussianMixtureModel
 from ._parameters import Hyper
 from ._starts import ROWS_LOOKED_AT, STARTS
 
-#: Smallest increase of the log-likelihood by another component, in nats per sample, if
-#: the concentration of the weights is neither given nor that of scikit-learn.  Without
-#: it, clusters that are not quite Gaussian would be divided into more and more parts as
-#: samples are added.
+#: Smallest increase of the log-likelihood by another component, in nats per sample.  It
+#: determines the default concentration of the weights if ``priors`` is "learned".
+#: Without it, clusters that are not quite Gaussian would be divided into more and more
+#: parts as samples are added.
 COMPONENT_COST = 0.01
 
 
 def about_components(estimator, run):
-    """Warn of missing components, or of priors that merge clusters."""
+    """Return a warning about missing components or priors that merge clusters."""
     return estimator._advice_
 
 
@@ -107,7 +107,7 @@ class _GaussianMixture(
     )
 
     _end_of_fit_checks = (about_components,)
-    _min_samples = 2  # a start has a covariance
+    _min_samples = 2  # the start needs a covariance
 
     def _check_enough(self, data):
         if len(data) < self.n_components:
@@ -143,11 +143,11 @@ class _GaussianMixture(
         return self.covariance_type == "auto" and is_learned
 
     def _default_type(self):
-        """Return the covariance type, "full" if it is "auto"."""
+        """Return the covariance type; replace "auto" by "full"."""
         return "full" if self.covariance_type == "auto" else self.covariance_type
 
     def _type(self):
-        """Return the covariance type of the fit, which "auto" has chosen."""
+        """Return the covariance type of the fit; replace "auto" by the chosen type."""
         if self.covariance_type != "auto":
             return self.covariance_type
         known = vars(self)
@@ -175,10 +175,10 @@ class _GaussianMixture(
         )
 
     def _learned(self):
-        """Return the names of the priors that are learned, because they are not given.
+        """Return the names of the priors that are learned, because they are None.
 
-        The prior of a tied covariance is not learned, because there is only one
-        covariance.
+        The prior of a tied covariance is not learned, because a single covariance does
+        not show how covariances differ.
         """
         if self.priors == "scikit-learn":
             return []
@@ -205,7 +205,7 @@ class _GaussianMixture(
         return max(concentration, LEAST_CONCENTRATION)
 
     def _priors(self, mean, covariance, n_samples, dtype):
-        """Return the priors; those that are None get defaults or starting values."""
+        """Return the priors, with defaults or starting values for priors of None."""
         n_features = len(mean)
         concentration = self._concentration(n_samples)
         precision = self.mean_precision_prior
@@ -240,7 +240,7 @@ class _GaussianMixture(
         )
 
     def _covariance_prior(self, default, freedom, dtype):
-        """Return the inverse scale of the prior, of the shape of ``default``."""
+        """Return the inverse scale of the prior, with the shape of ``default``."""
         if self.covariance_prior is None:
             prior = self._regular(default)
             check_variances(_variances(prior), dtype, "X has features with a variance")
@@ -269,15 +269,15 @@ class _GaussianMixture(
             return covariance
         if self.reg_covar == 0:
             raise ValueError(
-                "The covariance of the data is singular and can be no prior. Increase "
-                "reg_covar, give covariance_prior, or remove constant features."
+                "The covariance of the data is singular and cannot be a prior. "
+                "Increase reg_covar, set covariance_prior, or remove constant features."
             )
         return covariance + self.reg_covar * (
             np.eye(len(matrix)) if matrix.ndim == 2 else 1.0
         )
 
     def _finish(self, problem, state):
-        """Store results, and the warning that follows from them after moves."""
+        """Store results, and after moves also a warning about the components."""
         super()._finish(problem, state)
         self._advice_ = None
         if state.moves is not None and state.moves.n_proposed:
@@ -286,7 +286,7 @@ class _GaussianMixture(
             self._advice_ = advice(model, other, state, X, weight)
 
     def _with_learned_priors(self, model):
-        """Return the model whose priors are all learned; None if they are, or tied."""
+        """Return the model with learned priors; None if they are learned, or tied."""
         is_tied = self._type() == "tied"
         if is_tied or len(model.learned) == len(LEARNED):
             return None
@@ -341,7 +341,7 @@ class _GaussianMixture(
         return np.vstack(X), np.repeat(np.arange(len(counts)), counts)
 
     def impute(self, X):
-        """Return ``X`` with its missing values at their expectation.
+        """Return ``X`` in which expected values replace missing values.
 
         Parameters
         ----------
@@ -351,8 +351,9 @@ class _GaussianMixture(
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
-            A copy.  A missing value is the mean of its conditional means given the
-            observed values and a component, weighted by the responsibilities.
+            A copy of ``X``.  A missing value is replaced by the mean of its conditional
+            means given the observed values and each component, weighted by the
+            responsibilities.
         """
         return np.concatenate(self._map(X, _imputed))
 
@@ -367,8 +368,8 @@ class _GaussianMixture(
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            Numbers of clusters, from 0 to ``n_clusters_ - 1``.  The probability of a
-            cluster is the sum of those of its components.
+            Indices of clusters, from 0 to ``n_clusters_ - 1``.  The probability of a
+            cluster is the sum of the probabilities of its components.
         """
         clusters = self.component_clusters_
         used = clusters >= 0
@@ -419,7 +420,7 @@ class _GaussianMixture(
     def _shown(self, model, values):
         """Return values in the form of the covariance type; matrices if it is "auto".
 
-        Code that is written for scikit-learn's default then runs whatever was chosen.
+        Thus code for scikit-learn's default works with any chosen type.
         """
         if self._has_matrices():
             values = model.covariance.matrices(values)
@@ -432,10 +433,10 @@ class _GaussianMixture(
 
     @property
     def component_clusters_(self):
-        """Cluster of each component, ndarray of int (n_components,); -1 if empty."""
+        """Cluster of each component, ndarray (n_components,) of int; -1 if empty."""
         model, expected = self._fitted()
         counts = expected.precision - self._state().hyper.mean_precision
-        # samples of small weights may leave all components almost empty
+        # if samples have small weights, all components may be almost empty
         used, shape = counts >= min(USED, counts.max()), expected.means.shape
         freedom = model.covariance.widened(expected.freedom)
         covariances = expected.inverse_scale / freedom
@@ -508,7 +509,7 @@ def _variances(covariance):
 
 
 def _is_regular(covariance):
-    """Return whether each feature varies, also given those before it."""
+    """Return whether each feature varies, even given all earlier features."""
     variances = np.diag(covariance)
     try:
         left = np.diag(np.linalg.cholesky(covariance)) ** 2
@@ -521,7 +522,7 @@ class TemperedGaussianMixture(_GaussianMixture):
     """Gaussian mixture with any tempering, or with none.
 
     Variational inference for a mixture of at most ``n_components`` components [1]_, as
-    in scikit-learn's `BayesianGaussianMixture`, with fewer poor optima, and with
+    in scikit-learn's `BayesianGaussianMixture`, but with fewer poor optima and with
     mini-batches.
 
     Parameters are in groups, each with its most important ones first: the model
@@ -536,13 +537,14 @@ class TemperedGaussianMixture(_GaussianMixture):
     covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default="auto"
         Form of the covariances: a matrix for each component ("full"), one matrix for
         all components ("tied"), a diagonal matrix for each component ("diag"), or a
-        variance for each component ("spherical").  "auto" is "full", but `fit` takes
-        "diag" or "spherical" if their evidence is higher by more than 0.05 nats a
-        sample, or if there are more than 150 columns, or fewer than two samples for
-        each.  `covariance_type_` is the choice.  The evidence is that of merged k-means
-        clusters, after a few iterations with 5,000 to 20,000 samples at most.
-        `partial_fit` without a `fit`, and a `fit` with ``covariance_prior``,
-        ``degrees_of_freedom_prior`` or other ``priors`` than "learned", take "full".
+        variance for each component ("spherical").  "auto" is "full", but `fit` uses
+        "diag" or "spherical" if its evidence is higher by more than 0.05 nats per
+        sample, if there are more than 150 columns, or if there are fewer than two
+        samples per column.  `covariance_type_` is the chosen type.  The evidence is
+        computed from merged k-means clusters of at most 5,000 to 20,000 samples, after
+        a few iterations.  "auto" is always "full" in `partial_fit` without an earlier
+        `fit`, and in a `fit` with ``covariance_prior``, ``degrees_of_freedom_prior`` or
+        ``priors="scikit-learn"``.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_process"
         Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
@@ -576,15 +578,16 @@ class TemperedGaussianMixture(_GaussianMixture):
         Values of priors that are None, and distribution of the precisions if
         ``covariance_type`` is "diag" or "spherical".
 
-        - "learned": each step sets the priors that are None to those that maximise the
-          lower bound for the components that are not empty, if there are two or more
-          (empirical Bayes).  Each feature's precision has a Gamma distribution, or that
-          of all features one.
+        - "learned": each step sets the priors that are None to values that maximise the
+          lower bound of the nonempty components, if there are at least two of them
+          (empirical Bayes).  If ``covariance_type`` is "diag", the precision of each
+          feature has a Gamma distribution; if it is "spherical", the common precision
+          of all features has one.
         - "scikit-learn": as in scikit-learn, ``mean_precision_prior`` is 1,
           ``degrees_of_freedom_prior`` is ``n_features`` and ``covariance_prior`` is the
-          covariance of the data.  Precisions that are diagonal or spherical have the
-          Wishart distribution of a full matrix.  With many features, components that
-          are far apart merge.
+          covariance of the data.  Diagonal and spherical precisions have the Wishart
+          distribution of a full matrix.  With many features, even distant components
+          are then merged.
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
             default="kmeans"
         Initial responsibilities, as in scikit-learn: the clusters of k-means, the
@@ -598,7 +601,8 @@ class TemperedGaussianMixture(_GaussianMixture):
         - "global", `GlobalTempering()`: one temperature, inferred from the data,
           below a cap that falls to 1.
         - "local", `LocalTempering()`: a temperature for each sample.  Outliers get a
-          high temperature and count less; `temperatures` returns the temperatures.
+          high temperature and have less influence; `temperatures` returns the
+          temperatures.
         - An `Annealing`, with a schedule and a target of your choice;
           `AnnealedGaussianMixture` is a shorter way to set these, and the first
           estimator to try.
@@ -760,15 +764,15 @@ class TemperedGaussianMixture(_GaussianMixture):
 
     Notes
     -----
-    Parameters and attributes are those of scikit-learn's `BayesianGaussianMixture`.
+    Parameters and attributes include those of scikit-learn's `BayesianGaussianMixture`.
     With ``tempering=None``, ``moves=None`` and ``priors="scikit-learn"``, fits from the
-    same responsibilities are the same too, except for rounding errors and perhaps one
-    more step.  The same ``random_state`` gives the same responsibilities if rows are
-    sorted, distinct and unweighted.  With ``init_params`` "k-means++" or
-    "random_from_data", a tied covariance starts from the chosen samples, and in
-    scikit-learn from all samples.  `score_samples` and `score` are the exact posterior
-    predictive density, a mixture of Student-t distributions, and ``lower_bound_`` has
-    all constants.
+    same initial responsibilities have the same results, except for rounding errors and
+    perhaps one more step.  The same ``random_state`` gives the same responsibilities if
+    rows are sorted, distinct and unweighted.  With ``init_params`` "k-means++" or
+    "random_from_data", a tied covariance starts from the chosen samples; in
+    scikit-learn it starts from all samples.  `score_samples` returns the logarithm of
+    the exact posterior predictive density, a mixture of Student-t distributions, and
+    `score` is the mean over the samples.  ``lower_bound_`` has all constants.
 
     References
     ----------
@@ -866,10 +870,10 @@ class TemperedGaussianMixture(_GaussianMixture):
 class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
     """Gaussian mixture fitted by deterministic annealing and moves.
 
-    Variational inference for a mixture whose number of components is at most
-    ``n_components`` [1]_, as in scikit-learn's `BayesianGaussianMixture`, from a higher
-    temperature down [3]_ and then by moves that split, merge and replace clusters [5]_:
-    what it ends at hardly depends on the start.
+    Variational inference for a mixture of at most ``n_components`` components [1]_, as
+    in scikit-learn's `BayesianGaussianMixture`.  The fit starts at a higher
+    temperature, which falls to 1 [3]_, and then makes moves that split, merge and
+    replace clusters [5]_.  The result hardly depends on the start.
 
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``init_params``); temperature and step (``schedule`` to
@@ -883,13 +887,14 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
     covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default="auto"
         Form of the covariances: a matrix for each component ("full"), one matrix for
         all components ("tied"), a diagonal matrix for each component ("diag"), or a
-        variance for each component ("spherical").  "auto" is "full", but `fit` takes
-        "diag" or "spherical" if their evidence is higher by more than 0.05 nats a
-        sample, or if there are more than 150 columns, or fewer than two samples for
-        each.  `covariance_type_` is the choice.  The evidence is that of merged k-means
-        clusters, after a few iterations with 5,000 to 20,000 samples at most.
-        `partial_fit` without a `fit`, and a `fit` with ``covariance_prior``,
-        ``degrees_of_freedom_prior`` or other ``priors`` than "learned", take "full".
+        variance for each component ("spherical").  "auto" is "full", but `fit` uses
+        "diag" or "spherical" if its evidence is higher by more than 0.05 nats per
+        sample, if there are more than 150 columns, or if there are fewer than two
+        samples per column.  `covariance_type_` is the chosen type.  The evidence is
+        computed from merged k-means clusters of at most 5,000 to 20,000 samples, after
+        a few iterations.  "auto" is always "full" in `partial_fit` without an earlier
+        `fit`, and in a `fit` with ``covariance_prior``, ``degrees_of_freedom_prior`` or
+        ``priors="scikit-learn"``.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_process"
         Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
@@ -923,15 +928,16 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         Values of priors that are None, and distribution of the precisions if
         ``covariance_type`` is "diag" or "spherical".
 
-        - "learned": each step sets the priors that are None to those that maximise the
-          lower bound for the components that are not empty, if there are two or more
-          (empirical Bayes).  Each feature's precision has a Gamma distribution, or that
-          of all features one.
+        - "learned": each step sets the priors that are None to values that maximise the
+          lower bound of the nonempty components, if there are at least two of them
+          (empirical Bayes).  If ``covariance_type`` is "diag", the precision of each
+          feature has a Gamma distribution; if it is "spherical", the common precision
+          of all features has one.
         - "scikit-learn": as in scikit-learn, ``mean_precision_prior`` is 1,
           ``degrees_of_freedom_prior`` is ``n_features`` and ``covariance_prior`` is the
-          covariance of the data.  Precisions that are diagonal or spherical have the
-          Wishart distribution of a full matrix.  With many features, components that
-          are far apart merge.
+          covariance of the data.  Diagonal and spherical precisions have the Wishart
+          distribution of a full matrix.  With many features, even distant components
+          are then merged.
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
             default="kmeans"
         Initial responsibilities, as in scikit-learn: the clusters of k-means, the
@@ -1103,15 +1109,15 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
 
     Notes
     -----
-    Parameters and attributes are those of scikit-learn's `BayesianGaussianMixture`.
+    Parameters and attributes include those of scikit-learn's `BayesianGaussianMixture`.
     With ``tempering=None``, ``moves=None`` and ``priors="scikit-learn"``, fits from the
-    same responsibilities are the same too, except for rounding errors and perhaps one
-    more step.  The same ``random_state`` gives the same responsibilities if rows are
-    sorted, distinct and unweighted.  With ``init_params`` "k-means++" or
-    "random_from_data", a tied covariance starts from the chosen samples, and in
-    scikit-learn from all samples.  `score_samples` and `score` are the exact posterior
-    predictive density, a mixture of Student-t distributions, and ``lower_bound_`` has
-    all constants.
+    same initial responsibilities have the same results, except for rounding errors and
+    perhaps one more step.  The same ``random_state`` gives the same responsibilities if
+    rows are sorted, distinct and unweighted.  With ``init_params`` "k-means++" or
+    "random_from_data", a tied covariance starts from the chosen samples; in
+    scikit-learn it starts from all samples.  `score_samples` returns the logarithm of
+    the exact posterior predictive density, a mixture of Student-t distributions, and
+    `score` is the mean over the samples.  ``lower_bound_`` has all constants.
 
     References
     ----------
@@ -1211,9 +1217,9 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
 class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
     """Gaussian mixture with tunable gradient noise (SVI+).
 
-    Variational inference for a mixture whose number of components is at most
-    ``n_components`` [1]_, as in scikit-learn's `BayesianGaussianMixture`, with steps as
-    noisy as those of a smaller batch [4]_, see `sktemper.noise.SVIPlusNoise`.
+    Variational inference for a mixture of at most ``n_components`` components [1]_, as
+    in scikit-learn's `BayesianGaussianMixture`.  Steps have the noise of a smaller
+    batch [4]_, see `sktemper.noise.SVIPlusNoise`.
 
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``init_params``); temperature and step
@@ -1227,13 +1233,14 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
     covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default="auto"
         Form of the covariances: a matrix for each component ("full"), one matrix for
         all components ("tied"), a diagonal matrix for each component ("diag"), or a
-        variance for each component ("spherical").  "auto" is "full", but `fit` takes
-        "diag" or "spherical" if their evidence is higher by more than 0.05 nats a
-        sample, or if there are more than 150 columns, or fewer than two samples for
-        each.  `covariance_type_` is the choice.  The evidence is that of merged k-means
-        clusters, after a few iterations with 5,000 to 20,000 samples at most.
-        `partial_fit` without a `fit`, and a `fit` with ``covariance_prior``,
-        ``degrees_of_freedom_prior`` or other ``priors`` than "learned", take "full".
+        variance for each component ("spherical").  "auto" is "full", but `fit` uses
+        "diag" or "spherical" if its evidence is higher by more than 0.05 nats per
+        sample, if there are more than 150 columns, or if there are fewer than two
+        samples per column.  `covariance_type_` is the chosen type.  The evidence is
+        computed from merged k-means clusters of at most 5,000 to 20,000 samples, after
+        a few iterations.  "auto" is always "full" in `partial_fit` without an earlier
+        `fit`, and in a `fit` with ``covariance_prior``, ``degrees_of_freedom_prior`` or
+        ``priors="scikit-learn"``.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_process"
         Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
@@ -1267,15 +1274,16 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         Values of priors that are None, and distribution of the precisions if
         ``covariance_type`` is "diag" or "spherical".
 
-        - "learned": each step sets the priors that are None to those that maximise the
-          lower bound for the components that are not empty, if there are two or more
-          (empirical Bayes).  Each feature's precision has a Gamma distribution, or that
-          of all features one.
+        - "learned": each step sets the priors that are None to values that maximise the
+          lower bound of the nonempty components, if there are at least two of them
+          (empirical Bayes).  If ``covariance_type`` is "diag", the precision of each
+          feature has a Gamma distribution; if it is "spherical", the common precision
+          of all features has one.
         - "scikit-learn": as in scikit-learn, ``mean_precision_prior`` is 1,
           ``degrees_of_freedom_prior`` is ``n_features`` and ``covariance_prior`` is the
-          covariance of the data.  Precisions that are diagonal or spherical have the
-          Wishart distribution of a full matrix.  With many features, components that
-          are far apart merge.
+          covariance of the data.  Diagonal and spherical precisions have the Wishart
+          distribution of a full matrix.  With many features, even distant components
+          are then merged.
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
             default="kmeans"
         Initial responsibilities, as in scikit-learn: the clusters of k-means, the
@@ -1284,8 +1292,9 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         does not depend on the order of the samples, and the weight of a sample has the
         effect of repeating it.
     effective_batch_size : float, int, Schedule or callable, default=0.5
-        Batch size M that has the same gradient noise: a share of the batch, a number of
-        samples, or a schedule of such values, see `sktemper.noise.SVIPlusNoise`.
+        Size M of a batch without added noise that would have the same gradient noise: a
+        share of the batch, a number of samples, or a schedule of such values, see
+        `sktemper.noise.SVIPlusNoise`.
     noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         Distribution of the random weights of samples, see
         `sktemper.noise.SVIPlusNoise`.
@@ -1445,15 +1454,15 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
 
     Notes
     -----
-    Parameters and attributes are those of scikit-learn's `BayesianGaussianMixture`.
+    Parameters and attributes include those of scikit-learn's `BayesianGaussianMixture`.
     With ``tempering=None``, ``moves=None`` and ``priors="scikit-learn"``, fits from the
-    same responsibilities are the same too, except for rounding errors and perhaps one
-    more step.  The same ``random_state`` gives the same responsibilities if rows are
-    sorted, distinct and unweighted.  With ``init_params`` "k-means++" or
-    "random_from_data", a tied covariance starts from the chosen samples, and in
-    scikit-learn from all samples.  `score_samples` and `score` are the exact posterior
-    predictive density, a mixture of Student-t distributions, and ``lower_bound_`` has
-    all constants.
+    same initial responsibilities have the same results, except for rounding errors and
+    perhaps one more step.  The same ``random_state`` gives the same responsibilities if
+    rows are sorted, distinct and unweighted.  With ``init_params`` "k-means++" or
+    "random_from_data", a tied covariance starts from the chosen samples; in
+    scikit-learn it starts from all samples.  `score_samples` returns the logarithm of
+    the exact posterior predictive density, a mixture of Student-t distributions, and
+    `score` is the mean over the samples.  ``lower_bound_`` has all constants.
 
     References
     ----------

@@ -990,8 +990,9 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         Initial ``components_``, with ``n_start_components`` rows if that is given.
         None uses ``init_params``.
     effective_batch_size : float, int, Schedule or callable, default=0.5
-        Batch size M that has the same gradient noise: a share of the batch, a number of
-        documents, or a schedule of such values, see `sktemper.noise.SVIPlusNoise`.
+        Size M of a batch without added noise that would have the same gradient noise: a
+        share of the batch, a number of documents, or a schedule of such values, see
+        `sktemper.noise.SVIPlusNoise`.
     noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         Distribution of the random weights of documents, see
         `sktemper.noise.SVIPlusNoise`.

@@ -943,8 +943,9 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
     init : array-like of shape (n_components, n_items), default=None
         Initial factors of the items.  None is small draws from the prior.
     effective_batch_size : float, int, Schedule or callable, default=0.5
-        Batch size M that has the same gradient noise: a share of the batch, a number of
-        ratings, or a schedule of such values, see `sktemper.noise.SVIPlusNoise`.
+        Size M of a batch without added noise that would have the same gradient noise: a
+        share of the batch, a number of ratings, or a schedule of such values, see
+        `sktemper.noise.SVIPlusNoise`.
     noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         Distribution of the random weights of ratings, see
         `sktemper.noise.SVIPlusNoise`.
