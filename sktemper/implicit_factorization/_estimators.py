@@ -20,10 +20,11 @@ from ._model import ImplicitFactorizationModel
 from ._pairs import values_of_pairs
 from ._recommend import ImplicitRecommenderMixin
 
-#: A mean of stored numbers above this, or below its inverse, suggests no weights.
+#: If the mean of the stored numbers is above this or below its inverse, they are
+#: probably not meant as weights.
 FARTHEST_MEAN = 2.0
-#: Change of the lower bound in nats a user below which a fit has converged; rankings
-#: converge long before the bound.
+#: A fit has converged if the lower bound changes by less than this, in nats per user.
+#: Rankings converge long before the bound.
 LARGEST_CHANGE = 1.0
 
 
@@ -181,7 +182,8 @@ class ImplicitFactorization(
     -----
     Rows are users and columns are items.  Zeros are pairs that are not stored, even if
     a sparse matrix has them as entries.  Stored numbers must not be negative.  To make
-    a pair count less than one that is not stored, give it a weight below w0.
+    give a stored pair less influence than a pair that is not stored, set its weight
+    below w0.
 
     Weights and targets are functions of one stored number.  A second matrix would have
     to be sliced and passed along with ``X`` in parts, pipelines and grid searches.  If
@@ -190,8 +192,8 @@ class ImplicitFactorization(
     pickled, but a function of a module can.
 
     A fit to float32 data computes in float32, which is twice as fast and gives the same
-    rankings.  An item then needs 2 d (d + 3) bytes in a fitted model, and about four
-    times that during a fit.
+    rankings.  With d components, an item then needs 2 d (d + 3) bytes in a fitted
+    model, and about four times as many during a fit.
 
     There are no annealed, tempered or SVI+ variants, because temperatures do not help
     here: only the product of temperature and noise matters, the noise is learned, and
@@ -260,7 +262,7 @@ class ImplicitFactorization(
         "zero_weight",
         "noise_variance",
         "component_variance",
-        "init",  # of the shape that n_components says
+        "init",  # because n_components determines its shape
     )
 
     def __init__(
@@ -317,7 +319,7 @@ class ImplicitFactorization(
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    # -- what the base class asks ------------------------------------------------------
+    # -- methods that the base class calls ---------------------------------------------
     def _validate(self, X, reset):
         X = check_data(
             self,
@@ -327,7 +329,7 @@ class ImplicitFactorization(
             dtype="numeric",
             ensure_non_negative=True,
         )
-        if not sparse.issparse(X):  # which knows not all dtypes that numpy knows
+        if not sparse.issparse(X):  # scipy.sparse does not support all dtypes of numpy
             X = sparse.csr_array(X.astype(self._compute_dtype(X), copy=False))
         check_values(X, self._dtype_for(X, reset), training=reset)
         return X
@@ -371,10 +373,10 @@ class ImplicitFactorization(
 
     def _install(self, state, policies):
         super()._install(state, policies)
-        self._item_means_ = None  # those of an earlier state
+        self._item_means_ = None  # they belong to an earlier state
 
     def _finish(self, problem, state):
-        """Keep the users of the training data, and the posterior means of items."""
+        """Store the users of the training data, and the posterior means of items."""
         super()._finish(problem, state)
         prepared = problem.model.prepare(state.globals_, state.hyper)
         self._item_means_ = prepared.items.means.astype(state.dtype)
@@ -403,7 +405,7 @@ class ImplicitFactorization(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_components)
-            Factors, as `transform` returns.
+            Factors of users, as `transform` returns them.
 
         Returns
         -------
@@ -431,7 +433,7 @@ class ImplicitFactorization(
         Returns
         -------
         scores : ndarray of shape (n_samples, n_items)
-            Scores of all items, including those that a user has a pair with; higher is
+            Scores of all items, also of items that a user has a pair with.  Higher is
             better.
         """
         return self.inverse_transform(self.transform(X))
@@ -446,8 +448,8 @@ class ImplicitFactorization(
         Returns
         -------
         scores : ndarray of shape (n_samples,)
-            Normalised discounted cumulative gain at 100; 0.0 where nothing is held
-            out.
+            Normalized discounted cumulative gain at 100.  A user without held-out items
+            has 0.0.
         """
         return super().score_samples(X)
 
@@ -460,7 +462,7 @@ class ImplicitFactorization(
         y : None
             Ignored, for compatibility with scikit-learn.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each user counts.
+            Weights of the users in the mean.
 
         Returns
         -------
@@ -534,7 +536,7 @@ class ImplicitFactorization(
 
 
 def _warn_of_weights(values):
-    """Warn of stored numbers that seem to be no weights, but ratings or counts."""
+    """Warn if the stored numbers seem to be ratings or counts instead of weights."""
     values = values[values != 0]
     mean = float(values.mean(dtype=np.float64)) if len(values) else 1.0
     if 1 / FARTHEST_MEAN <= mean <= FARTHEST_MEAN:

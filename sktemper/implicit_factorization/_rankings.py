@@ -9,7 +9,7 @@ from ..model import Stopped
 
 __all__ = ["ndcg_of_held_out"]
 
-#: Number of places of a ranking that count.
+#: Number of items at the top of a ranking that the measure considers.
 N_PLACES = 100
 
 
@@ -27,12 +27,12 @@ def ndcg_of_held_out(users, items, observed, held_out, stop):
     observed, held_out : Pairs
         Pairs of the same rows.
     stop : ndarray of shape (1,)
-        Nonzero to stop.
+        Another thread sets it to a nonzero number to stop the call.
 
     Returns
     -------
     gains : ndarray of shape (n_rows,)
-        Values in [0, 1]; 0 where nothing is held out.
+        Values in [0, 1].  A user without held-out pairs has 0.
 
     Raises
     ------

@@ -16,7 +16,7 @@ ZERO_RATIO, MOST_ZERO_WEIGHT = 8.0, 1.0
 #: Initial variance of the items' means, and initial posterior variance about the means,
 #: relative to the variance of the prior.
 START_SPREAD, START_VARIANCE = 0.1, 0.01
-#: The largest square of the prior variance of factors over the noise variance.
+#: Maximum of c^2 / noise variance, where c is the prior variance of factors.
 LARGEST_RATIO = 1e15
 
 
@@ -28,7 +28,7 @@ def auto_zero_weight(n_stored, n_unknown):
 
 
 def first_hyper(model, X, sample_weight=None):
-    """Return the given variances, and starting values of the learned ones."""
+    """Return the `Hyper` at the start: given values, or initial ones to learn."""
     n_unknown, n_stored, weight, squares = _totals(model, X, sample_weight)
     if n_stored == 0:
         raise ValueError(

@@ -24,7 +24,8 @@ from ._model import MatrixFactorizationModel
 from ._noise import Noise
 from ._recommend import RatingRecommenderMixin
 
-#: From this share of zeros on, ratings without NaN look as if filled with zeros.
+#: If this share of the ratings or more is 0 and none is NaN, missing ratings were
+#: probably filled with zeros.
 MANY_ZEROS = 0.25
 
 
@@ -112,7 +113,7 @@ class _MatrixFactorization(
 
     # -- what users call ---------------------------------------------------------------
     def _local_parameters(self, X):
-        """Return posterior means of users, of the same bits as those of the fit."""
+        """Return posterior means of users, exactly as the fit computed them."""
         return np.concatenate(
             self._map(
                 X,
@@ -128,7 +129,8 @@ class _MatrixFactorization(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_items)
-            Ratings: the stored entries, or what is not NaN.
+            Ratings: the stored entries of a sparse matrix, or the entries of an array
+            that are not NaN.
 
         Returns
         -------
@@ -145,9 +147,9 @@ class _MatrixFactorization(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_components)
-            Factors, as `transform` returns.
+            Factors of users, as `transform` returns them.
         user_biases : array-like of shape (n_samples,), default=None
-            Biases of the users.  None takes the mean bias of the prior.
+            Biases of the users.  None uses the mean bias of the prior for all users.
 
         Returns
         -------
@@ -189,7 +191,7 @@ class _MatrixFactorization(
         return self._predicted(self._local_parameters(X), self._items())
 
     def _predicted(self, users, items):
-        """Return the ratings that posterior means, biases last, stand for."""
+        """Return expected ratings for posterior means; the last column is the bias."""
         users = users.astype(self.state_.dtype)
         factors, biases = users[:, : self._rank()], self._biases(users)
         return self._ratings(factors, biases, items.astype(users.dtype))
@@ -208,7 +210,7 @@ class _MatrixFactorization(
         ----------
         pairs : array-like or data frame of shape (n_pairs, 2)
             Users of the last `fit` or `partial_fit`, and items: labels if the data had
-            labels, such as ``[("u195", "m12")]``, else row and column numbers.
+            labels, such as ``[("u195", "m12")]``, and otherwise row and column numbers.
         return_std : bool, default=False
             Whether to also return the predictive standard deviations.
         by_position : bool, default=False
@@ -225,7 +227,7 @@ class _MatrixFactorization(
         Raises
         ------
         ValueError
-            If a user or an item is unknown, or ``pairs`` has another shape.
+            If a user or an item is unknown, or if ``pairs`` does not have two columns.
 
         Examples
         --------
@@ -262,7 +264,7 @@ class _MatrixFactorization(
         return model.gaussians(natural, with_covariances)
 
     def _means(self, natural):
-        """Return posterior means of users or items, biases last."""
+        """Return posterior means of users or items; the last column is the bias."""
         return self._posterior(natural).means.astype(self._state().dtype)
 
     def _covariances(self, natural):
@@ -423,10 +425,10 @@ class TemperedMatrixFactorization(_MatrixFactorization):
           a cap that falls to 1.  With a Gaussian likelihood it is the mean squared
           residual over the noise variance.  This is like learning the noise variance
           with the given value as its minimum [4]_.
-        - "local", `LocalTempering()`: a temperature for each user or rating.  This is
-          like a noise variance for each, and makes the factorization robust.  Users or
-          ratings that are hard to predict get a high temperature and count less;
-          `temperatures` returns the temperatures.
+        - "local", `LocalTempering()`: a separate temperature for each user or rating,
+          which acts like a separate noise variance.  Users or ratings that are hard to
+          predict get a high temperature and therefore less influence, which makes the
+          factorization robust.  `temperatures` returns the temperatures.
         - An `Annealing`, with a schedule and a target of your choice;
           `AnnealedMatrixFactorization` is a shorter way to set these.
         - None: plain variational inference at T=1.
@@ -910,9 +912,9 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
     [1]_, [2]_, [3]_.  Users and items have Gaussian posteriors with full covariances.
     Ratings have random weights in the statistics of users and of items, so that steps
     are as noisy as those of a smaller batch.  Let the noise fade with
-    ``effective_batch_size=RampSchedule()``.  If the noise stays, learned variances, and
-    with them intervals, are too small.  Gaussian weights, some of which are negative,
-    allow only little noise.
+    ``effective_batch_size=RampSchedule()``.  If the noise does not fade, learned
+    variances are too small, and therefore intervals are too narrow.  Gaussian weights
+    can be negative, and therefore allow only little noise.
 
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``init``); temperature and step (``effective_batch_size`` to
