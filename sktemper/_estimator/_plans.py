@@ -15,7 +15,7 @@ from ..schedules import Plan
 
 __all__ = ["AGAIN", "Run", "held_out_rows", "plan_fit", "plan_stream", "tasks_left"]
 
-#: Value in place of the digest of the first rows of a stream once they are repeated.
+#: Stored instead of the digest of a stream's first rows after the stream has repeated.
 AGAIN = "again"
 #: Number of first rows that are compared to detect that a stream repeats.
 ROWS_NOTED = 8
@@ -152,8 +152,8 @@ def _critical_temperatures(estimator, problem, hyper):
 def _plan_passes(estimator, state, n_rows, moves):
     """Plan `max_iter` passes and all moves, unless an earlier plan is unfinished.
 
-    An earlier plan with moves that are left counts as finished if the policy for moves
-    has changed its number of phases, or if the temperature is above 1.
+    If an earlier plan has no passes left but some moves, it counts as finished if the
+    policy for moves has changed its number of phases, or if the temperature exceeds 1.
     """
     most = tuple(phase.n_moves for phase in moves.phases())
     left = state.moves.left
@@ -203,7 +203,7 @@ def _divided(estimator, problem, seed):
 def held_out_rows(estimator, rows, seed, sample_weight):
     """Return the training `Rows`, and an array of the held-out rows, possibly empty.
 
-    Runs of rows of weight 0 are never held out, so that results do not depend on them.
+    Rows of weight 0 are never held out, so that results do not depend on them.
     """
     if estimator.evaluate_every == 0 and estimator.n_iter_no_change is None:
         return rows, np.arange(0)

@@ -11,7 +11,7 @@ MOVE_COLUMNS = ("step", "seconds", "kept", "bound")
 
 
 class _Thinned:
-    """At most ``limit`` rows of a table.  A full table drops every second row."""
+    """Table of at most ``limit`` rows.  If it is full, it drops every second row."""
 
     def __init__(self, limit):
         self.limit, self.stride, self.count, self.rows = limit, 1, 0, []

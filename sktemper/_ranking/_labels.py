@@ -56,7 +56,7 @@ class LabelledMixin:
         return self._with_labels(super()._with_data(data, copy=copy))
 
     def resize(self, *shape):
-        """Change the shape in place; an axis of another length loses its labels."""
+        """Change the shape in place; drop the labels of axes whose length changes."""
         super().resize(*shape)
         for name, size in zip(("user_labels", "item_labels"), self.shape, strict=True):
             labels = getattr(self, name)

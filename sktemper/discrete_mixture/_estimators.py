@@ -382,7 +382,7 @@ class TemperedMultinomialMixture(_MultinomialMixture):
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
         Share of the rows that `fit` holds out to compute scores, if it has no
         ``X_val``.
@@ -636,7 +636,7 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
         Share of the rows that `fit` holds out to compute scores, if it has no
         ``X_val``.
@@ -893,7 +893,7 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
         Share of the rows that `fit` holds out to compute scores, if it has no
         ``X_val``.
@@ -1145,7 +1145,7 @@ class TemperedBernoulliMixture(_BernoulliMixture):
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
         Share of the rows that `fit` holds out to compute scores, if it has no
         ``X_val``.
@@ -1401,7 +1401,7 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
         Share of the rows that `fit` holds out to compute scores, if it has no
         ``X_val``.
@@ -1660,7 +1660,7 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
         Share of the rows that `fit` holds out to compute scores, if it has no
         ``X_val``.

@@ -325,7 +325,7 @@ class TemperedFactorialMixture(_FactorialMixture):
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
         Share of the rows that `fit` holds out to compute scores, if it has no
         ``X_val``.
@@ -582,7 +582,7 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
         Share of the rows that `fit` holds out to compute scores, if it has no
         ``X_val``.
@@ -843,7 +843,7 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
         Share of the rows that `fit` holds out to compute scores, if it has no
         ``X_val``.

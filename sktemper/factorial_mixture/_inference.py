@@ -31,7 +31,7 @@ class Inference:
         self.products, self.couplings = products, couplings
 
     def best(self, local_init=None):
-        """Return nu and the results of `run`, for the better of two starts of a sample.
+        """Return nu and the results of `run`, from the best start of each sample.
 
         The starts are the priors, with cooling, and ``local_init`` if it is given.
         """

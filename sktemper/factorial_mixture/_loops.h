@@ -18,7 +18,7 @@
 
 typedef struct {
     NAME(binary_results) results;
-    /* values of each lane; `busy` is -1 for a lane with a sample, else 0 */
+    /* values of each lane; `busy` is -1 if the lane has a sample, and 0 otherwise */
     VECTOR slopes[PARTS], powers[PARTS], coolness[PARTS];
     WORDS sweeps[PARTS], busy[PARTS], flags[PARTS];
     intptr_t samples[LANES];

@@ -42,7 +42,7 @@ def family_of_type(covariance_type, n_components, n_features, law, **others):
 
 
 def _is_plain(powers):
-    """Return whether T=1, or only single rows have other temperatures."""
+    """Return whether T=1, except for temperatures of individual rows."""
     local = np.asarray(powers.local)
     is_plain = powers.prior == 1 and np.all(np.asarray(powers.statistics) == 1)
     return bool(is_plain and (local.ndim > 0 or local == 1))

@@ -102,7 +102,7 @@ def distinct(X, weight=None):
     -------
     rows : ndarray of shape (n_rows, n_features)
     weight : ndarray of shape (n_rows,) or None
-        Weights of the distinct rows; None if all are equal.
+        Weights of the distinct rows; None if all weights are equal.
     places : ndarray of shape (n_samples,)
         Index of each sample among the distinct rows.
     """

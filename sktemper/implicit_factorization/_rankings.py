@@ -53,7 +53,7 @@ def ndcg_of_held_out(users, items, observed, held_out, stop):
 
 
 def _entries(pairs, rows):
-    """Return the row, counted from 0, and the item of each pair in a slice of rows."""
+    """Return the row, counted from 0 in a slice of rows, and the item of each pair."""
     starts = pairs.starts[rows.start : rows.stop + 1]
     row = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     return row, pairs.items[starts[0] : starts[-1]]

@@ -453,7 +453,7 @@ class TemperedLDA(_LDA):
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
         Share of the rows that `fit` holds out to compute scores, if it has no
         ``X_val``.
@@ -744,7 +744,7 @@ class AnnealedLDA(AnnealedMixin, _LDA):
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
         Share of the rows that `fit` holds out to compute scores, if it has no
         ``X_val``.
@@ -1038,7 +1038,7 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
         Share of the rows that `fit` holds out to compute scores, if it has no
         ``X_val``.

@@ -32,7 +32,7 @@ def distinct_words(const index[::1] indices, intptr_t n_features):
     Raises
     ------
     ValueError
-        If an index is not that of a column, which sparse matrices do not check.
+        If an index is not the index of a column.  Sparse matrices do not check this.
     """
     cdef intptr_t i, v, n = 0
     cdef bint inside = True, increasing = True
@@ -213,8 +213,8 @@ def local_step(
         The iterations of a document end when the mean \\|change of gamma\\| is below
         ``tol``, or after ``max_iter`` iterations.
     drop_tol : float
-        The iterations of a document skip topics with fewer of its tokens than this
-        times their prior; 0 skips no topics.
+        The iterations of a document skip a topic if the topic has few of the tokens:
+        fewer than ``drop_tol`` times its prior.  0 skips no topics.
     stop : ndarray of shape (1,)
         Flag that is read in each iteration; if another thread sets it, the call returns
         early.

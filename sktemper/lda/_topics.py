@@ -49,7 +49,7 @@ class Documents(NamedTuple):
 
 
 def deal_words(block):
-    """Return two blocks, between which the entries of each document alternate."""
+    """Return two blocks: every second entry of a document is in the second block."""
     lengths = np.diff(block.starts)
     position = np.arange(len(block.counts)) - np.repeat(block.starts[:-1], lengths)
     halves = []
@@ -182,7 +182,7 @@ class Topics:
         return self.u, full_prior, self.decay, self.prior_share, self.base_share
 
     def on_block(self, block):
-        """Return a block and the `parts` of the topics; `words` index their rows."""
+        """Return a block and the `parts` of the topics, whose rows are its `words`."""
         return block, self.parts()
 
     def dense(self):
@@ -204,9 +204,9 @@ class Topics:
     def on_words(self, places, prior, start_share):
         """Return the topics of other words.
 
-        The parameters of a new word are those of a word that has been in the model
-        since the start, with the mean initial value 1, and has never occurred:
-        ``start_share + (1 - start_share) * prior``.
+        A new word gets the parameters ``start_share + (1 - start_share) * prior``.  A
+        word that was in the model from the start, but never occurred in a document,
+        would have the same parameters if its initial value were the mean, 1.
 
         Parameters
         ----------

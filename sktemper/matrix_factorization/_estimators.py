@@ -221,8 +221,8 @@ class _MatrixFactorization(
         ratings : ndarray of shape (n_pairs,)
             Expected ratings.
         std : ndarray of shape (n_pairs,)
-            Standard deviations of the ratings, noise included.  Only if
-            ``return_std``.
+            Standard deviations of the ratings, which include the noise.  Returned only
+            if ``return_std`` is True.
 
         Raises
         ------
@@ -464,7 +464,7 @@ class TemperedMatrixFactorization(_MatrixFactorization):
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
         Share of the rows that `fit` holds out to compute scores, if it has no
         ``X_val``.
@@ -721,7 +721,7 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
         Share of the rows that `fit` holds out to compute scores, if it has no
         ``X_val``.
@@ -983,7 +983,7 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
         Share of the rows that `fit` holds out to compute scores, if it has no
         ``X_val``.

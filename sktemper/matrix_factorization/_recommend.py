@@ -189,7 +189,7 @@ class RatingRecommenderMixin(RecommenderMixin):
         return self._state().hyper.noise_variance * Noise(*noise.T).inverse_means()
 
     def _deviations(self, items, posteriors):
-        """Return standard deviations of ratings; NaN where ``items`` are -1."""
+        """Return standard deviations of ratings, or NaN for items that are -1."""
         user, rank = np.nonzero(items >= 0)
         deviations = np.full(items.shape, np.nan, self.state_.dtype)
         if len(user):

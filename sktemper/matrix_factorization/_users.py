@@ -35,7 +35,7 @@ class Users(NamedTuple):
     prior : ndarray
         Natural parameters of the prior, times its power.
     local : float
-        Power of the likelihood if it is the same for all ratings, else 1.
+        Power of the likelihood if all ratings have the same power, and otherwise 1.
     factors, unit_noise : ndarray of shape (n_ratings,) or None
         Factors of the ratings, and gradient noise, which is a part of these factors.
     n_iterations : int

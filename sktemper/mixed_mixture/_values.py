@@ -8,7 +8,7 @@ from scipy import sparse
 
 __all__ = ["Values", "columns_of", "is_frame"]
 
-#: Message for columns of dates and other types.
+#: Message about columns that are neither numbers nor text, such as dates.
 NO_VALUES = "{} has the dtype {}; expected numbers or text."
 
 
@@ -113,7 +113,7 @@ class Values:
     def compressed(self, most=None):
         """Return the distinct numbers in increasing order, with their weights.
 
-        More than ``most`` numbers are reduced to quantiles.
+        If there are more than ``most`` distinct numbers, quantiles are returned.
         """
         known, weight = self.known()
         numbers, places = np.unique(known, return_inverse=True)
