@@ -84,8 +84,8 @@ class Progress:
         Number of known rows of the data: rows of `fit` plus rows of later `partial_fit`
         calls.
     first_row : str or None
-        Digest of the first rows of a stream of known size; "again" after the same rows
-        came a second time.
+        Digest of the first rows of a stream of known size.  It is replaced by "again"
+        when the stream repeats these rows.
     """
 
     steps: int = 0

@@ -40,9 +40,9 @@ class SizesMixin:
         Parameters
         ----------
         n_components : int, default=None
-            Number of topics of the result.  None merges pairs with a cosine above .3
-            while the evidence rises, and merges empty topics, so that the distinct
-            topics of this fit remain.
+            Number of topics of the result.  None merges empty topics, and pairs of
+            topics with a cosine above .3 as long as a merge raises the evidence.  Only
+            distinct topics remain.
 
         Returns
         -------

@@ -55,11 +55,11 @@ class MatrixFactorizationModel(ConjugateModel):
     user_noise : bool
         Whether each user has a separate noise variance.
     rating_temperatures : bool
-        Whether each rating has a score and a power, in place of each user.
+        Whether scores and powers belong to single ratings instead of users.
     dtype : {float32, float64}
-        Type of the kernels' computations.
+        Type of the numbers with which the kernels compute.
     init : ndarray of shape (n_components, n_features) or None
-        Start of the items' means.
+        Initial means of the items' factors, or None for random means.
     """
 
     watches_bound = True
@@ -164,9 +164,9 @@ class MatrixFactorizationModel(ConjugateModel):
         return Prepared(self.items(globals_), globals_, hyper)
 
     def items(self, globals_):
-        """Return the items' posteriors; raise if they do not exist in the dtype.
+        """Return the items' posteriors; raise if a precision is not positive definite.
 
-        The result for the last parameters is cached, because a step checks it.
+        The last result is cached, because each step computes it as a check.
         """
         return self._item_cache.of(globals_, self._solved_items)
 
@@ -260,7 +260,7 @@ class MatrixFactorizationModel(ConjugateModel):
         return moments_of_table(table, factors, self.n_components, self.biases)
 
     def target_parameters(self, statistics, scale, powers, hyper):
-        """Return the prior's parameters plus the statistics over the noise."""
+        """Return the prior's parameters plus statistics divided by noise variance."""
         target = self.room.empty((self.n_features, self.n_natural), np.float64)
         target[:] = powers.prior * hyper.items.natural()
         _kernels.add_rows(target, statistics.parts, scale / hyper.noise_variance)
