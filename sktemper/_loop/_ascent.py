@@ -20,7 +20,7 @@ class Ascent:
     """Consecutive steps of rate 1 on the same rows, without noise.
 
     The steps change only a trial state, which an interrupted fit discards.  Therefore
-    they are not committed as the steps of a fit are.
+    they need no commit, unlike the steps of a fit.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ cdef _start(
     if barred is not None:
         flags = barred
         ranking.block.barred = &flags[0]
-    # lanes after the last user take no item, because no score exceeds infinity
+    # lanes without a user find no item, because no score exceeds infinity
     kept = aligned(np.empty, padded(scores.shape[0], dtype) + SIMD_BYTES // 4, dtype)
     kept[: scores.shape[0]] = -np.inf
     kept[scores.shape[0] :] = np.inf

@@ -191,7 +191,7 @@ class BernoulliMixtureModel(_DiscreteMixtureModel):
         return deviations_of_binary(X, self.family.threshold, sample_weight)
 
     def moments_of_entries(self, X):
-        """Return indicators of the stored values, minus those of values not stored."""
+        """Return indicators of stored values, minus the indicators of the value 0."""
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()

@@ -17,7 +17,7 @@ typedef struct {
     const void *prior_logits;            /* (n_features,) */
     /* whether each sample has its own gram (an upper triangle) and its own offsets */
     int gram_per_sample;
-    const double *powers;                /* one for all samples, or for each */
+    const double *powers;                /* one number, or one per sample */
     int power_per_sample;
     /* The temperature of the first sweep is multiplied by a factor from `heats`, which has one
      * factor for each gram.  The factor is divided by `cooling` after each sweep, until the
@@ -47,7 +47,7 @@ typedef struct {
     const double *means;                 /* (n_dimensions, width), 0 beyond n_features */
     const double *products;              /* triangle of means . means */
     const double *spread;                /* triangle that is added for each dimension */
-    int completing;                      /* whether it is added for missing ones, too */
+    int completing;                      /* whether missing values add it, too */
     const volatile int *stop;
     int32_t *listed;                     /* scratch (n_dimensions + 1,) */
     double *sums;                        /* scratch (width, width) */

@@ -54,7 +54,7 @@ class TiedCovariance(Covariance):
         return self.n_components * super().paired(freedom, scale)
 
     def each(self, value):
-        """Return the value repeated for each component."""
+        """Return the value, repeated for each component."""
         return np.broadcast_to(value, (self.n_components, *np.shape(value)))
 
     def common(self, values):

@@ -64,9 +64,9 @@ def first_hyper(model, X, sample_weight=None):
 def _totals(model, X, sample_weight):
     """Return the numbers of unknown and of stored pairs, and sums of w and w y^2.
 
-    All four sums use the weights of the users.  Unknown pairs are counted user by user,
-    because a difference of totals would have their rounding errors, which a large
-    weight magnifies.
+    All four sums use the weights of the users.  Unknown pairs are counted for each user
+    and not as all pairs minus stored pairs, because the totals have rounding errors.
+    Large weights would magnify these errors.
     """
     totals = np.zeros(4)
     for start in range(0, X.shape[0], model.block_size):
