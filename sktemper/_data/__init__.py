@@ -1,7 +1,7 @@
 """Data in parts, in memory or elsewhere, and the order of their rows.
 
 `_parts` defines the parts.  `_rows` defines the order in which rows are visited.
-`_data` joins parts, and converts the input of users.
+`_data` combines parts to data, and converts the input of users to data.
 """
 
 from ._data import Data, Source, check_widths, data_of, matrices_of

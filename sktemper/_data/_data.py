@@ -12,20 +12,20 @@ from ._rows import Rows
 
 __all__ = ["Data", "Source", "data_of", "matrices_of"]
 
-#: Message for Dask collections, which methods would have to fetch whole.
+#: Message for Dask collections, which methods would have to load completely.
 OF_DASK = (
-    "X is a Dask collection, which goes to functions of sktemper.dask instead of "
-    "methods: sktemper.dask.fit(estimator, X), and likewise sktemper.dask.partial_fit, "
+    "X is a Dask collection. Use functions of sktemper.dask instead of methods: "
+    "sktemper.dask.fit(estimator, X), and likewise sktemper.dask.partial_fit, "
     "transform, predict, predict_proba, score_samples, score and lower_bound."
 )
 #: Largest number of parts whose sums one node adds, and the fan-in for more parts.
 FEW_PARTS, FAN_IN = 16, 4
-#: Least number of runs of neighbouring rows.
+#: Least number of runs of adjacent rows that data are divided into, see `Data`.
 FEWEST_RUNS = 256
 
 
 class Source:
-    """Base of objects that are no arrays but can be converted to `Data`."""
+    """Base of objects other than arrays that can be converted to `Data`."""
 
     def as_data(self, validate):
         """Return valid `Data`.
@@ -51,7 +51,7 @@ class Data:
     source : object
         Input of the user, or its validated form.
     run : int, default=1
-        Number of neighbouring rows that a pass visits together, because they are stored
+        Number of adjacent rows that a pass visits together, because they are stored
         together.
     """
 
@@ -84,7 +84,10 @@ class Data:
 
     @contextlib.contextmanager
     def held(self, rows):
-        """Enter a context in which some rows are read many times."""
+        """Enter a context in which some rows are read many times.
+
+        A subclass may keep these rows in memory meanwhile.
+        """
         yield
 
     @property
@@ -155,10 +158,10 @@ class Data:
         return model.take(self.rows(rows), slice(0, len(rows)))
 
     def sample(self, most):
-        """Return the rows from which a model starts, and their indices.
+        """Return the rows from which the start of a fit is computed, and their indices.
 
-        A matrix in memory is returned whole.  Of other data, at most ``most`` rows are
-        taken at even distances.
+        A matrix in memory is returned whole.  From other data, at most ``most`` evenly
+        spaced rows are returned.
 
         Returns
         -------
@@ -187,8 +190,8 @@ def data_of(X, validate):
     Raises
     ------
     TypeError
-        If ``X`` is a Dask collection, for which there are other functions, or a list
-        of matrices that are not all of `numpy` or `scipy.sparse`.
+        If ``X`` is a Dask collection, or a list in which only some items are matrices
+        of `numpy` or `scipy.sparse`.
     ValueError
         If the parts have different numbers of columns.
     """
@@ -201,7 +204,7 @@ def data_of(X, validate):
         _refuse_what_is_nearly_one(X)
         X = validate(X)
         return Data([InMemory(X)], [X], X)
-    # the width of an empty part is checked; the number of rows is checked later
+    # empty parts are left out, but their numbers of columns are checked
     parts = [part for part in X if part.shape[0]] or X[:1]
     check_widths(X)
     parts = [validate(part) for part in parts]
@@ -219,24 +222,24 @@ def check_widths(parts):
 
 
 def matrices_of(X):
-    """Return the parts of a user's input as a list; an input without parts is one part.
+    """Return the parts of a user's input as a list.
 
-    A data frame is one part, even if it has a column named "parts".
+    An input that is not in parts is the only item of the list.
     """
     return X if isinstance(X, Source) or _is_list_of_parts(X) else [X]
 
 
 def _refuse_what_is_nearly_one(X):
-    """Raise if some items of a list or tuple, but not all, are valid parts."""
+    """Raise if a list or tuple that is not a list of parts has an item for a part."""
     if not isinstance(X, list | tuple):
         return
     for item in X:
         is_frame = hasattr(item, "iloc") and np.ndim(item) == 2
         if isinstance(item, Source) or sparse.issparse(item) or is_frame:
             raise TypeError(
-                "X is data in parts only if it is a list each of whose items is an "
-                f"array of two dimensions or a sparse matrix; it is a "
-                f"{type(X).__name__} with a {type(item).__name__}."
+                "Data in parts must be a list in which each item is an array of two "
+                f"dimensions or a sparse matrix; X is a {type(X).__name__} with a "
+                f"{type(item).__name__}."
             )
 
 

@@ -1,4 +1,4 @@
-"""Parts of data.  Each block of a batch lies in one part."""
+"""Parts of data.  All rows of a block belong to the same part."""
 
 import numpy as np
 from scipy import sparse
@@ -14,8 +14,9 @@ ROWS_TOGETHER = 16
 class InMemory:
     """Part of data: a matrix in memory or in mapped memory.
 
-    Other kinds of parts have the same methods.  A part of a collection on disk is
-    pickled as its path.  A part in the memory of another machine is only a name here.
+    Classes for other kinds of parts have the same methods.  A part of a collection on
+    disk is pickled as a path.  A part in the memory of another machine is represented
+    by a name.
 
     Parameters
     ----------
@@ -29,7 +30,7 @@ class InMemory:
         self.X, self._kept = X, (None, {})
 
     def __getstate__(self):
-        return vars(self) | {"_kept": (None, {})}  # a copy makes its own blocks
+        return vars(self) | {"_kept": (None, {})}  # without cached blocks
 
     @property
     def n_rows(self):
@@ -50,13 +51,13 @@ class InMemory:
         key = rows.indices(self.n_rows)
         if key not in blocks:
             block = model.take(self.X, rows)
-            if len(range(*key)) > model.block_size:  # too large to cache, as for a move
+            if len(range(*key)) > model.block_size:  # too large for the cache
                 return block
             blocks[key] = block
         return blocks[key]
 
     def units_per_row(self, model, rows):
-        """Return the number of units of each of some rows."""
+        """Return the number of units of each row in ``rows``."""
         return model.units_per_row(self.X, rows)
 
     def rows(self, rows):
@@ -65,7 +66,7 @@ class InMemory:
 
 
 class ByRows:
-    """Base of parts whose method ``rows`` first reads rows into memory."""
+    """Base of parts that read rows into memory by their method ``rows``."""
 
     __slots__ = ()
 
@@ -75,7 +76,7 @@ class ByRows:
         return model.take(X, slice(0, X.shape[0]))
 
     def units_per_row(self, model, rows):
-        """Return the number of units of each of some rows."""
+        """Return the number of units of each row in ``rows``."""
         X = self.rows(rows)
         return model.units_per_row(X, np.arange(X.shape[0]))
 
@@ -83,8 +84,9 @@ class ByRows:
 def cuts(n_rows, size):
     """Yield slices of at most ``size`` rows, the last one shorter.
 
-    Several slices have about the same size, and their number is even, as far as
-    `ROWS_TOGETHER` allows it, so that two threads get the same amount of work.
+    If there are several slices, they have about the same size, and their number is
+    even, so that two threads get the same amount of work.  Sizes are multiples of
+    `ROWS_TOGETHER`, which may prevent this.
     """
     n_blocks = -(-n_rows // size)
     if n_blocks > 1:

@@ -1,4 +1,4 @@
-"""Ordered sequences of rows, stored as runs because a list of rows may be too long."""
+"""Ordered sequences of rows, stored as runs of adjacent rows to save memory."""
 
 import numpy as np
 
@@ -61,7 +61,7 @@ class Rows:
         Parameters
         ----------
         weight : ndarray of shape (n_rows,) or None
-            None stands for weights of 1.
+            None means that all weights are 1.
         """
         if weight is None:
             return np.arange(self.n_runs)

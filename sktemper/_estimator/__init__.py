@@ -1,13 +1,14 @@
 """The scikit-learn interface that all estimators share.
 
-`_base_estimator` has the class that all estimators extend, with `fit` and
-`partial_fit`; `_plans` decides batches, policies and passes before the first step;
-`_fit_runs` makes the runs of a fit; `_end_of_fit` warns at its end; `_fitted_methods`
-has the methods of a fitted estimator; `_pickles` saves and loads it;
-`_ready` caches its model and prepared parameters between calls; `_variants` has
-the parts of tempered, annealed and SVI+ estimators that differ; `_columns` adds and
-removes columns; `_critical` finds the
-critical temperatures of data.
+`_base_estimator` has the class that all estimators extend, with `fit`, and `_streams`
+has `partial_fit`.  `_plans` decides batches, policies and passes before the first step,
+`_fit_runs` makes the runs of a fit, and `_end_of_fit` warns at the end of a fit.
+`_fitted_methods` has the methods of fitted estimators, `_pickles` saves and loads
+estimators, and `_ready` caches the model and the prepared parameters between calls.
+`_variants` has the differences between tempered, annealed and SVI+ estimators,
+`_mixtures` the common parts of mixtures, and `_counts` the validation of counts.
+`_columns` adds and removes columns, and `_critical` finds the critical temperatures of
+data.
 """
 
 from ._base_estimator import TemperedEstimator

@@ -46,9 +46,9 @@ class TemperedEstimator(
     """Base of estimators that fit a `ConjugateModel` under any policies.
 
     A subclass defines `_make_model`, which builds the model, and `_validate`, which
-    validates data.  If its name fixes a policy, it also defines the method of this
-    policy, such as `_tempering`.  Its constructor may omit parameters whose defaults
-    below suit it.
+    validates data.  A subclass with a fixed policy also defines the method of this
+    policy, such as `_tempering`.  A constructor may omit parameters if it does not need
+    values other than the defaults below.
     """
 
     # defaults of parameters that a constructor may omit
@@ -95,7 +95,7 @@ class TemperedEstimator(
 
     # -- for subclasses ----------------------------------------------------------------
     #: Names of the parameters that define the model.  A fit cannot continue after one
-    #: of them changed, and a fitted model keeps the values of its fit.
+    #: of these parameters changed, and a fitted model keeps the values of its fit.
     _fixed_by_fit = ()
 
     def _make_model(self, n_features, dtype):
@@ -103,11 +103,11 @@ class TemperedEstimator(
         raise NotImplementedError
 
     def _validate(self, X, reset):
-        """Return ``X`` in the form that the model takes, or raise an error."""
+        """Return ``X`` in the form that the model needs, or raise an error."""
         raise NotImplementedError
 
     def _validate_training(self, X, reset):
-        """Return training data in the form that the model takes, or raise an error."""
+        """Return training data in the form that the model needs, or raise an error."""
         return self._validate(X, reset)
 
     #: Further checks at the end of a fit, see `_end_of_fit`.
@@ -117,7 +117,7 @@ class TemperedEstimator(
     _min_samples = 1
 
     def _check_enough(self, data):
-        """Raise if `Data` are too few for a `fit`; not called for a stream."""
+        """Raise if the `Data` of a `fit` are too few; not called for a stream."""
 
     def _prepare_fit(self, data, sample_weight):
         """Choose parameters from the `Data` of a `fit`; not called for a stream."""
@@ -151,11 +151,11 @@ class TemperedEstimator(
         return self.state_.dtype if dtype is None else dtype
 
     def _tempering(self):
-        """Return the tempering policy, with "auto" unresolved."""
+        """Return the tempering policy, in which "auto" is not yet resolved."""
         return as_tempering(self.tempering)
 
     def _noise(self):
-        """Return the noise policy, with "auto" unresolved."""
+        """Return the noise policy, in which "auto" is not yet resolved."""
         return as_noise(self.gradient_noise)
 
     def _moves(self):
@@ -169,14 +169,14 @@ class TemperedEstimator(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training data.  They are never changed, and never copied as a whole.  All
+            Training data, which are never changed and never copied as a whole.  All
             methods also accept data in parts: a list of arrays or sparse matrices with
             the same columns, or a collection on disk, see
             `sktemper.datasets.open_counts`.
         y : None
-            Ignored; here by scikit-learn's convention.
+            Ignored, for compatibility with scikit-learn.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, factors of their statistics.
+            Weights of the samples, by which their statistics are multiplied.
         X_val : {array-like, sparse matrix} of shape (n_validation, n_features), \
                 default=None
             Validation data, of any kind that ``X`` may have.  They are scored after
@@ -209,9 +209,9 @@ class TemperedEstimator(
         computed from at most 100,000 rows, taken at even distances.
 
         With ``n_init > 1`` the fits run one after another.  If a callback or
-        ``n_iter_no_change`` stops one of them, the next one starts.  After Ctrl-C or an
-        error, the estimator has the last complete step of the first fit, or, if that
-        was completed, the best of the completed fits.
+        ``n_iter_no_change`` stops a fit, the next fit starts.  After Ctrl-C or an error
+        in the first fit, the estimator has the state after the last complete step.  In
+        a later fit, it has the best of the completed fits.
         """
         continued = self.warm_start and hasattr(self, "state_")
         return self._fit(X, sample_weight, continued, X_val)
@@ -219,7 +219,7 @@ class TemperedEstimator(
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X, sample_weight, continued, X_val=None):
-        """Start a fit, or continue the present one."""
+        """Start a fit, or continue an earlier fit."""
         self._warned = {"hot": True}  # callbacks may use a model above T=1
         with self._restored_on_error():
             data = self._training_data(X, fresh=not continued)
@@ -260,8 +260,8 @@ class TemperedEstimator(
     def _problem(self, data, sample_weight, fresh, inline=False):
         """Return the `Problem` of validated data.
 
-        If ``inline``, the calling thread computes, with the model that calls with few
-        rows share.
+        If ``inline`` is True, the calling thread computes, with the cached model for
+        calls with few rows.
         """
         sample_weight = self._validate_weight(sample_weight, data)
         for matrix in data.validated:
@@ -302,7 +302,7 @@ class TemperedEstimator(
         return replace(problem, validation=Problem(problem.model, data, workers))
 
     def _fixed(self):
-        """Return the present values of the parameters that define the model."""
+        """Return the current values of the parameters that define the model."""
         return {name: getattr(self, name) for name in self._fixed_by_fit}
 
     def _check_fixed(self):
@@ -312,8 +312,8 @@ class TemperedEstimator(
         if changed:
             raise ValueError(
                 f"{', '.join(changed)} changed since the model was fitted, and cannot "
-                "change in a fit that goes on: set it to what it was, or fit anew, "
-                "with warm_start=False."
+                "change in a fit that continues: restore the earlier value, or start a "
+                "new fit with warm_start=False."
             )
 
     def _state_to_go_on_from(self):

@@ -25,7 +25,7 @@ class ColumnsMixin:
         Parameters
         ----------
         places : ndarray of int
-            Previous place of each column, -1 for a new one.
+            Previous index of each column, -1 for a new column.
         """
         return {}
 
@@ -36,7 +36,7 @@ class ColumnsMixin:
         return other.set_params(**parameters)
 
     def _take_state(self, state):
-        """Set a state that belongs to these parameters."""
+        """Set a state that belongs to the present constructor parameters."""
         self.state_ = replace(state, fixed=copy.deepcopy(self._fixed()))
 
     def _on_columns(self, places, names, parameters):
@@ -45,7 +45,7 @@ class ColumnsMixin:
         Parameters
         ----------
         places : ndarray of int
-            Previous place of each column, -1 for a new one.
+            Previous index of each column, -1 for a new column.
         names : ndarray of str or None
             Names of the columns.
         parameters : dict
@@ -64,7 +64,7 @@ class ColumnsMixin:
         if "feature_names_in_" in vars(self):
             other.feature_names_in_ = names
         else:
-            other._names_ = names  # for data that were a collection on disk
+            other._names_ = names  # the training data are a collection on disk
         other._take_state(
             replace(
                 converted(state),
@@ -85,7 +85,7 @@ class ColumnsMixin:
         return policies if forgets else replace(policies, learning_rate=None)
 
     def _take_columns(self, other):
-        """Take the columns of another estimator."""
+        """Copy the attributes that describe columns from another estimator."""
         theirs = vars(other)
         vars(self).update({name: theirs[name] for name in OF_COLUMNS if name in theirs})
 
@@ -96,8 +96,8 @@ class ColumnsMixin:
         Raises
         ------
         ValueError
-            If ``X`` is wider, and its first columns are not those of the model, or a
-            parameter has a value for each column.
+            If ``X`` is wider, and its first columns differ from the columns of the
+            model, or a parameter has a value for each column.
         """
         n_old, n_new = self.n_features_in_, _width(X)
         if n_new <= n_old:
@@ -147,24 +147,25 @@ class ColumnsMixin:
         Parameters
         ----------
         new_features : int or array-like of str
-            Number of new features, or their names if the training data had names.
-            Their columns come after the present ones.
+            Number of new features, or their names if the training data had names.  The
+            new columns follow the existing columns.
 
         Returns
         -------
         self : object
-            The estimator.  The variational parameters of the present features do not
+            The estimator.  The variational parameters of the existing features do not
             change; their probabilities decrease a little, because new features have
             positive probabilities.  A constructor parameter with a value for each
-            feature, such as an array ``topic_word_prior``, is replaced by a longer one,
-            in which new features have the smallest of the previous values.  An adaptive
-            learning rate warms up again.
+            feature, such as an array ``topic_word_prior``, is replaced by a longer
+            array, in which new features have the smallest of the previous values.  An
+            adaptive learning rate warms up again.
 
         Raises
         ------
         ValueError
-            If the number is less than 1, if names are passed although the training data
-            had none, or a number although they had names, or if a name occurs twice.
+            If the number is less than 1, if names are passed for training data without
+            names, if a number is passed for training data with names, or if a name
+            occurs twice.
 
         Examples
         --------
@@ -183,23 +184,23 @@ class ColumnsMixin:
         return self._move_to(np.append(np.arange(n_old), new), names)
 
     def drop_features(self, features):
-        """Remove columns from a fitted model; later columns move up.
+        """Remove columns from a fitted model, and renumber the remaining columns.
 
-        A stream with an ever-growing vocabulary requires that old words are removed:
+        Use this method to remove old words from the growing vocabulary of a stream:
         `sktemper.text.StreamingCountVectorizer.drop_features` returns the columns of
         words that are no longer used.
 
         Parameters
         ----------
         features : array-like of int, str or bool
-            Columns, names, or a mask of all columns.
+            Indices or names of columns, or a mask of all columns.
 
         Returns
         -------
         self : object
-            The estimator.  The variational parameters of the other features do not
+            The estimator.  The variational parameters of the remaining features do not
             change.  A constructor parameter with a value for each feature is replaced
-            by a shorter one.
+            by a shorter array.
 
         Raises
         ------
@@ -261,7 +262,7 @@ class ColumnsMixin:
             )
         names = np.concatenate([old, new])
         if len(set(names)) < len(names):
-            raise ValueError("new_features has names that are there already, or twice.")
+            raise ValueError("new_features repeats a name, or has one that exists.")
         return names
 
 
@@ -272,7 +273,7 @@ def _width(X):
     if shape is None and isinstance(first, list | tuple) and first:
         row = first[0] if isinstance(first[0], list | tuple | np.ndarray) else ()
         shape = (len(first), np.size(row) if np.ndim(row) == 1 else 0)
-    # validation checks other objects, whose shape may be lazy
+    # the shape of other objects may be lazy; validation checks it later
     return shape[1] if isinstance(shape, tuple) and len(shape) == 2 else 0
 
 
@@ -286,4 +287,4 @@ def _names_of(X):
 
 
 class _Probe(BaseEstimator):
-    """Estimator that takes the names of columns."""
+    """Estimator that only stores the names of columns."""

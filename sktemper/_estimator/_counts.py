@@ -1,4 +1,4 @@
-"""Validation of counts, and warnings about data that are no counts or lack words."""
+"""Validation of counts, and warnings about data that are not counts or lack words."""
 
 import math
 from typing import NamedTuple
@@ -77,7 +77,7 @@ class Lengths(NamedTuple):
         return self.n_empty / self.n_rows
 
     def lack_words(self, earlier):
-        """Return whether documents lack words that earlier ones had."""
+        """Return whether documents have fewer known words than earlier documents."""
         if min(self.n_rows, earlier.n_rows) < FEWEST_ROWS:
             return False
         error = math.hypot(self.error, earlier.error)
@@ -98,8 +98,8 @@ class CountsMixin:
                 self,
                 "normalised",
                 "The rows of X are scaled to length 1, as TfidfVectorizer and "
-                f"HashingVectorizer return them, but {type(self).__name__} takes each "
-                "row for the counts of a document: all would be about one word long. "
+                f"HashingVectorizer return them, but {type(self).__name__} treats each "
+                "row as the counts of a document, which would have about one word. "
                 "Pass counts, by CountVectorizer or HashingVectorizer(norm=None, "
                 "alternate_sign=False).",
                 UserWarning,
@@ -152,7 +152,7 @@ def validate_counts(estimator, X, reset):
 
 
 def _remedy_for_counts(X, message):
-    """Return advice for data that were refused, or None."""
+    """Return advice for data that were rejected, or None."""
     if "Negative values" in message:
         return (
             "Counts are not negative. HashingVectorizer and FeatureHasher give hashes "
@@ -167,9 +167,10 @@ def _remedy_for_counts(X, message):
 
 
 def are_normalised(X):
-    """Return whether rows of fractions have the sum 1, or the sum of squares 1.
+    """Return whether all inspected rows have the sum 1, or the sum of squares 1.
 
-    Some of the rows are inspected.  Rows of whole numbers are never normalised.
+    At most about `MOST_ROWS` rows are inspected.  Rows of whole numbers do not count as
+    normalised.
 
     Parameters
     ----------
@@ -196,7 +197,7 @@ def _are_all_one(X, power):
 
 
 def _lengths(X):
-    """Return the number of different words of documents; if dense, of some rows."""
+    """Return the numbers of different words of documents; of some rows if dense."""
     if issparse(X):
         return np.diff(X.indptr)
     return (X[:: -(-X.shape[0] // MOST_ROWS)] != 0).sum(axis=1)

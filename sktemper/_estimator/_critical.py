@@ -12,10 +12,10 @@ __all__ = ["critical_temperatures"]
 def critical_temperatures(estimator, X, sample_weight=None, *, return_schedule=False):
     r"""Return the temperatures below which the components of a model become distinct.
 
-    In a fit at a constant temperature above the first one, T_2, all components become
-    equal.  A hotter start only takes time, and loses the differences between the
-    initial components.  Below the last one, T_K, all components differ.  Annealing with
-    ``start="auto"`` begins at 1.2 T_2.
+    In a fit at a constant temperature above the first critical temperature, T_2, all
+    components become equal.  A start far above T_2 only takes time, and loses the
+    differences between the initial components.  Below the last critical temperature,
+    T_K, all components differ.  Annealing with ``start="auto"`` begins at 1.2 T_2.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def critical_temperatures(estimator, X, sample_weight=None, *, return_schedule=F
         Estimator of topics, such as `AnnealedLDA`, or of a mixture of multinomials or
         of Bernoullis.  It may be unfitted, and is not changed.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Data for a fit; also a list of parts.
+        Data for a fit, which may be a list of parts.
     sample_weight : array-like of shape (n_samples,), default=None
         Number of times that each sample counts.
     return_schedule : bool, default=False
@@ -32,17 +32,18 @@ def critical_temperatures(estimator, X, sample_weight=None, *, return_schedule=F
     Returns
     -------
     temperatures : ndarray of shape (n_components - 1,)
-        T_2, ..., T_K, which do not increase.  If a value is below 1, the components do
-        not differ in its direction at T=1 either.
+        T_2, ..., T_K, which do not increase.  If a value is below 1, components do not
+        differ in the corresponding direction even at T=1.
     schedule : Schedule or None
-        The schedule of the estimator's tempering, or its cap, with "auto" replaced by
-        numbers; None if it has no schedule.  Only if ``return_schedule`` is True.
+        The schedule of the estimator's tempering, or of the tempering's cap, with
+        "auto" replaced by numbers; None if the tempering has no schedule.  It is
+        returned only if ``return_schedule`` is True.
 
     Raises
     ------
     ValueError
-        If there are none: the model does not have the capability, its components have
-        different priors, or there are too few samples.
+        If there are no critical temperatures: the model does not have the capability,
+        its components have different priors, or there are too few samples.
 
     See Also
     --------
@@ -50,7 +51,7 @@ def critical_temperatures(estimator, X, sample_weight=None, *, return_schedule=F
 
     Notes
     -----
-    The temperatures are those of the local step.  They are estimated from at most 4,000
+    The temperatures apply to the local step.  They are estimated from at most 4,000
     rows, and corrected for the noise of a finite sample.  A fit with
     ``target="posterior"`` does not use them, because tempered priors change them.  The
     mathematics page of the documentation derives them.

@@ -18,10 +18,10 @@ __all__ = [
 
 #: Largest share of the random start in a fitted model without a warning.
 LARGEST_START_SHARE = 0.1
-#: Nats per sample by which the lower bound of a converged fit may change in its last
-#: step: the default of ``tol`` for held-out scores.
+#: Largest change of the lower bound in the last step of a converged fit, in nats per
+#: sample.  This is the default of ``tol`` for held-out scores.
 LARGEST_CHANGE = 1e-3
-#: A stream warns if it has this many times `total_samples`.
+#: A stream causes a warning if it has this multiple of `total_samples`.
 MOST_TOTALS = 3
 #: Temperatures up to 1 plus this number count as 1.
 TEMPERATURE_TOL = 1e-9
@@ -40,17 +40,17 @@ def warn_of_the_end(estimator, run):
 
 
 def nothing_compared(estimator, run):
-    """Warn if early stopping had no score to compare."""
+    """Return a warning if early stopping had no score to compare."""
     if run.compared:
         return None
     return (
-        "n_iter_no_change had nothing to compare: no held-out score was taken at a "
-        "settled temperature of 1. Raise max_iter or end the schedule at 1."
+        "n_iter_no_change had no scores to compare: no held-out score was computed "
+        "after the temperature settled at 1. Raise max_iter or end the schedule at 1."
     )
 
 
 def ended_above_one(estimator, run):
-    """Warn if the temperature did not reach 1."""
+    """Return a warning if the temperature did not reach 1."""
     if not is_above_one(estimator):
         return None
     temperature, n_steps = run.state.policies.temperature, run.state.progress.steps
@@ -61,7 +61,7 @@ def ended_above_one(estimator, run):
 
 
 def moves_waited(estimator, run):
-    """Warn if planned moves were skipped at a temperature that never falls to 1."""
+    """Return a warning if moves were skipped at a temperature that never falls to 1."""
     if not run.moves_were_skipped or run.policies.tempering.cools:
         return None
     return (
@@ -71,7 +71,7 @@ def moves_waited(estimator, run):
 
 
 def noise_was_none(estimator, run):
-    """Warn if every factor of the noise policy was 1."""
+    """Return a warning if every factor of the noise policy was 1."""
     n_steps, batch_size = run.state.progress.steps, run.state.policies.batch_size
     n_rows = len(run.train)
     total = estimator.total_samples or n_rows
@@ -80,13 +80,13 @@ def noise_was_none(estimator, run):
     if run.policies.gradient_noise.acts(math.ceil(n_rows / per_pass), clocks):
         return None
     return (
-        "The effective batch size is at least that of the batch, "
-        f"{batch_size}, at every step: the weights are 1 and the fit was plain."
+        f"The effective batch size is at least the batch size, {batch_size}, at every "
+        "step: the weights are 1 and the fit had no noise."
     )
 
 
 def start_is_left(estimator, run):
-    """Warn if the random start still has a large weight."""
+    """Return a warning if the random start still has a large weight."""
     start_share = run.state.convergence.start_share
     if start_share <= LARGEST_START_SHARE:
         return None
@@ -98,7 +98,7 @@ def start_is_left(estimator, run):
 
 
 def bound_still_moved(estimator, run):
-    """Warn if the lower bound, where it is computed, did not converge."""
+    """Return a warning if the lower bound was computed and did not converge."""
     progress, change = run.state.progress, run.state.convergence.bound_change
     stopped = progress.passes < progress.planned_passes or estimator.n_iter_no_change
     if stopped or not abs(change) > estimator._largest_final_change(run):
@@ -106,7 +106,7 @@ def bound_still_moved(estimator, run):
     return (
         f"The lower bound still changed by {change:.3g} in the last of "
         f"{progress.passes} passes: the fit did not converge. Raise max_iter or tol, "
-        "or go on with warm_start=True."
+        "or continue with warm_start=True."
     )
 
 
@@ -160,9 +160,9 @@ def warn_of_a_long_stream(estimator):
     warn_once(
         estimator,
         "long",
-        f"{seen} samples were seen, but total_samples is {total}: each batch counts as "
-        "a part of that many. If the samples are new ones, set total_samples to the "
-        "number of all, or to None; if the same ones come again, all is well.",
+        f"{seen} samples were seen, but total_samples is {total}: a batch represents "
+        "only that number of samples. If all samples are different, set total_samples "
+        "to their number, or to None. If the same samples are repeated, ignore this.",
     )
 
 

@@ -48,7 +48,7 @@ def run_fits(estimator, problem, starts, n_runs):
 
 
 def _snapshot(estimator):
-    """Return the attributes from which callbacks reconstruct the present estimator."""
+    """Return the attributes from which callbacks reconstruct the current estimator."""
     return {
         "reconstruction_attributes": lambda: {
             "state_": copy.deepcopy(estimator.state_),
@@ -128,8 +128,8 @@ class _Fit:
     def _check_early_stopping(self, run):
         """Score a pass unless it was scored before; return whether to stop early.
 
-        The check is committed as a whole.  If Ctrl-C comes first, a fit that continues
-        makes the check before its next pass.
+        Its result is committed as a whole.  If Ctrl-C prevents the commit, a continued
+        fit makes the check before its next pass.
         """
         state = run.state
         if state.progress.checked_passes == state.progress.passes:
@@ -148,7 +148,7 @@ class _Fit:
         return over
 
     def _heldout_score(self, run):
-        """Return the held-out score, NaN if nothing can be scored, None if not due."""
+        """Return the held-out score: NaN if it is undefined, None if it is not due."""
         due = run.state.progress.passes % max(self.estimator.evaluate_every, 1) == 0
         if run.held_out is None or not due:
             return None
@@ -157,7 +157,7 @@ class _Fit:
     def _note_score(self, run, score):
         """Add a held-out score to the history; return whether to stop early.
 
-        Only states at T=1, or at a settled temperature above it, are compared.
+        Only states with a settled temperature are compared: T=1 if the tempering cools.
         """
         state, tempering = run.state, run.policies.tempering
         patience = self.estimator.n_iter_no_change
@@ -175,7 +175,7 @@ class _Fit:
         return state.best.failures >= patience
 
     def _keep_the_best_state(self, run):
-        """End early stopping: install the best state, and end the plan if it failed."""
+        """Install the best state; end the plan if later states failed to improve it."""
         state, patience = run.state, self.estimator.n_iter_no_change
         if patience is None:
             return

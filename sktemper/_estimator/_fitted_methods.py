@@ -20,7 +20,7 @@ __all__ = ["FittedMethodsMixin"]
 
 
 def _has_sample_temperatures(estimator):
-    """Return True, or raise if samples have no temperatures of their own."""
+    """Return True, or raise if samples have no individual temperatures."""
     fitted = hasattr(estimator, "state_")
     tempering = estimator.tempering_ if fitted else estimator._tempering()
     if not tempering.per_sample:
@@ -34,11 +34,12 @@ def _has_sample_temperatures(estimator):
 class FittedMethodsMixin:
     """Mixin with the methods of fitted estimators."""
 
-    #: Up to these numbers of rows and of values, the calling thread computes, because
-    #: the start of another thread takes longer.
+    #: Largest numbers of rows and of values for which the calling thread computes,
+    #: because the start of another thread would take longer.
     _max_inline_rows, _max_inline_values = 32, 100_000
-    #: With a larger limit of iterations, a row may take long.  Such rows are given to
-    #: another thread, because the calling thread cannot be interrupted in a kernel.
+    #: Largest limit of the iterations of a row for which the calling thread computes.
+    #: With a larger limit, a row may take long, and the calling thread cannot be
+    #: interrupted in a kernel.
     _max_inline_iterations = 1000
     #: Name of the parameter that limits the iterations of a row, or None.
     _iteration_limit = None
@@ -53,14 +54,14 @@ class FittedMethodsMixin:
         return self
 
     def _take_columns(self, other):
-        """Take the columns of the data of another estimator."""
+        """Copy the attributes that describe columns from another estimator."""
 
     def _fitted_model(self):
         """Return the model with the parameters of the fit."""
         return self._model_of(self._state().fixed or {})
 
     def _model_of(self, parameters):
-        """Return the model that the estimator builds with other parameters."""
+        """Return the model of the fitted estimator with other parameters."""
         other = object.__new__(type(self))
         vars(other).update(vars(self) | parameters)
         state = self._state()
@@ -102,7 +103,7 @@ class FittedMethodsMixin:
         return is_ready and is_small_matrix(X, *most)
 
     def _of_few_rows(self, X, function):
-        """Return ``function(model, block, prepared)`` of rows that are one block."""
+        """Return ``function(model, block, prepared)`` for rows that are one block."""
         X = self._validate(X, reset=False)
         self._check_weighted(X, None)
         model = self._ready.model(self)
@@ -112,12 +113,12 @@ class FittedMethodsMixin:
             return function(model, block, self._prepared(model))
 
     def _names(self, feature_names=None):
-        """Return the names of the features: those given, or those of the training data.
+        """Return ``feature_names`` as an array, or names from the training data.
 
         Raises
         ------
         ValueError
-            If their number is not that of the features.
+            If the number of names differs from the number of features.
         """
         if feature_names is None:
             known = vars(self).get("_names_")  # of a collection on disk
@@ -150,10 +151,11 @@ class FittedMethodsMixin:
         )
 
     def _check_names(self, data):
-        """Raise if a collection has other columns than those of the fit.
+        """Raise if the columns of a collection differ from the columns of the fit.
 
-        A column of hashed words is named by some of its words only.  Columns of such
-        collections are accepted if they have common names, all at the same places.
+        The name of a column of hashed words has only some of the words.  Therefore
+        columns are accepted if some names agree, and all names that agree have the same
+        positions.
         """
         found = data.feature_names
         known = vars(self).get("_names_")
@@ -173,7 +175,7 @@ class FittedMethodsMixin:
             )
 
     def _top_words(self, feature_names, n_words):
-        """Return the words with the largest ``components_``, lists of str."""
+        """Return lists of the words with the largest ``components_``."""
         self._check_fitted()
         names = self._names(feature_names)
         n_words = positive_int(n_words, "n_words")
@@ -181,7 +183,7 @@ class FittedMethodsMixin:
         return [[str(word) for word in names[row]] for row in order]
 
     def _map(self, X, function):
-        """Return ``function(model, block, prepared)`` of each block of ``X``."""
+        """Return a list of ``function(model, block, prepared)``, one for each block."""
         if self._is_few_rows(X):
             return [self._of_few_rows(X, function)]
         with self._fitted_problem(X) as problem:
@@ -236,7 +238,7 @@ class FittedMethodsMixin:
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y : None
-            Ignored; here by scikit-learn's convention.
+            Ignored, for compatibility with scikit-learn.
         sample_weight : array-like of shape (n_samples,), default=None
             Number of times that each sample counts.
 
@@ -273,8 +275,8 @@ class FittedMethodsMixin:
         """Return each sample's temperature, inferred under the fitted model.
 
         A sample that the model explains badly, such as an outlier, has a high
-        temperature.  Only available with a tempering that gives samples temperatures of
-        their own, such as `sktemper.tempering.LocalTempering`.
+        temperature.  This method is only available with a tempering that infers a
+        temperature for each sample, such as `sktemper.tempering.LocalTempering`.
 
         Parameters
         ----------
@@ -290,7 +292,7 @@ class FittedMethodsMixin:
         Raises
         ------
         AttributeError
-            If the tempering gives samples no temperatures of their own.
+            If the tempering does not infer a temperature for each sample.
         """
         check_is_fitted(self, "state_")
         tempering, state = self.tempering_, self.state_.policies.tempering
@@ -309,7 +311,7 @@ class FittedMethodsMixin:
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The data of the fit.  They count as the whole data set.
+            The data of the fit, which count as the whole data set.
         sample_weight : array-like of shape (n_samples,), default=None
             The sample weights of the fit.
 
@@ -324,17 +326,17 @@ class FittedMethodsMixin:
     # -- views of the state ------------------------------------------------------------
     @property
     def n_iter_(self):
-        """Passes over the data completed by `fit`."""
+        """Number of completed passes of `fit`."""
         return self._state().progress.passes
 
     @property
     def n_batch_iter_(self):
-        """Steps completed."""
+        """Number of completed steps."""
         return self._state().progress.steps
 
     @property
     def n_samples_seen_(self):
-        """Samples seen, repeats included."""
+        """Total number of rows in the batches of all steps."""
         return self._state().progress.samples
 
     @property
@@ -344,7 +346,7 @@ class FittedMethodsMixin:
 
     @property
     def history_(self):
-        """The record of the training: a dict of arrays with an entry for each step."""
+        """History of the training: a dict of arrays with an entry for each step."""
         return self._state().history.to_dict()
 
     def _state(self):
@@ -365,7 +367,7 @@ def _mean_score(score, n_held_out):
     """Return the score per held-out observation; raise if there is none."""
     if n_held_out == 0:
         raise ValueError(
-            "Nothing is held out to be scored: no row of X has enough to split "
-            "into an observed and a held-out half, or has a value at all."
+            "Nothing is held out to be scored: each row of X is empty, or too short to "
+            "be split into an observed and a held-out half."
         )
     return float(score / n_held_out)

@@ -1,4 +1,4 @@
-"""Log lines of estimators, and warnings that point at the line of the user."""
+"""Log lines of estimators, and warnings that refer to a line of the user's code."""
 
 import logging
 

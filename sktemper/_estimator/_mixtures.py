@@ -1,4 +1,4 @@
-"""Common parts of the estimators of mixtures, with one component per sample."""
+"""Common parts of the estimators of mixtures, whose samples have one component each."""
 
 import numpy as np
 from sklearn.base import (
@@ -15,7 +15,7 @@ from ._fitted_methods import FittedMethodsMixin
 
 __all__ = ["MixtureMixin", "check_n_samples"]
 
-#: An active component has a total responsibility above this.
+#: A component is active if its total responsibility is above this value.
 ACTIVE = 0.5
 #: Largest number of samples that numpy can draw.
 MOST_SAMPLES = np.iinfo("l").max
@@ -68,7 +68,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         if training is None:
             raise NotFittedError(
                 f"The last fit of this {type(self).__name__} was not completed: it has "
-                "neither labels_ nor lower_bound_. Ask predict and lower_bound(X)."
+                "neither labels_ nor lower_bound_. Use predict and lower_bound(X)."
             )
         return training
 
@@ -110,7 +110,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            Numbers of components.
+            Indices of components.
         """
         return self.predict_proba(X).argmax(axis=1)
 
@@ -121,7 +121,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
         y : None
-            Ignored; here by scikit-learn's convention.
+            Ignored, for compatibility with scikit-learn.
         sample_weight : array-like of shape (n_samples,), default=None
             As in `fit`.
         X_val : {array-like, sparse matrix} of shape (n_validation, n_features), \
@@ -131,7 +131,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            Numbers of components, as in `labels_`.
+            Indices of components, as in `labels_`.
         """
         return self.fit(X, y, sample_weight=sample_weight, X_val=X_val).labels_
 
@@ -159,18 +159,18 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
     @property
     def weight_concentration_prior_(self):
-        """The concentration prior in use."""
+        """The concentration of the prior of the weights."""
         return self._state().hyper.weight_concentration
 
     @property
     def converged_(self):
-        """Whether the lower bound stopped changing, in a fit of all samples at once."""
+        """Whether the lower bound converged, in a `fit` with ``batch_size=None``."""
         state = self._state()
         return bool(abs(state.convergence.bound_change) < self.tol)
 
     @property
     def lower_bounds_(self):
-        """The lower bound before each step at T=1 of a `fit` of all samples at once."""
+        """Lower bounds before each step at T=1, in a `fit` with ``batch_size=None``."""
         bounds = self.history_["lower_bound"]
         return bounds[~np.isnan(bounds)].tolist()
 

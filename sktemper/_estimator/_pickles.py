@@ -1,4 +1,4 @@
-"""Pickles of estimators: they store a version, and are checked when loaded."""
+"""Pickles of estimators, which store a version, and checks of loaded pickles."""
 
 import inspect
 import sys
@@ -50,8 +50,8 @@ class PicklesMixin:
         Raises
         ------
         ValueError
-            If parameters of the fit have wrong shapes or are not finite.  Kernels do
-            not check them.
+            If parameters of the fit have wrong shapes or are not finite, because
+            kernels do not check them.
         """
         state = dict(state)
         version = state.pop("_sktemper_version", "of no known version")
@@ -100,7 +100,7 @@ class PicklesMixin:
 class Validation:
     """The function ``validate(X)`` of an estimator, with a small pickle.
 
-    The pickle has neither the fitted parameters nor callbacks, because it is sent to
+    The pickle contains no fitted parameters and no callbacks, because it is sent to
     workers.
 
     Parameters

@@ -15,7 +15,7 @@ from ..schedules import Plan
 
 __all__ = ["AGAIN", "Run", "held_out_rows", "plan_fit", "plan_stream", "tasks_left"]
 
-#: Value in place of the digest of the first rows of a stream once they are repeated.
+#: Stored instead of the digest of a stream's first rows after the stream has repeated.
 AGAIN = "again"
 #: Number of first rows that are compared to detect that a stream repeats.
 ROWS_NOTED = 8
@@ -25,7 +25,7 @@ POLICIES, HELD_OUT = 2, 3
 
 @dataclass
 class Run:
-    """One of the ``n_init`` runs of a fit, each from its own start.
+    """One of the ``n_init`` runs of a fit, each from a different start.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Run:
     policies : Policies
     train : Rows
     held_out : HeldOut or None
-        Rows to be scored.
+        Rows that are scored and not used for training.
     compared : bool
         Whether early stopping, if requested, had a score to compare.
     moves_were_skipped : bool
@@ -64,7 +64,7 @@ def plan_fit(estimator, problem, state):
 
 
 def _new_plan(estimator, problem, state, n_rows):
-    """Return the `Plan` of a fit to ``n_rows`` rows, from its state before a step."""
+    """Return the `Plan` of a fit to ``n_rows`` rows, before its first step."""
     n_batches = math.ceil(n_rows / state.policies.batch_size)
     total = estimator.total_samples or n_rows
     return Plan(
@@ -101,7 +101,7 @@ def plan_stream(estimator, problem, state, fresh):
 def _noted(first_rows, data):
     """Return the updated digest of the first rows of a stream, for a new chunk.
 
-    A chunk whose first rows are empty leaves it unchanged.
+    A chunk whose first rows are empty leaves the digest unchanged.
     """
     if first_rows == AGAIN:
         return AGAIN
@@ -152,8 +152,8 @@ def _critical_temperatures(estimator, problem, hyper):
 def _plan_passes(estimator, state, n_rows, moves):
     """Plan `max_iter` passes and all moves, unless an earlier plan is unfinished.
 
-    Planned moves do not make a plan unfinished if the policy has other moves now, or if
-    the temperature is above 1.
+    If an earlier plan has no passes left but some moves, it counts as finished if the
+    policy for moves has changed its number of phases, or if the temperature exceeds 1.
     """
     most = tuple(phase.n_moves for phase in moves.phases())
     left = state.moves.left
@@ -170,7 +170,7 @@ def _plan_passes(estimator, state, n_rows, moves):
 
 
 def _resolved_policies(estimator, model, state, default_rate):
-    """Resolve the policies, and give a state to each one without a valid state."""
+    """Resolve the policies, and set the states of policies without a valid state."""
     rate = as_learning_rate(estimator.learning_rate, default_rate)
     if rate.forgets:  # a rate for streams only
         rate = default_rate
@@ -203,7 +203,7 @@ def _divided(estimator, problem, seed):
 def held_out_rows(estimator, rows, seed, sample_weight):
     """Return the training `Rows`, and an array of the held-out rows, possibly empty.
 
-    Runs of rows of weight 0 are never held out, so that results do not depend on them.
+    Rows of weight 0 are never held out, so that results do not depend on them.
     """
     if estimator.evaluate_every == 0 and estimator.n_iter_no_change is None:
         return rows, np.arange(0)

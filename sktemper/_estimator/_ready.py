@@ -8,9 +8,9 @@ __all__ = ["ReadyModel"]
 class ReadyModel:
     """Cache of the model of a fit, and of the parameters prepared from it.
 
-    Calls with few rows use it, because they would spend most of their time on the
-    construction of both.  The threads of a pool need another model, because Ctrl-C
-    stops all threads that use the same one.
+    Calls with few rows use the cache, because they would spend most of their time on
+    making the model and preparing the parameters.  Calls that use a pool of threads
+    need separate models, because Ctrl-C stops all threads that share a model.
     """
 
     def __init__(self):

@@ -43,24 +43,25 @@ class StreamsMixin:
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Chunk of a stream.  It is cut, in order, into batches of ``batch_size``
             rows; a smaller chunk is one batch.  With ``batch_size="auto"`` the batches
-            of a chunk have equal sizes.  Unless ``total_samples`` is given, the rows of
-            the whole chunk count as known from its first batch on, so that the same
-            stream in other chunks gives another fit.
+            of a chunk have equal sizes.  Unless ``total_samples`` is given, the first
+            batch of a chunk represents the rows of the whole chunk, so that the fit
+            depends on the sizes of the chunks.
         y : None
-            Ignored; here by scikit-learn's convention.
+            Ignored, for compatibility with scikit-learn.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, factors of their statistics.
+            Weights of the samples, by which their statistics are multiplied.
         times : array-like of shape (n_samples,) or scalar, default=None
             Dates or times of the samples, which must not decrease: anything that
             `numpy` converts to ``datetime64``, such as strings "2024-05-31" or a column
-            of a data frame.  A scalar is the time of the whole chunk.  A half-life in
-            time needs them; with any half-life, `renewals_` shows them.
+            of a data frame.  A scalar is the time of the whole chunk.  Times are
+            required if ``half_life`` is a duration.  With any half-life, they are
+            stored in `renewals_`.
 
         Returns
         -------
         self : object
             The estimator.  A fitted model continues at its temperature and learning
-            rate.  A new one has a single start; ``n_init`` is ignored.
+            rate.  A new model has a single start; ``n_init`` is ignored.
 
         Notes
         -----
@@ -103,7 +104,7 @@ class StreamsMixin:
     def _is_inline(self, data, fresh):
         """Return whether the calling thread takes the steps on a chunk.
 
-        It does not compute a start, nor renewals, because these may take long.
+        Other threads compute starts and renewals, because these may take long.
         """
         return not fresh and self._are_few(data) and self._forgetting_rate() is None
 
@@ -207,12 +208,12 @@ class StreamsMixin:
         state.stream, state.policies.learning_rate = stream, Population(total)
 
     def clear_memory(self):
-        """Delete the rows of the stream that the estimator remembers.
+        """Delete the memory of a stream, which consists of rows of the training data.
 
         With a half-life, the estimator and its pickles contain up to
-        ``renewals.memory`` rows of the training data.  Without them it predicts as
-        before.  If `partial_fit` follows, the memory fills again, and renewals begin
-        when it has 1,000 rows.
+        ``renewals.memory`` rows of the training data.  The predictions of the estimator
+        do not depend on these rows.  If `partial_fit` follows, the memory fills again,
+        and renewals begin after 1,000 further rows.
 
         Returns
         -------
@@ -240,20 +241,21 @@ class StreamsMixin:
     def alarms_(self):
         """Alarms of a stream: a dict of arrays with an entry for each alarm.
 
-        "sample" and "step" are numbers of rows and steps before it, "time" is the
-        time of the last row before it, or None.
+        "sample" and "step" are the numbers of rows and steps before the alarm, and
+        "time" is the time of the last row before it, or None.
         """
         stream = self._state().stream
         return _table(() if stream is None else stream.alarms, COLUMNS[:3])
 
     @property
     def prevalence_(self):
-        """Course of a stream with renewals: a dict of arrays, at most 513 points.
+        """Scores and components along a stream: a dict of arrays, at most 513 points.
 
-        "sample" is the number of rows at the end of each point, "time" that of the last
-        row, or None, "score" the mean score of the rows before they were learned, and
-        "shares", of shape (n_points, n_components), the shares of the components in
-        these rows.
+        A point summarises consecutive batches of a stream with renewals.  "sample" is
+        the number of rows up to the end of the point, "time" is the time of its last
+        row or None, "score" is the mean score that its rows had before they were
+        learned, and "shares", of shape (n_points, n_components), are the shares of the
+        components in its rows.
         """
         return (self._state().stream or Stream()).prevalence.to_dict()
 

@@ -1,7 +1,7 @@
 """Mixins of the annealed and SVI+ estimators of each model.
 
-A tempered model has three estimators: a general one, and two whose names fix the
-tempering or the noise.  These mixins fix them.
+Each tempered model has a general estimator with any tempering and noise, an estimator whose
+tempering is always an annealing, and an estimator whose noise is always that of SVI+.
 """
 
 from .._policy import Slot, SlotsMixin
@@ -42,7 +42,7 @@ class AnnealedMixin:
 
     @property
     def schedule_(self):
-        """The schedule in use, its length resolved."""
+        """The schedule of the fit, with "auto" replaced by numbers."""
         self._state()
         return self.tempering_.schedule
 

@@ -26,5 +26,5 @@ def axes(coordinates, weight):
         values = weight[:, None] * (coordinates @ leading - mean @ leading)
         leading = coordinates.T @ values - np.outer(mean, values.sum(axis=0))
         leading, _ = np.linalg.qr(leading)
-    missing = AXES - leading.shape[1]  # if there are fewer coordinates
+    missing = AXES - leading.shape[1]  # positive if there are fewer coordinates
     return np.concatenate([leading, start[:, AXES - missing :]], axis=1)

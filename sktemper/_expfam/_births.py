@@ -13,9 +13,10 @@ USED = 0.5
 def birth(model, globals_, hyper, block, random, row_weight):
     """Return responsibilities in which one component starts again around a row.
 
-    A component is drawn at random, and its rows are divided among the others.  Then a
-    row is drawn, mostly one that the mixture explains badly, and the component takes
-    its nearest neighbours: half of the mean number of rows of a component in use.
+    A component is drawn at random, and its rows are divided among the other components.
+    Then a row is drawn, usually a row that the mixture explains badly.  The component
+    gets the nearest neighbours of this row: half of the mean number of rows of a
+    nonempty component.
 
     Parameters
     ----------
@@ -46,10 +47,10 @@ def birth(model, globals_, hyper, block, random, row_weight):
 
 
 def _drawn(bounds, row_weight, random):
-    """Return the index of a random row, mostly of one with a small bound.
+    """Return the index of a random row, usually a row with a small bound.
 
-    The probability of a row is proportional to its weight.  The draw does not depend
-    on the order of the rows, and a weight of 2 acts like two equal rows.
+    The draw does not depend on the order of the rows, and a row of weight 2 is
+    equivalent to two equal rows.
     """
     order = np.argsort(bounds, kind="stable")
     ends = np.cumsum(row_weight[order])
@@ -63,7 +64,8 @@ def _drawn(bounds, row_weight, random):
 def _neighbours(coordinates, centre, row_weight, n_near):
     """Return a mask of the rows that are nearest to the row ``centre``.
 
-    Their total weight is ``n_near``, or more if several rows are as far as the last.
+    The total weight of these rows is at least ``n_near``, unless all rows weigh less.
+    All rows at the largest distance are included.
     """
     own = dense(coordinates[[centre]]).ravel()
     distances = (coordinates**2).sum(axis=1) - 2.0 * (coordinates @ own)

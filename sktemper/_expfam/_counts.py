@@ -1,4 +1,4 @@
-"""Conjugate families of counts: words, categories, events."""
+"""Conjugate families of counts: numbers of words, answers, and numbers of events."""
 
 import copy
 
@@ -45,7 +45,7 @@ class DirichletFamily(Family):
 
     # -- options that represent many ---------------------------------------------------
     def grouped(self, repeats):
-        """Return the family of fewer columns, each of which represents many.
+        """Return the family of fewer columns, each of which represents several columns.
 
         Parameters
         ----------
@@ -59,7 +59,7 @@ class DirichletFamily(Family):
         raise NotImplementedError
 
     def of_all(self, values):
-        """Return values of options, multiplied by the numbers they represent.
+        """Return values of options, times the number of options that each represents.
 
         Parameters
         ----------
@@ -72,11 +72,11 @@ class DirichletFamily(Family):
         return values if self.repeats is None else values * self.repeats
 
     def of_all_questions(self, values):
-        """Return values of questions, multiplied by the numbers they represent."""
+        """Return values of questions, times the number that each represents."""
         return values
 
     def by_question(self, values):
-        """Return values of options by question, if all questions have one size.
+        """Return values of options by question, if all questions have the same size.
 
         Parameters
         ----------
@@ -164,7 +164,7 @@ class MultinomialFamily(DirichletFamily):
         super().__init__([n_features])
 
     def grouped(self, repeats):
-        """Return the family of fewer words, each of which represents many."""
+        """Return the family of fewer words, each of which represents several words."""
         family = type(self)(len(repeats))
         family.repeats = repeats
         return family
@@ -223,17 +223,17 @@ def log_predictive_of_counts(concentration, totals, counts):
 
 
 class CategoricalFamily(DirichletFamily):
-    """Answers to questions; each has one answer or none."""
+    """Answers to questions; a row has one answer to a question or none."""
 
     def grouped(self, repeats):
-        """Return the family of fewer questions, each of which represents many."""
+        """Return the family of fewer questions, each of which represents several."""
         family = copy.copy(self)
         CategoricalFamily.__init__(family, np.full(len(repeats), self.sizes[0]))
         family.repeats = np.repeat(repeats, self.sizes[0])
         return family
 
     def of_all_questions(self, values):
-        """Return values of questions, multiplied by the numbers they represent."""
+        """Return values of questions, times the number that each represents."""
         if self.repeats is None:
             return values
         return values * self.repeats[np.cumsum(self.sizes) - 1]
@@ -252,9 +252,10 @@ class CategoricalFamily(DirichletFamily):
 class GammaFamily(Family):
     """Independent rates with Gamma priors.
 
-    u is (log theta, -theta), and the natural parameters are (shape - 1, rate): first
-    the shape parameters of all rates, then their rate parameters.  A Poisson variable x
-    has the moments (x, 1), and an exponential variable x has (1, x).
+    For a rate theta, u is (log theta, -theta), and the natural parameters are
+    (shape - 1, rate).  Arrays have the first of these numbers for all rates, followed
+    by the second numbers.  A Poisson variable x has the moments (x, 1), and an
+    exponential variable x has (1, x).
 
     Parameters
     ----------
@@ -307,7 +308,7 @@ class PoissonFamily(GammaFamily):
     def log_predictive(self, block, tables, log_weights=0.0):
         """Return the log probabilities of the counts, which are negative binomial.
 
-        They omit log x!, which is the same in all components.
+        The results omit the term -log x!, which is the same in all components.
         """
         x, known = self.split(self.moments(block))
         out = np.empty((len(block), len(tables.parameters)))

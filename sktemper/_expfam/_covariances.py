@@ -1,9 +1,8 @@
-"""Covariance types: which elements of a symmetric matrix a component keeps.
+"""Covariance types: the elements of a symmetric matrix that a component stores.
 
 The precision of a component is a full matrix, a diagonal matrix or a multiple of the
-identity, with a distribution of its own.  The elements that a type keeps are linear
-functions of the second moments.  Therefore sums, targets and steps have the same form
-for all types.
+identity.  The elements that a covariance type stores are linear functions of the second
+moments.  Therefore sums, targets and steps have the same form for all types.
 """
 
 import functools
@@ -26,10 +25,14 @@ ILL_DEFINED = (
 
 @functools.lru_cache(maxsize=8)
 def _triangle(n_features):
-    """Return indices between a symmetric matrix and its packed upper triangle.
+    """Return indices that convert a symmetric matrix to its packed upper triangle.
 
-    These are the rows and the columns of the elements of the triangle, and for each
-    element of the matrix its position in the triangle.
+    Returns
+    -------
+    rows, columns : ndarray of int of shape (n_packed,)
+        Indices of each element of the triangle.
+    places : ndarray of int of shape (n_features, n_features)
+        Position in the triangle of each element of the matrix.
     """
     rows, columns = np.triu_indices(n_features)
     places = np.empty((n_features, n_features), dtype=np.intp)
@@ -45,15 +48,16 @@ class Covariance:
     n_features : int
     law : WishartPrecision or None
         Distribution of the precisions.  None is the default of the type: a Wishart
-        distribution for full matrices, a Gamma distribution for each feature of
-        diagonal ones, and one Gamma distribution for spherical ones.
+        distribution for full matrices, a Gamma distribution for each element of
+        diagonal matrices, and one Gamma distribution for spherical matrices.
 
     Attributes
     ----------
     products : bool
-        If True, the second moments of samples are all x_i x_j, else only x_i^2.
+        Whether the second moments of samples are all products x_i x_j; otherwise they
+        are the squares x_i^2.
     n_kept : int
-        Number of elements of a matrix that the type keeps.
+        Number of elements of a matrix that the type stores.
     is_variance : ndarray of shape (n_kept,)
         1 for each element of the diagonal, 0 for others.
     """
@@ -72,12 +76,12 @@ class Covariance:
         return covariance
 
     def kept(self, second):
-        """Return the elements of packed second moments that the type keeps.
+        """Return the elements of packed second moments that the type stores.
 
         Parameters
         ----------
         second : ndarray of shape (..., n_second)
-            The upper triangles row by row if ``products``, else the squares.
+            The upper triangles row by row if ``products``, otherwise the squares.
 
         Returns
         -------
@@ -86,11 +90,11 @@ class Covariance:
         return second
 
     def unpacked(self, kept):
-        """Return the matrices, in the type's form, that have these elements."""
+        """Return the matrices, in the type's form, with these stored elements."""
         return np.take(kept, self._places, axis=-1)
 
     def packed(self, matrices):
-        """Return the elements that the type keeps of matrices in its form."""
+        """Return the stored elements of matrices in the type's form."""
         return matrices[..., self._rows, self._columns]
 
     def outer(self, factors, vectors):
@@ -98,7 +102,7 @@ class Covariance:
         return factors[:, None, None] * vectors[:, :, None] * vectors[:, None, :]
 
     def centred(self, precision, sums, second):
-        """Return means, and inverse scales, of natural parameters."""
+        """Return means and inverse scales, given natural parameters."""
         given = precision, sums, second
         return _kernels.centred(*map(np.ascontiguousarray, given))
 
@@ -140,7 +144,7 @@ class Covariance:
         return _kernels.packed_triangles(factors, scales)
 
     def derivative(self, inverse_scale, change):
-        """Return the change of the scale, -W dW^-1 W, and tr(W dW^-1)."""
+        """Return the change of the scale W, -W dW^-1 W, and tr(W dW^-1)."""
         scale = self.scale(inverse_scale)
         product = scale @ change
         return -product @ scale, np.trace(product, axis1=-2, axis2=-1)
@@ -158,7 +162,7 @@ class Covariance:
         return 0.5 * (matrices + np.swapaxes(matrices, -1, -2))
 
     def roots(self, inverse_scale):
-        """Return R with R R^T = scale, upper triangular."""
+        """Return the upper triangular R with R R^T = scale."""
         factors, _ = self.factors(inverse_scale)
         return np.swapaxes(factors, -1, -2)
 
@@ -175,18 +179,19 @@ class Covariance:
         return np.einsum("kij,kj->ki", scale, vectors)
 
     def paired(self, freedom, scale):
-        """Return the coefficients of the kept elements in the expected log density.
+        """Return the coefficients of the stored elements in the expected log density.
 
-        They are minus half of the expected precision.  An element beside the diagonal
-        stands for two elements of the matrix, so its coefficient is twice as large.
+        The coefficients are the expected precision times -1/2.  A stored element beside
+        the diagonal represents two elements of the matrix, so that its coefficient is
+        twice as large.
         """
         precision = self.packed(self.widened(freedom) * scale)
         return (0.5 * self.is_variance - 1.0) * precision
 
     def each(self, value):
-        """Return one value of a parameter for each component.
+        """Return the value of a parameter for each component.
 
-        Types whose components share the parameter repeat it.
+        If components share the parameter, a subclass repeats the common value.
         """
         return value
 
@@ -222,7 +227,7 @@ class Diagonal(Covariance):
         return factors[:, None] * vectors**2
 
     def centred(self, precision, sums, second):
-        """Return means, and inverse scales, of natural parameters."""
+        """Return means and inverse scales, given natural parameters."""
         means = sums / precision[:, None]
         return means, second - self.outer(precision, means)
 
@@ -326,7 +331,7 @@ class Spherical(Diagonal):
         return scale[:, None] * vectors
 
     def paired(self, freedom, scale):
-        """Return minus half of the expected precision's trace."""
+        """Return the trace of the expected precision times -1/2."""
         return self.n_features * super().paired(freedom, scale)
 
     def _each_dimension(self, value):

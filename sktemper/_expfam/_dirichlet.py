@@ -39,7 +39,7 @@ def trigamma(x):
 def fisher_product(concentration, change, axis=-1, trigamma=trigamma):
     """Return the change of E log x along a change of the natural parameters.
 
-    ``trigamma`` may be a faster one.
+    ``trigamma`` may be a faster implementation of that function.
     """
     product = trigamma(concentration)
     product *= change
@@ -51,7 +51,8 @@ def fisher_product(concentration, change, axis=-1, trigamma=trigamma):
 def log_draws(concentration, random, axis=-1):
     """Draw log x.
 
-    Gamma(a) = Gamma(a + 1) U^(1 / a): exact, and without underflow for a small a.
+    A draw from Gamma(a) is a draw from Gamma(a + 1) times U^(1 / a) for a uniform U.
+    This is exact, and its logarithm does not underflow for a small a.
     """
     draws = np.log(random.standard_gamma(concentration + 1.0))
     draws += np.log(random.uniform(size=np.shape(concentration))) / concentration

@@ -3,16 +3,17 @@
 Each family is an exponential family.  The log-likelihood of a row is linear in its
 moments,
 
-    log p(row | theta) = moments . u(theta) + log_base,
+    log p(row | theta) = moments . u(theta) + log_base.
 
-and the parameters theta of a component have a density with respect to Lebesgue measure
+The parameters theta of a component have the following density with respect to Lebesgue
+measure:
 
     exp(eta . u(theta) - A(eta)).
 
-The natural parameters eta of the components are the rows of one array, and a component
-whose rows have moments that sum to s has the posterior eta + s.  The log normaliser A
-and its gradient therefore determine everything else: the expected log-likelihood, the
-evidence of a cluster, the predictive density and the lower bound.
+An array has the natural parameters eta of each component in a row.  If the moments of a
+component's rows have the sum s, its posterior has the parameters eta + s.  The log
+normaliser A and its gradient therefore determine everything else: the expected
+log-likelihood, the evidence of a cluster, the predictive density and the lower bound.
 """
 
 from typing import Any, NamedTuple
@@ -50,10 +51,10 @@ def dense(array):
 class Family:
     """Base of the conjugate families.
 
-    A subclass defines A (`log_normaliser`), its gradient (`expected`), its second
-    derivative (`fisher_product`) and its domain (`is_valid`); and, for its data,
-    `block` and `moments`.  Two methods may be replaced by tuned kernels:
-    `log_likelihoods` and `statistics`.
+    A subclass defines A (`log_normaliser`), the gradient of A (`expected`), its second
+    derivative (`fisher_product`) and its domain (`is_valid`).  If its data need it, a
+    subclass also defines `block` and `moments`.  It may replace `log_likelihoods` and
+    `statistics` by faster kernels.
 
     Parameters
     ----------
@@ -134,9 +135,9 @@ class Family:
         return np.ones(block.shape[0])
 
     def coordinates(self, block, row_weight):
-        """Return coordinates of rows, in which similar rows are near to each other.
+        """Return coordinates of rows in which similar rows are near to each other.
 
-        Births and splits compute neighbours and principal axes in them.
+        Births and splits use them to compute neighbours and principal axes.
 
         Parameters
         ----------
@@ -167,7 +168,7 @@ class Family:
         Returns
         -------
         parameters : ndarray
-            Of `shape`.
+            Array with the result of `shape` as its shape.
         """
         return np.broadcast_to(prior, (n_components, len(prior)))
 
@@ -177,12 +178,12 @@ class Family:
         Parameters
         ----------
         sums : ndarray of shape (n_clusters, n_natural)
-            May be overwritten.
+            Sums, which the method may overwrite.
 
         Returns
         -------
         statistics : ndarray of shape (n_clusters, n_natural)
-            By default the sums.
+            By default ``sums``.
         """
         return sums
 
@@ -280,7 +281,8 @@ class Family:
         ----------
         prior : ndarray of shape (n_natural,)
         statistics : ndarray of shape (n_clusters, n_natural)
-            Result of `counted`, or posterior parameters minus those of the prior.
+            Result of `counted`, or parameters of the posterior minus parameters of the
+            prior.
 
         Returns
         -------
@@ -290,17 +292,17 @@ class Family:
         return logs - self.log_normaliser(prior[None])
 
     def gains(self, prior, statistics, removed, added):
-        """Return the increase of the evidence if clusters replace others.
+        """Return the increases of the evidence if new clusters replace old clusters.
 
         Parameters
         ----------
         prior : ndarray of shape (n_natural,)
         statistics : ndarray of shape (n_components, n_natural)
-            Statistics of all present clusters.
+            Statistics of all old clusters.
         removed : ndarray of shape (n_changes, n_changed), of int
-            Clusters that each change removes.
+            Indices of the old clusters that each change removes.
         added : ndarray of shape (n_changes, n_changed, n_natural)
-            Statistics of the clusters that replace them.
+            Statistics of the new clusters that replace them.
 
         Returns
         -------
@@ -362,7 +364,7 @@ class Family:
         counts : ndarray of shape (n_components,)
             Sums of the shares.
         statistics : ndarray
-            Of `shape`.
+            Array with the result of `shape` as its shape.
         """
         shares = shares * factors[:, None]
         return shares.sum(axis=0), self.counted(dense(shares.T @ self.moments(block)))

@@ -21,9 +21,9 @@ __all__ = [
     "unpacked",
 ]
 
-#: The least eigenvalue of a learned covariance, as a share of its largest; and the
-#: least variance, which would else fall until its inverse overflows if all ratings are
-#: equal.
+#: The least eigenvalue of a learned covariance, as a share of its largest eigenvalue;
+#: and the least variance.  Without the latter, the variance of equal ratings would fall
+#: until its inverse overflows.
 LEAST_EIGENVALUE, LEAST_VARIANCE = 1e-9, 1e-120
 
 
@@ -31,8 +31,8 @@ LEAST_EIGENVALUE, LEAST_VARIANCE = 1e-9, 1e-120
 class SharedGaussian(Natural):
     """Vectors that are jointly Gaussian, with the same covariance in every dimension.
 
-    Methods with ``structured=False`` use a diagonal covariance.  The means are those of
-    the whole precision in both cases.
+    Methods with ``structured=False`` use a diagonal covariance.  The means are computed
+    from the whole precision in both cases.
 
     Attributes
     ----------
@@ -66,13 +66,13 @@ class SharedGaussian(Natural):
             return -_log_determinant(self.precision)
 
     def fisher_product(self, change, structured=True):
-        """Return the change of the mean parameters along a change of the natural ones.
+        """Return the change of mean parameters along a change of natural parameters.
 
         The mean parameters are the expectations of -mu mu^T / 2, summed over
         dimensions, and of mu.
         """
         means = self.means()
-        # The means are at their joint optimum for either covariance.
+        # The means are at their joint optimum for both types of covariance.
         means_change = self.covariance() @ (
             change.weighted_means - change.precision @ means
         )
@@ -102,8 +102,8 @@ def _log_determinant(matrix):
     return 2 * np.log(np.diag(_root(matrix, lower=0))).sum()
 
 
-#: The natural parameters that were computed last.  The same priors are used for many
-#: blocks, or for one user after the other.
+#: Cache of the natural parameters of the last priors.  The same priors are used for
+#: many blocks, or for one user after the other.
 _found, MOST_FOUND = (), 4
 
 
@@ -131,8 +131,8 @@ class GaussianPrior(NamedTuple):
         return natural.copy()
 
     def _natural(self):
-        # The result is symmetric, and as accurate in directions of large variances as
-        # in those of small ones.  `np.linalg.inv` is neither.
+        # The result is symmetric, and equally accurate in directions of large and of
+        # small variances, unlike the result of `np.linalg.inv`.
         variances, directions = np.linalg.eigh(self.covariance)
         precision = (directions / variances) @ directions.T
         return np.concatenate([packed(precision), precision @ self.mean])
@@ -140,9 +140,9 @@ class GaussianPrior(NamedTuple):
     def log_normaliser(self):
         """Return the part of E log p that does not depend on the posterior.
 
-        It uses the precision of `natural`, as the rest of E log p does.  The inverse of
-        the covariance differs from it in the last digits, and the difference would be
-        added once for each user and item.
+        It uses the precision of `natural`, like the other terms of E log p.  The
+        inverse of the covariance differs from this precision in the last digits, and
+        the difference would be added once for each user and item.
         """
         natural = self.natural()
         linear = natural[-len(self.mean) :]
@@ -173,7 +173,7 @@ class Moments(NamedTuple):
         return Moments(*(factor * part for part in self))
 
     def plus(self, other):
-        """Return the sums of both."""
+        """Return the sum of both objects."""
         return Moments(*(a + b for a, b in zip(self, other, strict=True)))
 
     def prior(self):
@@ -183,11 +183,12 @@ class Moments(NamedTuple):
 
 
 def blended(prior, moments, power, rate):
-    """Return a prior between ``prior`` and the best one for ``moments``.
+    """Return a prior between ``prior`` and the best prior for ``moments``.
 
-    The prior to a power is a Gaussian with the covariance divided by the power.
-    Without ratings the posterior equals it; multiplying by the power then keeps the
-    prior as it is.  The result is positive definite.
+    A Gaussian prior to a power is a Gaussian whose covariance is divided by the power.
+    Without ratings, this is the posterior.  The covariance of the best prior is
+    therefore multiplied by the power, so that data without ratings do not change the
+    prior.  The result is positive definite.
     """
     if not moments.total > 0:
         return prior
@@ -224,8 +225,8 @@ def least_eigenvalue(rows, n_own, other=None):
         Natural parameters: packed precisions, and precisions times means.
     n_own : int
     other : ndarray of the same shape or None
-        Gaussians that define coordinates in which their own precisions are 1.  None
-        means the original coordinates.
+        Gaussians whose precisions are the identity matrix in the coordinates for the
+        eigenvalues.  None means the original coordinates.
     """
     n_packed = rows.shape[1] - n_own
     precisions = unpacked(rows[:, :n_packed], n_own)
@@ -243,11 +244,11 @@ def packed_fisher_product(means, covariances, changes):
     ----------
     means : ndarray of shape (n_rows, n_own)
     covariances : ndarray of shape (n_rows, n_packed)
-        Packed.
+        Packed covariances.
     changes : ndarray of shape (n_rows, n_packed + n_own)
-        Changes of packed precisions, and of precisions times means.  The former are the
-        coefficients of -x x^T / 2, with elements beside the diagonal counted twice; the
-        latter are those of x.
+        Changes of packed precisions, followed by changes of precisions times means.
+        Packed precisions are the coefficients of -x x^T / 2, in which elements beside
+        the diagonal count twice.  Precisions times means are the coefficients of x.
     """
     n_own, n_packed = means.shape[1], covariances.shape[1]
     covariance = unpacked(covariances, n_own)

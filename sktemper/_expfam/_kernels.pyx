@@ -1,7 +1,7 @@
 """Kernels of Wishart distributions: factors of matrices, and special functions.
 
-Arrays go in and come out.  The loops themselves are C, in ``_loops.h``, compiled for
-each instruction set.
+All functions take and return arrays.  The loops are C, in ``_loops.h``, and are
+compiled for each instruction set.
 """
 
 import numpy as np
@@ -12,20 +12,20 @@ include "_loops.pxi"
 
 
 def inverse_factors(const double[:, :, ::1] matrices):
-    """Return F with F^T F = matrix^-1 of symmetric matrices, and log |matrix^-1|.
+    """Return F with F^T F = matrix^-1, and log |matrix^-1|, for symmetric matrices.
 
     Parameters
     ----------
     matrices : ndarray of shape (n, d, d)
-        Of which the lower triangles are read.
+        Symmetric matrices; only the lower triangles are read.
 
     Returns
     -------
     factors : ndarray of shape (n, d, d)
-        Lower triangular.
+        Lower triangular matrices F.
     log_determinants : ndarray of shape (n,)
     n_bad : int
-        How many are not positive definite, or not finite.
+        Number of matrices that are not positive definite, or not finite.
     """
     cdef intptr_t n = matrices.shape[0], d = matrices.shape[1], n_bad
     factors, log_determinants = np.empty((n, d, d)), np.empty(n)
@@ -42,7 +42,7 @@ def inverse_factors(const double[:, :, ::1] matrices):
 
 
 def packed_triangles(const double[:, :, ::1] factors, const double[::1] scales):
-    """Return scales times lower triangles, each as its rows, (n, d * (d + 1) / 2)."""
+    """Return lower triangles times scales, row by row, as (n, d * (d + 1) / 2)."""
     cdef intptr_t n = factors.shape[0], d = factors.shape[1]
     out = np.empty((n, d * (d + 1) // 2))
     cdef double[:, ::1] packed = out
@@ -56,7 +56,7 @@ def traces_and_squares(
     const double[:, :, ::1] matrices,
     const double[:, ::1] vectors,
 ):
-    """Return tr(F^T F matrix) and |F vector|^2 for each F, lower triangular.
+    """Return tr(F^T F matrix) and |F vector|^2 for each lower triangular factor F.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def centred(
     sums : ndarray of shape (n, d)
         Precisions times means.
     second : ndarray of shape (n, d, d)
-        Inverse scales, plus precisions times the means' products.
+        Inverse scales plus precision * mean mean^T.
 
     Returns
     -------
@@ -128,7 +128,7 @@ def wishart_terms(
     const double[::1] freedom,
     const double[::1] log_determinants,
 ):
-    """Return the terms of Normal-Wishart distributions in the bound.
+    """Return the terms of Normal-Wishart distributions in lower bounds.
 
     Parameters
     ----------
@@ -139,8 +139,9 @@ def wishart_terms(
     Returns
     -------
     log_precisions, log_normalisers, log_densities : ndarray of shape (n,)
-        E log |precision|; the logarithm of the density's normaliser, but for
-        |precision|; and the expected log density of samples, but for their distance.
+        E log |precision|; the logarithm of the density's normaliser, without the factor
+        |precision|; and the expected log density of samples at distance 0 from the
+        mean.
     """
     cdef intptr_t n = freedom.shape[0]
     out = np.empty((3, n))
@@ -176,7 +177,7 @@ def wishart_bounds(
     n_features : int
     power : float
     q, p : tuple of four ndarray of shape (n,)
-        Precisions, degrees of freedom, and the first two of `wishart_terms`.
+        Precisions, degrees of freedom, and the first two results of `wishart_terms`.
     traces, squares : ndarray of shape (n,)
         See `traces_and_squares`.
     """

@@ -1,10 +1,11 @@
 /* Wishart distributions of many components: factors of their scales, and terms of lower
- * bounds.  Computations are in float64, whatever REAL is. */
+ * bounds.  Computations are in float64 for both types REAL. */
 #include "gaussian_lanes.h"
 
-/* Computes the lower triangular F with F^T F = matrix^-1, and log |matrix^-1|, of symmetric
- * matrices, of which only the lower triangle is read.  `scratch` has memory for two
- * triangles and a vector in lanes.  Returns how many are not positive definite. */
+/* Computes the lower triangular F with F^T F = matrix^-1, and log |matrix^-1|, for symmetric
+ * matrices.  Only the lower triangles of the matrices are read.  `scratch` has memory for two
+ * triangles and a vector in each lane.  Returns the number of matrices that are not positive
+ * definite. */
 LOOP intptr_t NAME(inverse_factors)(intptr_t n, intptr_t d,
                                     const double *restrict matrices,
                                     double *restrict factors,
@@ -41,7 +42,7 @@ LOOP intptr_t NAME(inverse_factors)(intptr_t n, intptr_t d,
                     own[i * d + j] = b[element_place(i, j) + lane];
                 for (intptr_t j = i + 1; j < d; j++)
                     own[i * d + j] = 0;
-                /* an infinite root has a finite inverse */
+                /* the root is checked because the inverse of an infinite root is finite */
                 top = a[element_place(i, i) + lane] > top
                           ? a[element_place(i, i) + lane]
                           : top;
@@ -76,7 +77,7 @@ LOOP void NAME(centred)(intptr_t n, intptr_t d, const double *restrict precision
     }
 }
 
-/* packed = the rows of lower triangles, each triangle times its scale. */
+/* packed = the rows of lower triangles.  Each triangle is multiplied by its scale. */
 LOOP void NAME(packed_triangles)(intptr_t n, intptr_t d, const double *restrict factors,
                                  const double *restrict scales, double *restrict packed)
 {
@@ -86,7 +87,7 @@ LOOP void NAME(packed_triangles)(intptr_t n, intptr_t d, const double *restrict 
                 *packed++ = scales[k] * factors[j];
 }
 
-/* traces = tr(F^T F matrix), squares = |F vector|^2, of each F, lower triangular. */
+/* traces = tr(F^T F matrix) and squares = |F vector|^2 for each lower triangular F. */
 LOOP void NAME(traces_and_squares)(intptr_t n, intptr_t d, const double *restrict factors,
                                    const double *restrict matrices,
                                    const double *restrict vectors,
@@ -122,15 +123,16 @@ LOOP void NAME(traces_and_squares)(intptr_t n, intptr_t d, const double *restric
     }
 }
 
-/* log Gamma(x), x > 0: of the largest Stirling's series has but its first terms. */
+/* log Gamma(x) for x > 0.  For large x, the first terms of Stirling's series have all digits;
+ * for other x, the result is `known`. */
 static inline double NAME(log_gamma_of_any)(double x, double known)
 {
     return x < 1e15 ? known : (x - 0.5) * log(x) - x + 0.91893853320467274178;
 }
 
-/* Of Normal-Wishart distributions in `d` dimensions, E log |precision|, the logarithm of
- * the density's normaliser, but for |precision|, and the expected log density of samples,
- * but for their distance. */
+/* Computes terms of Normal-Wishart distributions in `d` dimensions: E log |precision|, the
+ * logarithm of the density's normaliser without the factor |precision|, and the expected log
+ * density of samples at distance 0 from the mean. */
 LOOP void NAME(wishart_terms)(intptr_t n, intptr_t d, const double *restrict precision,
                               const double *restrict freedom,
                               const double *restrict log_determinants,
@@ -166,8 +168,10 @@ LOOP void NAME(wishart_terms)(intptr_t n, intptr_t d, const double *restrict pre
     }
 }
 
-/* power * E log p - E log q of each of `n` distributions q, which have the terms above;
- * traces and squares are those of q's factors with p's matrices and means. */
+/* bounds = power * E log p - E log q for each of `n` distributions q.  Both q and p have the
+ * results of `wishart_terms`.  For traces and squares, see `traces_and_squares`: F are the
+ * factors of q, the matrices are inverse scales of p, and the vectors are differences of the
+ * means of q and p. */
 LOOP void NAME(wishart_bounds)(intptr_t n, intptr_t d, double power,
                                const double *const *q, const double *const *p,
                                const double *restrict traces,

@@ -16,7 +16,7 @@ from ._weights import WEIGHTS
 
 __all__ = ["MixtureModel", "softmax"]
 
-#: The largest number of rows that a start uses.
+#: Largest number of rows that a start uses.
 ROWS_LOOKED_AT = 20_000
 
 
@@ -71,7 +71,7 @@ class MixtureModel(RenewingMixin, NaturalModel):
         X : array-like of shape (n_samples, n_features)
             The data, or the first chunk of a stream.
         sample_weight : ndarray of shape (n_samples,) or None
-            How often each row counts.
+            Number of times that each row counts.
 
         Returns
         -------
@@ -85,12 +85,12 @@ class MixtureModel(RenewingMixin, NaturalModel):
         Parameters
         ----------
         block : object
-            From `take`.
+            Result of `take`.
 
         Returns
         -------
         counts : ndarray of shape (n_rows,)
-            By default the family's.
+            By default the result of `Family.n_observed`.
         """
         return self.family.n_observed(block)
 
@@ -100,7 +100,7 @@ class MixtureModel(RenewingMixin, NaturalModel):
         Parameters
         ----------
         n_observed : ndarray of shape (n_rows,)
-            From `n_observed`.
+            Result of `n_observed`.
 
         Returns
         -------
@@ -110,9 +110,9 @@ class MixtureModel(RenewingMixin, NaturalModel):
         return np.ones(len(n_observed))
 
     def family_of(self, hyper):
-        """Return the family in the coordinates that the priors define.
+        """Return the family for data in the coordinates that the priors define.
 
-        By default, these are the coordinates of the data.
+        By default, the coordinates of the data do not change.
         """
         return self.family
 
@@ -122,7 +122,7 @@ class MixtureModel(RenewingMixin, NaturalModel):
 
     # -- the state of a fit ------------------------------------------------------------
     def take(self, X, rows):
-        """Return ``X[rows]`` as the family's methods take it, see `Family.block`."""
+        """Return ``X[rows]`` as a block of the family, see `Family.block`."""
         own = sparse_rows(X, rows) if sparse.issparse(X) else X[rows]
         return self.family.block(own)
 
@@ -181,7 +181,7 @@ class MixtureModel(RenewingMixin, NaturalModel):
         ----------
         block : object
         shares : ndarray of shape (n_rows, n_components)
-            Responsibilities, times how often each row counts.
+            Responsibilities, times the number of times that each row counts.
         hyper : object
         scale : float
             Factor of the statistics that the rows add to the prior.
@@ -316,7 +316,8 @@ class MixtureModel(RenewingMixin, NaturalModel):
     def predictive_scores(self, block, prepared):
         """Return the log posterior predictive of each row, and `n_scored`.
 
-        They are exact given q: the mixture of the components' predictive densities.
+        The scores are exact given q.  They are the logarithm of the mixture of the
+        components' predictive densities.
         """
         log_weights = np.log(self.weights.mean(prepared.globals_.weights))
         family = self.family_of(prepared.hyper)
@@ -325,7 +326,7 @@ class MixtureModel(RenewingMixin, NaturalModel):
 
     # -- leaving a poor optimum --------------------------------------------------------
     def propose_birth(self, globals_, hyper, block, random, row_weight=None):
-        """Return the mixture with one of its components replaced by a new one."""
+        """Return the mixture with one component replaced by a new component."""
         if row_weight is None:
             row_weight = np.ones(block.shape[0])
         responsibilities = birth(self, globals_, hyper, block, random, row_weight)
@@ -363,7 +364,7 @@ def softmax(logs, power):
         E log p(x, component).
     power : ndarray of shape (n_rows,) or ()
     """
-    # by component, since sums over an axis of few values are slow
+    # one row for each component, because sums over an axis of few values are slow
     logs = np.ascontiguousarray(logs.T)
     shares = logs * power
     largest = shares.max(axis=0)
@@ -378,8 +379,8 @@ def softmax(logs, power):
 def _summed(values):
     """Return the sums over components.
 
-    The terms always have the same order, while NumPy's order depends on the number of
-    rows.
+    The terms are always added in the same order.  The order of NumPy's sums depends on
+    the number of rows.
     """
     total = values[0].copy()
     for row in values[1:]:
@@ -388,7 +389,7 @@ def _summed(values):
 
 
 def _factors(request, n_rows):
-    """Return the factors of a block's rows, (n_rows,), or (1,) if all are the same."""
+    """Return the factors of a block's rows, (n_rows,), or (1,) if all are equal."""
     power = request.powers.statistics
     if request.unit_noise is None and isinstance(power, float):
         return np.full(1, power)

@@ -67,8 +67,9 @@ def _in_order(array):
 class NaturalModel(ConjugateModel):
     """Base of models whose global parameters and statistics are `Natural`.
 
-    The parameters are those of densities with respect to Lebesgue measure: statistics
-    are added to the parameters of the prior, and a step is a convex combination.  In
+    The parameters are natural parameters of densities with respect to Lebesgue measure:
+    statistics are added to the parameters of the prior, and a step is a convex
+    combination.  In
     addition to the required methods of `ConjugateModel`, a subclass defines `prior`,
     `shapes` and `is_valid`, and `fisher_product` for adaptive rates.
     """
@@ -89,9 +90,9 @@ class NaturalModel(ConjugateModel):
         return self.prior(hyper).scaled(powers.prior) + statistics.scaled(scale)
 
     def step(self, globals_, statistics, scale, powers, rate, hyper):
-        """Step the natural parameters toward those of the prior plus the statistics."""
+        """Step the natural parameters toward the prior plus the statistics."""
         target = self.target(statistics, scale, powers, hyper)
-        if rate == 1:  # in C order, so that sums keep their bits
+        if rate == 1:  # C order is kept, so that sums have the same bits
             return type(target)(*map(_in_order, target.arrays()))
         return globals_.scaled(1 - rate) + target.scaled(rate)
 

@@ -14,9 +14,10 @@ LOG_2_PI = math.log(2.0 * math.pi)
 
 
 class NormalGammas(NamedTuple):
-    """The parameters of columns as they are usually written.
+    """Parameters of normal-gamma distributions in their usual form.
 
-    The mean has the precision kappa tau about m, and tau has a Gamma distribution.
+    The mean mu has the mean m and the precision kappa tau, where tau is the precision
+    of the data and has a Gamma distribution with shape a and rate b.
 
     Attributes
     ----------
@@ -37,12 +38,12 @@ class NormalGammas(NamedTuple):
 
 
 class NormalGammaFamily(Family):
-    """Independent normal columns, a normal-gamma distribution for each.
+    """Independent normal columns, with a normal-gamma distribution for each column.
 
     For each column, u is (-mu^2 tau / 2, mu tau, -tau / 2, (log tau - log 2 pi) / 2),
     and the natural parameters are kappa, kappa m, 2 b + kappa m^2 and 2 a - 1.  A value
-    x has the moments (1, x, x^2, 1), and a value that is missing (0, 0, 0, 0).  All
-    columns' first numbers come first, then all second ones, and so on.
+    x has the moments (1, x, x^2, 1), and a missing value has (0, 0, 0, 0).  Arrays have
+    the first of these numbers for all columns, then the second numbers, and so on.
 
     Parameters
     ----------
@@ -53,16 +54,16 @@ class NormalGammaFamily(Family):
         super().__init__(4 * n_columns)
 
     def split(self, values):
-        """Return the four quarters of the columns."""
+        """Return the four quarters of an array, one for each number of a column."""
         return np.hsplit(values, 4)
 
     def natural(self, usual):
-        """Return the natural parameters of `NormalGammas`."""
+        """Return the natural parameters, given `NormalGammas`."""
         kappa, m, a, b = usual
         return np.hstack([kappa, kappa * m, 2.0 * b + kappa * m**2, 2.0 * a - 1.0])
 
     def usual(self, parameters):
-        """Return `NormalGammas` of natural parameters."""
+        """Return `NormalGammas`, given natural parameters."""
         kappa, weighted, second, freedom = self.split(parameters)
         means = weighted / kappa
         rate = 0.5 * (second - weighted * means)

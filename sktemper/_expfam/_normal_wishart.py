@@ -101,7 +101,7 @@ class NormalWishartFamily(Family):
         return np.concatenate(columns, axis=1)
 
     def natural(self, precision, means, inverse_scale, freedom):
-        """Return the natural parameters, given the usual ones."""
+        """Return the natural parameters, given the usual parameters."""
         return self.joined(
             precision,
             precision[:, None] * means,
@@ -112,12 +112,12 @@ class NormalWishartFamily(Family):
         )
 
     def usual(self, parameters):
-        """Return the usual parameters, given natural ones; the last result is cached.
+        """Return `Usual` parameters, given natural ones; the last result is cached.
 
         Raises
         ------
         IllDefined
-            If they are not parameters of distributions.
+            If ``parameters`` are not parameters of distributions.
         """
         return self._usual.of(parameters, self._usual_of)
 

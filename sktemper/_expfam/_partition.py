@@ -9,7 +9,7 @@ __all__ = ["MixturePartition"]
 
 
 class MixturePartition(NamedTuple):
-    r"""Log C(b) of a sample of N observations, all from one component.
+    r"""Log C(b) of a sample of N observations that come from the same component.
 
     .. math:: \log C(b) = E \log \sum_k \pi_k^b \exp(N a_k(b)), \quad
         a_k(b) = \log \sum_v \beta_{kv}^b

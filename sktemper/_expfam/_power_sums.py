@@ -1,10 +1,11 @@
 """Sums of powers of many Dirichlet variables, sum_v x_v^b, from few draws.
 
 V exchangeable variables with the concentration a are replaced by N variables with the
-concentration V a / N, which are drawn.  The total concentration is the same, and with
-it the fluctuation of sums that is due to the total.  The sum is multiplied by the ratio
-of the means of both sums, so that its mean is that of V variables.  The ratio is exact
-up to terms of relative order 1 / (V a), which are nearly the same in both sums.
+concentration V a / N, which are drawn.  The total concentration is the same, so that
+the total of the variables fluctuates by the same amount.  The sum over the N variables
+is multiplied by the ratio of the means of both sums, so that it has the same mean as
+the sum over V variables.  The ratio is exact up to terms of relative order 1 / (V a),
+which are nearly the same in both sums.
 """
 
 import numpy as np
@@ -24,23 +25,24 @@ MOST_DRAWN = 4096
 TINY_COUNT = 1e-100
 #: Step of trapezoidal rules, with an error similar to that of rounding.
 STEP = 0.03
-#: Exponent at which integrands are negligible.
+#: An integrand is negligible if its exponent is below minus this number.
 VANISHED = 45.0
-#: Concentration from which a Beta distribution is a point, to 8 digits.
+#: For a larger concentration, a Beta distribution is a point up to 8 digits.
 POINT = 1e8
 
 
 def log_rising(a, n):
-    """Return log Gamma(a + n) - log Gamma(a), with all digits for a large ``a``."""
+    """Return log Gamma(a + n) - log Gamma(a), accurate even for a large ``a``."""
     counts = n > TINY_COUNT
     some = np.where(counts, n, 1.0)
     return np.where(counts, gammaln(some) - betaln(a, some), 0.0)
 
 
 def log_mean_powers(exponents, log_weights, concentrations):
-    r"""Return log E (sum_k w_k g_k)^b of independent g_k of Gamma(a_k).
+    r"""Return log E (sum_k w_k g_k)^b of independent variables g_k of Gamma(a_k).
 
-    With the Laplace transform L(s) = prod_k (1 + s w_k)^(-a_k) of the sum, it is
+    With the Laplace transform L(s) = prod_k (1 + s w_k)^(-a_k) of the sum, the
+    expectation is
 
     .. math:: \frac{1}{\Gamma(3 - b)} \int_0^\infty s^{2 - b} (-L'''(s)) \, ds,
 
@@ -67,7 +69,7 @@ def log_mean_powers(exponents, log_weights, concentrations):
     kernel *= STEP * np.cosh(x)
     logs = np.empty((len(log_weights), len(exponents), concentrations.shape[1]))
     for log_weight, out in zip(log_weights, logs, strict=True):
-        largest = log_weight.max()  # s is in units of its inverse
+        largest = log_weight.max()  # s is multiplied by the largest weight
         log_sw = log_s[:, None] + (log_weight - largest)
         softplus = np.logaddexp(0.0, log_sw)
         share = np.exp(log_sw - softplus)  # s w / (1 + s w)
@@ -79,7 +81,7 @@ def log_mean_powers(exponents, log_weights, concentrations):
 
 
 def mean_log_power_sums(exponents, concentration):
-    """Return E log(x^b + (1 - x)^b), where x is of Beta(a, a).
+    """Return E log(x^b + (1 - x)^b), where x has the distribution Beta(a, a).
 
     The density and the function are even in the logit of x.  The trapezoidal rule
     integrates over the logarithm of the logit.

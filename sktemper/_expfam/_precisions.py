@@ -1,9 +1,9 @@
 """Distributions of precisions: Wishart distributions, and products of Gammas.
 
-A component has the degrees of freedom nu and the inverse scale S, in the form of its
-covariance type.  Each observation adds 1 to nu and its squares to S, and the expected
-precision is nu S^-1.  The distributions differ in their normalisers: that of a Wishart
-distribution is the volume of full matrices.
+The precision Lambda of a component has the degrees of freedom nu and the inverse scale
+S, in the form of the covariance type.  Each observation adds 1 to nu and its squares to
+S, and the expected precision is nu S^-1.  The distributions differ in their
+normalisers.
 """
 
 import math
@@ -19,9 +19,10 @@ LOG_2, LOG_2_PI = math.log(2.0), math.log(2.0 * math.pi)
 
 
 def log_chisquare(degrees, random, size):
-    """Draw log x of chi-square variables x, finite for tiny degrees of freedom too.
+    """Draw log x of chi-square variables x, finite even for tiny degrees of freedom.
 
-    Draws of x would underflow to 0, so x is drawn as Gamma(a) = Gamma(a + 1) U^(1 / a).
+    Draws of x might underflow to 0.  Therefore the logarithm of a draw from Gamma(a) is
+    computed as that of a draw from Gamma(a + 1) times U^(1 / a), for a uniform U.
     """
     if np.min(degrees) >= 1:
         return np.log(random.chisquare(degrees, size))
@@ -33,7 +34,7 @@ def log_chisquare(degrees, random, size):
 class WishartPrecision:
     """Wishart distribution of a full matrix.
 
-    For diagonal and spherical precisions, scikit-learn uses this restricted posterior.
+    scikit-learn uses it for diagonal and spherical precisions, too.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ class WishartPrecision:
         self.least, self.shift = n_features - 1.0, float(n_features)
 
     def expected_log(self, freedom):
-        """Return E log |Lambda| of the inverse scale I."""
+        """Return E log |Lambda| if the inverse scale is the identity matrix."""
         halves = 0.5 * (np.asarray(freedom)[..., None] - np.arange(self.n_features))
         return psi(halves).sum(axis=-1) + self.n_features * LOG_2
 
@@ -105,7 +106,7 @@ class WishartPrecision:
     is_product, width = False, 1.0
 
     def exponent(self, freedom):
-        """Return the exponent of a predictive density, but for its sign."""
+        """Return the exponent of a predictive density, without its negative sign."""
         return 0.5 * (freedom + 1.0)
 
     def log_student(self, freedom, log_determinants, spread):
@@ -122,15 +123,15 @@ class WishartPrecision:
         return logs - 0.5 * D * np.log(math.pi * spread) + 0.5 * log_determinants
 
     def draws(self, freedom, random, n_components):
-        """Draw log |Lambda| of the inverse scale I, (n_components,)."""
+        """Draw log |Lambda|, (n_components,), if the inverse scale is the identity."""
         degrees = freedom - np.arange(self.n_features)
         return log_chisquare(degrees, random, (n_components, len(degrees))).sum(axis=1)
 
 
 class GammasPrecision(WishartPrecision):
-    """Independent Gamma distributions of each feature's precision.
+    """Independent Gamma distributions of the precisions of features.
 
-    Lambda_d ~ Gamma(nu / 2, rate S_d / 2).
+    The precision of feature d has the distribution Gamma(nu / 2, rate S_d / 2).
     """
 
     def __init__(self, n_features):
@@ -138,7 +139,7 @@ class GammasPrecision(WishartPrecision):
         self.least, self.shift = 0.0, 1.0
 
     def expected_log(self, freedom):
-        """Return E log |Lambda| of the inverse scale I."""
+        """Return E log |Lambda| if the inverse scale is the identity matrix."""
         return self.n_features * (psi(0.5 * freedom) + LOG_2)
 
     def derivative(self, freedom):
@@ -178,17 +179,18 @@ class GammasPrecision(WishartPrecision):
         return logs - 0.5 * D * np.log(math.pi * spread) + 0.5 * log_determinants
 
     def draws(self, freedom, random, n_components):
-        """Draw log |Lambda| of the inverse scale I, (n_components,)."""
+        """Draw log |Lambda|, (n_components,), if the inverse scale is the identity."""
         size = n_components, self.n_features
         return log_chisquare(freedom, random, size).sum(axis=1)
 
 
 class GammaPrecision(GammasPrecision):
-    """One Gamma distribution of the precision of all features.
+    """One Gamma distribution of the common precision of all features.
 
-    lambda ~ Gamma(D nu / 2, rate D S / 2), because S is a mean over the D features.
-    With the base measure lambda^((D - 1) / 2), the powers of a density that tempered
-    posteriors use can always be normalised.
+    The precision lambda has the distribution Gamma(D nu / 2, rate D S / 2), because S
+    is a mean over the D features.  Densities are with respect to the base measure
+    lambda^((D - 1) / 2), so that their powers in tempered posteriors can always be
+    normalised.
     """
 
     def __init__(self, n_features):
@@ -197,7 +199,7 @@ class GammaPrecision(GammasPrecision):
         self.width = float(n_features)
 
     def expected_log(self, freedom):
-        """Return E log |Lambda| of the inverse scale I."""
+        """Return E log |Lambda| if the inverse scale is the identity matrix."""
         D = self.n_features
         return D * (psi(0.5 * D * freedom) - math.log(0.5 * D))
 
@@ -214,7 +216,7 @@ class GammaPrecision(GammasPrecision):
     is_product = False
 
     def exponent(self, freedom):
-        """Return the exponent of a predictive density, but for its sign."""
+        """Return the exponent of a predictive density, without its negative sign."""
         return 0.5 * self.n_features * (freedom + 1.0)
 
     def log_student(self, freedom, log_determinants, spread):
@@ -225,7 +227,7 @@ class GammaPrecision(GammasPrecision):
         return logs + 0.5 * log_determinants
 
     def draws(self, freedom, random, n_components):
-        """Draw log |Lambda| of the inverse scale I, (n_components,)."""
+        """Draw log |Lambda|, (n_components,), if the inverse scale is the identity."""
         D = self.n_features
         logs = log_chisquare(D * freedom, random, n_components)
         return D * (logs - math.log(D))

@@ -11,12 +11,13 @@ __all__ = ["MomentRows", "ProductFamily"]
 
 @dataclass(frozen=True)
 class MomentRows:
-    """Moments of rows, and what belongs to them: a block of a `ProductFamily`.
+    """Block of a `ProductFamily`: moments of rows, and values for each row.
 
     Attributes
     ----------
     moments : ndarray of shape (n_rows, n_natural)
     log_base : ndarray of shape (n_rows,)
+        Part of the log-likelihood that all components share.
     known : ndarray of shape (n_rows,)
         Numbers of values that are not missing.
     """
@@ -38,10 +39,10 @@ class MomentRows:
 
 
 class ProductFamily(Family):
-    """Parts of rows that are independent given the component, each of one family.
+    """Product of families, one for each of several independent parts of a row.
 
-    The natural parameters are those of the parts, one part after another; A is the sum
-    of theirs.  A block is `MomentRows`.
+    The natural parameters of the parts follow one another, and A is the sum of the log
+    normalisers of the parts.  A block is `MomentRows`.
 
     Parameters
     ----------

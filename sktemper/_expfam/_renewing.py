@@ -1,4 +1,4 @@
-"""Renewals of mixtures: births from rows that fit badly, and merges by evidence."""
+"""Renewals of mixtures in streams: births from rows that fit badly, and merges."""
 
 import copy
 
@@ -15,8 +15,8 @@ __all__ = ["RenewingMixin"]
 
 #: Cosine of responsibilities above which two components are the same.
 SAME_COSINE = 0.5
-#: New components start from this share of the rows, which have the lowest scores, and
-#: from at least this number of rows per new component.
+#: New components start from the rows with the lowest scores: this share of all rows,
+#: and at least this number of rows per new component.
 WORST, ROWS_OF_BIRTH = 0.25, 10
 
 
@@ -50,20 +50,20 @@ class RenewingMixin:
         return self._with_others(block, row_weight, globals_, hyper, logs)
 
     def joined(self, globals_, hyper, born, X, row_weight):
-        """Return a model of the present components and the new ones."""
+        """Return a model of the current components and the new components."""
         block = self.take(X, slice(0, X.shape[0]))
         logs = self.resized(len(born.weights)).log_shares(block, born, hyper)
         logs = logs[:, self.n_components :]
         return self._with_others(block, row_weight, globals_, hyper, logs)
 
     def _with_others(self, block, row_weight, globals_, hyper, logs):
-        """Return a model of the present components and of others.
+        """Return a model of the current components and of other components.
 
         Parameters
         ----------
         block, row_weight, globals_, hyper : object
         logs : ndarray of shape (n_rows, n_others)
-            Result of `log_shares` for the others.
+            Result of `log_shares` for the other components.
 
         Returns
         -------
@@ -94,10 +94,11 @@ class RenewingMixin:
         return Search(self, hyper, block, shares, row_weight, splits=False)
 
     def merged(self, globals_, hyper, present, present_hyper, X, row_weight):
-        """Merge the components of `joined` to the number of this model.
+        """Merge the components of `joined` to this model's number of components.
 
-        All merges that raise the evidence are made.  While there are still too many
-        components, the best remaining merge is made.  See `ConjugateModel.merged`.
+        First, all merges that raise the evidence are made.  Then the best of the other
+        merges is made, until there are few enough components.  See
+        `ConjugateModel.merged`.
         """
         block = self.take(X, slice(0, X.shape[0]))
         before, _ = self.shares(block, present, present_hyper)
@@ -123,10 +124,11 @@ class RenewingMixin:
         is_new[columns] = cosines[columns, groups] <= SAME_COSINE
         placed *= row_weight[:, None]
         start = self.optimum(block, placed, present_hyper)
-        return start, present_hyper, is_new  # births distort learned priors
+        # the earlier priors are kept, because births distort learned priors
+        return start, present_hyper, is_new
 
     def matched(self, globals_, hyper, present, present_hyper, X, row_weight):
-        """Order components by the rows that they share with the present ones."""
+        """Order components by the rows that they share with current components."""
         block = self.take(X, slice(0, X.shape[0]))
         before, _ = self.shares(block, present, present_hyper)
         shares, _ = self.shares(block, globals_, hyper)
@@ -139,10 +141,10 @@ class RenewingMixin:
         return self.optimum(block, shares, hyper), is_same
 
     def blended(self, globals_, hyper, present, may_be_same, share):
-        """Return components that count as many rows as the present ones.
+        """Return components with their statistics scaled to all rows of the stream.
 
-        The components were fitted to stored rows, which are only a part of the rows
-        that count.  Their statistics are scaled accordingly.
+        The components were fitted to the remembered rows.  ``share`` is the weight of
+        all other rows, as a share of the weight of all rows.
         """
         prior = self.prior(hyper)
         statistics = globals_ + prior.scaled(-1.0)

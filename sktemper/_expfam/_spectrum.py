@@ -21,16 +21,17 @@ __all__ = [
 ROWS_ANALYSED, MOST_ENTRIES, FEWEST_ROWS = 4000, 400_000, 1000
 #: Number of additional directions of the range finder, and of its power iterations.
 OVERSAMPLING, N_ITERATIONS = 8, 3
-#: A row is empty if its tokens are fewer than this times the largest count.
+#: A row is empty if its number of tokens, divided by the largest count, is at most
+#: this.
 LEAST_TOKENS = 1e-30
-#: Number of rows of a matrix from which an outer product is subtracted at a time.
+#: An outer product is subtracted from this number of rows of a matrix at a time.
 ROWS_AT_ONCE = 1024
 
 
 def even_sample(X, sample_weight):
     """Return evenly spaced rows of X as canonical CSR in float64, and their weights.
 
-    An even sample of `ROWS_ANALYSED` rows has the same sample as all rows.
+    The sample of an even sample of `ROWS_ANALYSED` rows equals the sample of all rows.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ def even_sample(X, sample_weight):
     Returns
     -------
     X : csr_array of shape (n_rows, n_features)
-        A copy.
+        Copy of the sampled rows.
     weight : ndarray of shape (n_rows,)
     """
     rows = np.arange(0, X.shape[0], -(-X.shape[0] // ROWS_ANALYSED))
@@ -57,12 +58,12 @@ def even_sample(X, sample_weight):
 
 
 class Counts(NamedTuple):
-    """Sample of rows of counts that have tokens.
+    """Sample of rows of counts, without empty rows.
 
     Attributes
     ----------
     X : csr_array of shape (n_rows, n_features)
-        Counts in units of ``largest``, so that sums and products stay finite.
+        Counts divided by ``largest``, so that sums and products stay finite.
     weight : ndarray of shape (n_rows,)
         Number of times that each row counts.
     tokens : ndarray of shape (n_rows,)
@@ -107,8 +108,9 @@ def sample_counts(X, sample_weight):
 def effective_rows(weight):
     """Return the number of rows of weight 1 that are equivalent to weighted rows.
 
-    It is the sum of the weights, but for weights below 1 not less than the number of
-    equally weighted rows whose mean has the same variance.
+    This is the larger of two numbers: the sum of the weights, and the number of equally
+    weighted rows whose mean has the same variance.  The latter is larger only if
+    weights are below 1.
 
     Parameters
     ----------
@@ -125,9 +127,9 @@ def effective_rows(weight):
 def leading_axes(matrix, rows, columns, n_axes):
     """Return the leading eigenvalues of ``Z Z'``, Z = matrix - outer(rows, columns).
 
-    They are computed by a randomized range finder [1]_.  Its random directions are in
-    the space of the columns.  The order of the rows therefore does not matter, and a
-    row that counts twice is equivalent to two rows.
+    The eigenvalues are computed by a randomized range finder [1]_.  Its random
+    directions are in the space of the columns.  Therefore the order of the rows does
+    not matter, and a row of weight 2 is equivalent to two rows.
 
     Parameters
     ----------
@@ -139,7 +141,7 @@ def leading_axes(matrix, rows, columns, n_axes):
     Returns
     -------
     eigenvalues : ndarray of shape (n_axes,)
-        In decreasing order; fewer if the matrix has fewer rows or columns.
+        In decreasing order; there are fewer if the matrix has fewer rows or columns.
     vectors : ndarray of shape (n_rows, n_axes)
         Orthonormal columns.
 

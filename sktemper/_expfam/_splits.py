@@ -4,11 +4,11 @@ The best lower bound for given responsibilities is, up to a constant,
 
     sum_k F(s_k) + W(n) + H,
 
-with F the evidence of the statistics s_k of a component, W that of the numbers n of
-rows, and H the entropy of the responsibilities.  The gain of a split or of a merge is
-the rise of this sum.  The bound rises at least as much, since the responsibilities of
-the other components are optimised afterwards.  This is why changes of a slightly
-negative gain are proposed, too.
+where F is the evidence of the statistics s_k of a component, W the evidence of the
+numbers n of rows of the components, and H the entropy of the responsibilities.  The
+gain of a split or of a merge is the rise of this sum.  The lower bound rises at least
+as much, because the responsibilities of the other components are optimised afterwards.
+Therefore changes with a slightly negative gain are proposed, too.
 """
 
 from typing import NamedTuple
@@ -24,18 +24,19 @@ __all__ = ["split_merge"]
 
 #: Smallest gain of a proposal, in nats.
 LEAST_GAIN = -20.0
-#: Typical gain of a split, in nats, when its rows then move between the components.
+#: Typical further gain of a split, in nats, from rows that later move between
+#: components.
 AFTER_SPLITS = 2.0
 #: Smallest gain, in nats, that is more than rounding errors.
 ROUNDING = 1e-3
-#: Numbers of components with which each may be merged: the nearest ones, and the ones
-#: that overlap it most.
+#: Numbers of components with which the merge of a component is tried: its nearest
+#: components, and the components that share most rows with it.
 NEIGHBOURS, OVERLAPPING = 4, 2
 #: Number of rounds in which rows move between the parts of a split, and number of
-#: rounds after which only the best start continues.
+#: rounds after which only the best of several starts continues.
 ROUNDS, ROUNDS_OF_STARTS = 6, 2
-#: Smallest responsibility of a row that takes part in a split, and smallest count of a
-#: part.
+#: Smallest responsibility of a row that takes part in a split, and smallest number of
+#: rows of a part.
 LEAST_SHARE, LEAST_COUNT = 0.01, 2.0
 #: Largest number of changes in a proposal.
 MOST_AT_ONCE = 10
@@ -51,11 +52,13 @@ class Part(NamedTuple):
     rows : ndarray of shape (n_rows,)
         Rows that take part in the split.
     shares : ndarray of shape (n_rows,)
-        The shares of their responsibilities that move.
+        Shares of the responsibilities of these rows that move to the part.
     statistics : ndarray of shape (n_natural,)
+        Statistics of the part.
     count : float
+        Weighted number of rows of the part.
     entropy : float
-        The rise of the entropy of the responsibilities.
+        Rise of the entropy of the responsibilities by the split.
     """
 
     rows: np.ndarray
@@ -70,10 +73,10 @@ def split_merge(model, globals_, hyper, block, refused, row_weight):
 
     The first proposal reorders components, if their order matters and can be improved.
     The next proposal combines the splits and merges that raise the bound most when they
-    are made together.  It merges components that are copies of one another and share
-    the rows of a cluster.  Further proposals are single changes, the best one first.  A
-    change is either a merge, or a split whose second part takes the place of a
-    component that is empty, or that a merge leaves empty.
+    are made together.  For instance, it merges several copies of a component that share
+    the rows of a cluster.  Further proposals are single changes, the best change first.
+    A change is either a merge, or a split whose second part replaces a component that
+    is empty or becomes empty by a merge.
 
     Parameters
     ----------
@@ -81,14 +84,14 @@ def split_merge(model, globals_, hyper, block, refused, row_weight):
     globals_, hyper : object
     block : object
     refused : collection
-        Keys of proposals not to be made again.
+        Keys of rejected proposals, which are not repeated.
     row_weight : ndarray of shape (n_rows,)
 
     Returns
     -------
     responsibilities : ndarray of shape (n_rows, n_components)
     key : object
-        Name of the proposal; None if there is none.
+        Key of the proposal; None if there is no proposal.
     """
     prepared = model.prepare(globals_, hyper)
     shares, bounds, _ = model.responsibilities(block, prepared)
@@ -110,9 +113,10 @@ def split_merge(model, globals_, hyper, block, refused, row_weight):
 class Search:
     """The gains of all splits and merges of a mixture.
 
-    A change is a triple (split, first, second): component ``second`` is merged into
-    ``first``, and then takes a part of ``split``.  If ``split`` is None, ``second``
-    stays empty.  If ``second`` equals ``first``, it was empty and no merge is made.
+    A change is a triple (split, first, second) of components: ``second`` is merged into
+    ``first``, and then receives a part of ``split``.  If ``split`` is None, ``second``
+    stays empty.  If ``second`` equals ``first``, this component was empty before, and
+    no merge is made.
 
     Parameters
     ----------
@@ -166,8 +170,8 @@ class Search:
     def _best_single(self, used=frozenset(), refused=()):
         """Return the most promising change, and its gain.
 
-        Only components that are not in ``used`` change.  A split gets the best
-        available place.
+        Components in ``used`` do not change.  The second part of a split replaces the
+        best available component.
         """
         places = {(k, k): 0.0 for k in self.empty} | self.merges
         places = {p: gain for p, gain in places.items() if used.isdisjoint(p)}
@@ -235,7 +239,7 @@ class Search:
         return gain + entropy + self._gains_of_counts(counts[None])[0]
 
     def _gains_of_counts(self, counts, before=None):
-        """Return the rises of the evidence of numbers of rows, (n_changes,)."""
+        """Return the rises of the evidence of the numbers of rows, (n_changes,)."""
         before = self.counts if before is None else before
         counts = np.vstack([before, counts])
         evidence = self.weights.evidence(counts, self.concentration)
@@ -272,8 +276,8 @@ class Search:
     def _pairs(self):
         """Return pairs of components that are alike, (n_pairs, 2).
 
-        Two components are alike if the rows of one have a high likelihood under the
-        other, or if they share rows.
+        Two components are alike if the rows of one component have a high likelihood
+        under the other component, or if both share rows.
         """
         used = np.flatnonzero(self.counts >= USED)
         if len(used) < 2:
@@ -294,7 +298,7 @@ class Search:
         return np.array(sorted(pairs))
 
     def _gains_of_splits(self):
-        """Return the gains of splits whose second part takes an empty place."""
+        """Return the gains of splits whose second part replaces an empty component."""
         if not self.parts:
             return {}
         split, parts = np.array(list(self.parts)), list(self.parts.values())
@@ -323,10 +327,10 @@ class Search:
         return {k: part for k, part in parts.items() if part is not None}
 
     def _part(self, k):
-        """Return the best split of a component; None if none is found.
+        """Return the best split of component k; None if no split is found.
 
-        A mixture of two components is fitted to the rows of component k, with the
-        responsibilities of k as their weights.
+        A mixture of two components is fitted to the rows of component k, weighted by
+        their responsibilities for k.
         """
         taken = (self.shares[k] >= LEAST_SHARE) & (self.row_weight > 0)
         rows = np.flatnonzero(taken)
@@ -391,6 +395,6 @@ class Search:
 
 
 def _promise(candidate):
-    """Return the gain of a change, with the typical later gain if it is a split."""
+    """Return the gain of a change, plus the typical further gain if it is a split."""
     gain, (split, *_) = candidate
     return gain if split is None else gain + AFTER_SPLITS

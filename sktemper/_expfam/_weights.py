@@ -15,8 +15,8 @@ __all__ = ["LEAST_CONCENTRATION", "WEIGHTS"]
 #: The natural parameter is the concentration minus 1.  A smaller concentration would
 #: be rounded to 0.
 LEAST_CONCENTRATION = 1e-12
-#: Components are ordered by their numbers of samples, rounded to so many decimals.
-#: Further decimals are rounding errors.
+#: Components are ordered by their numbers of samples, rounded to this number of
+#: decimals.  Further decimals are rounding errors.
 ORDER_DECIMALS = 6
 
 
@@ -54,7 +54,7 @@ class DirichletWeights:
         return counts
 
     def counts(self, counted):
-        """Return the components' numbers of samples, see `counted`."""
+        """Return the components' numbers of samples, the inverse of `counted`."""
         return counted
 
     def order(self, counts):
@@ -79,7 +79,7 @@ class DirichletWeights:
         Returns
         -------
         logs : ndarray of shape (...)
-            The values for the best order of the components.
+            Values for the order of the components with the largest evidence.
         """
         return gammaln(concentration + counts).sum(axis=-1)
 
@@ -109,7 +109,8 @@ class DirichletWeights:
 
     def log_draws(self, concentration, random):
         """Return the logarithm of weights drawn from the prior."""
-        # Gamma(a) = Gamma(a + 1) U^(1 / a), without underflow for a small a
+        # A draw of Gamma(a) is a draw of Gamma(a + 1) times U^(1 / a) for a uniform U.
+        # The logarithm does not underflow for a small a.
         shape = np.full(self.n_components, concentration)
         draws = np.log(random.standard_gamma(shape + 1.0))
         draws += np.log(random.uniform(size=self.n_components)) / concentration
@@ -119,8 +120,9 @@ class DirichletWeights:
 class StickBreaking:
     """A truncated Dirichlet process: parameters of shape (n_components, 2).
 
-    Each component takes a share of the weight that the components before it leave.  The
-    shares are Beta distributed, and these are their parameters.
+    Each component takes a share of the weight that earlier components have left.  The
+    shares are Beta distributed; each row has the two parameters of one of these Beta
+    distributions, minus 1.
     """
 
     def __init__(self, n_components):
@@ -139,7 +141,7 @@ class StickBreaking:
         return counted
 
     def counts(self, counted):
-        """Return the components' numbers of samples, see `counted`."""
+        """Return the components' numbers of samples, the inverse of `counted`."""
         return counted[:, 0]
 
     def order(self, counts):
@@ -147,7 +149,7 @@ class StickBreaking:
         return np.argsort(-np.round(counts, ORDER_DECIMALS), kind="stable")
 
     def gain_of_order(self, counts, concentration):
-        """Return by how much the best order raises the evidence of these numbers."""
+        """Return the rise of the evidence by the best order of the components."""
         best = counts[self.order(counts)]
         return _log_sticks(best, concentration) - _log_sticks(counts, concentration)
 
@@ -189,7 +191,7 @@ class StickBreaking:
 
     def log_draws(self, concentration, random):
         """Return the logarithm of weights drawn from the prior."""
-        # A stick is Beta(1, c) distributed, and its rest is U^(1 / c) for a uniform U.
+        # A share is Beta(1, c) distributed, so 1 minus it is U^(1 / c) for a uniform U.
         left = np.log(random.uniform(size=self.n_components)) / concentration
         taken = np.log(-np.expm1(left))
         logs = taken + np.append(0.0, np.cumsum(left)[:-1])

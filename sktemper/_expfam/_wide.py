@@ -1,4 +1,4 @@
-"""Arrays with many columns of which most are equal, and rows without entries there."""
+"""Arrays in which most columns are equal, and sparse rows without entries in these."""
 
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -8,7 +8,8 @@ from scipy import sparse
 
 __all__ = ["ONE_IN", "Aligned", "Entries", "Wide", "rows_at"]
 
-#: If one column in so many has had an entry, a dense array takes the place of `Wide`.
+#: If more than one column in this number has had an entry, a dense array is used
+#: instead of `Wide`.
 ONE_IN = 4
 
 
@@ -16,9 +17,9 @@ ONE_IN = 4
 class Wide:
     """An array of shape (n_rows, n_columns * n_each) with few different columns.
 
-    A column is a group of ``n_each`` consecutive numbers.  The sum of two objects of
-    this class is a third one, the sum with an array is an array, and `numpy.asarray`
-    converts an object to an array.
+    A column is a group of ``n_each`` consecutive numbers.  The sum of two `Wide` is
+    `Wide`, or an array if many columns differ.  The sum of a `Wide` and an array is an
+    array, and `numpy.asarray` converts a `Wide` to an array.
 
     Attributes
     ----------
@@ -40,17 +41,17 @@ class Wide:
 
     @classmethod
     def of_narrow(cls, columns, narrow, n_columns):
-        """Return the object whose method `on` returns ``narrow`` for these columns."""
+        """Return the `Wide` whose method `on` returns ``narrow`` for these columns."""
         groups = narrow.reshape(len(narrow), len(columns) + 1, -1)
         return cls(columns, groups[:, :-1], groups[:, -1], n_columns)
 
     def on(self, columns):
-        """Return a dense array of some columns, followed by one of the others.
+        """Return a dense array of some columns and of one that equals all others.
 
         Parameters
         ----------
         columns : ndarray of int of shape (n,)
-            In increasing order.  They include all kept columns.
+            Indices in increasing order, which include all indices in `columns`.
 
         Returns
         -------
@@ -94,15 +95,15 @@ class Wide:
         return replace(self, values=factor * self.values, rest=factor * self.rest)
 
     def placed(self, places):
-        """Return an array whose columns are these in another order, and new ones.
+        """Return a `Wide` with the columns in another order, and with new columns.
 
         Parameters
         ----------
         places : ndarray of int
-            For each column of the result its present index, or -1 if it is new and has
-            had no entries.
+            For each column of the result, the index of the column in this object, or -1
+            for a new column without entries.
         """
-        kept = np.full(self.n_columns + 1, -1)  # the last is the place -1
+        kept = np.full(self.n_columns + 1, -1)  # the last element is for places of -1
         kept[self.columns] = np.arange(len(self.columns))
         sources = kept[places]
         columns = np.flatnonzero(sources >= 0)
@@ -110,7 +111,7 @@ class Wide:
         return Wide(columns, values, self.rest, len(places))
 
     def check(self, n_columns):
-        """Raise ValueError if ``columns`` are not increasing indices of the columns."""
+        """Raise ValueError if `columns` are not increasing indices of columns."""
         columns, n_kept = self.columns, len(self.columns)
         if self.n_columns != n_columns or columns.dtype.kind != "i":
             raise ValueError("global parameters have the wrong columns")
@@ -121,7 +122,7 @@ class Wide:
 
 
 class Entries(NamedTuple):
-    """A block of sparse rows as they were given, before they are aligned.
+    """A block of sparse rows with all columns, before it is `Aligned`.
 
     Attributes
     ----------
@@ -135,7 +136,7 @@ class Entries(NamedTuple):
         return np.unique(self.X.indices)
 
     def on(self, columns):
-        """Return these columns and an empty one, or None if others have entries."""
+        """Return some columns and an empty column; None if others have entries."""
         places = np.searchsorted(columns, self.X.indices)
         known = len(columns) > 0 or len(places) == 0
         if not known or (columns.take(places, mode="clip") != self.X.indices).any():
@@ -150,10 +151,10 @@ class Aligned(NamedTuple):
     Attributes
     ----------
     columns : ndarray of int of shape (n,)
-        In increasing order.
+        Indices in increasing order.
     moments : CSR of shape (n_rows, (n + 1) * n_each)
-        Moments of the entries minus the moments of an empty entry.  The last column
-        stands for all columns that are not in ``columns``, and is empty.
+        Moments of the entries minus the moments of an absent entry.  The last column
+        represents all columns that are not in ``columns``, and is empty.
     """
 
     columns: np.ndarray
@@ -163,18 +164,18 @@ class Aligned(NamedTuple):
 def rows_at(columns, others, rows):
     """Return the rows of a table for other columns.
 
-    Each row of the table belongs to a column.  The last one stands for all other
-    columns.
-
     Parameters
     ----------
     columns, others : ndarray of int
-        In increasing order.
+        Indices of columns in increasing order.
     rows : ndarray of shape (len(columns) + 1, ...)
+        Table with a row for each of ``columns``.  The last row is for each other
+        column.
 
     Returns
     -------
     rows : ndarray of shape (len(others) + 1, ...)
+        Table of the same form for ``others``.
     """
     if others is columns:
         return rows

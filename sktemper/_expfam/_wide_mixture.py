@@ -17,15 +17,15 @@ from ._wide import ONE_IN, Aligned, Entries, Wide, rows_at
 
 __all__ = ["WideMixtureModel"]
 
-#: Largest number of columns of which all are kept.
+#: Largest number of columns of data for which arrays of all columns are used.
 FEWEST_COLUMNS = 4096
 
 
 class Prepared(NamedTuple):
-    """Values for local steps of a mixture that has few columns with entries.
+    """Values for local steps of a mixture in which few columns had entries.
 
-    Tables have rows for the kept columns and, at the end, for one of the other columns.
-    A column has ``n_each`` natural parameters.
+    Kept columns are the columns that had entries.  Tables have ``n_each`` rows for each
+    kept column, followed by ``n_each`` rows that represent all other columns.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Prepared(NamedTuple):
 
 
 class View(NamedTuple):
-    """A model of some columns, and of one that represents all others, with a block.
+    """A model of some columns and of one column that represents all others; a block.
 
     Attributes
     ----------
@@ -65,13 +65,13 @@ class View(NamedTuple):
     block: Any = None
 
     def hyper(self, hyper):
-        """Return the priors of the columns."""
+        """Return the priors of the model's columns."""
         if self.columns is None:
             return hyper
         return hyper._replace(component=hyper.component[: self.model.family.n_natural])
 
     def globals_(self, globals_):
-        """Return the parameters of the columns."""
+        """Return the parameters of the model's columns."""
         if self.columns is None:
             return _of_arrays(globals_)
         return Mixture(globals_.weights, globals_.components.on(self.columns))
@@ -94,16 +94,16 @@ class WideMixtureModel(MixtureModel):
 
     For sparse data with many columns and entries in few of them, the parameters are
     stored as `Wide`.  Computations use the columns that have had entries, and one
-    column that represents the others, so that their cost does not grow with the number
-    of columns.
+    column that represents all other columns, so that the time of a computation does not
+    grow with the number of columns.
 
-    A subclass has a `DirichletFamily`, and defines `moments_of_entries`, ``none`` and
-    `predictive`.
+    The family of a subclass is a `DirichletFamily`.  A subclass defines
+    `moments_of_entries`, ``none`` and `predictive`.
     """
 
     #: Moments of a column without an entry, of shape (n_each,).
     none = np.zeros(1)
-    #: Whether columns without entries may be left out.
+    #: Whether one column may represent all columns without entries.
     _splits = True
 
     def __init__(self, *args, **parameters):
@@ -112,7 +112,7 @@ class WideMixtureModel(MixtureModel):
 
     # -- methods of subclasses ---------------------------------------------------------
     def moments_of_entries(self, X):
-        """Return the moments of the entries of rows, minus those of an absent entry.
+        """Return the moments of the entries of rows, minus moments of absent entries.
 
         Parameters
         ----------
@@ -149,7 +149,7 @@ class WideMixtureModel(MixtureModel):
         return not self._splits or self.n_features <= FEWEST_COLUMNS
 
     def on(self, columns):
-        """Return the model of some columns and of one that represents the others.
+        """Return the model of some columns and of one that represents all others.
 
         ``columns=None`` returns a model of all columns.
         """
@@ -178,7 +178,7 @@ class WideMixtureModel(MixtureModel):
         return View(model, columns, model.take(X, slice(None)))
 
     def _aligned(self, block, columns):
-        """Return `Entries` as `Aligned` to these columns, and to more if they occur."""
+        """Return `Entries` as `Aligned` to these columns and others with entries."""
         X = block.on(columns)
         if X is None:
             columns = np.union1d(columns, block.columns())
@@ -193,7 +193,7 @@ class WideMixtureModel(MixtureModel):
         block : Aligned
         prepared : Prepared
         table : ndarray
-            As ``prepared.tables``.
+            Table of the form of ``prepared.tables``.
         of_none : ndarray of shape (n_components,)
             Value of a row without entries, see `of_none`.
         """
@@ -216,7 +216,7 @@ class WideMixtureModel(MixtureModel):
         return Mixture(prior.weights, wide)
 
     def dealt(self, block, seeds, row_weight, scale, hyper):
-        """Return the optimum for samples assigned to the nearest of some of them."""
+        """Return the optimum after each row is assigned to its nearest seed."""
         arguments = seeds, row_weight, scale
         if not isinstance(block, Entries):
             return super().dealt(block, *arguments, hyper)
@@ -372,7 +372,7 @@ class WideMixtureModel(MixtureModel):
 
     # -- leaving a poor optimum --------------------------------------------------------
     def propose_birth(self, globals_, hyper, block, random, row_weight=None):
-        """Return the mixture with one component started anew."""
+        """Return the mixture with one component started again."""
         arguments = random, row_weight
         if not isinstance(block, Entries):
             return super().propose_birth(_of_arrays(globals_), hyper, block, *arguments)

@@ -1,11 +1,12 @@
 """The training loop: stochastic natural-gradient steps, moves, state and history.
 
-Each module uses those before it in this list: `_sums` (sums in a fixed order),
-`_workers` (threads), `_problem` (a model with its data, weights and workers; batches
-and their blocks), `_policies` (policies, with checks of their results), `_history`,
-`_stream` (state of a stream with a half-life), `_state`, `_step`, `_passes`, `_ascent`
-(steps on trial parameters), `_moves`, `_renewals` (challengers), `_streaming` and
-`_stopping` (held-out scores).
+Each module imports only modules that precede it in this list: `_sums` (sums in a fixed
+order), `_workers` (threads), `_problem` (a model with its data, weights and workers;
+batches and their blocks), `_policies` (policies, with checks of their results),
+`_history`, `_prevalence` and `_stream` (state of a stream with a half-life), `_state`,
+`_step`, `_passes`, `_ascent` (steps on trial parameters), `_moves`, `_renewals` (fits
+of new components in a stream), `_streaming` (training on a stream) and `_stopping`
+(held-out scores).
 """
 
 from ._history import History

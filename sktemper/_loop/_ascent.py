@@ -19,8 +19,8 @@ __all__ = ["Ascent"]
 class Ascent:
     """Consecutive steps of rate 1 on the same rows, without noise.
 
-    They change only a trial state, from which no fit continues after an interruption.
-    Therefore steps need no commit.
+    The steps change only a trial state, which an interrupted fit discards.  Therefore
+    they need no commit, unlike the steps of a fit.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class Ascent:
     tempering : Tempering
     batch : Batch
     trial : State
-        Trial state, which must not be changed elsewhere.  Its clock starts at 0.
+        Trial state, which no other code may change meanwhile.  Its clock starts at 0.
     """
 
     def __init__(self, problem, tempering, batch, trial):
@@ -44,7 +44,7 @@ class Ascent:
 
     @QUIETLY()
     def local_step(self, watched=True):
-        """Take the local steps at the present parameters, the first half of a step.
+        """Take the first half of a step: the local steps at the current parameters.
 
         Parameters
         ----------
@@ -79,17 +79,17 @@ class Ascent:
 
     @QUIETLY()
     def global_step(self, last=False):
-        """Update the global parameters, the second half of the step.
+        """Take the second half of the step: update the global parameters.
 
         Parameters
         ----------
         last : bool
-            Whether no step follows, so that nothing is prepared.
+            Whether this is the last step.  If so, nothing is prepared for a next step.
 
         Raises
         ------
         IllDefined
-            If the step leaves the domain of the parameters.  It is not taken.
+            If the step would leave the domain of the parameters; it is not taken then.
         """
         model, trial = self.problem.model, self.trial
         inputs, local, scale = self._step_inputs, self._local, self.batch.scale
@@ -124,7 +124,7 @@ class Ascent:
         )
 
     def _cut(self, inputs):
-        """Return the blocks of a step, cached if they are those of the last step."""
+        """Return the blocks of a step, cached if equal to the last step's blocks."""
         model, powers = self.problem.model, inputs.powers
         are_common = not any(isinstance(power, np.ndarray) for power in powers)
         if not are_common or model.is_random or model.keeps_local:

@@ -11,7 +11,7 @@ MOVE_COLUMNS = ("step", "seconds", "kept", "bound")
 
 
 class _Thinned:
-    """At most ``limit`` rows of a table.  A full table drops every second row."""
+    """Table of at most ``limit`` rows.  If it is full, it drops every second row."""
 
     def __init__(self, limit):
         self.limit, self.stride, self.count, self.rows = limit, 1, 0, []
@@ -26,7 +26,10 @@ class _Thinned:
 
 
 class _Row(NamedTuple):
-    """A step in the history; ``probabilities`` is None without a ladder."""
+    """A step in the history; ``probabilities`` is None if the tempering has no ladder.
+
+    A ladder is the set of temperatures of a tempering that infers its temperature.
+    """
 
     values: tuple
     probabilities: Any
@@ -41,10 +44,10 @@ class History:
     Rows with a held-out score are thinned separately, because they are few among the
     rows of all steps.
 
-    If the tempering has a ladder, the column "temperature_probabilities" has the
-    distribution over the ladder at each step, of shape (n_rows, n_temperatures).  If
-    the ladder changes during a fit, the rows of earlier ladders are NaN.  If the last
-    tempering has no ladder, the column is absent.
+    If the tempering infers temperatures on a ladder, the column
+    "temperature_probabilities" of shape (n_rows, n_temperatures) has the distribution
+    over the ladder at each step.  If the ladder changes during a fit, the rows of
+    earlier ladders are NaN.  If the last tempering has no ladder, the column is absent.
 
     If moves were proposed, each has an entry in "move_step" (number of steps before
     it), "move_seconds" (time after it), "move_kept" (whether it was accepted) and

@@ -20,16 +20,19 @@ from ._problem import Batch, generator
 
 __all__ = ["run_moves"]
 
-#: Steps on the test rows, after those on a part of them, before a move is tested.
+#: Number of steps on all test rows between the steps on a part of them and the test.
 SETTLING_STEPS = 3
-#: Largest number of test rows after mini-batches, where steps on all rows are slow.
+#: Largest number of test rows of a fit with mini-batches, where steps on all rows would
+#: be slow.
 JUDGING_ROWS = 100_000
 #: Largest number of consecutive proposals that are fitted to the same part.
 MOVES_OF_A_PART = 10
-#: Largest number of steps on all rows after the moves of a kind.
+#: Largest number of steps on all rows after the last move of a phase.  A phase consists
+#: of all moves of one kind.
 FINISHING_STEPS = 100
-#: Nats by which a proposal must raise the bound of a part of the rows, up to a standard
-#: error.  A smaller rise would not justify the steps on all rows.
+#: Least estimated rise of the lower bound, in nats, for which a proposal that was
+#: fitted to a part of the rows is fitted to all test rows.  One standard error is added
+#: to the estimate.
 LEAST_RISE = 0.5
 #: Keys of random numbers: for proposals, for parts of the rows, and for test rows.
 PROPOSING, TRYING, JUDGING = 4, 5, 6
@@ -47,8 +50,8 @@ class MoveOutcome(NamedTuple):
         State with the new parameters; None if the parameters stay.
     moves : MoveProgress
     bound : float
-        Lower bound after the move; after the last move of a kind, steps until
-        convergence follow.
+        Lower bound after the move.  The last move of a phase includes steps until
+        convergence.
     """
 
     proposal: Any
@@ -61,14 +64,15 @@ class MoveOutcome(NamedTuple):
 def run_moves(problem, policies, state, hooks=Hooks(), least_gain=0.0):  # noqa: B008
     """Make the planned moves of a fit.
 
-    A proposal is first fitted to a part of the rows.  It is rejected if its lower bound
-    there is clearly below the bound of the present state, fitted to the same part.
-    Otherwise a few steps on the test rows follow, and the proposal is accepted if it
-    raises the lower bound of these rows.  The steps on proposals are not steps of the
-    fit.  They end early if the policy gives up the proposal.
+    A proposal is first fitted to a part of the rows, and so is a copy of the current
+    state.  The proposal is rejected if its lower bound of these rows is clearly worse.
+    Otherwise it takes a few steps on the test rows, and is accepted if it raises the
+    lower bound of these rows.  The steps on proposals do not count as steps of the fit.
+    They end early if the policy gives up the proposal.
 
-    The test rows are all rows, but after mini-batches at most `JUDGING_ROWS` of them.
-    In this case the model takes a few steps on all rows after the last move.
+    The test rows are all rows, or at most `JUDGING_ROWS` of them if the fit uses
+    mini-batches.  In the latter case the model takes a few steps on all rows after the
+    last move.
 
     Parameters
     ----------
@@ -155,7 +159,8 @@ class _Trials:
     on_part : bool
         Whether there are fewer test rows than training rows.
     least_gain : float
-        The lower bound has converged if it changes by less.
+        Least rise of the lower bound for which a proposal is accepted.  Steps have
+        converged if the lower bound rises by less.
     """
 
     def __init__(self, problem, state, least_gain=0.0):
@@ -182,10 +187,11 @@ class _Trials:
             State after the steps on the proposal.
         bound : float
             Lower bound of this state; -inf if the proposal was given up, or rejected
-            on the part.
+            after the steps on a part of the rows.
         """
         done, weight = state.moves, self.problem.sample_weight
-        # Several proposals share a part, because the present state is fitted to it too.
+        # Consecutive proposals share a part, so that the copy of the current state is
+        # fitted to it only once.
         number, part = done.n_proposed - done.failed % MOVES_OF_A_PART, self.rows
         if policy.max_samples < len(part):
             drawing = generator(state.seed, number, TRYING)
@@ -223,7 +229,7 @@ class _Trials:
         return trials
 
     def _reached(self, trial, policy, state, number, part, best):
-        """Fit a trial; return its bound, see `of`."""
+        """Fit a trial and return its lower bound, see `of`."""
         n_steps, tempering = steps_on_proposal(policy, self.model)
         if len(part) == len(self.rows):
             given_up = functools.partial(_is_given_up, policy, best)
@@ -246,7 +252,7 @@ class _Trials:
         return self.bound(trial)
 
     def _fitted(self, state, part, key, n_steps):
-        """Return the bounds of the present state after it is fitted to a part too."""
+        """Return the bounds of a copy of the current state, fitted to a part."""
 
         def bounds(_):
             present = state.beside(state.globals_, state.hyper)
@@ -256,11 +262,11 @@ class _Trials:
         return self._present_bounds.of(key, bounds)
 
     def _is_worse(self, trial, present, part):
-        """Return whether the bound of a trial is clearly lower on a part of the rows.
+        """Return whether a trial is not worth steps on all test rows.
 
-        Clearly means by more than a standard error, because a proposal that helps few
-        rows may show little gain on a part.  A proposal whose rows all have the bounds
-        that they had before counts as worse.
+        This is so if the rise of the bound of a part of the rows, plus one standard
+        error, is at most `LEAST_RISE`.  The standard error is added because a proposal
+        that helps few rows may show little gain on a part.
         """
         rises, rise = (
             a - b for a, b in zip(self._bounds(trial, part), present, strict=True)
@@ -269,7 +275,7 @@ class _Trials:
         return rise <= LEAST_RISE - rises.std() * len(part) ** 0.5
 
     def _bounds(self, state, rows):
-        """Return the terms of the bound: one per row, and that of the parameters."""
+        """Return the rows' terms of the lower bound, and the parameters' term."""
         model, weight = self.model, self.problem.sample_weight
         prepared = model.prepare(state.globals_, state.hyper)
         scale = self._scale_of(rows)
@@ -287,8 +293,8 @@ class _Trials:
     def finished(self, chosen, state, best):
         """Take steps until the lower bound has converged, if the model watches it.
 
-        A move takes only a few steps, and later moves compare the bounds of their
-        proposals with the bound of the present state.
+        A move takes only a few steps.  Without convergence, the bound of the current
+        state, with which later proposals are compared, would be too low.
 
         Parameters
         ----------

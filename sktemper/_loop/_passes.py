@@ -1,4 +1,4 @@
-"""Passes over data, and pieces of a stream, cut into batches."""
+"""Steps on the batches of passes over data, and on the batches of a stream."""
 
 from typing import Any, NamedTuple
 
@@ -16,9 +16,10 @@ class Hooks(NamedTuple):
     Attributes
     ----------
     on_commit : callable
-        Called inside each commit, which no signal can interrupt.
+        Called inside each commit, an update of the state that no signal can interrupt.
     before : callable
-        Called before each pass, or its remaining part, and before each move.
+        Called before each pass, before the rest of an interrupted pass, and before each
+        move.
     after : callable
         Called after each pass or move.  If it returns True, no further pass or move
         follows.  After a move it is called with the lower bound and whether the move
@@ -31,16 +32,16 @@ class Hooks(NamedTuple):
 
 
 def order_of_pass(rows, seed, number):
-    """Return the rows in the order in which a pass visits their runs."""
+    """Return the rows in the random order of a pass; adjacent rows of a run stay so."""
     return rows.runs(generator(seed, number, 1).permutation(rows.n_runs))
 
 
 def first_batch(state, n_rows, n_batches):
-    """Return the number of the batch at which an interrupted pass continues.
+    """Return the index of the batch at which an interrupted pass continues.
 
     If the batch size has changed, this is the batch with the first unvisited row, so
     that no row is omitted and few rows are visited again.  If the number of rows has
-    changed, the order of the pass is another one, and the pass starts again.
+    changed, their order has changed too, and the pass starts again.
     """
     if state.progress.batches_into_pass == 0 or state.progress.rows_of_pass != n_rows:
         return 0
@@ -52,7 +53,7 @@ def first_batch(state, n_rows, n_batches):
 
 
 def _ends_of_batches(n_rows, n_batches):
-    """Return the end of each batch, as `numpy.array_split` cuts them."""
+    """Return the end of each batch, if rows are cut as by `numpy.array_split`."""
     size, larger = divmod(n_rows, n_batches)
     number = np.arange(1, n_batches + 1)
     return size * number + np.minimum(number, larger)
@@ -92,7 +93,7 @@ def run_passes(problem, policies, state, hooks=Hooks(), shuffle=True):  # noqa: 
 
 
 def run_pieces(problem, policies, state, size, on_commit):
-    """Take steps on a chunk of a stream, on ``size`` rows each, in their order."""
+    """Take a step on each ``size`` consecutive rows of a chunk of a stream."""
     steps = Steps(problem, policies, state)
     n_rows, given = len(problem.data), problem.total_samples
     total = given or state.progress.total_rows + n_rows

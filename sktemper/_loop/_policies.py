@@ -15,12 +15,12 @@ from ..tempering import Tempering
 
 __all__ = ["Policies"]
 
-#: Smallest power, that of the highest temperature.
+#: Smallest power, the reciprocal of the highest temperature.
 LEAST_POWER = 1 / HOTTEST
 
 
 class Policies(NamedTuple):
-    """The policies of a fit, resolved.
+    """The policies of a fit, with values instead of all "auto" parameters.
 
     Users may write their own policies.  If a policy returns an invalid value, the
     methods raise TypeError or ValueError with the name of the policy.
@@ -92,7 +92,7 @@ class Policies(NamedTuple):
         return state
 
     def unit_noise(self, n_units, clock, random):
-        """Return the factors of the units of a batch, or None without noise."""
+        """Return the noise factors of the units of a batch, or None without noise."""
         factors = self.gradient_noise.unit_noise(n_units, clock, random)
         if factors is None:
             return None

@@ -1,4 +1,4 @@
-"""Prevalence of components and scores along a stream, thinned to a bounded number."""
+"""Prevalence of components, and scores, along a stream, in a table of bounded size."""
 
 from typing import Any, NamedTuple
 
@@ -6,7 +6,7 @@ import numpy as np
 
 __all__ = ["Prevalence"]
 
-#: Largest number of points; if there are more, pairs of them become one.
+#: Largest number of points.  When a table is full, each two points become one point.
 MOST_POINTS = 512
 
 
@@ -22,9 +22,9 @@ class Point(NamedTuple):
     n_scored : float
         Number of steps with a score.
     score : float
-        Sum of their scores.
+        Sum of the scores of these steps.
     counts : ndarray of shape (n_components,)
-        Observations that each component had in the rows of the steps.
+        Number of observations of each component in the rows of the steps.
     """
 
     sample: int
@@ -45,13 +45,13 @@ class Point(NamedTuple):
 
 
 class Prevalence(NamedTuple):
-    """Table of `Point` objects, of which the last one may still grow.
+    """Table of `Point` objects.  Further steps may be added to the last point.
 
     Attributes
     ----------
     points : tuple of Point
     stride : int
-        Number of steps of a point.
+        Number of steps of each point before the last.
     n_steps : int
         Number of steps of the last point.
     """
@@ -61,7 +61,7 @@ class Prevalence(NamedTuple):
     n_steps: int = 0
 
     def after(self, sample, time, score, counts):
-        """Return the table after a step; a score of NaN is no score."""
+        """Return the table after a step.  NaN means that the step has no score."""
         known = np.isfinite(score)
         counts = np.maximum(counts, 0.0).astype(np.float32)
         point = Point(sample, time, float(known), score if known else 0.0, counts)

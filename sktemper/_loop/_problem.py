@@ -15,7 +15,7 @@ from ._workers import Workers
 
 __all__ = ["QUIETLY", "Batch", "Problem", "generator"]
 
-#: Context without warnings of numpy.  A step that overflows is refused at its end.
+#: Context without numpy's warnings.  A step that overflows is rejected at its end.
 QUIETLY = functools.partial(np.errstate, over="ignore", invalid="ignore")
 
 
@@ -25,11 +25,11 @@ class Batch(NamedTuple):
     Attributes
     ----------
     rows : ndarray of shape (n_rows,)
-        Numbers of the rows, ordered by the parts of the data.
+        Indices of the rows, ordered by the parts of the data.
     total : float
-        D, the size of the data that the batch represents.
+        D, the number of rows of the data that the batch represents.
     total_of_clock : int or None
-        Number of samples of a pass, for schedules; None if it is unknown.
+        Number of rows of a pass, for schedules; None if it is unknown.
     """
 
     rows: np.ndarray
@@ -38,12 +38,12 @@ class Batch(NamedTuple):
 
     @property
     def scale(self):
-        """D / S."""
+        """D / S, where S is the number of rows of the batch."""
         return self.total / len(self.rows)
 
     @property
     def is_whole(self):
-        """Whether the batch is all of the data."""
+        """Whether the batch has all rows of the data."""
         return len(self.rows) == self.total
 
 
@@ -63,7 +63,7 @@ class BlockOfBatch(NamedTuple):
     Attributes
     ----------
     rows : slice or ndarray
-        Rows of the part of the data.
+        Rows of the block, as indices into their part of the data.
     row_weight : ndarray of shape (n_rows,) or None
     request : Request
     """
@@ -109,12 +109,12 @@ class Problem:
 
     @property
     def total(self):
-        """D, the size of the data that the rows represent."""
+        """D, the number of rows of the data that the training rows represent."""
         return self.total_samples or len(self.rows)
 
     @functools.cached_property
     def sample(self):
-        """Rows from which a fit starts, and their weights."""
+        """Rows from which the start of a fit is computed, and their weights."""
         X, rows = self.data.sample(self.model.max_start_rows)
         weight = self.sample_weight
         return X, None if weight is None else weight[rows]
@@ -125,13 +125,13 @@ class Problem:
         Parameters
         ----------
         hyper : object, default=None
-            Initial hyperparameters; None means those of the sample.
+            Initial hyperparameters; None means the initial hyperparameters of `sample`.
 
         Returns
         -------
         temperatures : tuple of float or None
-            See `ConjugateModel.critical_temperatures`.  They are computed once for the
-            same ``hyper``.
+            See `ConjugateModel.critical_temperatures`.  The result for the last
+            ``hyper`` is cached.
         """
         return self._critical_cache.of(hyper, self._compute_critical_temperatures)
 
@@ -227,9 +227,9 @@ class Problem:
         return np.concatenate(list(self.map(_row_bounds, prepared, rows)))
 
     def units(self, rows):
-        """Return the number of units of each row, and their total.
+        """Return the number of units of each row, and the sum of these numbers.
 
-        The former is None if each row is one unit.
+        None stands for the numbers if each row is one unit.
         """
         if not self.model.has_units():
             return None, len(rows)
@@ -240,7 +240,7 @@ class Problem:
     def local_steps(self, batch, inputs, tempering, state, blocks=None):
         """Return the sum of the local steps of the blocks of a batch.
 
-        ``blocks`` is the result of `blocks`, if the caller has it already.
+        A caller that has the result of `blocks` already passes it as ``blocks``.
         """
         model = self.model
         keeps_local = model.keeps_local and batch.is_whole
@@ -326,5 +326,9 @@ def _row_bounds(model, block, prepared):
 
 
 def generator(seed, *key):
-    """Return the generator of a seed and a key, so that no state is stored."""
+    """Return the random generator of a seed and a key.
+
+    A fit makes a new generator for each purpose, so that it need not store the states
+    of generators.
+    """
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))

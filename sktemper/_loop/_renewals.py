@@ -1,4 +1,8 @@
-"""Renewals: challengers are fitted to the memory of a stream."""
+"""Renewals: fits of new components to the memory of a stream, a sample of recent rows.
+
+The result of a renewal is a challenger: parameters that replace the current parameters
+if they predict the next rows of the stream better.
+"""
 
 import math
 from dataclasses import dataclass, replace
@@ -23,12 +27,12 @@ __all__ = ["challenger_of"]
 
 #: Key of the random numbers of a renewal.
 RENEWING = 7
-#: Numbers of passes: of a new fit to a memory that is not full, of the fit of new
-#: components, and of the fit of all components before merges.  After these there is one
-#: step on all rows, which removes the noise of the steps on batches.
+#: Numbers of passes of three fits: a new fit to a memory that is not full, the fit of
+#: new components, and the fit of all components before merges.  After merges, one step
+#: on all rows removes the noise of the steps on mini-batches.
 FRESH_PASSES, BIRTH_PASSES, JOINED_PASSES = 5, 3, 1
-#: Number of steps on all rows instead of these passes and of this step, for models that
-#: watch their bound.
+#: Models that watch their lower bound take this number of steps on all rows instead of
+#: the passes, or of the one step, of an untempered fit.
 STEPS_ON_ALL = 10
 #: All rows.
 ALL = slice(None)
@@ -41,22 +45,24 @@ class _Renewing:
     Parameters
     ----------
     problem : Problem
-        Problem of the present chunk, of which the workers and the model are used.
+        Problem of the current chunk.  Only its workers and its model are used.
     tempering : Tempering
-        Tempering of the fits from a new start, with "auto" unresolved.
+        Tempering of the fits from a new start; each fit resolves "auto" parameters.
     moves : Moves
         Moves after these fits.
     state : State
-        Present state, which is not changed.
+        Current state, which is not changed.
     size : float
         n, the number of rows that count.
     X : ndarray or CSR
         Rows of the memory.
     weight : ndarray of shape (n_rows,)
-        Their weights, see `Reservoir.sample`.
+        Weights of these rows, see `Reservoir.sample`.
     recent : ndarray of int
-        Places in ``X`` of the rows for new components, see `Stream.first_recent`.
+        Indices of the rows of ``X`` to which new components are fitted, see
+        `Stream.first_recent`.
     n_births : int
+        Number of new components.
     """
 
     problem: Any
@@ -70,7 +76,7 @@ class _Renewing:
     n_births: int
 
     def random(self, number):
-        """Return a generator of this renewal."""
+        """Return the random generator with an index, one of several of this renewal."""
         return generator(self.state.seed, self.state.stream.samples, RENEWING, number)
 
     def on(self, X, weight, model):
@@ -126,7 +132,7 @@ class _Renewing:
         run_passes(problem, Policies(tempering, rate, NoNoise()), trial)
 
     def fresh(self):
-        """Return the parameters of a new fit to the memory, and no new components."""
+        """Return the parameters of a new fit to the memory, and its new components."""
         model, random = self.problem.model, self.random(0)
         hyper = self.state.hyper
         seed = np.random.RandomState(int(random.integers(2**31)))
@@ -198,9 +204,9 @@ def challenger_of(problem, policies, tempering, state, capacity):
     problem : Problem
     policies : Policies
     tempering : Tempering
-        With "auto" unresolved.
+        Tempering of new fits; each fit resolves "auto" parameters.
     state : State
-        It is not changed.
+        Current state, which is not changed.
     capacity : int
         Largest number of rows of the memory.
     """

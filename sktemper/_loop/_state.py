@@ -19,11 +19,12 @@ class MoveProgress(NamedTuple):
     Attributes
     ----------
     left : tuple of int
-        Number of proposals that the plan still has, one number for each phase of moves.
+        Number of planned proposals that are left, for each phase of moves.  A phase
+        consists of all moves of one kind.
     n_proposed : int
         Number of proposals so far.
     failed : int
-        Number of consecutive proposals that were rejected.
+        Number of proposals rejected since the last accepted one.
     refused : frozenset
         Keys of these rejected proposals.
     on_part : bool
@@ -38,7 +39,7 @@ class MoveProgress(NamedTuple):
     on_part: bool = False
 
     def after(self, policy, number, proposal, kept):
-        """Return the progress after a proposal in the phase ``number``."""
+        """Return the progress after a proposal in the phase with index ``number``."""
         left = list(self.left)
         left[number] -= 1
         failed, refused = self.failed, self.refused
@@ -65,10 +66,10 @@ class Progress:
     Attributes
     ----------
     steps, samples : int
-        Number of completed steps, and of samples in them, with repetitions.
+        Number of completed steps, and total number of rows in their batches.
     idle_steps, idle_samples : int
-        The same counts before the first step that changed the parameters.  Clocks of
-        policies start after them.
+        The same numbers at the first step that changes the parameters.  The clock of
+        the policies starts there.
     seconds : float
         Time of all steps and moves.
     passes, planned_passes : int
@@ -80,11 +81,11 @@ class Progress:
     batches_of_pass, rows_of_pass : int
         Number of batches and of rows in the pass that `batches_into_pass` refers to.
     total_rows : int
-        Number of known rows of the data: those of `fit`, plus those of later
-        `partial_fit` calls.
+        Number of known rows of the data: rows of `fit` plus rows of later `partial_fit`
+        calls.
     first_row : str or None
-        Digest of the first rows of a stream of known size; "again" once the same rows
-        came a second time.
+        Digest of the first rows of a stream of known size.  It is replaced by "again"
+        when the stream repeats these rows.
     """
 
     steps: int = 0
@@ -112,9 +113,9 @@ class Convergence:
         Lower bound of all data before the last step; NaN if the model does not compute
         it, see `ConjugateModel.watches_bound`.
     bound_change : float
-        Difference of `lower_bound` to its value one step earlier, or NaN.
+        Change of `lower_bound` in the last step, or NaN.
     start_share : float
-        Weight of the initial parameters in the present ones.
+        Weight of the initial parameters in the current parameters.
     """
 
     lower_bound: float = math.nan
@@ -146,10 +147,10 @@ class PolicyStates:
 
 @dataclass
 class State:
-    """State of a fit.  A fit continues from its pickle with the same bits.
+    """State of a fit.  A fit that continues from a pickled state gives the same bits.
 
-    Steps reuse the memory of `globals_` and `history`.  Take a `copy.deepcopy` to keep
-    a state while its fit continues.
+    Steps overwrite `globals_` and `history`.  To keep a state while its fit continues,
+    make a `copy.deepcopy`.
 
     Attributes
     ----------
@@ -166,8 +167,8 @@ class State:
     fixed : dict or None
         Parameters of the estimator with which the model was built.
     local : ndarray or None
-        Local parameters of all rows, where the next step starts from them, see
-        `ConjugateModel.keeps_local`.
+        Local parameters of all rows from which the next step starts, if the model needs
+        them, see `ConjugateModel.keeps_local`.
     progress : Progress
     convergence : Convergence
     policies : PolicyStates

@@ -85,7 +85,7 @@ class Steps:
     problem : Problem
     policies : Policies
     state : State
-        Nothing else may change it meanwhile.
+        State of the fit, which no other code may change meanwhile.
     """
 
     def __init__(self, problem, policies, state):
@@ -94,7 +94,7 @@ class Steps:
 
     @property
     def prepared(self):
-        """The present parameters, prepared."""
+        """The prepared form of the current parameters."""
         if self._prepared is None:
             self._prepared = prepared_of(
                 self.problem.model, self.state.globals_, self.state.hyper
@@ -113,12 +113,13 @@ class Steps:
         on_commit : callable
             Called inside the commit, which no signal can interrupt.
         last : bool
-            Whether no step follows, so that nothing is prepared.
+            Whether this is the last step.  If so, nothing is prepared for a next step.
 
         Raises
         ------
         IllDefined
-            If the step leaves the domain of the parameters.  It is not committed.
+            If the step would leave the domain of the parameters; it is not committed
+            then.
         """
         self.problem.workers.run_whole(self.commit_of(batch, on_commit, last))
 
@@ -131,7 +132,7 @@ class Steps:
         batch, on_commit, last
             As in `take`.
         **noted : float
-            Further columns of the row of the history.
+            Values of further columns in the history's row of this step.
 
         Returns
         -------
@@ -276,7 +277,8 @@ def _commit(state, globals_, batch, inputs, outcome):
     policies.temperature = inputs.temperature
     progress.steps += 1
     progress.samples += len(batch.rows)
-    if outcome.rate == 0 and convergence.start_share == 1:  # a warm-up
+    # the rate of all steps so far was 0, as in a warm-up
+    if outcome.rate == 0 and convergence.start_share == 1:
         progress.idle_steps, progress.idle_samples = progress.steps, progress.samples
     convergence.bound_change = outcome.lower_bound - convergence.lower_bound
     convergence.lower_bound = outcome.lower_bound

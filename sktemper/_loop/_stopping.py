@@ -11,7 +11,7 @@ __all__ = ["Best", "HeldOut", "check_scorable", "heldout_score"]
 
 
 class Best(NamedTuple):
-    """The best state by the held-out score.
+    """Parameters of the state with the highest held-out score so far, and that score.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Best(NamedTuple):
 
     @classmethod
     def of(cls, state, score):
-        """Return a copy of a state with its score."""
+        """Return copies of the parameters of a state, with the state's score."""
         globals_, hyper = copy.deepcopy((state.globals_, state.hyper))
         return cls(score, 0, globals_, hyper)
 

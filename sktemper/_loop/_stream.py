@@ -1,7 +1,10 @@
-"""The state of a stream with a half-life: memory, alarm, challenger and renewals.
+"""The state of a stream with a half-life.
 
-All values except the challenger's state are immutable.  An update of the stream
-therefore replaces one reference, and several estimators can share these values.
+Its memory is a sample of rows, most of them recent.  A renewal fits new components to
+the memory.  Its result is a challenger: parameters that replace the current parameters
+if they predict the next rows better.  An alarm reports a sudden change of the scores.
+
+All values except the challenger's state are immutable and can be shared.
 """
 
 import math
@@ -15,31 +18,30 @@ from ._prevalence import Prevalence
 
 __all__ = ["Alarm", "Challenger", "Reservoir", "Renewal", "Stream", "Watch"]
 
-#: Number of rows, in multiples of the capacity, at which a memory is compacted.
+#: A memory is compacted when it has more rows than its capacity times this factor.
 SLACK = 1.25
 #: Number of scored rows that enter an alarm test together.
 ROWS_OF_TEST = 250
-#: Number of the latest tests, at an alarm, whose rows may be from after the change.
+#: Number of tests before an alarm whose rows may have arrived after the change.
 TESTS_OF_ALARM = 2
-#: Number of tests over which the running mean of scores extends.
+#: Number of tests that the running mean of scores averages.
 TESTS_OF_MEAN = 20
-#: Number of rows before which a challenger is neither accepted nor rejected.
+#: Least number of scored rows for the decision about a challenger.
 FEWEST_DECIDING = 200
-#: Number of standard errors by which a challenger wins or loses early.
+#: A challenger's early win or loss needs a mean gain of this number of standard errors.
 CLEARLY = 2.0
 #: Number of rows before the first renewal.
 FIRST_RENEWAL = 1000
-#: Largest number of renewals, and of alarms, of which a record is kept.
+#: Largest number of records of renewals, and of records of alarms.
 MOST_RECORDS = 1000
 
 
 class Reservoir(NamedTuple):
     """Weighted sample of rows without replacement, of bounded size [1]_.
 
-    Each row has a random key.  It is the sum of the age of the stream when the row
-    arrived, in units of the time in which weights change by a factor of e, the
-    logarithm of the row's weight, and Gumbel noise.  The rows with the largest keys are
-    the sample.
+    Each row has a random key, the sum of three terms: the age of the stream at the
+    row's arrival (in half-lives, times log 2), the logarithm of the row's weight, and
+    Gumbel noise.  The rows with the largest keys are the sample.
 
     Attributes
     ----------
@@ -47,7 +49,7 @@ class Reservoir(NamedTuple):
         Rows in the order of their arrival.
     keys : ndarray of shape (n_rows,)
     logs : ndarray of shape (n_rows,)
-        The keys without the noise: logarithms of the weights, which grow with time.
+        The keys without the noise: logarithms of weights that grow with arrival time.
     numbers : ndarray of int of shape (n_rows,)
         Index of each row in the stream, counted from its first row.
     cut : float
@@ -75,7 +77,7 @@ class Reservoir(NamedTuple):
         ----------
         X : ndarray or CSR
         logs : ndarray of shape (n_rows,)
-            -inf leaves a row out.
+            Keys without the noise; a row with -inf is left out.
         random : numpy.random.Generator
         first_number : int
             Index of the first row of ``X`` in the stream.
@@ -100,7 +102,7 @@ class Reservoir(NamedTuple):
         return more.of_largest(capacity)
 
     def of_largest(self, capacity):
-        """Return a memory of the ``capacity`` rows of the sample, in one piece."""
+        """Return a memory of the ``capacity`` rows with the largest keys."""
         rows = self.largest(capacity)
         left_out = np.delete(self.keys, rows)
         return Reservoir(
@@ -112,24 +114,24 @@ class Reservoir(NamedTuple):
         )
 
     def largest(self, capacity):
-        """Return the places of the rows of the sample, in the order of arrival."""
+        """Return the positions of the rows with the largest keys, by arrival."""
         n_left_out = len(self.keys) - capacity
         if n_left_out <= 0:
             return np.arange(len(self.keys))
         return np.sort(np.argpartition(self.keys, n_left_out)[n_left_out:])
 
     def sample(self, capacity):
-        """Return the rows of the sample, their numbers, and their weights.
+        """Return the rows of the sample, their indices in the stream, and weights.
 
-        A sample without replacement contains rows of large weight too rarely.
-        Therefore the returned weight of a row is its weight divided by the probability
-        that it is in the sample, scaled so that the mean is 1.
+        The probability that a row is in a sample without replacement grows less than
+        its weight.  Therefore the returned weight of a row is its weight divided by
+        this probability, scaled so that the mean of the weights is 1.
         """
         sample = self.of_largest(capacity)
         logs = sample.logs - sample.logs.max()
         cut = sample.cut - sample.logs.max()
         weights = np.exp(logs)
-        if cut > -math.inf:  # P(log + Gumbel > cut)
+        if cut > -math.inf:  # divide by P(log + Gumbel noise > cut)
             weights /= -np.expm1(-np.exp(logs - cut))
         return sample.pieces[0], sample.numbers, weights / weights.mean()
 
@@ -154,7 +156,7 @@ def _on_columns(X, places):
 
 
 class Watch(NamedTuple):
-    """A two-sided CUSUM test of the scores of rows before they are learned.
+    """A two-sided CUSUM test on the scores of rows, computed before rows are learned.
 
     Attributes
     ----------
@@ -164,7 +166,7 @@ class Watch(NamedTuple):
         Number of tests in the running mean, at most `TESTS_OF_MEAN`.
     mean : float
     above, below : float
-        The two sums of the test.
+        The cumulative sums of the test for a rise and for a fall of the scores.
     """
 
     count: float = 0.0
@@ -176,7 +178,7 @@ class Watch(NamedTuple):
     below: float = 0.0
 
     def after(self, scores, policy):
-        """Return the test after the scores of more rows, and whether it fired."""
+        """Return the test after the scores of more rows, and whether it has fired."""
         watch = self._replace(
             count=self.count + len(scores),
             total=self.total + scores.sum(),
@@ -200,15 +202,13 @@ class Watch(NamedTuple):
 
 
 class Challenger(NamedTuple):
-    """Parameters that a renewal has fitted.
-
-    They replace the current parameters if they predict new rows better.
+    """Parameters that a renewal has fitted, and their gain over the current parameters.
 
     Attributes
     ----------
     state : State
     born : ndarray of int
-        Indices of its new components.
+        Indices of the components that the renewal added.
     count, total, squares : float
         Number of rows that the challenger and the current parameters have scored, and
         sum and sum of squares of the differences of their scores.
@@ -221,7 +221,7 @@ class Challenger(NamedTuple):
     squares: float = 0.0
 
     def after(self, gains):
-        """Return the challenger after its gains on more rows."""
+        """Return the challenger with its gains on more rows added."""
         return self._replace(
             count=self.count + len(gains),
             total=self.total + gains.sum(),
@@ -254,7 +254,7 @@ class Renewal(NamedTuple):
     time : object
         Time of the last row, or None.
     reason : str
-        "start" while the memory is not full, "schedule" or "alarm".
+        "start" while the memory is not full, then "schedule" or "alarm".
     kept : bool or None
         Whether the challenger won; None if this is not decided yet.
     decided : int
@@ -299,7 +299,7 @@ class Stream:
     watch : Watch
     challenger : Challenger or None
     last, due : int
-        Numbers of rows at the last renewal and at the next one.
+        Number of rows before the last renewal, and before the next one.
     changed : int
         Number of rows at the last alarm.
     reason : str
@@ -327,16 +327,16 @@ class Stream:
     def first_recent(self):
         """Index in the stream of the first row to which new components are fitted.
 
-        It is the first one after the last renewal.  If there was an alarm since then,
-        rows before its last `TESTS_OF_ALARM` tests are left out, too.
+        These rows follow the last renewal and, after an alarm, belong at the earliest
+        to the last `TESTS_OF_ALARM` tests before the alarm.
         """
         return max(self.last, self.changed - TESTS_OF_ALARM * ROWS_OF_TEST)
 
     def renewed(self, challenger, interval, most, step):
-        """Return the stream after a renewal, with its challenger or without one.
+        """Return the stream after a renewal; ``challenger`` is None if the fit failed.
 
-        ``interval`` is the number of rows between renewals without an alarm, ``most``
-        the largest number of rows of the memory.
+        ``interval`` is the number of rows between renewals without an alarm, and
+        ``most`` is the largest number of rows of the memory.
         """
         is_full = self.reason != "start" or self.half_lives >= 1
         is_full |= len(self.memory) >= most
@@ -376,9 +376,9 @@ class Stream:
         Parameters
         ----------
         places : ndarray of int of shape (n_features,)
-            Previous place of each column, -1 for a new one.
+            Previous index of each feature, -1 for a new feature.
         converted : callable
-            Returns a state whose model has these columns.
+            Function that converts a `State` to these features.
         """
         stream, challenger = self, self.challenger
         if challenger is not None:

@@ -1,4 +1,9 @@
-"""Training on streams with a half-life, with renewals between steps."""
+"""Training on streams with a half-life, with renewals between steps.
+
+A renewal fits new components to the memory, a sample of recent rows.  Its result is a
+challenger: parameters that replace the current parameters if they predict the next rows
+better.
+"""
 
 import math
 from dataclasses import replace
@@ -15,7 +20,7 @@ from ._stream import Stream
 
 __all__ = ["Chunk", "Listener", "rows_of", "run_stream"]
 
-#: Key of the random numbers that draw the memory, a sample of recent rows.
+#: Key of the random numbers that draw the memory.
 REMEMBERING = 8
 
 
@@ -27,7 +32,8 @@ class Listener(NamedTuple):
     on_commit : callable
         Called inside each commit, an update of the state that no signal can interrupt.
     on_event : callable
-        Called with the stream after an alarm, a renewal or its decision.
+        Called with the `Stream` after an alarm, after a renewal, and after the decision
+        about its challenger.
     """
 
     on_commit: Any = lambda: None
@@ -55,10 +61,11 @@ class Chunk(NamedTuple):
 
 
 def run_stream(problem, policies, tempering, state, chunk, listener):
-    """Learn a chunk of a stream with a half-life, some rows at a time.
+    """Learn a chunk of a stream with a half-life in pieces of ``chunk.size`` rows.
 
-    Each piece is scored before it is learned.  The scores decide about a challenger and
-    raise alarms.  A renewal that is due is made before the next piece.
+    Each piece is scored before it is learned.  The scores decide whether a challenger
+    replaces the current parameters, and may raise an alarm.  A renewal that is due is
+    made before the next piece.
 
     Parameters
     ----------
@@ -66,7 +73,8 @@ def run_stream(problem, policies, tempering, state, chunk, listener):
     policies : Policies
         Policies of the steps.
     tempering : Tempering
-        Tempering of the fits that renewals make, with "auto" unresolved.
+        Tempering of the fits that renewals make; its "auto" parameters are resolved in
+        each fit.
     state : State
     chunk : Chunk
     listener : Listener
@@ -90,7 +98,7 @@ class _Pieces:
         self._start_steps()
 
     def _start_steps(self):
-        """Prepare steps of the present parameters and of the challenger."""
+        """Prepare steps of the current parameters and of the challenger."""
         self._present = Steps(self.problem, self.policies, self.state)
         challenger = self.state.stream.challenger
         self._challenging = None
@@ -108,14 +116,14 @@ class _Pieces:
         self._step(stream, piece, score)
 
     def _scores(self, steps, piece):
-        """Return the scores of rows under some parameters, and their counts."""
+        """Return the scores of rows, and the number of scored observations of each."""
         rows = np.arange(piece.start, piece.stop)
         parts = self.problem.map(_predictive_scores, steps.prepared, rows)
         scores, counts = zip(*parts, strict=True)
         return np.concatenate(scores), np.concatenate(counts)
 
     def _judged(self, stream, scores, n_scored, piece):
-        """Return the stream updated by scores; install a challenger that won."""
+        """Return the stream updated by scores; install a challenger that has won."""
         renewals, counts = self.policies.renewals, n_scored > 0
         counts &= self.chunk.weight[piece] > 0
         if not (renewals.is_on and counts.any()):
@@ -139,7 +147,7 @@ class _Pieces:
         return stream
 
     def _decide(self, challenger, stream):
-        """Commit the decision about a challenger."""
+        """Commit the decision whether a challenger replaces the current parameters."""
         state = self.state
 
         def commit():
@@ -180,7 +188,7 @@ class _Pieces:
         self._commit(commits, stream, len(rows), score)
 
     def _commit(self, commits, stream, n_rows, score):
-        """Commit the steps of a piece; a challenger whose step fails has lost."""
+        """Commit the steps on a piece; a challenger whose step fails has lost."""
 
         def commit():
             before = self._counts()

@@ -1,4 +1,4 @@
-"""Sums in a fixed order, whose bits depend only on the values and their order."""
+"""Sums whose bits depend only on the values and their order."""
 
 __all__ = ["combined", "compacted", "tree_sum"]
 
@@ -49,7 +49,7 @@ def _accumulator(value):
 
 
 def combined(values):
-    """Return the sum of the values of a node, from left to right."""
+    """Return the sum of values, added from left to right."""
     fold = Fold()
     for value in values:
         fold.add(value)
@@ -57,21 +57,21 @@ def combined(values):
 
 
 def compacted(value):
-    """Return a value in its most compact form, which adds up to the same bits."""
+    """Return the most compact form of a value; sums of compact forms are the same."""
     return value.compacted() if hasattr(value, "compacted") else value
 
 
 def tree_sum(values, fan_in, fold=Fold):
     """Return the sum of values, added by a tree over their order.
 
-    Each ``fan_in`` consecutive values are the children of a node, and so are each
-    ``fan_in`` consecutive nodes.  Values are added as they arrive, so that only one sum
-    of each level is in memory.
+    A node of the lowest level adds ``fan_in`` consecutive values.  A node of a higher
+    level adds ``fan_in`` consecutive nodes of the level below.  Values are added as
+    they arrive, so that only one sum of each level is in memory.
 
     Parameters
     ----------
     values : iterable
-        At least one.
+        At least one value.
     fan_in : int
         Largest number of children of a node.
     fold : callable
@@ -83,7 +83,7 @@ def tree_sum(values, fan_in, fold=Fold):
         del value  # free its memory while the next one is computed
     left_over = None
     for node in levels:
-        # the incomplete nodes of lower levels come last
+        # values in incomplete nodes of lower levels arrived last
         if left_over is not None:
             node.add(left_over)
         left_over = node.total() if node.n_values else None

@@ -19,11 +19,11 @@ from ._sums import tree_sum
 __all__ = ["InlineWorkers", "Workers"]
 
 #: Number of calls in each task of a single thread, because the start of a task takes
-#: longer than many calls.  Several threads get one call per task, so that all of them
-#: end at about the same time.
+#: longer than many calls.  With several threads a task has one call, so that all
+#: threads end at about the same time.
 CALLS_AT_ONCE = 4
-#: Seconds that a call must take to be worth several threads.  Shorter calls are mostly
-#: Python code, in which threads wait for each other.
+#: Least duration of a call, in seconds, for which several threads are used.  Shorter
+#: calls are mostly Python code, in which threads wait for each other.
 WORTHWHILE = 2.5e-4
 
 
@@ -48,19 +48,25 @@ class _Durations:
 
 
 class _Maps:
-    """Maps and sums by ``_results(task, calls)``, which yields results of calls."""
+    """Base with `map` and `sum`; a subclass defines ``_results(task, calls)``.
+
+    This method yields the results of the calls, which are functions without arguments,
+    in their order.  ``task`` identifies calls of the same kind.
+    """
 
     def map(self, task, shared, groups):
-        """Yield ``task(shared, part, item)`` in order, with few calls ahead.
+        """Yield the results ``task(shared, part, item)`` in the order of the items.
+
+        Few calls run before their results are requested.
 
         Parameters
         ----------
         task : callable
-            A pure function of a module.
+            A pure function, defined at the top level of a module.
         shared : object
             Argument that is the same for all items.
         groups : iterable of (part, items)
-            Parts of data, see `sktemper._data`, and the items of each.
+            Parts of data, see `sktemper._data`, each with an iterable of items.
         """
         calls = (
             functools.partial(task, shared, part, item)
@@ -211,7 +217,7 @@ class InlineWorkers(_Maps):
     stop : ndarray of shape (1,), int
         `ConjugateModel.stop`.
     durations : _Durations or None
-        Record of the durations of tasks; None measures none.
+        Record of the durations of tasks; with None no duration is measured.
     """
 
     def __init__(self, n_threads, stop, durations=None):

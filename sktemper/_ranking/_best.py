@@ -1,4 +1,4 @@
-"""Exact search for the best items of many users, which Ctrl-C interrupts."""
+"""Exact search for the best items of many users, which Ctrl-C can interrupt."""
 
 import functools
 from collections.abc import Callable
@@ -14,8 +14,9 @@ __all__ = ["Rated", "Rescoring", "best_items", "products"]
 
 #: Largest number of users in a task, and largest number of multiplications in a task.
 MOST_USERS, MOST_TERMS = 384, 2**32
-#: Largest number of scores in memory at a time if a `Rescoring` computes them, and
-#: least number of items that are scored before the bounds of other items are compared.
+#: Largest number of scores in memory at a time if a `Rescoring` computes them; and
+#: least number of items that are scored before bounds of the remaining items are
+#: compared.
 MOST_SCORES, FEWEST_ITEMS = 2**20, 512
 
 
@@ -51,13 +52,13 @@ class Rated(NamedTuple):
         """Raise if the entries do not fit the numbers of users and items."""
         starts, items, values = self
         if (starts.dtype, items.dtype) != (np.int64, np.int32):
-            raise ValueError("The arrays of what users rated have the wrong types.")
+            raise ValueError("The arrays of users' entries have the wrong types.")
         if len(starts) != n_users + 1 or len(items) != len(values):
-            raise ValueError("The arrays of what users rated have the wrong length.")
+            raise ValueError("The arrays of users' entries have the wrong length.")
         if starts[0] != 0 or starts[-1] != len(items) or (np.diff(starts) < 0).any():
-            raise ValueError("The row starts of what users rated do not ascend.")
+            raise ValueError("The starts of users' entries do not ascend.")
         if len(items) and not 0 <= items.min() <= items.max() < n_items:
-            raise ValueError("Users rated items that do not exist.")
+            raise ValueError("Users have entries for items that do not exist.")
 
     @classmethod
     def joined(cls, parts):
@@ -72,7 +73,7 @@ class Rated(NamedTuple):
 
 
 class Rescoring(NamedTuple):
-    """Scores that replace the products, with upper bounds.
+    """Scores that replace the products of vectors, with upper bounds.
 
     Attributes
     ----------
@@ -95,8 +96,8 @@ def best_items(
 ):
     """Find the items whose vectors have the largest products with each user's vector.
 
-    The result for a user has the same bits for any other users, any division of the
-    work and any number of threads.  Among items of equal scores, the first ones are
+    The bits of a user's result do not depend on the other users, the division of the
+    work and the number of threads.  If items have equal scores, the first of them are
     returned.
 
     Parameters
@@ -105,11 +106,11 @@ def best_items(
     items : ndarray of shape (n_items, width)
         Vectors with the dtype of ``users``; each row must be contiguous.
     n_best : int
-        At most ``n_items``.
+        Number of items to find, at most ``n_items``.
     seen : Rated or None
-        Entries of the users.  These items are not returned to the user.
+        Entries of the users, whose items are excluded for the user.
     barred : ndarray of bool of shape (n_items,) or None
-        Items that are returned to no user.
+        Whether to exclude each item for all users.
     rescoring : Rescoring or None
     n_jobs : int
 
@@ -185,7 +186,7 @@ class _Search:
             size *= 4
 
     def _among(self, some, users, rescoring, own):
-        """Find the best among ``some`` items, which must be sorted."""
+        """Find the best of ``some`` items for users; ``some`` must be sorted."""
         found = products(self.users[users], self.items[some])
         given = rescoring.scores(found, users, some)
         shape = len(users), self.best.shape[1]

@@ -1,4 +1,4 @@
-"""Users of the last fit: posteriors, entries and labels, and the choice among them."""
+"""Users of the last fit (posteriors, entries and labels), and selection of users."""
 
 from typing import NamedTuple
 
@@ -27,7 +27,7 @@ class Chosen(NamedTuple):
     Attributes
     ----------
     vectors : ndarray of shape (n_users, width)
-        Vectors of the users; their products with the items' vectors are scores.
+        Vectors of the users.  Scores are the products with the vectors of items.
     rated : Rated
         Entries of these users.
     labels : ndarray of shape (n_users,)
@@ -48,17 +48,17 @@ class Chosen(NamedTuple):
 class FittedUsersMixin(ServingMixin):
     """Part of `RecommenderMixin` that keeps the users of the last fit.
 
-    It stores their posterior parameters as ``_users_``, a tuple of arrays with one row
-    per user, and their entries as ``_rated_``.
+    The attribute ``_users_`` has the posterior parameters of these users, a tuple of
+    arrays with one row per user, and ``_rated_`` has their entries.
     """
 
     # -- hooks of an estimator ---------------------------------------------------------
     @staticmethod
     def _users_of_block(model, block, prepared):
-        """Return posterior parameters, a tuple of arrays, and the `Rated` of a block.
+        """Return the posterior parameters and the `Rated` of the users of a block.
 
-        The first array must have the vectors of the users, unless `_vectors_of` is
-        overridden.
+        The posterior parameters are a tuple of arrays.  The first array must have the
+        vectors of the users, unless `_vectors_of` is overridden.
         """
         raise NotImplementedError
 
@@ -105,7 +105,7 @@ class FittedUsersMixin(ServingMixin):
         return data
 
     def _finish(self, problem, state):
-        """Keep posteriors, entries and labels of the users of the training data."""
+        """Store posteriors, entries and labels of the users of the training data."""
         prepared = problem.model.prepare(state.globals_, state.hyper)
         parts = problem.map(self._users_of_block, prepared)
         self._users_, self._rated_ = _joined(parts)
@@ -113,7 +113,7 @@ class FittedUsersMixin(ServingMixin):
 
     # -- checks ------------------------------------------------------------------------
     def _check_labels(self, X, reset):
-        """Raise if the columns of data have other labels than those of the fit."""
+        """Raise if the labels of the columns differ from the labels of the fit."""
         found, known = labels_of(X, "item_labels"), vars(self).get("item_labels_")
         if reset or found is None or found is known:
             return
@@ -128,12 +128,12 @@ class FittedUsersMixin(ServingMixin):
             )
         if not np.array_equal(found, known):
             raise ValueError(
-                "The items of X differ from those of the fit, or are in another order: "
+                "The items of X differ from the items of the fit, or are reordered: "
                 + advice
             )
 
     def _check_kept(self, model):
-        """Raise if the kept users of a pickle do not fit its parameters."""
+        """Raise if the stored users of a pickle do not match its parameters."""
         posteriors = vars(self).get("_users_")
         if posteriors is None:
             return
@@ -218,23 +218,23 @@ def _first(values):
 def _check_numbers_of_columns(X, found):
     """Raise if the column names of a data frame are a permutation of 0, 1, 2, ...
 
-    The names 0, 1, 2, ... in order are not labels, so a fit to such a frame has no
-    labels with which other data could be compared.
+    A fit to a data frame with the column names 0, 1, 2, ... has no labels with which
+    the columns of other data could be compared.
     """
     if hasattr(type(X), "item_labels") or found.dtype.kind not in "iu":
         return
     numbers = np.arange(len(found))
     if np.array_equal(np.sort(found), numbers) and not np.array_equal(found, numbers):
         raise ValueError(
-            "The columns of X are the numbers of those of the fit in another order: "
-            "pass X.sort_index(axis=1)."
+            "The names of the columns of X are the column numbers of the fit in a "
+            "different order: pass X.sort_index(axis=1)."
         )
 
 
 def _are_names(users, labels):
     """Return whether ``users`` are labels rather than rows of data.
 
-    Floats are labels only if the labels of the fit are floats.
+    An array of floats has labels only if the labels of the fit are floats.
     """
     if isinstance(users, list | tuple):
         first = users[0] if users else ""

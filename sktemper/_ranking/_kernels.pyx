@@ -21,7 +21,7 @@ cdef class _Ranking:
 
 
 cdef _seen(_Ranking ranking, const int64_t[::1] starts, const int32_t[::1] seen):
-    """Set the items that each user has seen."""
+    """Set the items that are excluded for each user."""
     cdef int64_t[::1] next_seen
     kept = np.array(starts)
     next_seen = kept
@@ -47,7 +47,7 @@ cdef _start(
     if barred is not None:
         flags = barred
         ranking.block.barred = &flags[0]
-    # lanes after the last user take no item, because no score exceeds infinity
+    # lanes without a user find no item, because no score exceeds infinity
     kept = aligned(np.empty, padded(scores.shape[0], dtype) + SIMD_BYTES // 4, dtype)
     kept[: scores.shape[0]] = -np.inf
     kept[scores.shape[0] :] = np.inf
@@ -79,15 +79,16 @@ def best_products(
         Each row is contiguous.
     starts : ndarray of int64 of shape (n_users + 1,)
     seen : ndarray of int32 or None
-        User r does not get the items ``seen[starts[r] : starts[r + 1]]``, which are in
-        increasing order.
+        The items ``seen[starts[r] : starts[r + 1]]``, in increasing order, are excluded
+        for user r.
     barred : ndarray of uint8 of shape (n_items,) or None
-        Nonzero for items that no user gets.
+        Nonzero for items that are excluded for all users.
     stop : ndarray of shape (1,)
-        Set it to make the call return.
+        Flag; if another thread sets it, the call returns early.
     scores, best : ndarrays of shape (n_users, n_best)
-        Receive the scores and indices of the best items, best first.  Items of equal
-        scores are in their order.  -inf and -1 if no item is left.
+        Receive the scores and indices of the best items, best first.  Items with equal
+        scores are in the order of their indices.  -inf and -1 mean that no item is
+        left.
 
     Returns
     -------
@@ -99,7 +100,7 @@ def best_products(
     cdef int result
     if users.shape[1] != items.shape[1]:
         raise ValueError(
-            f"users are of {users.shape[1]} factors, and items of {items.shape[1]}"
+            f"users have {users.shape[1]} factors, and items have {items.shape[1]}"
         )
     if not scores.size:
         return True

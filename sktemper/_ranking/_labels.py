@@ -56,7 +56,7 @@ class LabelledMixin:
         return self._with_labels(super()._with_data(data, copy=copy))
 
     def resize(self, *shape):
-        """Change the shape in place; an axis of another length loses its labels."""
+        """Change the shape in place; drop the labels of axes whose length changes."""
         super().resize(*shape)
         for name, size in zip(("user_labels", "item_labels"), self.shape, strict=True):
             labels = getattr(self, name)
@@ -86,7 +86,7 @@ class LabelledMixin:
         Returns
         -------
         X : CSR matrix of shape (n_chosen, n_items)
-            Their rows, with labels.
+            Rows of these users, with labels.
 
         Raises
         ------
@@ -167,7 +167,7 @@ def _labels(X, name):
 
 
 def as_labels(wanted):
-    """Return one label, a set or an iterator as a list; anything else unchanged."""
+    """Return one label, a set or an iterator as a list; return other objects as is."""
     if np.isscalar(wanted):
         return [wanted]
     return list(wanted) if isinstance(wanted, Set | Iterator) else wanted
@@ -177,8 +177,8 @@ def label_array(values):
     """Return labels as an array that keeps different labels different.
 
     NumPy converts ``["1", 1]`` to two equal strings, drops null characters at the end
-    of a string, and converts large integers next to a float to floats.  For such
-    labels the array has the dtype object.
+    of a string, and converts large integers to floats if one label is a float.  For
+    such labels the array has the dtype object.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def label_array(values):
         kind, null = (str, "\0") if labels.dtype.kind == "U" else (bytes, b"\0")
         keeps = all(isinstance(v, kind) and not v.endswith(null) for v in values)
     elif labels.dtype.kind == "f":
-        exact = np.abs(labels) < 2**53  # false for NaN, which is no integer
+        exact = np.abs(labels) < 2**53  # False for NaN
         pairs = zip(values, exact.tolist(), strict=True)
         keeps = all(is_exact or isinstance(v, float) for v, is_exact in pairs)
     else:
@@ -273,8 +273,8 @@ class LabelIndex:
         pairs = zip(wanted.tolist(), found.tolist(), strict=True)
         if any(type(w) is bool and type(f) is not bool for w, f in pairs):
             raise ValueError(
-                f"{self.kind}s must be labels, not True and False. If you have a mask, "
-                "pass the labels that it chooses, labels[mask]."
+                f"{self.kind}s must be labels, not True and False. To use a mask, pass "
+                "labels[mask]."
             )
 
     def _positions_by_label(self):
@@ -290,7 +290,7 @@ class LabelIndex:
         return positions
 
     def _checked_positions(self, wanted):
-        """Return positions that are given instead of labels; raise if out of range."""
+        """Return given positions as intp; raise if a position is out of range."""
         if not wanted.size:
             return wanted.astype(np.intp)
         if wanted.dtype.kind not in "iu":

@@ -1,12 +1,12 @@
-/* The best items of users, for one floating type, without a matrix of all scores.
+/* Search for the best items of users, for one floating type, without a matrix of all scores.
  *
  * A tile has the scores of ROWS items for COLUMNS users.  A score is a sum over the inner
  * dimension.  All sums have the same order and the same instructions, as in `products.h`.
  * Therefore the bits of a user's scores do not depend on the other users, and are equal to
- * those of `product`.  Each user keeps the best items so far.  A tile is dropped while it is
- * in registers if no score exceeds the lowest kept score of its user; nearly all tiles are
- * dropped.  Items are visited in their order, and an item whose score equals the lowest kept
- * score is not taken.  Therefore the first of several items with equal scores are kept. */
+ * those of `product`.  For each user, the best items so far are kept.  A tile is dropped while
+ * it is in registers if no score exceeds the lowest kept score of its user; nearly all tiles
+ * are dropped.  Items are visited in their order, and an item whose score equals the lowest
+ * kept score is dropped.  Therefore the first of several items with equal scores is kept. */
 
 #include "tiles.h"
 
@@ -19,8 +19,8 @@ typedef INTEGER MASK
     __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
 #endif
 
-/* Number of tiles by which prefetching is ahead, and largest number of users with which the
- * lanes of vectors are items instead of users. */
+/* Items are prefetched TILES_AHEAD tiles before they are used.  For at most FEW_USERS users,
+ * the lanes of vectors are items instead of users. */
 #define TILES_AHEAD 8
 #define FEW_USERS 2
 
@@ -151,8 +151,8 @@ static int NAME(score_tile)(intptr_t n_inner, const REAL *const *rows, const REA
 }
 #endif
 
-/* Offers an item to those of `width` users, from `user` on, whose lowest kept score is less
- * than their score of the item. */
+/* Offers an item to `width` users, starting at index `user`, if their scores of the item exceed
+ * their lowest kept scores. */
 static inline void NAME(offer_row)(ranking_block *block, intptr_t user, intptr_t width,
                                    int64_t item, const REAL *restrict scores)
 {
@@ -184,8 +184,8 @@ static void NAME(sort_best)(ranking_block *block)
     }
 }
 
-/* Prefetches the items of the tile that is TILES_AHEAD tiles behind the tile at `item`.
- * Processors do not prefetch them, because a tile has more rows than they can track. */
+/* Prefetches the items of the tile that follows TILES_AHEAD tiles after the tile at `item`.
+ * Processors do not prefetch these items, because a tile has more rows than they can track. */
 static inline void NAME(fetch)(const ranking_block *block, intptr_t item, intptr_t rows)
 {
 #ifdef VECTOR_BYTES
@@ -245,7 +245,7 @@ static void NAME(score_few)(intptr_t n_inner, const REAL *const *rows, const REA
     }
 }
 
-/* Does what `best_products` does, for at most FEW_USERS users. */
+/* Computes the same as `best_products`, for at most FEW_USERS users. */
 static int NAME(best_of_few)(ranking_block *block)
 {
     const intptr_t n_items = block->n_items;

@@ -17,11 +17,11 @@ def ranking_measures(scores, rows, items, measures):
     Parameters
     ----------
     scores : ndarray of shape (n_rows, n_items)
-        The larger, the better; -inf for items that are not candidates.
+        Larger is better; -inf for items that are not candidates.
     rows, items : ndarray of int of shape (n_relevant,)
         Row and item of each relevant entry, in the order of the rows.
     measures : list of (str, int)
-        A key of `MEASURES`, and k.
+        Pairs of a key of `MEASURES` and k.
 
     Returns
     -------
@@ -34,7 +34,7 @@ def ranking_measures(scores, rows, items, measures):
     own = scores[rows, items]
     values = np.full((len(measures), len(scores)), np.nan)
     for value, (kind, k) in zip(values, measures, strict=True):
-        most = min(k, scores.shape[1])  # the list ends there
+        most = min(k, scores.shape[1])  # length of the list of recommendations
         first, size = _ties(scores, rows, own, most)
         gains, best_of = MEASURES[kind]
         sums = np.concatenate([[0.0], np.cumsum(gains(most))])
@@ -50,10 +50,10 @@ def ranking_measures(scores, rows, items, measures):
 
 
 def _ties(scores, rows, own, k):
-    """Return the number of items before each given item, and the number of ties.
+    """Return the number of better items than each given item, and the number of ties.
 
-    The second number includes the item.  Both are exact for items that may be among
-    the first k.  For all other items they are the number of all items, and 1.
+    The number of ties includes the item.  Both numbers are exact for items that may be
+    among the first k.  For other items, the number of all items and 1 are returned.
     """
     n_items = scores.shape[1]
     k = min(k, n_items)
@@ -81,12 +81,12 @@ def _discounts(k):
 
 
 def _most_gained(sums, n_relevant):
-    """Return the gains of lists that begin with all relevant items."""
+    """Return the largest possible gains, of lists that begin with relevant items."""
     return sums[np.minimum(n_relevant, len(sums) - 1)]
 
 
-#: Functions for the gain of a relevant item at each rank, and for the divisor of the
-#: sum of gains.
+#: For each measure, a function that returns the gain of a relevant item at each rank,
+#: and a function that returns the divisor of the sum of gains.
 MEASURES = {
     "precision": (_hits, lambda sums, n_relevant, k: float(k)),
     "recall": (_hits, lambda sums, n_relevant, k: _most_gained(sums, n_relevant)),

@@ -48,16 +48,17 @@ class RecommenderMixin(FittedUsersMixin):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_items), or labels
-            Rows of data, of users of the fit or others; or users of the last `fit` or
-            `partial_fit`, array-like of shape (n_samples,): labels such as
-            ``["u195"]`` if the data had labels, as the matrices of
-            `sktemper.datasets.interactions_matrix` have, else row numbers.
+            Rows of data of any users.  Alternatively, users of the last `fit` or
+            `partial_fit`, as an array-like of shape (n_samples,): labels such as
+            ``["u195"]`` if the data had labels, like the matrices of
+            `sktemper.datasets.interactions_matrix`, and otherwise row numbers.
         n_items : int, default=10
             Number of items to recommend to each user, at most the number of items.
         exclude_seen : bool, default=True
-            Whether to leave out the items that a user has an entry for.
+            Whether to leave out items for which a user has an entry.
         exclude : array-like of labels, default=None
-            Items to recommend to nobody; column numbers if the data had no labels.
+            Items that are recommended to no user; column numbers if the data had no
+            labels.
         output : {"pandas", "polars"}, default=None
             Library of the data frame to return.  None returns a pandas data frame if
             ``X`` are labels, and arrays otherwise.
@@ -65,10 +66,10 @@ class RecommenderMixin(FittedUsersMixin):
         Returns
         -------
         items : ndarray of int of shape (n_samples, n_items)
-            Columns of the items, best first; ties are in the order of the columns; -1
-            where no item is left.
+            Column numbers of the items, best first.  Items with equal scores are in the
+            order of their columns.  -1 means that no item is left.
         scores : ndarray of shape (n_samples, n_items)
-            Scores as `predict` returns them; NaN where no item is left.
+            Scores of these items, as returned by `predict`; NaN if no item is left.
         table : DataFrame
             Returned instead of the arrays, with the columns "user", "item", "rank"
             (from 1) and "score".  Users for whom no item is left have no row.
@@ -76,9 +77,9 @@ class RecommenderMixin(FittedUsersMixin):
         Raises
         ------
         ValueError
-            If labels are unknown, which the message lists; if ``n_items`` is less than
-            1 or more than the number of items; or if the items of ``X`` have other
-            labels than those of the fit.
+            If labels are unknown (the message lists them), if ``n_items`` is less than
+            1 or more than the number of items, or if the labels of the items of ``X``
+            differ from the labels of the fit.
         ImportError
             If the library of the data frame is not installed.
 
@@ -103,14 +104,14 @@ class RecommenderMixin(FittedUsersMixin):
         Returns
         -------
         scores : ndarray of shape (n_samples, n_items)
-            Scores of all items, including those that a user has an entry for.
+            Scores of all items, including items for which a user has an entry.
         """
         self._check_fitted()
         chosen = self._choose(X)
         return np.ascontiguousarray(products(chosen.vectors, self._item_vectors()))
 
     def _recommended(self, X, n_items, exclude_seen, exclude, output, rescored=None):
-        """Return the `Chosen`, their best items, scores and products.
+        """Return the `Chosen` users, and their best items with scores and products.
 
         ``rescored(chosen)`` returns a `Rescoring`; None ranks by the products.
         """
@@ -213,18 +214,18 @@ class RecommenderMixin(FittedUsersMixin):
         return np.ascontiguousarray(scaled, dtype=vectors.dtype)
 
     def explain(self, user, item, *, output="pandas"):
-        """Return what each of a user's items adds to the score of another item.
+        """Return the contributions of a user's items to the score of another item.
 
         Given the items and the posterior covariance of the user, the posterior mean of
         the user is a linear function of the user's data.  The score is therefore
-        exactly the sum of "base", the score if all data were as expected, and of the
-        shares.
+        exactly the sum of the contributions ("share") and of "base", the score if all
+        data of the user were equal to their expectations.
 
         Parameters
         ----------
         user : label, or {array-like, sparse matrix} of shape (1, n_items)
-            Label of a user of the last fit, or row number if the data had no labels;
-            or the row of any user.
+            Label of a user of the last fit, or row number if the data had no labels.
+            Alternatively, the row of data of any user.
         item : label
             Label of the item, or column number if the data had no labels.
         output : {"pandas", "polars"}, default="pandas"
@@ -234,10 +235,10 @@ class RecommenderMixin(FittedUsersMixin):
         -------
         table : DataFrame
             One row for each of the user's items, the largest share first.  Columns:
-            "item"; the data of the item, "value" for models of ratings, "weight" and
-            "target" for models of clicks; "share", what the item adds to the score;
-            "base" and "score", which are the same in all rows.  For models of ratings
-            the score is the expected rating.
+            "item"; the user's data of the item, which are "value" for models of ratings
+            and "weight" and "target" for models of clicks; "share", the contribution of
+            the item to the score; "base" and "score", which are the same in all rows.
+            For models of ratings the score is the expected rating.
 
         Raises
         ------
@@ -272,6 +273,6 @@ class RecommenderMixin(FittedUsersMixin):
 
 
 def _vector_of_labels(wanted):
-    """Return labels, or a single one, as an array; see `label_array`."""
+    """Return one or several labels as an array; see `label_array`."""
     wanted = as_labels(wanted)
     return label_array(wanted if np.ndim(wanted) else np.atleast_1d(wanted))

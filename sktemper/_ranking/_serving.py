@@ -1,4 +1,4 @@
-"""Values computed from a fit, cached, and saved in models for serving."""
+"""Cache of values that are computed from a fit, and copies of models for serving."""
 
 import numpy as np
 
@@ -42,29 +42,29 @@ class ServingMixin:
         return self._cache.of(self._fit_key(), lambda _: {})
 
     def _fit_key(self):
-        """Return the objects that identify a fit; another fit has other objects."""
+        """Return the objects that identify a fit, as the key of the cache."""
         state = self._state()
         return state.globals_, state.hyper, vars(self).get("_users_")
 
     def _prepared(self, model):
-        """Return prepared values, cached because they take long to compute."""
+        """Return prepared values, cached because their computation takes long."""
         prepare = super()._prepared
         return self._cached("prepared", lambda: prepare(model))
 
     def for_serving(self):
         """Return a copy to be saved for processes that recommend.
 
-        The copy contains arrays that a fitted model computes at its first
-        recommendation and does not save.  Save it by ``joblib.dump(copy, path)`` and
-        load it by ``joblib.load(path, mmap_mode="r")``: the arrays are then not
-        computed again, stay on disk until they are needed, and are shared in memory by
-        all processes of a machine.
+        A fitted model computes some arrays at its first recommendation and does not
+        save them.  The copy contains these arrays.  Save the copy by
+        ``joblib.dump(copy, path)`` and load it by ``joblib.load(path, mmap_mode="r")``:
+        the arrays are then not computed again, stay on disk until they are needed, and
+        are shared in memory by all processes of a machine.
 
         Returns
         -------
         copy : object
-            Copy of the same class, without callbacks.  Several threads may use it at
-            once, as any fitted model.
+            Estimator of the same class, without callbacks.  Several threads may use it
+            at once, like any fitted model.
 
         Raises
         ------
@@ -101,7 +101,7 @@ class ServingMixin:
         return copied
 
     def __getstate__(self):
-        """Return the attributes, with the cached values if the model is for serving."""
+        """Return the attributes, and for a serving copy also the cached values."""
         state = super().__getstate__()
         if vars(self).get("_serves"):
             values = self._cached_values()
@@ -132,9 +132,9 @@ class ServingMixin:
             )
 
     def _are_of_this_fit(self, served):
-        """Return whether all values have the shapes and types that they should have.
+        """Return whether all values are finite and have the right shapes and types.
 
-        The values must also be finite.  Damaged values may raise any exception.
+        Damaged values may raise any exception.
         """
         n_items, n_users = self.n_features_in_, len(self._rated_.starts) - 1
         dtype, width = self.state_.dtype, self._vector_width()
@@ -152,7 +152,7 @@ class ServingMixin:
             and all(
                 (array.shape, array.dtype) == expected[name]
                 and isinstance(array, np.ndarray)
-                and array.flags.c_contiguous  # as kernels need it
+                and array.flags.c_contiguous  # required by kernels
                 and _is_finite(array)
                 for name, array in arrays.items()
             )
@@ -162,6 +162,6 @@ class ServingMixin:
 
 
 def _is_finite(array):
-    """Return whether all numbers are finite; a sum reads them once and copies none."""
+    """Return whether all numbers are finite; a sum is fast and needs no memory."""
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(array.sum()) or np.isfinite(array).all())

@@ -14,7 +14,7 @@
 #define VECTORISE_REDUCTION(...) PRAGMA(omp simd reduction(__VA_ARGS__))
 #endif
 
-/* Start of a function that kernels call through the table.  Loops may call it, too. */
+/* Start of a function that kernels call through the table of loops. */
 #ifdef __GNUC__
 #define LOOP static __attribute__((unused))
 #else
@@ -28,13 +28,13 @@
 #endif
 
 #ifdef __clang__
-/* A loop that the compiler does not vectorize in spite of VECTORISE is only slower. */
+/* This warning is disabled because a loop that cannot be vectorised is only slower. */
 #pragma clang diagnostic ignored "-Wpass-failed"
 #endif
 
-/* Between UNFUSED and FUSED, products are rounded before they are added, also with
- * instruction sets that have fused operations.  With a fixed order of sums, the bits are the
- * same for all instruction sets. */
+/* Between UNFUSED and FUSED, products are rounded before they are added, even if the
+ * instruction set has fused operations.  If sums have a fixed order, the bits are the same
+ * for all instruction sets. */
 #if defined(__clang__)
 #define UNFUSED PRAGMA(STDC FP_CONTRACT OFF)
 #define FUSED PRAGMA(STDC FP_CONTRACT DEFAULT)
@@ -96,7 +96,7 @@
 #endif
 #endif
 
-/* Random numbers: splitmix64 (Steele, Lea and Flood 2014), a stream for each document. */
+/* Random numbers: splitmix64 (Steele, Lea and Flood 2014), with a stream for each sample. */
 #define RANDOM_STEP UINT64_C(0x9e3779b97f4a7c15)
 static inline uint64_t next_random(uint64_t *state)
 {
@@ -112,20 +112,21 @@ static inline uint64_t random_stream(uint64_t seed, uint64_t number)
     return next_random(&state);
 }
 
-/* digamma(x) = log z + s L(s) - R, where s = 1 / z^2 and z is x plus a shift.  The recurrence
- * over the shift is one rational number, R, and the rest is a polynomial, L.
+/* digamma(x) = log z + s L(s) - R, where s = 1 / z^2 and z is x plus a shift.  R is a rational
+ * function that sums the recurrence over the shift, and L is a polynomial.
  * exp digamma(x) = z (1 + s H(s)) exp(-R), where H is another polynomial. */
 typedef struct { double z, s, R; } digamma_parts_f64;
 typedef struct { float z, s, R; } digamma_parts_f32;
 
-/* Sums of neighbours within two vectors.  A macro, because each header has its own vectors. */
+/* Sums of adjacent elements of two vectors.  This is a macro, because each header defines
+ * other types of vectors. */
 #define ADD_NEIGHBOURS(x, y) (EVENS(x, y) + ODDS(x, y))
 
 /* The following names are defined for one floating type, before `functions.h` and the loops are
  * included.  The names are macros, because they are redefined for the other type.
- * EXP_POLYNOMIAL and ATANH_POLYNOMIAL are macros because of UNFUSED, which applies only to
- * the text between UNFUSED and FUSED.  Compilers may round the terms of a function that is
- * defined outside of that text differently. */
+ * EXP_POLYNOMIAL and ATANH_POLYNOMIAL are macros, because UNFUSED applies only to the text
+ * that follows it.  Compilers may use fused operations in a function that is defined
+ * elsewhere. */
 #define ATANH(i) (REAL)(1.0 / (2 * (i) + 1))
 
 /* ---- float64 ------------------------------------------------------------------ */
@@ -160,8 +161,9 @@ typedef struct { float z, s, R; } digamma_parts_f32;
     (ATANH(6) + q * (ATANH(7) + q * (ATANH(8) + q * (ATANH(9) + q *                   \
     (ATANH(10)))))))))))
 
-/* z = x + 7/2.  R is the sum of the three reciprocals of the recurrence and half of a fourth.
- * If its fourth powers would overflow, R is less than a rounding error of log z. */
+/* z = x + 7/2.  R is the sum of the three reciprocals of the recurrence and half of a fourth
+ * reciprocal.  Its argument is limited, because fourth powers of a large x would overflow; R
+ * is then less than a rounding error of log z. */
 static inline digamma_parts_f64 digamma_parts_of_f64(double x)
 {
     const double z = x + 3.5, s = 1 / (z * z);
@@ -238,7 +240,7 @@ static const double L_f64[9] = {
 #define ATANH_POLYNOMIAL(q)                                                           \
     (ATANH(1) + q * (ATANH(2) + q * (ATANH(3) + q * (ATANH(4) + q * (ATANH(5))))))
 
-/* z = x + 3/2.  R is the sum of the reciprocal of the recurrence and half of the next one. */
+/* z = x + 3/2.  R is the sum of one reciprocal of the recurrence and half of the next. */
 static inline digamma_parts_f32 digamma_parts_of_f32(float x)
 {
     const float z = x + 1.5f, s = 1 / (z * z);

@@ -1,11 +1,11 @@
-/* Instruction sets, and tests whether this machine has them.  A new set needs a name in
- * SIMD_EACH_ISA, a function simd_has_<name> here, and a header in `isa/`. */
+/* Instruction sets, and tests whether this machine has them.  A new instruction set needs a
+ * name in SIMD_EACH_ISA, a function simd_has_<name> here, and a header in `isa/`. */
 #ifndef SKTEMPER_DISPATCH_H
 #define SKTEMPER_DISPATCH_H
 
 #include <string.h>
 
-/* Instruction sets of the target, the best one first. */
+/* Instruction sets of the target, the fastest first. */
 #if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
 #define SIMD_EACH_ISA(X) X(avx512) X(avx2) X(baseline)
 
@@ -31,8 +31,8 @@ static inline int simd_has_avx512(void)
 
 static inline int simd_has_baseline(void) { return 1; }
 
-/* Returns the name `wanted`, or the best name for "".  Returns NULL if the name is unknown or
- * this machine does not have the instruction set. */
+/* Returns the instruction set with the name `wanted`, or the fastest for "".  Returns NULL if
+ * the name is unknown or this machine does not have the instruction set. */
 static inline const char *simd_choose(const char *wanted)
 {
 #define CHOOSE(isa)                                                                    \

@@ -1,7 +1,7 @@
 /* Special functions and sums that the loops of all models may use, for one floating
  * type.  The including file defines REAL, BITS, SUFFIX and the constants of that type.
- * Loops have no branches, so that compilers vectorise them.  Compilers may change the order
- * of sums only after VECTORISE_REDUCTION. */
+ * Loops have no branches, so that compilers can vectorise them.  Compilers may change the
+ * order of a sum only if VECTORISE_REDUCTION precedes its loop. */
 
 #define JOIN_(a, b) a##_##b
 #define JOIN(a, b) JOIN_(a, b)
@@ -21,8 +21,9 @@ static inline BITS NAME(to_bits)(REAL value)
     return pun.bits;
 }
 
-/* exp(x) with a relative error of less than 2 eps, and at least the smallest normal number.
- * DEFINE_EXP and DEFINE_LOG are macros, because the same text is compiled with UNFUSED too. */
+/* exp(x) with a relative error of less than 2 eps.  The result is at least the smallest normal
+ * number.  DEFINE_EXP and DEFINE_LOG are macros, because the same text is also compiled
+ * between UNFUSED and FUSED. */
 #define DEFINE_EXP(name)                                                              \
     static inline REAL NAME(name)(REAL x)                                             \
     {                                                                                 \
@@ -111,8 +112,8 @@ LOOP void NAME(log_gamma)(intptr_t n, const REAL *restrict x, double *restrict o
 }
 
 /* out = trigamma(x) for x > 0: eight steps of the recurrence as one fraction, plus Stirling's
- * series at x + 8.  From 1e15 on, only the series is used: there x + 8 rounds to x, and the
- * powers in the fraction could overflow. */
+ * series at x + 8.  For x of at least 1e15, only the series is used, because x + 8 rounds to
+ * x, and the powers in the fraction could overflow. */
 LOOP void NAME(trigamma)(intptr_t n, const REAL *restrict x, double *restrict out)
 {
     VECTORISE
@@ -160,7 +161,7 @@ static inline REAL NAME(weighted_sum)(intptr_t n, const REAL *restrict weights,
     return sum;
 }
 
-/* Does what `exp_digamma` does; `top` is the largest x. */
+/* Computes the same as `exp_digamma`; `top` is the largest x. */
 static double NAME(exp_digamma_below)(intptr_t n, REAL top, const REAL *restrict x,
                                       double b, REAL *restrict out)
 {

@@ -1,12 +1,14 @@
 /* Moments of Gaussians from their natural parameters, the precision and the precision times
- * the mean.  Several Gaussians are solved at once, one in each lane.  The computations are in
- * float64 for every REAL, because float32 would lose a small precision next to a large one.
+ * the mean.  Several Gaussians are processed at once, one in each lane.  The computations are
+ * in float64 for both types REAL, because float32 would lose a small precision next to a large
+ * precision.
  *
  * A lower triangle consists of tiles of TILE by TILE elements, one after the other.  Tiles
  * at the edge are filled up with elements of a unit matrix.  The terms of an element are
  * added in the same order in every lane. */
 
-/* A macro, because other loops define the same name; undefine it at the end of the loops. */
+/* LANES is a macro, because other loops define the same name.  Undefine it at the end of the
+ * loops that include this file. */
 #define LANES (SIMD_BYTES / (intptr_t)sizeof(double))
 #include "turned_lanes.h"
 
@@ -333,8 +335,8 @@ static inline void log_lanes(intptr_t d, const double *restrict a,
             + infinite[lane];
 }
 
-/* Computes the Cholesky factors of triangles in tiles, which are filled up with elements of a
- * unit matrix.  `least` becomes 0 for triangles that are not positive definite. */
+/* Computes the Cholesky factors of matrices whose lower triangles are stored in tiles.
+ * `least` becomes 0 for matrices that are not positive definite. */
 static inline void factor_tiles(intptr_t d, double *a, double *inverse, double *least)
 {
     const intptr_t n = n_tiles(d);
@@ -354,11 +356,11 @@ static inline void invert_tiles(intptr_t d, const double *a, const double *inver
         invert_lanes(n_tiles(d), a + part, inverse + part, b + part);
 }
 
-/* Solves Gaussians with precisions `a`, in tiles, and precisions times means `m`.  Replaces
- * `a` by the covariances and `m` by the means, and writes the logarithms of the determinants
- * of the precisions, or NAN for precisions that are not positive definite.  `b` is scratch memory
- * of the size of `a`, and `inverse` of the size of `m`.  Returns how many of the first
- * `n_lanes` precisions are not positive definite. */
+/* Computes the moments of Gaussians with precisions `a`, in tiles, and precisions times means
+ * `m`.  Replaces `a` by the covariances and `m` by the means, and writes the logarithms of the
+ * determinants of the precisions, or NAN for precisions that are not positive definite.
+ * Scratch memory: `b` has the size of `a`, and `inverse` has the size of `m`.  Returns the
+ * number of the first `n_lanes` precisions that are not positive definite. */
 static inline intptr_t solve_lanes(intptr_t d, intptr_t n_lanes, double *a, double *b,
                                    double *m, double *inverse, double *log_determinant)
 {

@@ -1,7 +1,7 @@
 /* Products of matrices, for one floating type.  Every element is summed over the inner
  * dimension in the same order and with the same instructions.  Therefore the bits of a row
- * do not depend on the number of rows or on the index of the row.  They would in a BLAS, which
- * has other loops for rows that do not fill a panel. */
+ * do not depend on the number of rows or on the index of the row.  In a BLAS they depend on
+ * both, because other loops process the last rows if these do not fill a panel. */
 
 #include "tiles.h"
 
@@ -10,17 +10,18 @@
 typedef REAL VECTOR
     __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
 #endif
-/* TERMS is the number of terms that are summed before the next tile, and MANY_ROWS the number
- * of rows before the next panel.  Part of a panel then stays in the first cache, and part of
- * the rows in the second.  With fewer than FEW_TERMS terms, all panels follow after each ROWS
- * rows, so that the result is written row by row. */
+/* A tile of the result has ROWS rows and COLUMNS columns.  TERMS terms of a tile are summed
+ * before the next tile, and MANY_ROWS rows are processed before the next panel, so that this
+ * part of the panel stays in the first cache, and this part of the rows in the second cache.
+ * With fewer than FEW_TERMS terms, all panels are processed for each ROWS rows, so that the
+ * result is written row by row. */
 #define TERMS 256
 #define FEW_TERMS 128
 #define MANY_ROWS (8 * ROWS)
 
 /* Copies a matrix into panels, one after the other.  A panel has the shape (n_inner,
- * COLUMNS), or (n_inner, LANES) for the last one if that suffices, with zeros after the last
- * column.  Strides are in elements. */
+ * COLUMNS); the last panel has (n_inner, LANES) if that suffices.  Zeros follow the last
+ * column of the matrix.  Strides are in elements. */
 LOOP void NAME(pack_columns)(intptr_t n_inner, intptr_t n_columns,
                                const REAL *restrict matrix, intptr_t row_stride,
                                intptr_t column_stride, REAL *restrict panels)
@@ -40,8 +41,9 @@ LOOP void NAME(pack_columns)(intptr_t n_inner, intptr_t n_columns,
     }
 }
 
-/* out = rows times panel for a tile of ROWS rows if `first`, else out += that product.  Here
- * and below, a panel has COLUMNS columns if `wide` is true, else LANES columns. */
+/* Computes the product of ROWS rows and a panel.  If `first` is set, the product is written to
+ * `out`, otherwise it is added to `out`.  Here and below, a panel has COLUMNS columns if `wide`
+ * is set, otherwise LANES columns. */
 #ifdef VECTOR_BYTES
 ALWAYS_INLINE void NAME(add_product_tile)(const int n_vectors, intptr_t n_inner,
                                           const REAL *const *rows,

@@ -8,8 +8,8 @@ from .special import aligned
 
 __all__ = ["Room", "empty", "zeros"]
 
-#: Smallest size in bytes of an array whose memory is reused, and largest size in bytes
-#: of unused memory that is kept for later arrays.
+#: Smallest size of an array whose memory is reused, and largest size of the unused
+#: memory that is kept for later arrays, in bytes.
 LEAST_BYTES, MOST_BYTES = 2**20, 2**29
 #: Largest ratio of the size of a reused piece to the requested size.
 MOST_TIMES = 1.5
@@ -63,8 +63,8 @@ class _Free:
 
     An array may be deleted and return its piece at any moment, even while the same
     thread runs a method of this class.  Each method therefore iterates over a copy of
-    the pieces, and expects that a piece is no longer there.  There is no lock, because
-    Ctrl-C could leave it locked; the caller that pops a piece owns it.
+    the pieces, and allows for pieces that have been taken meanwhile.  There is no lock,
+    because Ctrl-C could leave it locked; the caller that pops a piece owns it.
     """
 
     def __init__(self):

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* Size of the widest vector of any instruction set.  Rows that are padded to a multiple of
- * it need no loop for remaining elements. */
+ * this size need no loop for remaining elements. */
 #define SIMD_BYTES 64
 
 /* Flush subnormals to zero in this thread; restore the caller's mode. */

@@ -18,8 +18,8 @@ def padded(length, dtype):
 def aligned(make, shape, dtype):
     """Return an array that is aligned to vectors, so that loads cross no cache line.
 
-    Rows of a `padded` length are aligned, too.  ``make`` is `numpy.zeros` or
-    `numpy.empty`.
+    Rows of a `padded` length are then aligned, too.  The function ``make`` is
+    `numpy.zeros` or `numpy.empty`.
     """
     dtype = np.dtype(dtype)
     n_bytes = (prod(shape) if isinstance(shape, tuple) else shape) * dtype.itemsize
@@ -36,12 +36,12 @@ def lanes_scratch(d, n_vectors, n_turned):
     Parameters
     ----------
     d : int
-        Length of the Gaussians.
+        Number of dimensions of the Gaussians.
     n_vectors : int
-        Number of vectors of that length, in addition to two triangles.
+        Number of vectors of this length, in addition to two triangles.
     n_turned : int
-        Number of entries of rows that are transposed in the memory of the second
-        triangle.
+        Number of entries of a row, if rows are transposed in the memory of the second
+        triangle; otherwise 0.
     """
     tiles = -(-d // 4)
     triangle = 8 * tiles * (tiles + 1)
@@ -50,7 +50,7 @@ def lanes_scratch(d, n_vectors, n_turned):
 
 
 def packed_columns(const floating[:, :] matrix):
-    """Return a matrix in the layout of `multiply`, which differs by instruction set."""
+    """Return a matrix in the layout that `multiply` needs with this instruction set."""
     cdef intptr_t n_inner = matrix.shape[0], n_columns = matrix.shape[1]
     cdef intptr_t size = sizeof(floating)
     cdef intptr_t row_stride = matrix.strides[0] // size
@@ -76,14 +76,16 @@ def packed_columns(const floating[:, :] matrix):
 def multiply(
     const floating[:, :] rows, const floating[::1] columns, floating[:, ::1] out
 ):
-    """Write rows times columns into ``out``; the bits of a row depend on no other row.
+    """Write rows times columns into ``out``.
+
+    The bits of a row of the result do not depend on other rows.
 
     Parameters
     ----------
     rows : ndarray of shape (n_rows, n_inner)
         Each row is contiguous.
     columns : ndarray
-        From `packed_columns`.
+        Result of `packed_columns`.
     out : ndarray of shape (n_rows, n_columns)
     """
     cdef intptr_t n_rows = rows.shape[0], n_inner = rows.shape[1]

@@ -1,8 +1,8 @@
 /* Sizes of the tiles of products, for one floating type.  The sums of a tile of ROWS rows and
- * COLUMNS columns fit into registers.  Packed columns are in panels of COLUMNS; the last
- * panel has LANES columns if these suffice.  Code that reads panels uses the sizes with which
- * they were packed.  The sizes are macros because they differ between types; headers that
- * include this file undefine them. */
+ * COLUMNS columns fit into registers.  Packed columns are in panels of COLUMNS columns; the
+ * last panel has LANES columns if these suffice.  Code that packs panels and code that reads
+ * them must use the same sizes.  The sizes are macros because they differ between types;
+ * headers that include this file undefine them. */
 #ifdef VECTOR_BYTES
 #define LANES (VECTOR_BYTES / (intptr_t)sizeof(REAL))
 #else

@@ -1,5 +1,6 @@
-/* Transposition of rows into lanes and back, for one floating type.  The lanes are in float64.
- * Blocks of N_TURNED rows with N_TURNED entries are transposed in registers. */
+/* Transposition of rows into lanes and back, for one floating type.  A lane has the entries of
+ * one row, in float64.  Blocks of N_TURNED rows with N_TURNED entries are transposed in
+ * registers. */
 
 /* This part is compiled once, because it does not depend on REAL. */
 #ifndef SKTEMPER_TURNED_LANES_H
@@ -21,7 +22,7 @@ typedef double turned_vector
 #define HIGH 1, 3
 #endif
 
-/* Transposes a block.  Each round interleaves the first half of the rows with the second. */
+/* Transposes a block.  Each round interleaves the first half and the second half of the rows. */
 ALWAYS_INLINE void turn_block(turned_vector *rows)
 {
     turned_vector next[N_TURNED];

@@ -17,7 +17,7 @@ __all__ = ["deviations_of_binary", "deviations_of_counts"]
 
 
 class Deviations(NamedTuple):
-    """Deviations ``Z = matrix - outer(rows, columns)``, and the sizes of their noise.
+    """Deviations ``Z = matrix - outer(rows, columns)``, and their noise per row.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Deviations(NamedTuple):
         return effective_rows(self.weight)
 
     def critical_temperatures(self, n_axes):
-        """Return the eigenvalues, corrected for noise; 1 for axes with noise only.
+        """Return the eigenvalues, corrected for noise; 1 for axes that are only noise.
 
         Parameters
         ----------
@@ -75,10 +75,10 @@ class Deviations(NamedTuple):
     def _noise(self):
         """Return the noise of rows whose columns are independent.
 
-        The number of dimensions of the noise is the sum of all eigenvalues.  For
-        one-hot codes of answers, this sum is the number of columns minus the number of
-        questions.  For other counts, the sum may exceed the number of columns; the
-        number of columns is then used.
+        The number of dimensions of the noise is the sum of all eigenvalues, or the
+        number of columns if this is less.  For one-hot codes of answers, the sum is the
+        number of columns minus the number of questions.  For other counts, it may
+        exceed the number of columns.
         """
         squares = self.matrix.power(2).sum()
         products = self.rows @ (self.matrix @ self.columns)
@@ -94,19 +94,20 @@ class Deviations(NamedTuple):
 class Noise(NamedTuple):
     """The Marchenko-Pastur spectrum of noise of variance 1 in a sample.
 
-    If the rows have the variance ``t = 1 + x / of_rows(x)`` in a direction, the sample
-    has the eigenvalue ``seen(x)``.  This holds beyond the edge of the noise, which is
-    the x with the smallest ``seen(x)`` [1]_.  For rows of equal length, the variance
-    ``t = 1 + s`` has the eigenvalue ``(s + 1) (s + ratio) / s``.
+    If rows have the variance ``t = 1 + x / of_rows(x)`` in a direction, the sample has
+    the eigenvalue ``seen(x)`` in this direction.  This holds for x beyond the edge of
+    the noise, which is the x with the smallest ``seen(x)`` [1]_.  For rows of equal
+    length, a direction with the variance ``t = 1 + s`` has the eigenvalue
+    ``(s + 1) (s + ratio) / s``.
 
     Attributes
     ----------
     ratio : float
         Number of dimensions of the noise, divided by the number of rows.
     sizes : ndarray of shape (n_sizes,)
-        Variances of the noise of rows, with mean 1.
+        Distinct variances of the noise of rows, with mean 1.
     shares : ndarray of shape (n_sizes,)
-        Shares of the rows that have these variances.
+        Share of the rows with each of these variances.
 
     References
     ----------
@@ -119,7 +120,7 @@ class Noise(NamedTuple):
     shares: np.ndarray
 
     def seen(self, x):
-        """Return an eigenvalue of the sample; x must exceed ``ratio * max(sizes)``."""
+        """Return the eigenvalue for x, which must exceed ``ratio * max(sizes)``."""
         return x + self.of_rows(x)
 
     def of_rows(self, x):
@@ -139,7 +140,7 @@ class Noise(NamedTuple):
         return brentq(slope, lower, largest + 2.0 * np.sqrt(spread.sum()))
 
     def without(self, eigenvalue, edge):
-        """Return the variance of a direction whose eigenvalue is beyond the noise."""
+        """Return the variance of a direction, given an eigenvalue beyond the noise."""
         x = brentq(lambda x: self.seen(x) - eigenvalue, edge, eigenvalue)
         return 1.0 + x / self.of_rows(x)
 
@@ -197,7 +198,7 @@ def deviations_of_binary(X, threshold, sample_weight=None):
         return None
     missing = np.isnan(X.data)
     # Values that are not stored are 0.  If 0 is above the threshold, the codes 0 and 1
-    # are exchanged, so that they stay 0.
+    # are exchanged, so that the codes of these values are 0, too.
     ones = (X.data <= threshold) if threshold < 0.0 else (X.data > threshold)
     gaps = _with(X, missing.astype(np.float64))
     observed = weight.sum() - gaps.T @ weight
@@ -227,9 +228,10 @@ def _scaled(X, weight, scale):
     ----------
     X : csr_array of shape (n_rows, n_features)
     weight : ndarray of shape (n_rows,)
-        Rows are multiplied by its square root.
+        Rows are multiplied by the square root of ``weight``.
     scale : ndarray of shape (n_features,)
-        Columns are divided by its square root.  Columns with ``scale`` 0 are left out.
+        Columns are divided by the square root of ``scale``.  Columns with ``scale`` 0
+        are left out.
     """
     columns = np.flatnonzero(scale > 0.0)
     scale = scale[columns]

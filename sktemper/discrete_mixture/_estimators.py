@@ -50,7 +50,8 @@ class _DiscreteMixture(
         "weight_concentration_prior",
     )
     _model = None
-    _options = ()  # of each feature
+    #: Shape of the options of each feature.
+    _options = ()
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -94,7 +95,7 @@ class _DiscreteMixture(
         return super().predict_proba(X).astype(self.state_.dtype, copy=False)
 
     def _drawn(self, n_samples):
-        """Return components, their feature probabilities, and random numbers."""
+        """Return components, their feature probabilities, and a random generator."""
         self._check_fitted()
         check_n_samples(n_samples)
         random = check_random_state(self.random_state)
@@ -105,7 +106,7 @@ class _DiscreteMixture(
     # -- views of the state ------------------------------------------------------------
     @property
     def feature_prior_(self):
-        """The concentration of the components' prior in use."""
+        """Concentration of the components' prior of the fit."""
         return float(np.asarray(self._state().hyper.component).flat[0] + 1.0)
 
     @property
@@ -148,12 +149,12 @@ class _MultinomialMixture(CountsMixin, _DiscreteMixture):
         X : ndarray of shape (n_samples, n_features)
             Word counts.
         y : ndarray of shape (n_samples,)
-            Their components.
+            Components of the samples.
 
         Raises
         ------
         ValueError
-            If ``n_samples`` or ``doc_length`` is less than 1, or no integer.
+            If ``n_samples`` or ``doc_length`` is not an integer of at least 1.
         """
         doc_length = positive_int(doc_length, "doc_length")
         y, probabilities, random = self._drawn(n_samples)
@@ -196,14 +197,14 @@ class _MultinomialMixture(CountsMixin, _DiscreteMixture):
         Raises
         ------
         ValueError
-            If the number of names is not that of features, or ``n_words`` is not an
-            integer of at least 1.
+            If the number of names differs from the number of features, or if
+            ``n_words`` is not an integer of at least 1.
         """
         return self._top_words(feature_names, n_words)
 
     @property
     def components_(self):
-        """Posterior means of the components' word probabilities: rows sum to 1."""
+        """Posterior means of the components' word probabilities; rows sum to 1."""
         concentration = self.concentration_
         means = concentration / concentration.sum(axis=1, keepdims=True)
         return means.astype(self.state_.dtype)
@@ -254,10 +255,11 @@ class _BernoulliMixture(_DiscreteMixture):
             self,
             "codes",
             f"X has values other than 0 and 1, from {known.min():.4g} to "
-            f"{known.max():.4g}: those above binarize=0.0, {(known > 0).mean():.0%} of "
-            "them, are taken as 1 and the others as 0. Give the threshold, such as "
-            "binarize=1.5 for answers coded 1 and 2; pass X > 0 if that is meant; "
-            "OneHotEncoder makes 0 and 1 of more than two categories.",
+            f"{known.max():.4g}. Values above binarize=0.0, "
+            f"{(known > 0).mean():.0%} of all, count as 1, and other values as 0. If "
+            "this is intended, pass X > 0. Otherwise set a threshold, such as "
+            "binarize=1.5 for answers coded 1 and 2, or use OneHotEncoder for more "
+            "than two categories.",
             UserWarning,
         )
 
@@ -278,7 +280,7 @@ class _BernoulliMixture(_DiscreteMixture):
         X : ndarray of shape (n_samples, n_features)
             Values 0 and 1.
         y : ndarray of shape (n_samples,)
-            Their components.
+            Components of the samples.
 
         Raises
         ------
@@ -303,13 +305,13 @@ def check_binary(X, name):
     if not ((values == 0) | (values == 1) | np.isnan(values)).all():
         raise ValueError(
             f"{name} with binarize=None takes values of 0 and 1, and NaN for missing "
-            "ones. Give the threshold above which a value counts as 1, or use "
+            "values. Set the threshold above which a value counts as 1, or use "
             "sklearn.preprocessing.OneHotEncoder for categories."
         )
 
 
 class TemperedMultinomialMixture(_MultinomialMixture):
-    """Mixture of multinomials (one topic a document), with any tempering, or none.
+    """Mixture of multinomials (one topic per document), with any tempering, or none.
 
     It suits very short texts, which rarely have several topics, and clusters of
     documents [1]_.
@@ -327,19 +329,19 @@ class TemperedMultinomialMixture(_MultinomialMixture):
         Largest number of components K.  Components that are not needed stay empty.
     feature_prior : float or "auto", default="auto"
         Concentration of the Dirichlet prior of the word probabilities of a component.
-        "auto" estimates it from the share of pairs of equal tokens in rows.  It is
-        small for documents that repeat few words, and 1 for one-hot answers, which have
-        no such pairs.  It is between 0.1 and 1, and the prior has at most a tenth of
-        the tokens of a component.  It is 0.1 if no row has two tokens, or if values are
-        not whole.
+        "auto" estimates the concentration from the share of pairs of equal tokens in
+        rows.  The estimate is small for documents that repeat few words, and 1 for
+        one-hot answers, which have no such pairs.  It is limited to values from 0.1 to
+        1 with which the prior has at most a tenth of the tokens of a component.  It is
+        0.1 if no row has two tokens, or if values are not whole.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_distribution"
         Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
-        distribution, which with the default concentration approximates a Dirichlet
-        process [2]_.
+        distribution.  With the default concentration, the latter approximates a
+        Dirichlet process [2]_.
     weight_concentration_prior : float, default=None
-        Concentration of this prior, at least 1e-12.  With small values components that
-        are not needed stay empty.  None is ``1 / n_components``.
+        Concentration of the prior of the weights, at least 1e-12.  With small values
+        components that are not needed stay empty.  None is ``1 / n_components``.
     tempering : Tempering, "global", "local" or None, default="global"
         Temperature during training, see `sktemper.tempering`: "global" is
         `GlobalTempering()`, "local" is `LocalTempering()`, and None is plain
@@ -355,9 +357,9 @@ class TemperedMultinomialMixture(_MultinomialMixture):
         Number of samples of a step.  None takes all samples, which is coordinate ascent
         with a learning rate of 1.
     learning_rate : LearningRate or float, default=None
-        Size of each step, as a share of the way to its target.  None is
-        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
-        ``batch_size=None``.  A number is a `ConstantRate`.
+        Step size: the share of the distance to its target by which a step moves the
+        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
+        with ``batch_size=None``.  A number is a `ConstantRate`.
     gradient_noise : GradientNoise, default=None
         Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     max_iter : int, default=100
@@ -369,19 +371,21 @@ class TemperedMultinomialMixture(_MultinomialMixture):
         the order of the documents and in noise.  A `fit` that continues with
         ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Smallest improvement of the held-out score that counts, in nats per sample.  A
-        fit with ``batch_size=None`` ends when the lower bound changes by less than this
-        in a step at T=1.  A move is kept if it raises the bound by more than this.
+        Least rise of the held-out score that counts as an improvement, in nats per
+        sample.  A fit with ``batch_size=None`` ends when the lower bound changes by
+        less than this in a step at T=1.  A move is kept if it raises the bound by more
+        than this.
     n_iter_no_change : int, default=None
         Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
-        count.  None disables early stopping.
+        `fit` ends and keeps the best state.  Only states after the temperature has
+        settled at 1 are considered.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
-        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
+        Share of the rows that `fit` holds out to compute scores, if it has no
+        ``X_val``.
     warm_start : bool, default=False
         Whether `fit` continues the last fit.  It finishes the planned passes if the
         last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
@@ -399,19 +403,21 @@ class TemperedMultinomialMixture(_MultinomialMixture):
     shuffle : bool, default=True
         Whether each pass of `fit` visits the documents in a new random order.
     total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+        Number of rows of the data that a batch represents.  None is the number of rows
+        of `fit`, plus rows of later `partial_fit` calls.
     half_life : float, duration or None, default=None
         Number of samples after which a sample counts half in `partial_fit`, for streams
         that change.  It sets the learning rate and the scale of the statistics
         (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
         ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
         "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
-        then needs ``times``.  None forgets nothing.  `fit` ignores it, except that a
-        sample of its data becomes the memory of a stream that follows.
+        then needs ``times``.  With None, old samples keep their weights.  `fit` ignores
+        this parameter, except that it keeps a sample of its data as the memory of a
+        later stream.
     renewals : Renewals, "auto" or None, default="auto"
-        Renewals of components in a stream with a half-life, see
-        `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None is off.
+        Renewals in a stream with a half-life: fits of new components to recent rows,
+        see `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None makes no
+        renewals.
 
     Attributes
     ----------
@@ -424,11 +430,11 @@ class TemperedMultinomialMixture(_MultinomialMixture):
     weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
         Dirichlet parameters, or the Beta parameters of the sticks.
     weight_concentration_prior_ : float
-        The concentration prior in use.
+        The ``weight_concentration_prior`` of the fit.
     feature_prior_ : float
-        The concentration of the components' prior in use.
+        The ``feature_prior`` of the fit.
     labels_ : ndarray of shape (n_samples,)
-        Components of the samples of the last `fit` or `partial_fit`.
+        Component of each sample of the last `fit` or `partial_fit`.
     n_active_components_ : int
         Number of components whose responsibilities sum to more than 0.5.
     converged_ : bool
@@ -448,25 +454,25 @@ class TemperedMultinomialMixture(_MultinomialMixture):
     n_batch_iter_ : int
         Number of completed steps.
     n_samples_seen_ : int
-        Number of rows that steps used, with repetitions.
+        Total number of rows in the batches of all steps.
     history_ : dict of ndarrays
         Arrays with a value for each step, thinned if there are many: "step", "passes",
         "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
         documents in the tempered bound of the batch, in nats per observation),
         "heldout_score" (NaN without an evaluation) and "mean_iterations" (mean number
-        of local iterations of a row).  If the tempering has a ladder, also
+        of local iterations of a row).  If temperatures are inferred, also
         "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after the move).
     renewals_ : dict of ndarrays
         Renewals of a stream with a half-life.  Each array has an entry for each
-        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (of
-        the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
-        "kept" (whether it replaced the parameters; None while this is not decided),
-        "decided" (number of rows before the decision), "gain" (mean gain of the rows
-        that decided, in nats per observation) and "columns" (tuple of the new
-        components).
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (time
+        of the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        "kept" (whether its result replaced the parameters; None while this is not
+        decided), "decided" (number of rows before the decision), "gain" (mean gain of
+        the rows that decided, in nats per observation) and "columns" (tuple of the
+        indices of new components).
     state_ : State
         Everything that changes during a fit: parameters, progress and policies.  Its
         fields may change between versions.
@@ -477,9 +483,9 @@ class TemperedMultinomialMixture(_MultinomialMixture):
 
     Notes
     -----
-    `score_samples` is the posterior predictive probability of the
-    sequence of a document's tokens, a mixture of Dirichlet-multinomials, and `score` is
-    its sum per token.
+    `score_samples` returns the logarithm of the posterior predictive probability of the
+    sequence of a document's tokens, which is a mixture of Dirichlet-multinomials.
+    `score` is the sum of these logarithms, divided by the number of tokens.
 
     References
     ----------
@@ -556,7 +562,7 @@ class TemperedMultinomialMixture(_MultinomialMixture):
 
 
 class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
-    """Mixture of multinomials (one topic a document), by annealing and moves.
+    """Mixture of multinomials (one topic per document), by annealing and moves.
 
     It suits very short texts, which rarely have several topics, and clusters of
     documents [1]_.
@@ -575,19 +581,19 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
         Largest number of components K.  Components that are not needed stay empty.
     feature_prior : float or "auto", default="auto"
         Concentration of the Dirichlet prior of the word probabilities of a component.
-        "auto" estimates it from the share of pairs of equal tokens in rows.  It is
-        small for documents that repeat few words, and 1 for one-hot answers, which have
-        no such pairs.  It is between 0.1 and 1, and the prior has at most a tenth of
-        the tokens of a component.  It is 0.1 if no row has two tokens, or if values are
-        not whole.
+        "auto" estimates the concentration from the share of pairs of equal tokens in
+        rows.  The estimate is small for documents that repeat few words, and 1 for
+        one-hot answers, which have no such pairs.  It is limited to values from 0.1 to
+        1 with which the prior has at most a tenth of the tokens of a component.  It is
+        0.1 if no row has two tokens, or if values are not whole.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_distribution"
         Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
-        distribution, which with the default concentration approximates a Dirichlet
-        process [2]_.
+        distribution.  With the default concentration, the latter approximates a
+        Dirichlet process [2]_.
     weight_concentration_prior : float, default=None
-        Concentration of this prior, at least 1e-12.  With small values components that
-        are not needed stay empty.  None is ``1 / n_components``.
+        Concentration of the prior of the weights, at least 1e-12.  With small values
+        components that are not needed stay empty.  None is ``1 / n_components``.
     schedule : Schedule or callable, default=None
         Temperature of each step, see `sktemper.schedules`.  None is
         ``ExponentialSchedule()``.
@@ -605,9 +611,9 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
         Number of samples of a step.  None takes all samples, which is coordinate ascent
         with a learning rate of 1.
     learning_rate : LearningRate or float, default=None
-        Size of each step, as a share of the way to its target.  None is
-        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
-        ``batch_size=None``.  A number is a `ConstantRate`.
+        Step size: the share of the distance to its target by which a step moves the
+        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
+        with ``batch_size=None``.  A number is a `ConstantRate`.
     gradient_noise : GradientNoise, default=None
         Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     max_iter : int, default=100
@@ -619,19 +625,21 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
         the order of the documents and in noise.  A `fit` that continues with
         ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Smallest improvement of the held-out score that counts, in nats per sample.  A
-        fit with ``batch_size=None`` ends when the lower bound changes by less than this
-        in a step at T=1.  A move is kept if it raises the bound by more than this.
+        Least rise of the held-out score that counts as an improvement, in nats per
+        sample.  A fit with ``batch_size=None`` ends when the lower bound changes by
+        less than this in a step at T=1.  A move is kept if it raises the bound by more
+        than this.
     n_iter_no_change : int, default=None
         Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
-        count.  None disables early stopping.
+        `fit` ends and keeps the best state.  Only states after the temperature has
+        settled at 1 are considered.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
-        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
+        Share of the rows that `fit` holds out to compute scores, if it has no
+        ``X_val``.
     warm_start : bool, default=False
         Whether `fit` continues the last fit.  It finishes the planned passes if the
         last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
@@ -649,19 +657,21 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
     shuffle : bool, default=True
         Whether each pass of `fit` visits the documents in a new random order.
     total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+        Number of rows of the data that a batch represents.  None is the number of rows
+        of `fit`, plus rows of later `partial_fit` calls.
     half_life : float, duration or None, default=None
         Number of samples after which a sample counts half in `partial_fit`, for streams
         that change.  It sets the learning rate and the scale of the statistics
         (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
         ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
         "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
-        then needs ``times``.  None forgets nothing.  `fit` ignores it, except that a
-        sample of its data becomes the memory of a stream that follows.
+        then needs ``times``.  With None, old samples keep their weights.  `fit` ignores
+        this parameter, except that it keeps a sample of its data as the memory of a
+        later stream.
     renewals : Renewals, "auto" or None, default="auto"
-        Renewals of components in a stream with a half-life, see
-        `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None is off.
+        Renewals in a stream with a half-life: fits of new components to recent rows,
+        see `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None makes no
+        renewals.
 
     Attributes
     ----------
@@ -674,11 +684,11 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
     weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
         Dirichlet parameters, or the Beta parameters of the sticks.
     weight_concentration_prior_ : float
-        The concentration prior in use.
+        The ``weight_concentration_prior`` of the fit.
     feature_prior_ : float
-        The concentration of the components' prior in use.
+        The ``feature_prior`` of the fit.
     labels_ : ndarray of shape (n_samples,)
-        Components of the samples of the last `fit` or `partial_fit`.
+        Component of each sample of the last `fit` or `partial_fit`.
     n_active_components_ : int
         Number of components whose responsibilities sum to more than 0.5.
     converged_ : bool
@@ -700,25 +710,25 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
     n_batch_iter_ : int
         Number of completed steps.
     n_samples_seen_ : int
-        Number of rows that steps used, with repetitions.
+        Total number of rows in the batches of all steps.
     history_ : dict of ndarrays
         Arrays with a value for each step, thinned if there are many: "step", "passes",
         "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
         documents in the tempered bound of the batch, in nats per observation),
         "heldout_score" (NaN without an evaluation) and "mean_iterations" (mean number
-        of local iterations of a row).  If the tempering has a ladder, also
+        of local iterations of a row).  If temperatures are inferred, also
         "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after the move).
     renewals_ : dict of ndarrays
         Renewals of a stream with a half-life.  Each array has an entry for each
-        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (of
-        the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
-        "kept" (whether it replaced the parameters; None while this is not decided),
-        "decided" (number of rows before the decision), "gain" (mean gain of the rows
-        that decided, in nats per observation) and "columns" (tuple of the new
-        components).
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (time
+        of the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        "kept" (whether its result replaced the parameters; None while this is not
+        decided), "decided" (number of rows before the decision), "gain" (mean gain of
+        the rows that decided, in nats per observation) and "columns" (tuple of the
+        indices of new components).
     state_ : State
         Everything that changes during a fit: parameters, progress and policies.  Its
         fields may change between versions.
@@ -729,9 +739,9 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
 
     Notes
     -----
-    `score_samples` is the posterior predictive probability of the
-    sequence of a document's tokens, a mixture of Dirichlet-multinomials, and `score` is
-    its sum per token.
+    `score_samples` returns the logarithm of the posterior predictive probability of the
+    sequence of a document's tokens, which is a mixture of Dirichlet-multinomials.
+    `score` is the sum of these logarithms, divided by the number of tokens.
 
     References
     ----------
@@ -808,12 +818,12 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
 
 
 class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
-    """Mixture of multinomials (one topic a document), with tunable noise.
+    """Mixture of multinomials (one topic per document), with tunable noise.
 
     It suits very short texts, which rarely have several topics, and clusters of
     documents [1]_.
 
-    The fit uses SVI+ [2]_, with tunable noise of the gradients, see
+    The fit uses SVI+ [2]_: gradients with tunable noise, see
     `sktemper.noise.SVIPlusNoise`.
 
     Parameters are in groups, each with its most important ones first: the model
@@ -827,22 +837,23 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
         Largest number of components K.  Components that are not needed stay empty.
     feature_prior : float or "auto", default="auto"
         Concentration of the Dirichlet prior of the word probabilities of a component.
-        "auto" estimates it from the share of pairs of equal tokens in rows.  It is
-        small for documents that repeat few words, and 1 for one-hot answers, which have
-        no such pairs.  It is between 0.1 and 1, and the prior has at most a tenth of
-        the tokens of a component.  It is 0.1 if no row has two tokens, or if values are
-        not whole.
+        "auto" estimates the concentration from the share of pairs of equal tokens in
+        rows.  The estimate is small for documents that repeat few words, and 1 for
+        one-hot answers, which have no such pairs.  It is limited to values from 0.1 to
+        1 with which the prior has at most a tenth of the tokens of a component.  It is
+        0.1 if no row has two tokens, or if values are not whole.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_distribution"
         Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
-        distribution, which with the default concentration approximates a Dirichlet
-        process [2]_.
+        distribution.  With the default concentration, the latter approximates a
+        Dirichlet process [2]_.
     weight_concentration_prior : float, default=None
-        Concentration of this prior, at least 1e-12.  With small values components that
-        are not needed stay empty.  None is ``1 / n_components``.
+        Concentration of the prior of the weights, at least 1e-12.  With small values
+        components that are not needed stay empty.  None is ``1 / n_components``.
     effective_batch_size : float, int, Schedule or callable, default=0.5
-        Batch size M that has the same gradient noise: a share of the batch, a number of
-        documents, or a schedule of such values, see `sktemper.noise.SVIPlusNoise`.
+        Size M of a batch without added noise that would have the same gradient noise: a
+        share of the batch, a number of documents, or a schedule of such values, see
+        `sktemper.noise.SVIPlusNoise`.
     noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         Distribution of the random weights of documents, see
         `sktemper.noise.SVIPlusNoise`.
@@ -859,9 +870,9 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
         Number of samples of a step.  None takes all samples, which is coordinate ascent
         with a learning rate of 1.
     learning_rate : LearningRate or float, default=None
-        Size of each step, as a share of the way to its target.  None is
-        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
-        ``batch_size=None``.  A number is a `ConstantRate`.
+        Step size: the share of the distance to its target by which a step moves the
+        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
+        with ``batch_size=None``.  A number is a `ConstantRate`.
     max_iter : int, default=100
         Largest number of passes of `fit` over the data.
     n_init : int, default=1
@@ -871,19 +882,21 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
         the order of the documents and in noise.  A `fit` that continues with
         ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Smallest improvement of the held-out score that counts, in nats per sample.  A
-        fit with ``batch_size=None`` ends when the lower bound changes by less than this
-        in a step at T=1.  A move is kept if it raises the bound by more than this.
+        Least rise of the held-out score that counts as an improvement, in nats per
+        sample.  A fit with ``batch_size=None`` ends when the lower bound changes by
+        less than this in a step at T=1.  A move is kept if it raises the bound by more
+        than this.
     n_iter_no_change : int, default=None
         Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
-        count.  None disables early stopping.
+        `fit` ends and keeps the best state.  Only states after the temperature has
+        settled at 1 are considered.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
-        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
+        Share of the rows that `fit` holds out to compute scores, if it has no
+        ``X_val``.
     warm_start : bool, default=False
         Whether `fit` continues the last fit.  It finishes the planned passes if the
         last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
@@ -901,19 +914,21 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
     shuffle : bool, default=True
         Whether each pass of `fit` visits the documents in a new random order.
     total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+        Number of rows of the data that a batch represents.  None is the number of rows
+        of `fit`, plus rows of later `partial_fit` calls.
     half_life : float, duration or None, default=None
         Number of samples after which a sample counts half in `partial_fit`, for streams
         that change.  It sets the learning rate and the scale of the statistics
         (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
         ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
         "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
-        then needs ``times``.  None forgets nothing.  `fit` ignores it, except that a
-        sample of its data becomes the memory of a stream that follows.
+        then needs ``times``.  With None, old samples keep their weights.  `fit` ignores
+        this parameter, except that it keeps a sample of its data as the memory of a
+        later stream.
     renewals : Renewals, "auto" or None, default="auto"
-        Renewals of components in a stream with a half-life, see
-        `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None is off.
+        Renewals in a stream with a half-life: fits of new components to recent rows,
+        see `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None makes no
+        renewals.
 
     Attributes
     ----------
@@ -926,11 +941,11 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
     weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
         Dirichlet parameters, or the Beta parameters of the sticks.
     weight_concentration_prior_ : float
-        The concentration prior in use.
+        The ``weight_concentration_prior`` of the fit.
     feature_prior_ : float
-        The concentration of the components' prior in use.
+        The ``feature_prior`` of the fit.
     labels_ : ndarray of shape (n_samples,)
-        Components of the samples of the last `fit` or `partial_fit`.
+        Component of each sample of the last `fit` or `partial_fit`.
     n_active_components_ : int
         Number of components whose responsibilities sum to more than 0.5.
     converged_ : bool
@@ -950,25 +965,25 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
     n_batch_iter_ : int
         Number of completed steps.
     n_samples_seen_ : int
-        Number of rows that steps used, with repetitions.
+        Total number of rows in the batches of all steps.
     history_ : dict of ndarrays
         Arrays with a value for each step, thinned if there are many: "step", "passes",
         "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
         documents in the tempered bound of the batch, in nats per observation),
         "heldout_score" (NaN without an evaluation) and "mean_iterations" (mean number
-        of local iterations of a row).  If the tempering has a ladder, also
+        of local iterations of a row).  If temperatures are inferred, also
         "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after the move).
     renewals_ : dict of ndarrays
         Renewals of a stream with a half-life.  Each array has an entry for each
-        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (of
-        the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
-        "kept" (whether it replaced the parameters; None while this is not decided),
-        "decided" (number of rows before the decision), "gain" (mean gain of the rows
-        that decided, in nats per observation) and "columns" (tuple of the new
-        components).
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (time
+        of the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        "kept" (whether its result replaced the parameters; None while this is not
+        decided), "decided" (number of rows before the decision), "gain" (mean gain of
+        the rows that decided, in nats per observation) and "columns" (tuple of the
+        indices of new components).
     state_ : State
         Everything that changes during a fit: parameters, progress and policies.  Its
         fields may change between versions.
@@ -979,9 +994,9 @@ class SVIPlusMultinomialMixture(SVIPlusMixin, _MultinomialMixture):
 
     Notes
     -----
-    `score_samples` is the posterior predictive probability of the
-    sequence of a document's tokens, a mixture of Dirichlet-multinomials, and `score` is
-    its sum per token.
+    `score_samples` returns the logarithm of the posterior predictive probability of the
+    sequence of a document's tokens, which is a mixture of Dirichlet-multinomials.
+    `score` is the sum of these logarithms, divided by the number of tokens.
 
     References
     ----------
@@ -1075,21 +1090,21 @@ class TemperedBernoulliMixture(_BernoulliMixture):
     n_components : int, default=10
         Largest number of components K.  Components that are not needed stay empty.
     feature_prior : float, default=1.0
-        Both concentrations of the Beta prior of the
-        probability that a feature is 1, the same for all.
+        Both concentrations of the Beta prior of the probability that a feature is 1,
+        with the same value for all features.
     binarize : float or None, default=0.0
-        Values above it count as 1, others as 0, as in scikit-learn's `BernoulliNB`;
-        NaN is a missing value.  None: the values are 0 and 1 already, others raise.
-        Answers coded 1 and 2 need 1.5: with 0.0 all of them would be 1, and a fit to
-        dense whole numbers other than 0 and 1 warns.
+        Threshold: values above it count as 1 and other values as 0, as in
+        scikit-learn's `BernoulliNB`.  NaN is a missing value.  With None, values must
+        be 0 or 1.  Answers coded 1 and 2 need the threshold 1.5.  With 0.0 all of them
+        would count as 1; a fit to such dense whole numbers warns.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_distribution"
         Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
-        distribution, which with the default concentration approximates a Dirichlet
-        process [2]_.
+        distribution.  With the default concentration, the latter approximates a
+        Dirichlet process [2]_.
     weight_concentration_prior : float, default=None
-        Concentration of this prior, at least 1e-12.  With small values components that
-        are not needed stay empty.  None is ``1 / n_components``.
+        Concentration of the prior of the weights, at least 1e-12.  With small values
+        components that are not needed stay empty.  None is ``1 / n_components``.
     tempering : Tempering, "global", "local" or None, default="global"
         Temperature during training, see `sktemper.tempering`: "global" is
         `GlobalTempering()`, "local" is `LocalTempering()`, and None is plain
@@ -1105,9 +1120,9 @@ class TemperedBernoulliMixture(_BernoulliMixture):
         Number of samples of a step.  None takes all samples, which is coordinate ascent
         with a learning rate of 1.
     learning_rate : LearningRate or float, default=None
-        Size of each step, as a share of the way to its target.  None is
-        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
-        ``batch_size=None``.  A number is a `ConstantRate`.
+        Step size: the share of the distance to its target by which a step moves the
+        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
+        with ``batch_size=None``.  A number is a `ConstantRate`.
     gradient_noise : GradientNoise, default=None
         Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     max_iter : int, default=100
@@ -1119,19 +1134,21 @@ class TemperedBernoulliMixture(_BernoulliMixture):
         the order of the samples and in noise.  A `fit` that continues with
         ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Smallest improvement of the held-out score that counts, in nats per sample.  A
-        fit with ``batch_size=None`` ends when the lower bound changes by less than this
-        in a step at T=1.  A move is kept if it raises the bound by more than this.
+        Least rise of the held-out score that counts as an improvement, in nats per
+        sample.  A fit with ``batch_size=None`` ends when the lower bound changes by
+        less than this in a step at T=1.  A move is kept if it raises the bound by more
+        than this.
     n_iter_no_change : int, default=None
         Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
-        count.  None disables early stopping.
+        `fit` ends and keeps the best state.  Only states after the temperature has
+        settled at 1 are considered.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
-        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
+        Share of the rows that `fit` holds out to compute scores, if it has no
+        ``X_val``.
     warm_start : bool, default=False
         Whether `fit` continues the last fit.  It finishes the planned passes if the
         last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
@@ -1149,19 +1166,21 @@ class TemperedBernoulliMixture(_BernoulliMixture):
     shuffle : bool, default=True
         Whether each pass of `fit` visits the samples in a new random order.
     total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+        Number of rows of the data that a batch represents.  None is the number of rows
+        of `fit`, plus rows of later `partial_fit` calls.
     half_life : float, duration or None, default=None
         Number of samples after which a sample counts half in `partial_fit`, for streams
         that change.  It sets the learning rate and the scale of the statistics
         (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
         ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
         "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
-        then needs ``times``.  None forgets nothing.  `fit` ignores it, except that a
-        sample of its data becomes the memory of a stream that follows.
+        then needs ``times``.  With None, old samples keep their weights.  `fit` ignores
+        this parameter, except that it keeps a sample of its data as the memory of a
+        later stream.
     renewals : Renewals, "auto" or None, default="auto"
-        Renewals of components in a stream with a half-life, see
-        `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None is off.
+        Renewals in a stream with a half-life: fits of new components to recent rows,
+        see `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None makes no
+        renewals.
 
     Attributes
     ----------
@@ -1174,11 +1193,11 @@ class TemperedBernoulliMixture(_BernoulliMixture):
     weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
         Dirichlet parameters, or the Beta parameters of the sticks.
     weight_concentration_prior_ : float
-        The concentration prior in use.
+        The ``weight_concentration_prior`` of the fit.
     feature_prior_ : float
-        The concentration of the components' prior in use.
+        The ``feature_prior`` of the fit.
     labels_ : ndarray of shape (n_samples,)
-        Components of the samples of the last `fit` or `partial_fit`.
+        Component of each sample of the last `fit` or `partial_fit`.
     n_active_components_ : int
         Number of components whose responsibilities sum to more than 0.5.
     converged_ : bool
@@ -1198,25 +1217,25 @@ class TemperedBernoulliMixture(_BernoulliMixture):
     n_batch_iter_ : int
         Number of completed steps.
     n_samples_seen_ : int
-        Number of rows that steps used, with repetitions.
+        Total number of rows in the batches of all steps.
     history_ : dict of ndarrays
         Arrays with a value for each step, thinned if there are many: "step", "passes",
         "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
         samples in the tempered bound of the batch, in nats per observation),
         "heldout_score" (NaN without an evaluation) and "mean_iterations" (mean number
-        of local iterations of a row).  If the tempering has a ladder, also
+        of local iterations of a row).  If temperatures are inferred, also
         "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after the move).
     renewals_ : dict of ndarrays
         Renewals of a stream with a half-life.  Each array has an entry for each
-        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (of
-        the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
-        "kept" (whether it replaced the parameters; None while this is not decided),
-        "decided" (number of rows before the decision), "gain" (mean gain of the rows
-        that decided, in nats per observation) and "columns" (tuple of the new
-        components).
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (time
+        of the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        "kept" (whether its result replaced the parameters; None while this is not
+        decided), "decided" (number of rows before the decision), "gain" (mean gain of
+        the rows that decided, in nats per observation) and "columns" (tuple of the
+        indices of new components).
     state_ : State
         Everything that changes during a fit: parameters, progress and policies.  Its
         fields may change between versions.
@@ -1227,9 +1246,9 @@ class TemperedBernoulliMixture(_BernoulliMixture):
 
     Notes
     -----
-    NaN is a missing value, taken to be missing at random.
-    `score_samples` is the posterior predictive probability of the values that are not
-    missing, and `score` is its sum per sample.
+    NaN is a missing value, and is assumed to be missing at random.  `score_samples`
+    returns the logarithm of the posterior predictive probability of the values that are
+    not missing, and `score` is the mean of these logarithms.
 
     References
     ----------
@@ -1325,21 +1344,21 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
     n_components : int, default=10
         Largest number of components K.  Components that are not needed stay empty.
     feature_prior : float, default=1.0
-        Both concentrations of the Beta prior of the
-        probability that a feature is 1, the same for all.
+        Both concentrations of the Beta prior of the probability that a feature is 1,
+        with the same value for all features.
     binarize : float or None, default=0.0
-        Values above it count as 1, others as 0, as in scikit-learn's `BernoulliNB`;
-        NaN is a missing value.  None: the values are 0 and 1 already, others raise.
-        Answers coded 1 and 2 need 1.5: with 0.0 all of them would be 1, and a fit to
-        dense whole numbers other than 0 and 1 warns.
+        Threshold: values above it count as 1 and other values as 0, as in
+        scikit-learn's `BernoulliNB`.  NaN is a missing value.  With None, values must
+        be 0 or 1.  Answers coded 1 and 2 need the threshold 1.5.  With 0.0 all of them
+        would count as 1; a fit to such dense whole numbers warns.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_distribution"
         Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
-        distribution, which with the default concentration approximates a Dirichlet
-        process [2]_.
+        distribution.  With the default concentration, the latter approximates a
+        Dirichlet process [2]_.
     weight_concentration_prior : float, default=None
-        Concentration of this prior, at least 1e-12.  With small values components that
-        are not needed stay empty.  None is ``1 / n_components``.
+        Concentration of the prior of the weights, at least 1e-12.  With small values
+        components that are not needed stay empty.  None is ``1 / n_components``.
     schedule : Schedule or callable, default=None
         Temperature of each step, see `sktemper.schedules`.  None is
         ``ExponentialSchedule()``.
@@ -1357,9 +1376,9 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
         Number of samples of a step.  None takes all samples, which is coordinate ascent
         with a learning rate of 1.
     learning_rate : LearningRate or float, default=None
-        Size of each step, as a share of the way to its target.  None is
-        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
-        ``batch_size=None``.  A number is a `ConstantRate`.
+        Step size: the share of the distance to its target by which a step moves the
+        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
+        with ``batch_size=None``.  A number is a `ConstantRate`.
     gradient_noise : GradientNoise, default=None
         Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     max_iter : int, default=100
@@ -1371,19 +1390,21 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
         the order of the samples and in noise.  A `fit` that continues with
         ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Smallest improvement of the held-out score that counts, in nats per sample.  A
-        fit with ``batch_size=None`` ends when the lower bound changes by less than this
-        in a step at T=1.  A move is kept if it raises the bound by more than this.
+        Least rise of the held-out score that counts as an improvement, in nats per
+        sample.  A fit with ``batch_size=None`` ends when the lower bound changes by
+        less than this in a step at T=1.  A move is kept if it raises the bound by more
+        than this.
     n_iter_no_change : int, default=None
         Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
-        count.  None disables early stopping.
+        `fit` ends and keeps the best state.  Only states after the temperature has
+        settled at 1 are considered.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
-        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
+        Share of the rows that `fit` holds out to compute scores, if it has no
+        ``X_val``.
     warm_start : bool, default=False
         Whether `fit` continues the last fit.  It finishes the planned passes if the
         last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
@@ -1401,19 +1422,21 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
     shuffle : bool, default=True
         Whether each pass of `fit` visits the samples in a new random order.
     total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+        Number of rows of the data that a batch represents.  None is the number of rows
+        of `fit`, plus rows of later `partial_fit` calls.
     half_life : float, duration or None, default=None
         Number of samples after which a sample counts half in `partial_fit`, for streams
         that change.  It sets the learning rate and the scale of the statistics
         (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
         ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
         "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
-        then needs ``times``.  None forgets nothing.  `fit` ignores it, except that a
-        sample of its data becomes the memory of a stream that follows.
+        then needs ``times``.  With None, old samples keep their weights.  `fit` ignores
+        this parameter, except that it keeps a sample of its data as the memory of a
+        later stream.
     renewals : Renewals, "auto" or None, default="auto"
-        Renewals of components in a stream with a half-life, see
-        `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None is off.
+        Renewals in a stream with a half-life: fits of new components to recent rows,
+        see `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None makes no
+        renewals.
 
     Attributes
     ----------
@@ -1426,11 +1449,11 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
     weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
         Dirichlet parameters, or the Beta parameters of the sticks.
     weight_concentration_prior_ : float
-        The concentration prior in use.
+        The ``weight_concentration_prior`` of the fit.
     feature_prior_ : float
-        The concentration of the components' prior in use.
+        The ``feature_prior`` of the fit.
     labels_ : ndarray of shape (n_samples,)
-        Components of the samples of the last `fit` or `partial_fit`.
+        Component of each sample of the last `fit` or `partial_fit`.
     n_active_components_ : int
         Number of components whose responsibilities sum to more than 0.5.
     converged_ : bool
@@ -1452,25 +1475,25 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
     n_batch_iter_ : int
         Number of completed steps.
     n_samples_seen_ : int
-        Number of rows that steps used, with repetitions.
+        Total number of rows in the batches of all steps.
     history_ : dict of ndarrays
         Arrays with a value for each step, thinned if there are many: "step", "passes",
         "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
         samples in the tempered bound of the batch, in nats per observation),
         "heldout_score" (NaN without an evaluation) and "mean_iterations" (mean number
-        of local iterations of a row).  If the tempering has a ladder, also
+        of local iterations of a row).  If temperatures are inferred, also
         "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after the move).
     renewals_ : dict of ndarrays
         Renewals of a stream with a half-life.  Each array has an entry for each
-        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (of
-        the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
-        "kept" (whether it replaced the parameters; None while this is not decided),
-        "decided" (number of rows before the decision), "gain" (mean gain of the rows
-        that decided, in nats per observation) and "columns" (tuple of the new
-        components).
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (time
+        of the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        "kept" (whether its result replaced the parameters; None while this is not
+        decided), "decided" (number of rows before the decision), "gain" (mean gain of
+        the rows that decided, in nats per observation) and "columns" (tuple of the
+        indices of new components).
     state_ : State
         Everything that changes during a fit: parameters, progress and policies.  Its
         fields may change between versions.
@@ -1481,9 +1504,9 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
 
     Notes
     -----
-    NaN is a missing value, taken to be missing at random.
-    `score_samples` is the posterior predictive probability of the values that are not
-    missing, and `score` is its sum per sample.
+    NaN is a missing value, and is assumed to be missing at random.  `score_samples`
+    returns the logarithm of the posterior predictive probability of the values that are
+    not missing, and `score` is the mean of these logarithms.
 
     References
     ----------
@@ -1566,7 +1589,7 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
     Features are independent given the class of a sample [1]_; missing values are
     left out.  Sparse data are made dense, some rows at a time.
 
-    The fit uses SVI+ [2]_, with tunable noise of the gradients, see
+    The fit uses SVI+ [2]_: gradients with tunable noise, see
     `sktemper.noise.SVIPlusNoise`.
 
     Parameters are in groups, each with its most important ones first: the model
@@ -1579,24 +1602,25 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
     n_components : int, default=10
         Largest number of components K.  Components that are not needed stay empty.
     feature_prior : float, default=1.0
-        Both concentrations of the Beta prior of the
-        probability that a feature is 1, the same for all.
+        Both concentrations of the Beta prior of the probability that a feature is 1,
+        with the same value for all features.
     binarize : float or None, default=0.0
-        Values above it count as 1, others as 0, as in scikit-learn's `BernoulliNB`;
-        NaN is a missing value.  None: the values are 0 and 1 already, others raise.
-        Answers coded 1 and 2 need 1.5: with 0.0 all of them would be 1, and a fit to
-        dense whole numbers other than 0 and 1 warns.
+        Threshold: values above it count as 1 and other values as 0, as in
+        scikit-learn's `BernoulliNB`.  NaN is a missing value.  With None, values must
+        be 0 or 1.  Answers coded 1 and 2 need the threshold 1.5.  With 0.0 all of them
+        would count as 1; a fit to such dense whole numbers warns.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_distribution"
         Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
-        distribution, which with the default concentration approximates a Dirichlet
-        process [2]_.
+        distribution.  With the default concentration, the latter approximates a
+        Dirichlet process [2]_.
     weight_concentration_prior : float, default=None
-        Concentration of this prior, at least 1e-12.  With small values components that
-        are not needed stay empty.  None is ``1 / n_components``.
+        Concentration of the prior of the weights, at least 1e-12.  With small values
+        components that are not needed stay empty.  None is ``1 / n_components``.
     effective_batch_size : float, int, Schedule or callable, default=0.5
-        Batch size M that has the same gradient noise: a share of the batch, a number of
-        samples, or a schedule of such values, see `sktemper.noise.SVIPlusNoise`.
+        Size M of a batch without added noise that would have the same gradient noise: a
+        share of the batch, a number of samples, or a schedule of such values, see
+        `sktemper.noise.SVIPlusNoise`.
     noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         Distribution of the random weights of samples, see
         `sktemper.noise.SVIPlusNoise`.
@@ -1613,9 +1637,9 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
         Number of samples of a step.  None takes all samples, which is coordinate ascent
         with a learning rate of 1.
     learning_rate : LearningRate or float, default=None
-        Size of each step, as a share of the way to its target.  None is
-        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
-        ``batch_size=None``.  A number is a `ConstantRate`.
+        Step size: the share of the distance to its target by which a step moves the
+        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
+        with ``batch_size=None``.  A number is a `ConstantRate`.
     max_iter : int, default=100
         Largest number of passes of `fit` over the data.
     n_init : int, default=1
@@ -1625,19 +1649,21 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
         the order of the samples and in noise.  A `fit` that continues with
         ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Smallest improvement of the held-out score that counts, in nats per sample.  A
-        fit with ``batch_size=None`` ends when the lower bound changes by less than this
-        in a step at T=1.  A move is kept if it raises the bound by more than this.
+        Least rise of the held-out score that counts as an improvement, in nats per
+        sample.  A fit with ``batch_size=None`` ends when the lower bound changes by
+        less than this in a step at T=1.  A move is kept if it raises the bound by more
+        than this.
     n_iter_no_change : int, default=None
         Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
-        count.  None disables early stopping.
+        `fit` ends and keeps the best state.  Only states after the temperature has
+        settled at 1 are considered.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
-        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
+        Share of the rows that `fit` holds out to compute scores, if it has no
+        ``X_val``.
     warm_start : bool, default=False
         Whether `fit` continues the last fit.  It finishes the planned passes if the
         last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
@@ -1655,19 +1681,21 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
     shuffle : bool, default=True
         Whether each pass of `fit` visits the samples in a new random order.
     total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+        Number of rows of the data that a batch represents.  None is the number of rows
+        of `fit`, plus rows of later `partial_fit` calls.
     half_life : float, duration or None, default=None
         Number of samples after which a sample counts half in `partial_fit`, for streams
         that change.  It sets the learning rate and the scale of the statistics
         (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
         ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
         "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
-        then needs ``times``.  None forgets nothing.  `fit` ignores it, except that a
-        sample of its data becomes the memory of a stream that follows.
+        then needs ``times``.  With None, old samples keep their weights.  `fit` ignores
+        this parameter, except that it keeps a sample of its data as the memory of a
+        later stream.
     renewals : Renewals, "auto" or None, default="auto"
-        Renewals of components in a stream with a half-life, see
-        `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None is off.
+        Renewals in a stream with a half-life: fits of new components to recent rows,
+        see `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None makes no
+        renewals.
 
     Attributes
     ----------
@@ -1680,11 +1708,11 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
     weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
         Dirichlet parameters, or the Beta parameters of the sticks.
     weight_concentration_prior_ : float
-        The concentration prior in use.
+        The ``weight_concentration_prior`` of the fit.
     feature_prior_ : float
-        The concentration of the components' prior in use.
+        The ``feature_prior`` of the fit.
     labels_ : ndarray of shape (n_samples,)
-        Components of the samples of the last `fit` or `partial_fit`.
+        Component of each sample of the last `fit` or `partial_fit`.
     n_active_components_ : int
         Number of components whose responsibilities sum to more than 0.5.
     converged_ : bool
@@ -1704,25 +1732,25 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
     n_batch_iter_ : int
         Number of completed steps.
     n_samples_seen_ : int
-        Number of rows that steps used, with repetitions.
+        Total number of rows in the batches of all steps.
     history_ : dict of ndarrays
         Arrays with a value for each step, thinned if there are many: "step", "passes",
         "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
         samples in the tempered bound of the batch, in nats per observation),
         "heldout_score" (NaN without an evaluation) and "mean_iterations" (mean number
-        of local iterations of a row).  If the tempering has a ladder, also
+        of local iterations of a row).  If temperatures are inferred, also
         "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after the move).
     renewals_ : dict of ndarrays
         Renewals of a stream with a half-life.  Each array has an entry for each
-        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (of
-        the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
-        "kept" (whether it replaced the parameters; None while this is not decided),
-        "decided" (number of rows before the decision), "gain" (mean gain of the rows
-        that decided, in nats per observation) and "columns" (tuple of the new
-        components).
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (time
+        of the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        "kept" (whether its result replaced the parameters; None while this is not
+        decided), "decided" (number of rows before the decision), "gain" (mean gain of
+        the rows that decided, in nats per observation) and "columns" (tuple of the
+        indices of new components).
     state_ : State
         Everything that changes during a fit: parameters, progress and policies.  Its
         fields may change between versions.
@@ -1733,9 +1761,9 @@ class SVIPlusBernoulliMixture(SVIPlusMixin, _BernoulliMixture):
 
     Notes
     -----
-    NaN is a missing value, taken to be missing at random.
-    `score_samples` is the posterior predictive probability of the values that are not
-    missing, and `score` is its sum per sample.
+    NaN is a missing value, and is assumed to be missing at random.  `score_samples`
+    returns the logarithm of the posterior predictive probability of the values that are
+    not missing, and `score` is the mean of these logarithms.
 
     References
     ----------

@@ -49,10 +49,8 @@ class _DiscreteMixtureModel(WideMixtureModel):
     ):
         """Return log C(b) as a `MixturePartition`.
 
-        One number per token does not suffice, because log C(b) is not linear in the
-        number of tokens.
-
-        ``priors`` are the concentrations of weights and of features.
+        A `MixturePartition` is needed because log C(b) is not linear in the number of
+        tokens.  ``priors`` are the concentrations of weights and of features.
         """
         return draw_partition(
             self, inverse_temperatures, hyper, random, priors, n_samples
@@ -68,7 +66,7 @@ class _DiscreteMixtureModel(WideMixtureModel):
         return deviations.critical_temperatures(self.n_components - 1)
 
     def auto_batch_size(self, X, total):
-        """Return a tenth of the samples, from 20 per component to 5,000."""
+        """Return a tenth of the samples, at least 20 per component, at most 5,000."""
         fewest = 20 * self.n_components
         if total is None:
             return max(1000, fewest)
@@ -82,7 +80,7 @@ class BernoulliFamily(CategoricalFamily):
     ----------
     n_features : int
     threshold : float
-        Values above it are 1, others 0.
+        Values above the threshold are 1, and other values are 0.
     """
 
     def __init__(self, n_features, threshold=0.0):
@@ -99,14 +97,14 @@ class BernoulliFamily(CategoricalFamily):
 
 
 class MultinomialMixtureModel(_DiscreteMixtureModel):
-    """Mixture of multinomials: each document has the word probabilities of a component.
+    """Mixture of multinomials, in which each document belongs to one component.
 
     Parameters
     ----------
     n_components, n_features : int
     feature_prior : float or "auto"
-        Concentration of the symmetric Dirichlet prior of a component; "auto" is
-        `auto_feature_prior` of the data.
+        Concentration of the symmetric Dirichlet prior of a component; "auto" estimates
+        it by `auto_feature_prior`.
     **others : dict
         See `MixtureModel`.
     """
@@ -132,10 +130,10 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
         return [*super().hyper_shapes(), ()]
 
     def auto_temperature(self, hyper):
-        """Return the mean number of tokens, to which log-likelihoods are proportional.
+        """Return the mean number of tokens, limited to 2 and `HOTTEST_START`.
 
-        The result is between 2 and `HOTTEST_START`, because fewer components become
-        distinct again after a hotter start.
+        Log-likelihoods are proportional to the number of tokens.  After a higher start
+        temperature, fewer components become distinct again.
         """
         return min(max(2.0, hyper.n_tokens), HOTTEST_START)
 
@@ -163,7 +161,9 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
 
 
 class BernoulliMixtureModel(_DiscreteMixtureModel):
-    """Binary values that are independent given the component; NaN is not observed.
+    """Mixture of binary values that are independent given the component.
+
+    NaN is a missing value.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ class BernoulliMixtureModel(_DiscreteMixtureModel):
     feature_prior : float
         Both concentrations of the Beta priors.
     threshold : float
-        Values above it are 1, others 0.
+        Values above the threshold are 1, and other values are 0.
     **others : dict
         See `MixtureModel`.
     """
@@ -191,7 +191,7 @@ class BernoulliMixtureModel(_DiscreteMixtureModel):
         return deviations_of_binary(X, self.family.threshold, sample_weight)
 
     def moments_of_entries(self, X):
-        """Return the pairs of stored entries, minus the pair of values not stored."""
+        """Return indicators of stored values, minus the indicators of the value 0."""
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()

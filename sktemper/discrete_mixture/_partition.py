@@ -19,8 +19,8 @@ LOGS_AT_ONCE = 2**22
 def draw_partition(model, inverse_temperatures, hyper, random, priors, n_samples):
     """Return a `MixturePartition`, see `ConjugateModel.log_partition`.
 
-    The number of draws falls with the number of components, because a draw of many
-    components is as informative as many draws of few.
+    If there are more components, there are fewer draws, because one draw of many
+    components is as informative as many draws of few components.
     """
     concentration = hyper.weight_concentration
     prior = model.family.by_question(hyper.component[None])[0] + 1.0
@@ -55,7 +55,7 @@ def _draws(prior, b):
         return lambda random: _log_power_sums(log_draws(prior, random), b)
 
     def of_each(random, prior):
-        logs = log_draws(prior, random)  # no probability is tiny
+        logs = log_draws(prior, random)  # probabilities are not tiny here
         return np.array([np.log(np.exp(p * logs).sum(axis=-1)).mean() for p in b])
 
     n_drawn, concentration = MOST_DRAWN, prior.flat[0]
@@ -67,7 +67,8 @@ def _draws(prior, b):
     exact = mean_log_power_sums(b, concentration)
 
     def of_features(random):
-        # The deviation from the exact mean becomes that of a mean over all features.
+        # The deviation from the exact mean is scaled to that of a mean over all
+        # features.
         deviation = of_each(random, prior[:n_drawn]) - exact
         return exact + deviation / np.sqrt(ratio)
 

@@ -1,4 +1,4 @@
-"""Prior of words that is estimated from documents."""
+"""Estimation of the prior of words from documents."""
 
 import numpy as np
 from scipy import sparse
@@ -15,25 +15,27 @@ SHARE_OF_TOKENS = 0.1
 def auto_feature_prior(X, n_components, sample_weight=None):
     r"""Return a concentration estimated from pairs of equal tokens in rows.
 
-    Under a symmetric Dirichlet prior :math:`\eta` of the V probabilities of a
-    component, two tokens of a row, which have the same component, are the same word
-    with the probability :math:`(\eta + 1) / (V \eta + 1)`.  With the share c of such
-    pairs, :math:`\eta = (1 - c) / (V c - 1)`.  One-hot answers have no such pairs.  The
-    concentration is then 1, a uniform prior, or less if words are so many that the
-    prior would outweigh the tokens of a component.  It is at least 0.1, because words
-    that are common in all components raise the share of pairs too.
+    Two tokens of a row have the same component.  Under a symmetric Dirichlet prior
+    :math:`\eta` of the V probabilities of a component, they are the same word with the
+    probability :math:`(\eta + 1) / (V \eta + 1)`.  If c is the share of pairs of equal
+    tokens, the estimate is :math:`\eta = (1 - c) / (V c - 1)`.  One-hot answers have no
+    pairs of equal tokens; the concentration is then 1, a uniform prior.  The
+    concentration is reduced if the prior of all words would outweigh the tokens of a
+    component.  It is at least 0.1, because words that are common in all components
+    raise the share of pairs, too.
 
     Parameters
     ----------
     X : ndarray or CSR of shape (n_samples, n_features)
-        Counts.  The weight of the pairs of a row is its number of tokens.
+        Counts.  The pairs of a row are weighted by its number of tokens.
     n_components : int
     sample_weight : ndarray of shape (n_samples,) or None
 
     Returns
     -------
     concentration : float
-        Between 0.1 and 1; 0.1 if no row has two tokens, or if there are fractions.
+        Concentration between 0.1 and 1; it is 0.1 if no row has two tokens, or if some
+        counts are fractions.
     """
     X = sparse.csr_array(X, dtype=np.float64)
     if not X.has_canonical_format:

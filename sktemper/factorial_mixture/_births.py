@@ -16,9 +16,9 @@ __all__ = ["birth", "least_missed"]
 #: Probability that all components are replaced, and probability that a new component is
 #: a difference of two samples.
 SHARE_OF_REMIXES, SHARE_OF_DIFFERENCES = 0.3, 0.5
-#: Number of steps after a birth, and of nearest samples for differences.
+#: Number of steps after a birth, and number of nearest samples for differences.
 BIRTH_STEPS, NEAREST = 10, 10
-#: Smallest scale, relative to the largest, of directions that components span.
+#: Smallest scale of a direction that components span, relative to the largest scale.
 LEAST_SCALE = 1e-6
 
 
@@ -37,7 +37,7 @@ def birth(model, globals_, hyper, block, random):
     try:
         components, wider = _adapted(larger, components, wider, block)
         dead = least_missed(larger, components, wider, block)
-    except np.linalg.LinAlgError:  # tiny noise: the precision is singular
+    except np.linalg.LinAlgError:  # tiny noise makes the precision singular
         return globals_, hyper
     left = np.arange(model.n_components)
     if dead < model.n_components:
@@ -73,7 +73,7 @@ def _remixed(model, globals_, hyper, block, random):
 
 
 def _with_born(model, globals_, hyper, block, random):
-    """Return the components with a new one added."""
+    """Return the components with a new component added."""
     prepared = model.prepare(globals_, hyper)
     step = model.local_step(block, prepared, Request(want=("local",)))
     nu = np.asarray(step.local_parameters, dtype=np.float64)

@@ -1,12 +1,12 @@
-/* Size in bytes of the probabilities of one feature in a panel, a group of samples that are
- * optimized at the same time. */
+/* A panel is a group of samples that are optimised at the same time.  This is the size in
+ * bytes of the probabilities of one feature in a panel. */
 #define BINARY_BYTES (8 * SIMD_BYTES)
-/* The same size if each sample has its own gram. */
+/* The same size if each sample has its own gram, see `binary_block`. */
 #define OWN_BYTES (4 * SIMD_BYTES)
 
-/* A block of samples with binary latent features: input and output of `binary_local_step`.
- * The gram is E[mu mu^T] divided by the noise variance, where mu are the components; nu are
- * the probabilities of the features.
+/* Input and output of `binary_local_step`, for a block of samples with binary latent features.
+ * The components are mu, and the probabilities of the features are nu.  The gram is
+ * E[mu mu^T] divided by the noise variance.
  * Given the other features of a sample, the logit of a feature is
  *     power (products[k] + offsets[k] - sum_{j != k} gram[k][j] nu[j]). */
 typedef struct {
@@ -15,13 +15,13 @@ typedef struct {
     const void *gram;                    /* (n_features, n_features), symmetric */
     const void *offsets;                 /* (n_features,): prior_logits - diagonal / 2 */
     const void *prior_logits;            /* (n_features,) */
-    /* whether each sample has its own gram (an upper triangle) and offsets */
+    /* whether each sample has its own gram (an upper triangle) and its own offsets */
     int gram_per_sample;
-    const double *powers;                /* one for all samples, or for each */
+    const double *powers;                /* one number, or one per sample */
     int power_per_sample;
-    /* The temperature of the first sweep is multiplied by a factor from `heats`, which has
-     * one entry for each gram.  The factor is divided by `cooling` after each sweep, until
-     * it is 1. */
+    /* The temperature of the first sweep is multiplied by a factor from `heats`, which has one
+     * factor for each gram.  The factor is divided by `cooling` after each sweep, until the
+     * factor is 1. */
     const double *heats;
     double cooling;
     double tol;
@@ -46,8 +46,8 @@ typedef struct {
     const unsigned char *missing;        /* (n_samples, n_dimensions) */
     const double *means;                 /* (n_dimensions, width), 0 beyond n_features */
     const double *products;              /* triangle of means . means */
-    const double *spread;                /* triangle that is added for each dimension: */
-    int completing;                      /* for all if true, else for observed ones */
+    const double *spread;                /* triangle that is added for each dimension */
+    int completing;                      /* whether missing values add it, too */
     const volatile int *stop;
     int32_t *listed;                     /* scratch (n_dimensions + 1,) */
     double *sums;                        /* scratch (width, width) */

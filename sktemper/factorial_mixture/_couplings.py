@@ -10,8 +10,9 @@ from . import _kernels
 
 __all__ = ["Coupling", "Couplings", "grams"]
 
-#: Grams of samples with missing values are kept if they have at most this number of
-#: entries in total.  Otherwise they are computed in parts that fit into a cache.
+#: Grams of samples with missing values are kept if they have at most `MOST_ENTRIES`
+#: entries in total.  Otherwise grams with about `ENTRIES_AT_ONCE` entries, which fit
+#: into a cache, are computed at a time.
 MOST_ENTRIES, ENTRIES_AT_ONCE = 2**22, 2**20
 
 
@@ -23,9 +24,10 @@ class Coupling(NamedTuple):
     rows : slice or ndarray
         Indices of these samples in the block.
     gram : ndarray
-        E[mu mu^T] divided by the noise variance.  If all samples share it, its shape is
-        (n_components, n_components).  Otherwise it has shape (n_rows, n_entries), with
-        the upper triangle of each sample, row by row.
+        E[mu mu^T] divided by the noise variance, where mu are the components.  If all
+        samples share the gram, its shape is (n_components, n_components).  Otherwise
+        its shape is (n_rows, n_entries), with an upper triangle for each sample, row by
+        row.
     diagonal : ndarray of shape (1, n_components) or (n_rows, n_components)
         Diagonal of the gram.
     of_each : bool
@@ -40,8 +42,8 @@ class Coupling(NamedTuple):
     def without_each(self):
         """Yield the couplings of all features except one, for the same rows.
 
-        Each coupling overwrites the arrays of the previous one, because these are large
-        if each sample has a gram, and few entries change.
+        Each coupling overwrites the arrays of the previous coupling, because arrays are
+        large if each sample has a gram, and few entries change.
         """
         n_features, gram = self.diagonal.shape[1], None
         for k in range(n_features):
@@ -58,7 +60,7 @@ class Coupling(NamedTuple):
 
 
 def entries_of(one, others, n_features):
-    """Return the indices, in an upper triangle, of pairs of a feature with others."""
+    """Return the indices, in an upper triangle, of pairs of ``one`` with ``others``."""
     low, high = np.minimum(one, others), np.maximum(one, others)
     return low * (2 * n_features - low - 1) // 2 + high
 
@@ -66,9 +68,9 @@ def entries_of(one, others, n_features):
 class Couplings:
     """Couplings of the samples of a block.
 
-    Samples without missing values share one coupling.  Couplings of the other samples
-    are kept from one iteration over this object to the next if they are small enough.
-    Otherwise they are computed again, for some samples at a time, in the same memory.
+    Samples without missing values share one coupling.  The couplings of other samples
+    are kept for later iterations over this object if they are small enough.  Otherwise
+    they are computed in each iteration, for some samples at a time, in the same memory.
 
     Parameters
     ----------
@@ -76,7 +78,8 @@ class Couplings:
     block : Samples
     prepared : Prepared
     completing : bool
-        Whether missing values are latent variables; otherwise they are left out.
+        Whether missing values are latent variables; otherwise the model leaves them
+        out.
     """
 
     def __init__(self, model, block, prepared, completing):

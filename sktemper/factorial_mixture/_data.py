@@ -1,4 +1,4 @@
-"""Statistics of data with or without missing values: ranges, means and squares."""
+"""Statistics of data, possibly with missing values: ranges, means and squares."""
 
 import math
 
@@ -16,8 +16,8 @@ __all__ = [
 
 #: Largest number of rows from which statistics of the data are computed.
 ROWS_LOOKED_AT = 10_000
-#: Largest absolute values of data: their squares are finite, in float32 also those of
-#: their inverses.  A variance below 1 / limit^2 counts as 0.
+#: Largest absolute values of data, for which squares are finite.  A variance below the
+#: square of the inverse of this limit counts as 0.
 LARGEST_VALUES = {np.dtype(np.float32): 1e30, np.dtype(np.float64): 1e120}
 #: Largest ratio of a squared value, times the number of dimensions, to the noise
 #: variance.
@@ -30,11 +30,11 @@ def check_range(X, dtype, noise_variance, name="X"):
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
-        May have missing values.
+        Data, possibly with missing values.
     dtype : {float32, float64}
         Dtype of the computation.
     noise_variance : float or None
-        None if it is not known yet.
+        Noise variance; None if it is not known yet.
     name : str
         Name of ``X`` in the message.
     """
@@ -47,7 +47,7 @@ def check_range(X, dtype, noise_variance, name="X"):
     largest = float(max(np.fmax.reduce(X, axis=None), -np.fmin.reduce(X, axis=None)))
     if largest > limit:
         raise ValueError(
-            f"Input {name} contains a value of size {largest:.3g}; the largest that is "
+            f"Input {name} contains a value of size {largest:.3g}; the largest size "
             f"supported in {dtype}{given} is {limit:.3g}. Scale the data."
         )
 
@@ -59,7 +59,7 @@ def step_of_looking(X):
 
 def looked_at(X):
     """Return evenly spaced rows, from which statistics are computed."""
-    # contiguous, because bits of sums depend on the layout
+    # rows are contiguous, because bits of sums depend on the layout
     return np.ascontiguousarray(X[:: step_of_looking(X)], dtype=np.float64)
 
 
@@ -73,7 +73,7 @@ def filled(X):
 
 
 def column_means(rows, weight=None):
-    """Return the means of the known values of columns, 0 without such values."""
+    """Return the means of the known values of columns; 0 for columns without values."""
     weight = np.ones(len(rows)) if weight is None else weight
     present = ~np.isnan(rows)
     counts = weight @ present
@@ -86,7 +86,7 @@ def centred(rows, weight=None):
 
 
 def mean_square(rows, weight=None):
-    """Return the mean square of the known values, 0 without such values."""
+    """Return the mean square of the known values, or 0 if no value is known."""
     weight = np.ones(len(rows)) if weight is None else weight
     present = ~np.isnan(rows)
     count = float(weight @ present.sum(axis=1))

@@ -108,7 +108,7 @@ class _FactorialMixture(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            NaN is a value that is not known; it is left out.
+            NaN is a missing value, which is left out.
 
         Returns
         -------
@@ -125,12 +125,12 @@ class _FactorialMixture(
         )
 
     def inverse_transform(self, X):
-        """Return the values that features stand for.
+        """Return the expected values of samples with given features.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_components)
-            Features or their probabilities, as `transform` returns.
+            Features, or their probabilities, such as the result of `transform`.
 
         Returns
         -------
@@ -148,17 +148,17 @@ class _FactorialMixture(
         return tiled_matmul(X, components)
 
     def impute(self, X):
-        """Return ``X`` with its missing values at their expectation.
+        """Return ``X`` in which expected values replace missing values.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            NaN is a value that is not known.
+            NaN is a missing value.
 
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
-            A copy; what was known is as it was.
+            A copy of ``X``, in which values that were not missing are unchanged.
         """
         expected = self.inverse_transform(self.transform(X))
         X = self._validate(X, reset=False)
@@ -184,7 +184,7 @@ class _FactorialMixture(
 
     @property
     def component_variance_(self):
-        """Prior variance of the components, given or from the data."""
+        """Prior variance of the components, given or computed from the data."""
         return self._state().hyper.component_variance
 
     @property
@@ -198,7 +198,7 @@ class _FactorialMixture(
 
 
 def _learns(choice, value):
-    """Return whether a parameter is learned; "auto" means if it is None."""
+    """Return whether a parameter is learned; "auto" learns it if ``value`` is None."""
     return value is None if choice == "auto" else choice
 
 
@@ -236,8 +236,9 @@ def _start(init, n_components, X, hyper, random):
 class TemperedFactorialMixture(_FactorialMixture):
     """Binary latent features (factorial mixture) with any tempering, or with none.
 
-    Each sample is the sum of the components whose features it has, and of noise: a
-    factorial mixture, the finite form of the Indian buffet process [1]_, [2]_.
+    Each sample is the sum of the components whose features the sample has, plus noise.
+    This is a factorial mixture, the finite form of the Indian buffet process [1]_,
+    [2]_.
 
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``init``); temperature and step (``tempering`` to
@@ -249,8 +250,8 @@ class TemperedFactorialMixture(_FactorialMixture):
     n_components : int, default=10
         Number of features K.
     inclusion_probability : float, array-like or None, default=None
-        Prior probability pi that a sample has a feature, in (0, 1), or one for each
-        feature.  None starts at 0.2 and learns it.
+        Prior probability pi that a sample has a feature, in (0, 1): one number, or one
+        number for each feature.  None starts at 0.2 and learns it.
     noise_variance : float, default=None
         Variance sigma^2 of the noise of each value (the papers give its square root).
         None starts at the variance of the data and learns it.
@@ -265,8 +266,8 @@ class TemperedFactorialMixture(_FactorialMixture):
         learns them if ``inclusion_probability`` is None.
     posterior : {"structured", "factorized"}, default="structured"
         Posterior of the components.  "structured" has the correlations between
-        components, and is exact given the features.  "factorized" has none, as in [1]_;
-        its means are at their joint optimum.
+        components, and is exact given the features.  "factorized" neglects these
+        correlations, as in [1]_; the means are at their joint optimum.
     init : {"random", "data", "ica", "nmf"} or array-like, default="random"
         Initial components: small draws from their prior, samples, or the components of
         scikit-learn's FastICA or NMF, scaled to binary features (NMF for data that are
@@ -278,8 +279,8 @@ class TemperedFactorialMixture(_FactorialMixture):
           It is inferred from the ratio of the mean squared residual to the noise
           variance.
         - "local", `LocalTempering()`: a temperature for each sample, which is like a
-          noise variance for each.  Outliers get a high temperature and count less;
-          `temperatures` returns the temperatures.
+          noise variance for each sample.  Outliers get a high temperature and have less
+          influence; `temperatures` returns the temperatures.
         - An `Annealing`, with a schedule and a target of your choice;
           `AnnealedFactorialMixture` is a shorter way to set these, and the first
           estimator to try.
@@ -294,9 +295,9 @@ class TemperedFactorialMixture(_FactorialMixture):
         with a learning rate of 1.  "auto" takes a tenth of the data, at least 100 and
         at most 1,000, and 1,000 in `partial_fit`.
     learning_rate : LearningRate or float, default=None
-        Size of each step, as a share of the way to its target.  None is
-        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
-        ``batch_size=None``.  A number is a `ConstantRate`.
+        Step size: the share of the distance to its target by which a step moves the
+        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
+        with ``batch_size=None``.  A number is a `ConstantRate`.
     gradient_noise : GradientNoise, default=None
         Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     local_cooling : float > 1 or None, default=2.0
@@ -313,19 +314,21 @@ class TemperedFactorialMixture(_FactorialMixture):
         the order of the samples and in noise.  A `fit` that continues with
         ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Smallest improvement of the held-out score that counts, in nats per sample.  A
-        fit with ``batch_size=None`` ends when the lower bound changes by less than this
-        in a step at T=1.  A move is kept if it raises the bound by more than this.
+        Least rise of the held-out score that counts as an improvement, in nats per
+        sample.  A fit with ``batch_size=None`` ends when the lower bound changes by
+        less than this in a step at T=1.  A move is kept if it raises the bound by more
+        than this.
     n_iter_no_change : int, default=None
         Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
-        count.  None disables early stopping.
+        `fit` ends and keeps the best state.  Only states after the temperature has
+        settled at 1 are considered.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
-        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
+        Share of the rows that `fit` holds out to compute scores, if it has no
+        ``X_val``.
     warm_start : bool, default=False
         Whether `fit` continues the last fit.  It finishes the planned passes if the
         last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
@@ -347,8 +350,8 @@ class TemperedFactorialMixture(_FactorialMixture):
     shuffle : bool, default=True
         Whether each pass of `fit` visits the samples in a new random order.
     total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+        Number of rows of the data that a batch represents.  None is the number of rows
+        of `fit`, plus rows of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -359,7 +362,7 @@ class TemperedFactorialMixture(_FactorialMixture):
     noise_variance_, component_variance_ : float
         Variances of the fit, given or learned.
     inclusion_probability_ : ndarray of shape (n_components,)
-        Given or learned.
+        Inclusion probabilities, given or learned.
     tempering_, learning_rate_, gradient_noise_ : object
         Policies of the fit, with "auto" replaced by numbers.
     batch_size_ : int
@@ -371,13 +374,13 @@ class TemperedFactorialMixture(_FactorialMixture):
     n_batch_iter_ : int
         Number of completed steps.
     n_samples_seen_ : int
-        Number of rows that steps used, with repetitions.
+        Total number of rows in the batches of all steps.
     history_ : dict of ndarrays
         Arrays with a value for each step, thinned if there are many: "step", "passes",
         "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
         samples in the tempered bound of the batch, in nats per value), "heldout_score"
         (NaN without an evaluation) and "mean_iterations" (mean number of local
-        iterations of a row).  If the tempering has a ladder, also
+        iterations of a row).  If temperatures are inferred, also
         "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
@@ -396,13 +399,14 @@ class TemperedFactorialMixture(_FactorialMixture):
     latent variable, and so does `lower_bound`, which `fit` maximises.
 
     `score_samples` is a lower bound of log p(x) under the posterior of the components.
-    It can be compared between fits, and with any other density of x.  `score` is its
-    mean.
+    It can be compared between fits, and with any other density of x.  `score` is the
+    mean over the samples.
 
-    Values above 1e120, or 1e30 in float32, are refused, and values whose square,
-    divided by the noise variance, overflows.
+    Values above 1e120 (1e30 in float32) raise an error, and so do values whose square
+    overflows when it is divided by the noise variance.
 
-    Noise and components have prior mean zero, so centre data whose zero has no meaning.
+    Noise and components have prior mean zero.  Therefore data whose zero has no meaning
+    should be centred.
 
     References
     ----------
@@ -494,8 +498,9 @@ class TemperedFactorialMixture(_FactorialMixture):
 class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
     """Binary latent features (factorial mixture) fitted by annealing and moves.
 
-    Each sample is the sum of the components whose features it has, and of noise: a
-    factorial mixture, the finite form of the Indian buffet process [1]_, [2]_.  The fit
+    Each sample is the sum of the components whose features the sample has, plus noise.
+    This is a factorial mixture, the finite form of the Indian buffet process [1]_,
+    [2]_.  The fit
     starts at a high temperature, which falls to 1 [3]_, and then moves superfluous
     components to samples that fit badly.
 
@@ -509,8 +514,8 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
     n_components : int, default=10
         Number of features K.
     inclusion_probability : float, array-like or None, default=None
-        Prior probability pi that a sample has a feature, in (0, 1), or one for each
-        feature.  None starts at 0.2 and learns it.
+        Prior probability pi that a sample has a feature, in (0, 1): one number, or one
+        number for each feature.  None starts at 0.2 and learns it.
     noise_variance : float, default=None
         Variance sigma^2 of the noise of each value (the papers give its square root).
         None starts at the variance of the data and learns it.
@@ -525,8 +530,8 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
         learns them if ``inclusion_probability`` is None.
     posterior : {"structured", "factorized"}, default="structured"
         Posterior of the components.  "structured" has the correlations between
-        components, and is exact given the features.  "factorized" has none, as in [1]_;
-        its means are at their joint optimum.
+        components, and is exact given the features.  "factorized" neglects these
+        correlations, as in [1]_; the means are at their joint optimum.
     init : {"random", "data", "ica", "nmf"} or array-like, default="random"
         Initial components: small draws from their prior, samples, or the components of
         scikit-learn's FastICA or NMF, scaled to binary features (NMF for data that are
@@ -547,9 +552,9 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
         with a learning rate of 1.  "auto" takes a tenth of the data, at least 100 and
         at most 1,000, and 1,000 in `partial_fit`.
     learning_rate : LearningRate or float, default=None
-        Size of each step, as a share of the way to its target.  None is
-        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
-        ``batch_size=None``.  A number is a `ConstantRate`.
+        Step size: the share of the distance to its target by which a step moves the
+        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
+        with ``batch_size=None``.  A number is a `ConstantRate`.
     gradient_noise : GradientNoise, default=None
         Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     local_cooling : float > 1 or None, default=2.0
@@ -566,19 +571,21 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
         the order of the samples and in noise.  A `fit` that continues with
         ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Smallest improvement of the held-out score that counts, in nats per sample.  A
-        fit with ``batch_size=None`` ends when the lower bound changes by less than this
-        in a step at T=1.  A move is kept if it raises the bound by more than this.
+        Least rise of the held-out score that counts as an improvement, in nats per
+        sample.  A fit with ``batch_size=None`` ends when the lower bound changes by
+        less than this in a step at T=1.  A move is kept if it raises the bound by more
+        than this.
     n_iter_no_change : int, default=None
         Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
-        count.  None disables early stopping.
+        `fit` ends and keeps the best state.  Only states after the temperature has
+        settled at 1 are considered.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
-        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
+        Share of the rows that `fit` holds out to compute scores, if it has no
+        ``X_val``.
     warm_start : bool, default=False
         Whether `fit` continues the last fit.  It finishes the planned passes if the
         last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
@@ -600,8 +607,8 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
     shuffle : bool, default=True
         Whether each pass of `fit` visits the samples in a new random order.
     total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+        Number of rows of the data that a batch represents.  None is the number of rows
+        of `fit`, plus rows of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -612,7 +619,7 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
     noise_variance_, component_variance_ : float
         Variances of the fit, given or learned.
     inclusion_probability_ : ndarray of shape (n_components,)
-        Given or learned.
+        Inclusion probabilities, given or learned.
     schedule_ : Schedule
         Schedule of the fit, with "auto" replaced by numbers.
     tempering_, learning_rate_, gradient_noise_ : object
@@ -626,13 +633,13 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
     n_batch_iter_ : int
         Number of completed steps.
     n_samples_seen_ : int
-        Number of rows that steps used, with repetitions.
+        Total number of rows in the batches of all steps.
     history_ : dict of ndarrays
         Arrays with a value for each step, thinned if there are many: "step", "passes",
         "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
         samples in the tempered bound of the batch, in nats per value), "heldout_score"
         (NaN without an evaluation) and "mean_iterations" (mean number of local
-        iterations of a row).  If the tempering has a ladder, also
+        iterations of a row).  If temperatures are inferred, also
         "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
@@ -651,13 +658,14 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
     latent variable, and so does `lower_bound`, which `fit` maximises.
 
     `score_samples` is a lower bound of log p(x) under the posterior of the components.
-    It can be compared between fits, and with any other density of x.  `score` is its
-    mean.
+    It can be compared between fits, and with any other density of x.  `score` is the
+    mean over the samples.
 
-    Values above 1e120, or 1e30 in float32, are refused, and values whose square,
-    divided by the noise variance, overflows.
+    Values above 1e120 (1e30 in float32) raise an error, and so do values whose square
+    overflows when it is divided by the noise variance.
 
-    Noise and components have prior mean zero, so centre data whose zero has no meaning.
+    Noise and components have prior mean zero.  Therefore data whose zero has no meaning
+    should be centred.
 
     References
     ----------
@@ -751,8 +759,9 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
 class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
     """Binary latent features (factorial mixture) with tunable noise (SVI+).
 
-    Each sample is the sum of the components whose features it has, and of noise: a
-    factorial mixture, the finite form of the Indian buffet process [1]_, [2]_.  Steps
+    Each sample is the sum of the components whose features the sample has, plus noise.
+    This is a factorial mixture, the finite form of the Indian buffet process [1]_,
+    [2]_.  Steps
     have the noise of a smaller batch [4]_, see `sktemper.noise.SVIPlusNoise`.
 
     Parameters are in groups, each with its most important ones first: the model
@@ -765,8 +774,8 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
     n_components : int, default=10
         Number of features K.
     inclusion_probability : float, array-like or None, default=None
-        Prior probability pi that a sample has a feature, in (0, 1), or one for each
-        feature.  None starts at 0.2 and learns it.
+        Prior probability pi that a sample has a feature, in (0, 1): one number, or one
+        number for each feature.  None starts at 0.2 and learns it.
     noise_variance : float, default=None
         Variance sigma^2 of the noise of each value (the papers give its square root).
         None starts at the variance of the data and learns it.
@@ -781,15 +790,16 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
         learns them if ``inclusion_probability`` is None.
     posterior : {"structured", "factorized"}, default="structured"
         Posterior of the components.  "structured" has the correlations between
-        components, and is exact given the features.  "factorized" has none, as in [1]_;
-        its means are at their joint optimum.
+        components, and is exact given the features.  "factorized" neglects these
+        correlations, as in [1]_; the means are at their joint optimum.
     init : {"random", "data", "ica", "nmf"} or array-like, default="random"
         Initial components: small draws from their prior, samples, or the components of
         scikit-learn's FastICA or NMF, scaled to binary features (NMF for data that are
         not far below 0); or an array of shape (n_components, n_features).
     effective_batch_size : float, int, Schedule or callable, default=0.5
-        Batch size M that has the same gradient noise: a share of the batch, a number of
-        samples, or a schedule of such values, see `sktemper.noise.SVIPlusNoise`.
+        Size M of a batch without added noise that would have the same gradient noise: a
+        share of the batch, a number of samples, or a schedule of such values, see
+        `sktemper.noise.SVIPlusNoise`.
     noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         Distribution of the random weights of samples, see
         `sktemper.noise.SVIPlusNoise`.
@@ -805,9 +815,9 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
         with a learning rate of 1.  "auto" takes a tenth of the data, at least 100 and
         at most 1,000, and 1,000 in `partial_fit`.
     learning_rate : LearningRate or float, default=None
-        Size of each step, as a share of the way to its target.  None is
-        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
-        ``batch_size=None``.  A number is a `ConstantRate`.
+        Step size: the share of the distance to its target by which a step moves the
+        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
+        with ``batch_size=None``.  A number is a `ConstantRate`.
     local_cooling : float > 1 or None, default=2.0
         Factor by which the temperature of a sample falls in each sweep of its local
         step.  The sweeps start at a temperature at which all features are undecided,
@@ -822,19 +832,21 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
         the order of the samples and in noise.  A `fit` that continues with
         ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Smallest improvement of the held-out score that counts, in nats per sample.  A
-        fit with ``batch_size=None`` ends when the lower bound changes by less than this
-        in a step at T=1.  A move is kept if it raises the bound by more than this.
+        Least rise of the held-out score that counts as an improvement, in nats per
+        sample.  A fit with ``batch_size=None`` ends when the lower bound changes by
+        less than this in a step at T=1.  A move is kept if it raises the bound by more
+        than this.
     n_iter_no_change : int, default=None
         Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
-        count.  None disables early stopping.
+        `fit` ends and keeps the best state.  Only states after the temperature has
+        settled at 1 are considered.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
-        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
+        Share of the rows that `fit` holds out to compute scores, if it has no
+        ``X_val``.
     warm_start : bool, default=False
         Whether `fit` continues the last fit.  It finishes the planned passes if the
         last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
@@ -856,8 +868,8 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
     shuffle : bool, default=True
         Whether each pass of `fit` visits the samples in a new random order.
     total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+        Number of rows of the data that a batch represents.  None is the number of rows
+        of `fit`, plus rows of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -868,7 +880,7 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
     noise_variance_, component_variance_ : float
         Variances of the fit, given or learned.
     inclusion_probability_ : ndarray of shape (n_components,)
-        Given or learned.
+        Inclusion probabilities, given or learned.
     tempering_, learning_rate_, gradient_noise_ : object
         Policies of the fit, with "auto" replaced by numbers.
     batch_size_ : int
@@ -880,13 +892,13 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
     n_batch_iter_ : int
         Number of completed steps.
     n_samples_seen_ : int
-        Number of rows that steps used, with repetitions.
+        Total number of rows in the batches of all steps.
     history_ : dict of ndarrays
         Arrays with a value for each step, thinned if there are many: "step", "passes",
         "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
         samples in the tempered bound of the batch, in nats per value), "heldout_score"
         (NaN without an evaluation) and "mean_iterations" (mean number of local
-        iterations of a row).  If the tempering has a ladder, also
+        iterations of a row).  If temperatures are inferred, also
         "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
@@ -905,13 +917,14 @@ class SVIPlusFactorialMixture(SVIPlusMixin, _FactorialMixture):
     latent variable, and so does `lower_bound`, which `fit` maximises.
 
     `score_samples` is a lower bound of log p(x) under the posterior of the components.
-    It can be compared between fits, and with any other density of x.  `score` is its
-    mean.
+    It can be compared between fits, and with any other density of x.  `score` is the
+    mean over the samples.
 
-    Values above 1e120, or 1e30 in float32, are refused, and values whose square,
-    divided by the noise variance, overflows.
+    Values above 1e120 (1e30 in float32) raise an error, and so do values whose square
+    overflows when it is divided by the noise variance.
 
-    Noise and components have prior mean zero, so centre data whose zero has no meaning.
+    Noise and components have prior mean zero.  Therefore data whose zero has no meaning
+    should be centred.
 
     References
     ----------

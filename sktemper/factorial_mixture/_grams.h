@@ -1,7 +1,7 @@
-/* Grams of samples with missing values. */
+/* Grams of samples with missing values, see `grams_block`. */
 
-/* sums[k][j] = sum of means[i][k] means[i][j] over the listed dimensions i, for the upper
- * triangle. */
+/* sums[k][j] = sum of means[i][k] means[i][j] over the listed dimensions i.  Only the upper
+ * triangle is computed. */
 #ifdef VECTOR_BYTES
 typedef double NAME(gram_vector)
     __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(double)), may_alias));
@@ -72,8 +72,9 @@ LOOP int NAME(binary_grams)(grams_block *block)
             return -1;
         for (intptr_t d = 0; d < D; d++)
             n_missing += missing[d] != 0;
-        /* For speed, the sums run over the smaller set: the products of observed dimensions
-         * are added, or those of missing dimensions are subtracted from the total. */
+        /* For speed, the sums run over the smaller set of dimensions: the products of observed
+         * dimensions are added, or the products of missing dimensions are subtracted from the
+         * total. */
         const int of_missing = 2 * n_missing <= D;
         for (intptr_t d = 0; d < D; d++) {
             block->listed[n_listed] = (int32_t)d;

@@ -31,7 +31,7 @@ class Inference:
         self.products, self.couplings = products, couplings
 
     def best(self, local_init=None):
-        """Return nu and the results of `run`, from the better start of each sample.
+        """Return nu and the results of `run`, from the best start of each sample.
 
         The starts are the priors, with cooling, and ``local_init`` if it is given.
         """
@@ -53,12 +53,14 @@ class Inference:
         return nu, likelihoods, scores, bounds, n_iterations
 
     def run(self, nu, *, cooled):
-        """Optimise nu in place; return results for each row, and the number of sweeps.
+        """Optimise nu in place.
 
         Returns
         -------
         likelihoods, scores, bounds : ndarray of shape (n_rows,)
+            Results for each row.
         n_iterations : int
+            Number of sweeps, summed over the rows.
         """
         noise, prior = self.hyper.noise_variance, self.hyper.inclusion_probability
         likelihoods, scores, bounds, n_iterations = self._optimise(

@@ -32,7 +32,7 @@ def local_step(
     double[::1] scores,
     double[::1] entropies,
 ):
-    """Optimize the (tempered) bound of each sample over its probabilities.
+    """Optimise the (tempered) bound of each sample over the features' probabilities.
 
     Each sweep updates the probabilities p of the features in their order, by
     ``logit(p_k) = power * (products_k + offsets_k - sum_{j != k} gram_kj p_j)``.
@@ -42,27 +42,28 @@ def local_step(
     products : ndarray of shape (n_samples, n_features)
         Products of samples and components, divided by the noise variance.
     gram : ndarray of shape (n_features, n_features)
-        E[components times components], divided by the noise variance; symmetric.
+        Expected products of components, divided by the noise variance; symmetric.
     offsets : ndarray of shape (1, n_features)
         ``prior_logits`` minus half of the gram's diagonal.
     prior_logits : ndarray of shape (n_features,)
     gram_per_sample : bool
-        Whether each sample has its own gram and offsets.  ``gram``, from `grams`, and
-        ``offsets`` then have a row for each sample.
+        Whether each sample has its own gram and offsets.  ``gram`` (the result of
+        `grams`) and ``offsets`` then have a row for each sample.
     powers : ndarray of shape (1,) or (n_samples,)
         Exponent of the likelihood.
     power_per_sample : bool
         Whether each sample has its own power.
     heats : ndarray of shape (1,), or (n_samples,) if ``gram_per_sample``
-        Initial factor by which the temperature is multiplied.  There is no cooling if
-        the factor is infinite or NaN.
+        Factor by which the temperature of the first sweep is multiplied.  There is no
+        cooling if the factor is infinite or NaN.
     cooling : float
         The factor is divided by ``cooling`` after each sweep, until the factor is 1.
     tol, max_iter
         The sweeps of a sample end when no probability changes by ``tol`` in a sweep, or
         after ``max_iter`` sweeps.  Sweeps during cooling do not count.
     stop : ndarray of shape (1,)
-        Read at each sweep; set it to make the call return.
+        Flag that is read at each sweep; if another thread sets it, the call returns
+        early.
     probabilities : ndarray of shape (n_samples, n_features)
         Initial probabilities p; the optimum on return.
     fits : ndarray of shape (n_samples,)
@@ -125,9 +126,9 @@ def grams(
     floating[:, ::1] out,
     double[:, ::1] diagonals,
 ):
-    """Write the gram of each sample, from its observed dimensions, into ``out``.
+    """Write the gram of each sample, computed from observed dimensions, into ``out``.
 
-    "Triangle" means the upper triangle of a matrix, row by row, of ``n_entries =
+    A triangle is the upper triangle of a matrix, row by row, with ``n_entries =
     n_features (n_features + 1) / 2`` entries.
 
     Parameters
@@ -137,11 +138,12 @@ def grams(
     products : ndarray of shape (n_entries,)
         Triangle of ``means @ means.T``.
     spread : ndarray of shape (n_entries,)
-        Triangle of the term that each dimension adds.
+        Triangle that is added for each dimension.
     completing : bool
-        Whether missing dimensions add this term, too.
+        Whether ``spread`` is added for missing dimensions, too.
     stop : ndarray of shape (1,)
-        Read at each sample; set it to make the call return.
+        Flag that is read at each sample; if another thread sets it, the call returns
+        early.
     out : ndarray of shape (n_samples, n_entries)
     diagonals : ndarray of shape (n_samples, n_features)
         Receives the diagonals, in float64.
@@ -149,7 +151,7 @@ def grams(
     Returns
     -------
     status : int
-        -1 if stopped, else 0.
+        -1 if stopped, otherwise 0.
     """
     cdef grams_block block
     cdef int status

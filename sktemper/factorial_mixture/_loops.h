@@ -1,16 +1,16 @@
 /* Local step of binary latent features, for one floating type: coordinate sweeps over the
  * mean-field probabilities of a panel of samples, with one sample in each lane.  When a
- * sample has converged, the next one takes its lane.  Lanes do not read each other, so
- * that results do not depend on other samples.  Converged samples are collected until they
- * fill a vector, and then the entropies in their bounds are computed. */
+ * sample has converged, the next sample takes its lane.  Computations in a lane use no values
+ * of other lanes, so that results do not depend on other samples.  Converged samples are
+ * collected until they fill a vector, and then the entropies in their bounds are computed. */
 
 #include "_grams.h"
 #include "_sweeps.h"
 
-/* Panels whose grams would have more bytes are made narrower, so that the grams stay in a
- * near cache. */
+/* Largest size of the grams of a panel.  A panel with larger grams is made narrower, so that
+ * the grams stay in a near cache. */
 #define MOST_GRAM_BYTES ((intptr_t)5 << 17)
-/* With more features, a panel of all vectors does not fit into the nearest cache. */
+/* Largest number of features for which a panel of PARTS vectors fits into the nearest cache. */
 #define FEW_FEATURES 72
 /* Number of lanes whose flags fit into one word. */
 #define FLAGGED (8 * (int)sizeof(INTEGER))
@@ -18,7 +18,7 @@
 
 typedef struct {
     NAME(binary_results) results;
-    /* values of each lane; `busy` is -1 for a lane with a sample, else 0 */
+    /* values of each lane; `busy` is -1 if the lane has a sample, and 0 otherwise */
     VECTOR slopes[PARTS], powers[PARTS], coolness[PARTS];
     WORDS sweeps[PARTS], busy[PARTS], flags[PARTS];
     intptr_t samples[LANES];
@@ -29,7 +29,7 @@ typedef struct {
     /* (n_features, lanes): sums of products and offsets; probabilities and exponents, which
      * sweeps change; and entries of the grams */
     REAL *products, *nu, *exponents, *grams;
-    /* samples that have left, until they fill a vector */
+    /* samples that have left their lanes, until they fill a vector */
     intptr_t left[FEW_LANES], n_left;
     REAL *left_pairs;                    /* (n_features, FEW_LANES, 2): nu, exponents */
 } PANEL;
@@ -47,7 +47,8 @@ static inline intptr_t NAME(lowest_bit)(uint64_t bits)
 #endif
 }
 
-/* Entropies of the samples that have left: -log max(p, 1 - p) + |logit p| min(p, 1 - p). */
+/* Computes the entropies of the samples that have left their lanes.  The term of a feature is
+ * -log max(p, 1 - p) + |logit p| min(p, 1 - p). */
 static void NAME(binary_entropies)(PANEL *panel)
 {
     const intptr_t K = panel->block->n_features;
@@ -106,7 +107,7 @@ ALWAYS_INLINE void NAME(leave_lane)(PANEL *panel, intptr_t lane)
     panel->n_busy--;
 }
 
-/* 1 / heat; or 1, which means no cooling, if the heat is infinite, NAN or below 1. */
+/* Returns 1 / heat, or 1 (no cooling) if the heat is infinite, NAN or below 1. */
 static inline REAL NAME(first_coolness)(double heat)
 {
     const REAL coolness = (REAL)(1 / heat);
@@ -145,7 +146,7 @@ ALWAYS_INLINE void NAME(enter_lane)(PANEL *panel, intptr_t lane)
     panel->n_busy++;
 }
 
-/* Replaces the samples in flagged lanes by the next ones. */
+/* Replaces the samples in flagged lanes by the next samples. */
 static PLAIN_LOOPS void NAME(change_lanes)(PANEL *panel, intptr_t first, uint64_t flags)
 {
     for (; flags; flags &= flags - 1) {
@@ -157,7 +158,7 @@ static PLAIN_LOOPS void NAME(change_lanes)(PANEL *panel, intptr_t first, uint64_
     }
 }
 
-/* Ends a sweep: replaces the samples that have converged, and cools the others. */
+/* Ends a sweep: replaces samples that have converged, and cools the other samples. */
 ALWAYS_INLINE void NAME(binary_outcome)(PANEL *panel, const int parts)
 {
     const binary_block *block = panel->block;
@@ -172,7 +173,8 @@ ALWAYS_INLINE void NAME(binary_outcome)(PANEL *panel, const int parts)
         const WORDS still = WHERE(TO_REALS(panel->results.changes[i]) < tol);
         const WORDS sweeps = panel->sweeps[i] - cold;
         const VECTOR coldest = TO_REALS(cold & 0) + 1;
-        /* infinite heat, or cooling that rounds to 1, would never end */
+        /* cooling ends at once if it would never end: for an infinite temperature, or for a
+         * factor that rounds to 1 */
         const WORDS hot = WHERE(cooler > coolness) & WHERE(cooler < 1);
         panel->coolness[i] = SELECT_REALS(hot, cooler, coldest);
         panel->slopes[i] = panel->powers[i] * panel->coolness[i];

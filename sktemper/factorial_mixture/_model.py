@@ -1,8 +1,8 @@
-"""The factorial mixture, binary latent features, as a `ConjugateModel`.
+"""The factorial mixture (binary latent features) as a `ConjugateModel`.
 
-x_n = sum_k z_nk mu_k + noise.  The symbols are those of the papers: Gaussian components
-mu, binary features z of a sample and their probabilities nu, inclusion probabilities
-pi, noise variance sigma^2 and component variance s^2.
+A sample is x_n = sum_k z_nk mu_k + noise, with Gaussian components mu, binary features
+z and their probabilities nu, inclusion probabilities pi, noise variance sigma^2 and
+component variance s^2.
 """
 
 import math
@@ -44,7 +44,7 @@ class FactorialMixtureModel(NaturalModel):
     ----------
     n_components, n_features : int
     noise_variance : float or None
-        Initial sigma^2; None means the variance of the data.
+        Initial value of sigma^2; None means the variance of the data.
     component_variance : float or None
         s^2; None means the value with which the expected number of features explains
         the mean square of the data.
@@ -120,7 +120,7 @@ class FactorialMixtureModel(NaturalModel):
         return Samples(values, missing, squares, observed)
 
     def auto_batch_size(self, X, total):
-        """Return a tenth of the rows, from 100 to 1,000; 1,000 for a stream."""
+        """Return a tenth of the rows, from 100 to 1,000, or 1,000 for a stream."""
         if total is None:
             return 1000
         return max(1, min(max(round(total / 10), 100), 1000, total // 2))
@@ -128,10 +128,10 @@ class FactorialMixtureModel(NaturalModel):
     def auto_temperature(self, hyper):
         """Return the temperature at which features of a random start are undecided.
 
-        A component that is unrelated to a sample lowers its log-likelihood by half the
-        ratio of its square to the noise variance.  In data of many dimensions, all
-        features would be switched off for good at a lower temperature.  The result is
-        between 1 and 1,000.
+        A component that is unrelated to a sample lowers the log-likelihood of the
+        sample by half of the component's square divided by the noise variance.  In data
+        of many dimensions, all features would permanently be switched off at a lower
+        temperature.  The result is between 1 and 1,000.
         """
         # the ratio may overflow to infinity
         ratio = float(hyper.component_variance) / float(hyper.noise_variance)
@@ -200,12 +200,12 @@ class FactorialMixtureModel(NaturalModel):
         """Optimise nu of a block; see `ConjugateModel.local_step`.
 
         Each sample starts from the priors, with cooling, and also from ``local_init``
-        if it is given.  The better result is taken, so that steps on all samples never
-        lower the bound.
+        if it is given.  The better result is returned, so that steps on all samples
+        never lower the bound.
 
-        Missing values are latent variables.  Otherwise steps on all samples could lower
-        the bound, because the covariance of the components would not be the same in
-        all dimensions.
+        Missing values are treated as latent variables.  If they were left out, steps on
+        all samples could lower the bound, because the optimal covariance of the
+        components would differ between dimensions.
         """
         return self._local_step(block, prepared, request, completing=True)
 
@@ -251,7 +251,7 @@ class FactorialMixtureModel(NaturalModel):
         np.fill_diagonal(second, factors @ on)
         values = block.values
         if block.missing is not None:
-            # E[z x^T] of a missing x is E[z z^T] mu
+            # for a missing x, E[z x^T] = E[z z^T] mu
             values = np.where(block.missing, on @ prepared.means, values)
         cross = weighted.T.astype(self.dtype, copy=False) @ values.astype(
             self.dtype, copy=False
@@ -355,12 +355,12 @@ class FactorialMixtureModel(NaturalModel):
     def log_partition(
         self, inverse_temperatures, hyper, random, priors=None, n_samples=8
     ):
-        """Return log C(b) per observed value, which is exact.
+        """Return log C(b) per observed value, without an approximation.
 
         The score and log C omit the same normaliser, which does not depend on the
-        temperature.  Log C therefore does not depend on the noise variance, and stays
+        temperature.  Therefore log C does not depend on the noise variance, and remains
         valid while the noise variance is learned.  ``priors`` are inclusion
-        probabilities; the default is the model's inclusion probabilities.
+        probabilities; by default, the model's inclusion probabilities are used.
         """
         b = inverse_temperatures
         inclusion = hyper.inclusion_probability
@@ -372,10 +372,10 @@ class FactorialMixtureModel(NaturalModel):
         return binary / self.n_features - 0.5 * np.log(b)
 
     def predictive_scores(self, block, prepared):
-        """Return a lower bound on log p(x) of each sample at T=1, and its count.
+        """Return a lower bound on log p(x) of each sample at T=1, and a count.
 
         The count is 1, or 0 for a sample without values.  The bound is the local bound
-        under q(mu) from observed values, and at most the log predictive density.
+        of the observed values under q(mu), which is at most the log predictive density.
         """
         step = self.observed_step(block, prepared)
         seen = block.observed > 0
@@ -385,8 +385,8 @@ class FactorialMixtureModel(NaturalModel):
     def propose_birth(self, globals_, hyper, block, random, row_weight=None):
         """Return components and priors after a birth and a death.
 
-        A component is added, all components take a few steps on ``block``, and the
-        component whose removal lowers the bound least is removed.  The new component is
+        A component is added, a few steps on ``block`` follow, and the component whose
+        removal lowers the bound least is removed.  The new component is
         the residual of a sample, drawn in proportion to its square, or the difference
         between this sample and one of its nearest neighbours.  Alternatively, all
         components are replaced by the independent components of their span, which

@@ -1,4 +1,4 @@
-"""The values of a factorial mixture: samples, priors, components and statistics."""
+"""Values of a factorial mixture: samples, priors, components and statistics."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ class Samples(NamedTuple):
     Attributes
     ----------
     values : ndarray of shape (n_rows, n_features)
-        Values, 0 in place of missing values.
+        Values, with 0 for missing values.
     missing : ndarray of shape (n_rows, n_features) or None
         Mask of missing values; None if there are none.
     squares : ndarray of shape (n_rows,)
@@ -54,7 +54,7 @@ class Hyper(NamedTuple):
 
 
 class Components(SharedGaussian):
-    """The natural parameters of q(mu): one covariance for every dimension."""
+    """Natural parameters of q(mu), with the same covariance in every dimension."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def inclusion_probabilities(priors, n_components):
     Raises
     ------
     ValueError
-        If they are not a probability for each component, or one for all.
+        If they are not one probability, or one probability for each component.
     """
     inclusion = check_array(
         priors,

@@ -1,5 +1,5 @@
 /* One sweep over the binary features of a panel of samples, with one sample in each lane.
- * It computes the logit of each feature given the others, and then its probability.
+ * It computes the logit of each feature given the other features, and then its probability.
  *
  * Samples with missing values have their own grams: upper triangles, row by row.  In a
  * panel, each entry of the gram and each probability has one value in each lane. */
@@ -11,7 +11,7 @@
 /* Index of the diagonal element of row k in an upper triangle of order n. */
 #define TRIANGLE(n, k) ((k) * (2 * (n) - (k) + 1) / 2)
 
-/* Attribute of functions with short loops, which the compiler should not vectorize: the
+/* Attribute of functions with short loops that the compiler should not vectorise, because the
  * choice between several versions of a loop would take longer than the loop. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define PLAIN_LOOPS                                                                    \
@@ -48,15 +48,16 @@ typedef INTEGER WORDS __attribute__((vector_size(VECTOR_BYTES), may_alias));
 #define WIDTH ((int)(sizeof(VECTOR) / sizeof(REAL)))
 #define LANES (PARTS * WIDTH)
 #define FEW_LANES (FEW_PARTS * WIDTH)
-/* SELECT is x where a mask from WHERE is true, and y elsewhere.  These are macros because
- * they apply to vectors as well as to numbers. */
+/* SELECT is x in lanes in which a mask from WHERE is true, and y in other lanes.  These are
+ * macros because they apply to vectors as well as to numbers. */
 #define SELECT(choice, x, y) (((x) & (choice)) | ((y) & ~(choice)))
 #define SELECT_REALS(choice, x, y) TO_REALS(SELECT(choice, TO_WORDS(x), TO_WORDS(y)))
-/* All bits except the sign.  Absolute values are ordered like these bits. */
+/* All bits except the sign bit.  The order of absolute values is the order of these bits. */
 #define SIZE_BITS ((INTEGER)(~(BITS)0 >> 1))
 
 /* Coefficients of 2^f for -1/2 <= f <= 1/2, by Chebyshev interpolation with a relative
- * error below eps / 5.  Beyond 2^FARTHEST_POWER a probability is 0 or 1. */
+ * error below eps / 5.  If |x| exceeds FARTHEST_POWER, the probability 1 / (1 + 2^x) is
+ * rounded to 0 or 1. */
 #if MANTISSA_BITS == 52
 #define FARTHEST_POWER 1000.0
 static const double NAME(power_of_two)[] = {
@@ -86,7 +87,7 @@ ALWAYS_INLINE void NAME(binary_probabilities)(const int parts, const VECTOR *res
         const WORDS near = WHERE(size < farthest);
         const WORDS nearest = SELECT(near, size, farthest);
         const VECTOR shifted = TO_REALS(nearest | (words & ~SIZE_BITS)) + ROUNDER;
-        /* f is arbitrary if x is too large for `ROUNDER`; NAN stays NAN */
+        /* f is set to 0 if x is too large for ROUNDER, but NAN stays NAN */
         f[i] = TO_REALS(TO_WORDS(f[i]) & (near | WHERE(size > infinite)));
         scale[i] = TO_REALS((TO_WORDS(shifted) + EXPONENT_BIAS) << MANTISSA_BITS);
     }
@@ -107,7 +108,8 @@ typedef struct {
 
 /* Computes the new probabilities of a feature from x = slope * (before + after), where
  * `before` is the product minus the terms of previous features, and `after` has the terms
- * of later ones.  Thus the score contains each pair of features once. */
+ * of later features.  The score uses only `before`, so that it has each pair of features
+ * once. */
 ALWAYS_INLINE void NAME(binary_update)(const int parts, const VECTOR *restrict slopes,
                                        const VECTOR *restrict before,
                                        VECTOR *restrict after,
@@ -157,7 +159,7 @@ ALWAYS_INLINE void NAME(binary_sweep)(const int parts, intptr_t n_features,
     }
 }
 
-/* The sweep of `binary_sweep` for samples with their own grams. */
+/* Makes the sweep of `binary_sweep` for samples with their own grams. */
 ALWAYS_INLINE void NAME(binary_own_sweep)(const int parts, intptr_t n_features,
                                           const VECTOR *restrict grams,
                                           const VECTOR *restrict products,
@@ -188,10 +190,9 @@ ALWAYS_INLINE void NAME(binary_own_sweep)(const int parts, intptr_t n_features,
 }
 
 #ifdef VECTOR_BYTES
-/* The sweep of `binary_own_sweep` for few lanes.  The entries of `exponents` for features
- * that are not updated yet hold the products minus the terms of the updated features, so
- * that each row of the triangles is read only once.  Several
- * partial sums hide the latency of additions. */
+/* Makes the sweep of `binary_own_sweep` for few lanes.  For features that are not updated yet,
+ * `exponents` has the products minus the terms of the updated features, so that each row of
+ * the triangles is read only once.  Several partial sums hide the latency of additions. */
 ALWAYS_INLINE void NAME(binary_few_sweep)(intptr_t n_features, const VECTOR *restrict row,
                                           const VECTOR *restrict products,
                                           const VECTOR *restrict slopes, VECTOR *restrict nu,

@@ -1,4 +1,4 @@
-"""Warnings at the end of a fit: components that are missing, or that priors merged."""
+"""Warnings at the end of a fit about missing components, or priors that merge them."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ __all__ = ["advice"]
 
 #: Largest number of rows that the checks use.
 ROWS_LOOKED_AT = 5000
-#: Nats by which another component has to raise the lower bound for a warning.
+#: Least rise of the lower bound by another component, in nats, that causes a warning.
 LEAST_GAIN, LEAST_GAIN_OF_PRIORS = 20.0, 100.0
 
 MORE_COMPONENTS = (
@@ -18,9 +18,9 @@ MORE_COMPONENTS = (
     "bound by about {gain:.0f} nats. Raise n_components."
 )
 OTHER_PRIORS = (
-    "The priors keep clusters together that are apart in the data: with priors that "
-    "are learned, a split of a component would raise the lower bound by about "
-    '{gain:.0f} nats. Use priors="learned", and give no other prior than you know.'
+    "The priors keep clusters together that are separate in the data: with learned "
+    "priors, a split of a component would raise the lower bound by about {gain:.0f} "
+    'nats. Use priors="learned", and leave priors that you do not know at None.'
 )
 
 
@@ -31,7 +31,7 @@ def advice(model, other, state, X, sample_weight):
     ----------
     model : GaussianMixtureModel
     other : GaussianMixtureModel or None
-        The same model with learned priors; None disables the comparison with it.
+        The same model with learned priors; None disables the check of the priors.
     state : State
     X : ndarray of shape (n_samples, n_features)
     sample_weight : ndarray of shape (n_samples,) or None
@@ -67,7 +67,7 @@ def advice(model, other, state, X, sample_weight):
 
 
 def best_split(model, hyper, block, shares, weight):
-    """Return the largest gain of a split whose second part takes an empty place."""
+    """Return the largest gain of a split whose second part is a new component."""
     search = Search(model, hyper, block, shares, weight)
     return max(search.splits.values(), default=-np.inf)
 
@@ -79,11 +79,11 @@ def priors_of(model, usual, hyper, used):
     ----------
     model : GaussianMixtureModel
     usual : Usual
-        The posteriors.
+        Posteriors of the other model.
     hyper : Hyper
-        The priors of the other model.
+        Priors of the other model.
     used : ndarray of bool of shape (n_components,)
-        The components that are not empty.
+        Whether each component is not empty.
 
     Returns
     -------

@@ -1,8 +1,9 @@
 """Agglomeration by evidence: clusters are merged, two at a time.
 
-The evidence of a partition of rows is the sum of the log evidence of its clusters, and
-of that of their sizes.  It needs the statistics of the clusters alone, which add up
-when clusters are merged, so that no row is visited again.
+The evidence of a partition of rows is the sum of the log evidence of its clusters, plus
+the log evidence of the sizes of the clusters.  It depends only on the statistics of the
+clusters.  If clusters are merged, their statistics are added, so that no row is visited
+again.
 """
 
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ from ._empirical import evidence_of_priors, learned_priors, restarted, searched
 
 __all__ = ["Partition", "agglomerated"]
 
-#: Number of nearest clusters with which each may be merged.
+#: Number of nearest clusters with which a cluster may be merged.
 NEIGHBOURS = 4
 #: The priors are learned again when this share of the clusters is left, and before each
 #: of the last merges.
@@ -38,20 +39,20 @@ class Partition(NamedTuple):
 
 
 def agglomerated(model, partition):
-    """Return the partition of the highest evidence that greedy merges lead to.
+    """Return the partition with the highest evidence among those of greedy merges.
 
     Parameters
     ----------
     model : GaussianMixtureModel
-        Of at least as many components as the partition has clusters.  No tied
-        covariance.
+        Model without a tied covariance, whose number of components is at least the
+        number of clusters of the partition.
     partition : Partition
 
     Returns
     -------
     best : Partition
     evidence : float
-        Its log evidence, without a constant of the model.
+        Log evidence of ``best``, without a constant of the model.
     """
     best, most, left = partition, -np.inf, np.inf
     while True:
@@ -88,7 +89,7 @@ def _with_learned_priors(model, partition):
 
 
 class _Merges:
-    """The evidence of clusters, and of merges of two of them, under fixed priors.
+    """The evidence of clusters, and of merges of two clusters, under fixed priors.
 
     Parameters
     ----------
@@ -98,10 +99,12 @@ class _Merges:
     Attributes
     ----------
     logs : ndarray of shape (n_clusters,)
-        Log normalisers of the clusters' posteriors; that of the prior is `constant`.
+        Log normalisers of the clusters' posteriors.
+    constant : float
+        Log normaliser of the prior.
     gains : ndarray of shape (n_clusters, n_clusters)
-        Increase of the evidence of the clusters in the upper triangle; -inf for pairs
-        that are not near to one another.
+        Increase of the evidence by the merge of a pair, in the upper triangle; -inf for
+        pairs that are not near to one another.
     """
 
     def __init__(self, model, partition):

@@ -1,40 +1,41 @@
-/* Bytes of a panel of samples of a mixture, at most. */
+/* A panel is a group of samples that are processed at the same time.  This is the largest size
+ * in bytes of one feature of the samples in a panel. */
 #define MIXTURE_BYTES (4 * SIMD_BYTES)
-/* Numbers of samples and of moments in a table whose columns are summed together. */
+/* Numbers of samples and of moments that are summed at a time. */
 #define MOMENT_ROWS 128
 #define MOMENT_COLUMNS 256
 
-/* A block of samples of a Gaussian mixture: input and output of `mixture_local_step`.
- * The expected log density of a sample under a component, its weight included, is
+/* Input and output of `mixture_local_step`, for a block of samples of a Gaussian mixture.
+ * The expected log density of a sample under a component, with the component's weight, is
  *     constants[k] - |factors[k] (samples[i] - means[k])|^2 / 2. */
 typedef struct {
     intptr_t n_samples, n_features, n_components;
     const void *samples;                 /* (n_samples, n_features) */
     const void *means;                   /* (n_components, n_features) */
-    const void *factors;                 /* of each component: the packed rows of a */
-    int triangular;                      /* lower triangle, or a diagonal */
+    const void *factors;                 /* for each component, the packed rows of a lower */
+    int triangular;                      /* triangle, or a diagonal if not `triangular` */
     const double *constants;             /* (n_components,) */
-    const double *powers;                /* one, or one a sample */
+    const double *powers;                /* one for all samples, or one for each */
     int power_per_sample;
     const volatile int *stop;
-    int only_distances;                  /* in place of responsibilities, squared */
+    int only_distances;                  /* whether to compute only squared distances */
     /* out */
-    void *responsibilities;              /* (n_samples, n_components) */
+    void *responsibilities;              /* (n_samples, n_components), or distances */
     double *bounds;                      /* log sum_k exp(power * log density) */
     double *scores;                      /* expected log density */
     void *scratch;                       /* (2 n_features + n_components, MIXTURE_BYTES),
                                             (n_components, n_features) of a diagonal */
 } mixture_block;
 
-/* What `weighted_moments` reads and writes. */
+/* Input and output of `weighted_moments`. */
 typedef struct {
     intptr_t n_samples, n_features, n_components;
-    intptr_t n_moments;                  /* 1, x; and of second moments as many as wanted */
-    int squares;                         /* which are x_i^2 in place of x_i x_j */
+    intptr_t n_moments;                  /* number of 1, x, and wanted second moments */
+    int squares;                         /* whether second moments are x_i^2, not x_i x_j */
     const void *samples;                 /* (n_samples, n_features) */
-    const double *origin;                /* (n_features,), subtracted first */
+    const double *origin;                /* (n_features,), subtracted from samples */
     const void *shares;                  /* (n_samples, n_components) */
-    const double *factors;               /* of the shares: one, or one a sample */
+    const double *factors;               /* factor of the shares: one, or one per sample */
     int factor_per_sample;
     const volatile int *stop;
     double *scratch;

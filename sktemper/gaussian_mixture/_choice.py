@@ -12,20 +12,20 @@ from ._starts import from_kmeans
 
 __all__ = ["chosen_type"]
 
-#: Types in the order in which they are compared; the first of equal ones is chosen.
-#: "tied" is left out.  Its prior is not learned, which lowers the evidence by hundreds
-#: of nats, and "full" has equal covariances if its prior has learned many degrees of
-#: freedom.
+#: Types in the order in which they are compared; if types are equal, the first is
+#: chosen.  "tied" is left out, because its prior is not learned, which lowers the
+#: evidence by hundreds of nats.  Moreover, "full" has equal covariances if its prior
+#: has learned many degrees of freedom.
 ORDER = ("full", "diag", "spherical")
-#: Nats per row by which another type has to be better than "full".  Densities that
-#: differ by less are the same for most purposes, and full covariances describe clusters
-#: that are not quite Gaussian with fewer components.
+#: Least advantage of another type over "full", in nats per row.  Densities that differ
+#: by less are the same for most purposes, and full covariances need fewer components to
+#: describe clusters that are not quite Gaussian.
 MARGIN = 0.05
-#: "full" is compared with at least this number of rows per column, and with at most
-#: this number of columns.
+#: "full" is compared only if there are at least this number of rows per column, and at
+#: most this number of columns.
 ROWS_PER_COLUMN, MOST_COLUMNS = 2, 150
-#: Least and largest number of rows of the comparison, and the number of elements of all
-#: their products of columns between these limits.
+#: Least and largest number of rows of the comparison; and, between these limits, the
+#: number of rows times the squared number of columns.
 LEAST_ROWS, MOST_ROWS, ELEMENTS = 5_000, 20_000, 2e7
 #: Steps of coordinate ascent after the agglomeration.
 STEPS = 4
@@ -35,9 +35,9 @@ def chosen_type(estimator, X, sample_weight):
     """Return the covariance type of the highest evidence.
 
     For each type, the clusters of k-means are merged by evidence, and a few steps of
-    coordinate ascent follow.  The evidence is the lower bound that is reached, minus
-    one nat for each entry of the covariance prior, which is learned, and a margin for
-    types other than "full".
+    coordinate ascent follow.  The evidence is the resulting lower bound, minus one nat
+    for each learned entry of the covariance prior, and minus a margin for types other
+    than "full".
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def chosen_type(estimator, X, sample_weight):
     Returns
     -------
     covariance_type : {"full", "diag", "spherical"}
-        "full" if a mixture of no type can be fitted; the fit then raises an error.
+        If no type can be fitted, "full" is returned, and the fit then raises an error.
     """
     X, weight = _some(X, sample_weight, estimator.n_components)
     rows = filled(X, weight, is_full=True) if has_gaps(X) else X
@@ -71,10 +71,10 @@ def chosen_type(estimator, X, sample_weight):
 
 
 def _some(X, sample_weight, least):
-    """Return rows at even distances, and their weights; rows of weight 0 are left out.
+    """Return evenly spaced rows with positive weights, and their weights.
 
-    At most ``least`` rows are returned, or the number that the columns allow if that is
-    more.
+    The number of rows is limited by `LEAST_ROWS`, `MOST_ROWS` and `ELEMENTS`, but may
+    always be ``least``.
     """
     most = max(LEAST_ROWS, min(MOST_ROWS, int(ELEMENTS / X.shape[1] ** 2)), least)
     rows = np.arange(len(X))
@@ -117,9 +117,9 @@ def _evidence(model, X, rows, labels, weight):
     model : GaussianMixtureModel
     X : ndarray of shape (n_samples, n_features)
     rows : ndarray of shape (n_samples, n_features)
-        ``X`` with values for those that are missing.
+        ``X`` in which missing values are replaced.
     labels : ndarray of int of shape (n_samples,)
-        Clusters to be merged.
+        Cluster of each sample before merges.
     weight : ndarray of shape (n_samples,)
     """
     hyper = model.initial_hyper(X, weight)

@@ -1,11 +1,11 @@
 """Clusters of components, for clusters that are not Gaussian.
 
-Two normal densities on a line add up to a density with a single mode, whatever their
-weights are, if their means differ by at most twice the smaller standard deviation
-(Behboodian, On the modes of a mixture of two normal distributions, Technometrics 12,
-1970).  Two components are linked if this holds on the line along which they are
-separated best, the one of Fisher's discriminant.  Linked components are a cluster, as
-in section 5 of Hennig, Methods for merging Gaussian mixture components, 2010.
+Two normal densities on a line add up to a density with a single mode, for any weights,
+if their means differ by at most twice the smaller standard deviation (Behboodian, On
+the modes of a mixture of two normal distributions, Technometrics 12, 1970).  Two
+components are linked if this condition holds on the line of Fisher's discriminant,
+along which they are separated best.  Linked components form a cluster, as in section 5
+of Hennig, Methods for merging Gaussian mixture components, 2010.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ def clusters_of(means, covariances, counts):
     means : ndarray of shape (n_components, n_features)
     covariances : ndarray of shape (n_components, n_features, n_features) or \
             (n_components, n_features)
-        Matrices, or their diagonals.
+        Covariance matrices, or their diagonals.
     counts : ndarray of shape (n_components,)
         Numbers of samples of the components.
     """
@@ -36,7 +36,7 @@ def clusters_of(means, covariances, counts):
             product = (shifts * (both @ shifts[:, :, None])[:, :, 0]).sum(axis=1)
         else:
             product = (shifts**2 * both).sum(axis=1)
-        # `_are_one` is false if this lower bound of the distance is above the limit
+        # if this lower bound of the distance exceeds the limit, `_are_one` is False
         limit = 2.0 + n_features * (1.0 / counts[:i] + 1.0 / counts[i])
         for j in np.flatnonzero(lengths**2 <= limit * product):
             pair = covariances[[i, j]], counts[[i, j]]
@@ -47,8 +47,8 @@ def clusters_of(means, covariances, counts):
 def _are_one(shift, covariances, counts):
     """Return whether two components have a single mode on the line between them.
 
-    The squared distance of the means is on average greater by ``noise`` than without
-    the errors of the means.
+    Errors of the means increase the squared distance of the means by ``noise`` on
+    average, which is subtracted.
     """
     errors = (covariances.T / counts).sum(axis=-1).T
     if covariances.ndim == 3:

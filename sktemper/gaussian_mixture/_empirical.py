@@ -1,8 +1,8 @@
 """Empirical Bayes: the priors of Gaussian components, learned from the components.
 
-The priors maximise the lower bound for given posteriors of the components; see Bishop,
-Pattern Recognition and Machine Learning (2006), section 3.5, for the idea, and Minka,
-Estimating a Gamma distribution (2002), for degrees of freedom.
+The priors maximise the lower bound for given posteriors of the components.  See Bishop,
+Pattern Recognition and Machine Learning (2006), section 3.5, on empirical Bayes, and
+Minka, Estimating a Gamma distribution (2002), on degrees of freedom.
 """
 
 import math
@@ -23,15 +23,15 @@ __all__ = [
 
 #: Names of the parts of the priors that can be learned.
 LEARNED = ("mean_precision", "degrees_of_freedom", "covariance")
-#: Initial degrees of freedom above their lower limit.
+#: Initial degrees of freedom minus their lower limit.
 FREE_DEGREES = 3.0
-#: Range of the degrees of freedom above their lower limit; at the upper end all
+#: Range of the degrees of freedom minus their lower limit.  At the upper end, all
 #: covariances are equal.
 LEAST_FREE, MOST_FREE = 0.5, 2e4
-#: Factors by which a search changes the degrees of freedom above their lower limit, and
-#: the number of times that it repeats a factor that raises the evidence.
+#: Factors by which a search multiplies the degrees of freedom minus their lower limit,
+#: and the number of times that it repeats a factor that raises the evidence.
 FACTORS, MOST_REPEATS = (4.0, 0.25, 1.25, 0.8), 3
-#: A search ends at priors that change by less than this share in a round.
+#: There is no search if priors change by less than this share in a round of learning.
 AT_REST = 0.01
 #: Smallest increase of the evidence by a step of a search, in nats; it exceeds rounding
 #: errors.
@@ -46,12 +46,12 @@ def learned_priors(family, hyper, usual, used, learned):
     Parameters
     ----------
     family : GaussianFamily
-        In the coordinates about the origin of ``hyper``.
+        Family in the coordinates about the origin of ``hyper``.
     hyper : Hyper
     usual : Usual
         Posteriors of the components.
     used : ndarray of bool of shape (n_components,)
-        The components that are not empty.
+        Whether each component is not empty.
     learned : frozenset
         Elements of `LEARNED`.
 
@@ -115,9 +115,10 @@ def _freedom(law, mean_log, is_learned):
     ----------
     law : WishartPrecision
     mean_log : float
-        Mean of E log |Lambda S|, where S is the inverse scale of the prior.  If that is
-        learned, S is its optimum divided by the degrees of freedom.
+        Mean of E log |Lambda S|, where S is the inverse scale of the prior.  If the
+        covariance prior is learned, S is its optimum divided by the degrees of freedom.
     is_learned : bool
+        Whether the covariance prior is learned.
     """
 
     def slope(log_free):
@@ -137,19 +138,19 @@ def evidence_of_priors(family, hyper, usual, used, precision):
     """Return a function that computes the evidence of components, given their priors.
 
     The function needs no natural parameters, and is several times as fast as
-    `Family.evidence`.  The two differ by a constant.
+    `Family.evidence`, from which it differs by a constant.
 
     Parameters
     ----------
     family : GaussianFamily
-        In the coordinates about the origin of ``hyper``.
+        Family in the coordinates about the origin of ``hyper``.
     hyper : Hyper
     usual : Usual
-        The posteriors of the components under ``hyper``.
+        Posteriors of the components under ``hyper``.
     used : ndarray of bool of shape (n_components,)
-        The components that are not empty.
+        Whether each component is not empty.
     precision : float
-        ``mean_precision`` of all priors that the function is called with.
+        ``mean_precision`` of all priors with which the function is called.
 
     Returns
     -------
@@ -180,9 +181,10 @@ def evidence_of_priors(family, hyper, usual, used, precision):
 def searched(learned, old, new, least, n_rows, evidence):
     """Return priors with a higher evidence than the priors after a round of learning.
 
-    If the prior is equivalent to more samples than a component has, a round changes the
-    covariance by a small and known share of the way to the optimum.  The change is
-    divided by this share.  The degrees of freedom are found by a line search.
+    If the prior is equivalent to more samples than a component has, a round moves the
+    covariance toward the optimum only by a small and known share of the distance.
+    Therefore the change is divided by this share.  The degrees of freedom are found by
+    a line search.
 
     Parameters
     ----------

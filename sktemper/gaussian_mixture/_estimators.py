@@ -30,15 +30,15 @@ from ._model import COVARIANCE_TYPES, GaussianMixtureModel
 from ._parameters import Hyper
 from ._starts import ROWS_LOOKED_AT, STARTS
 
-#: Smallest increase of the log-likelihood by another component, in nats per sample, if
-#: the concentration of the weights is neither given nor that of scikit-learn.  Without
-#: it, clusters that are not quite Gaussian would be divided into more and more parts as
-#: samples are added.
+#: Smallest increase of the log-likelihood by another component, in nats per sample.  It
+#: determines the default concentration of the weights if ``priors`` is "learned".
+#: Without it, clusters that are not quite Gaussian would be divided into more and more
+#: parts as samples are added.
 COMPONENT_COST = 0.01
 
 
 def about_components(estimator, run):
-    """Warn of missing components, or of priors that merge clusters."""
+    """Return a warning about missing components or priors that merge clusters."""
     return estimator._advice_
 
 
@@ -107,7 +107,7 @@ class _GaussianMixture(
     )
 
     _end_of_fit_checks = (about_components,)
-    _min_samples = 2  # a start has a covariance
+    _min_samples = 2  # the start needs a covariance
 
     def _check_enough(self, data):
         if len(data) < self.n_components:
@@ -143,11 +143,11 @@ class _GaussianMixture(
         return self.covariance_type == "auto" and is_learned
 
     def _default_type(self):
-        """Return the covariance type, "full" if it is "auto"."""
+        """Return the covariance type; replace "auto" by "full"."""
         return "full" if self.covariance_type == "auto" else self.covariance_type
 
     def _type(self):
-        """Return the covariance type of the fit, which "auto" has chosen."""
+        """Return the covariance type of the fit; replace "auto" by the chosen type."""
         if self.covariance_type != "auto":
             return self.covariance_type
         known = vars(self)
@@ -175,10 +175,10 @@ class _GaussianMixture(
         )
 
     def _learned(self):
-        """Return the names of the priors that are learned, because they are not given.
+        """Return the names of the priors that are learned, because they are None.
 
-        The prior of a tied covariance is not learned, because there is only one
-        covariance.
+        The prior of a tied covariance is not learned, because a single covariance does
+        not show how covariances differ.
         """
         if self.priors == "scikit-learn":
             return []
@@ -205,7 +205,7 @@ class _GaussianMixture(
         return max(concentration, LEAST_CONCENTRATION)
 
     def _priors(self, mean, covariance, n_samples, dtype):
-        """Return the priors; those that are None get defaults or starting values."""
+        """Return the priors, with defaults or starting values for priors of None."""
         n_features = len(mean)
         concentration = self._concentration(n_samples)
         precision = self.mean_precision_prior
@@ -240,7 +240,7 @@ class _GaussianMixture(
         )
 
     def _covariance_prior(self, default, freedom, dtype):
-        """Return the inverse scale of the prior, of the shape of ``default``."""
+        """Return the inverse scale of the prior, with the shape of ``default``."""
         if self.covariance_prior is None:
             prior = self._regular(default)
             check_variances(_variances(prior), dtype, "X has features with a variance")
@@ -269,15 +269,15 @@ class _GaussianMixture(
             return covariance
         if self.reg_covar == 0:
             raise ValueError(
-                "The covariance of the data is singular and can be no prior. Increase "
-                "reg_covar, give covariance_prior, or remove constant features."
+                "The covariance of the data is singular and cannot be a prior. "
+                "Increase reg_covar, set covariance_prior, or remove constant features."
             )
         return covariance + self.reg_covar * (
             np.eye(len(matrix)) if matrix.ndim == 2 else 1.0
         )
 
     def _finish(self, problem, state):
-        """Store results, and the warning that follows from them after moves."""
+        """Store results, and after moves also a warning about the components."""
         super()._finish(problem, state)
         self._advice_ = None
         if state.moves is not None and state.moves.n_proposed:
@@ -286,7 +286,7 @@ class _GaussianMixture(
             self._advice_ = advice(model, other, state, X, weight)
 
     def _with_learned_priors(self, model):
-        """Return the model whose priors are all learned; None if they are, or tied."""
+        """Return the model with learned priors; None if they are learned, or tied."""
         is_tied = self._type() == "tied"
         if is_tied or len(model.learned) == len(LEARNED):
             return None
@@ -316,7 +316,7 @@ class _GaussianMixture(
         X : ndarray of shape (n_samples, n_features)
             The samples, sorted by component.
         y : ndarray of shape (n_samples,)
-            Their components.
+            Components of the samples.
 
         Raises
         ------
@@ -341,7 +341,7 @@ class _GaussianMixture(
         return np.vstack(X), np.repeat(np.arange(len(counts)), counts)
 
     def impute(self, X):
-        """Return ``X`` with its missing values at their expectation.
+        """Return ``X`` in which expected values replace missing values.
 
         Parameters
         ----------
@@ -351,8 +351,9 @@ class _GaussianMixture(
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
-            A copy.  A missing value is the mean of its conditional means given the
-            observed values and a component, weighted by the responsibilities.
+            A copy of ``X``.  A missing value is replaced by the mean of its conditional
+            means given the observed values and each component, weighted by the
+            responsibilities.
         """
         return np.concatenate(self._map(X, _imputed))
 
@@ -367,8 +368,8 @@ class _GaussianMixture(
         Returns
         -------
         labels : ndarray of shape (n_samples,)
-            Numbers of clusters, from 0 to ``n_clusters_ - 1``.  The probability of a
-            cluster is the sum of those of its components.
+            Indices of clusters, from 0 to ``n_clusters_ - 1``.  The probability of a
+            cluster is the sum of the probabilities of its components.
         """
         clusters = self.component_clusters_
         used = clusters >= 0
@@ -419,7 +420,7 @@ class _GaussianMixture(
     def _shown(self, model, values):
         """Return values in the form of the covariance type; matrices if it is "auto".
 
-        Code that is written for scikit-learn's default then runs whatever was chosen.
+        Thus code for scikit-learn's default works with any chosen type.
         """
         if self._has_matrices():
             values = model.covariance.matrices(values)
@@ -432,10 +433,10 @@ class _GaussianMixture(
 
     @property
     def component_clusters_(self):
-        """Cluster of each component, ndarray of int (n_components,); -1 if empty."""
+        """Cluster of each component, ndarray (n_components,) of int; -1 if empty."""
         model, expected = self._fitted()
         counts = expected.precision - self._state().hyper.mean_precision
-        # samples of small weights may leave all components almost empty
+        # if samples have small weights, all components may be almost empty
         used, shape = counts >= min(USED, counts.max()), expected.means.shape
         freedom = model.covariance.widened(expected.freedom)
         covariances = expected.inverse_scale / freedom
@@ -508,7 +509,7 @@ def _variances(covariance):
 
 
 def _is_regular(covariance):
-    """Return whether each feature varies, also given those before it."""
+    """Return whether each feature varies, even given all earlier features."""
     variances = np.diag(covariance)
     try:
         left = np.diag(np.linalg.cholesky(covariance)) ** 2
@@ -521,7 +522,7 @@ class TemperedGaussianMixture(_GaussianMixture):
     """Gaussian mixture with any tempering, or with none.
 
     Variational inference for a mixture of at most ``n_components`` components [1]_, as
-    in scikit-learn's `BayesianGaussianMixture`, with fewer poor optima, and with
+    in scikit-learn's `BayesianGaussianMixture`, but with fewer poor optima and with
     mini-batches.
 
     Parameters are in groups, each with its most important ones first: the model
@@ -534,68 +535,74 @@ class TemperedGaussianMixture(_GaussianMixture):
     n_components : int, default=10
         Largest number of components K.  Components that are not needed stay empty.
     covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default="auto"
-        Form of the covariances: a matrix for each component, one matrix for all, a
-        diagonal matrix for each, or a variance for each.  "auto" is "full", but `fit`
-        takes "diag" or "spherical" if their evidence is higher by more than 0.05 nats a
-        sample, or if there are more than 150 columns, or fewer than two samples for
-        each.  `covariance_type_` is the choice.  The evidence is that of merged
-        k-means clusters, after a few iterations with 5,000 to 20,000 samples at most.
-        `partial_fit` without a `fit`, and a `fit` with ``covariance_prior``,
-        ``degrees_of_freedom_prior`` or other ``priors`` than "learned", take "full".
+        Form of the covariances: a matrix for each component ("full"), one matrix for
+        all components ("tied"), a diagonal matrix for each component ("diag"), or a
+        variance for each component ("spherical").  "auto" is "full", but `fit` uses
+        "diag" or "spherical" if its evidence is higher by more than 0.05 nats per
+        sample, if there are more than 150 columns, or if there are fewer than two
+        samples per column.  `covariance_type_` is the chosen type.  The evidence is
+        computed from merged k-means clusters of at most 5,000 to 20,000 samples, after
+        a few iterations.  "auto" is always "full" in `partial_fit` without an earlier
+        `fit`, and in a `fit` with ``covariance_prior``, ``degrees_of_freedom_prior`` or
+        ``priors="scikit-learn"``.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_process"
         Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
-        distribution, which with the default concentration approximates a Dirichlet
-        process [4]_.
+        distribution.  With the default concentration, the latter approximates a
+        Dirichlet process [4]_.
     weight_concentration_prior : float, default=None
-        Concentration of this prior, at least 1e-12.  With small values components that
-        are not needed stay empty.  None is ``1 / n_components``, or with
-        ``priors="learned"`` ``exp(-n_samples / 100)`` if this is less: one more
-        component then has to gain 0.01 nats a sample, but at most the 28 nats that
-        1e-12 takes.
+        Concentration of the prior of the weights, at least 1e-12.  With small values
+        components that are not needed stay empty.  None is ``1 / n_components``.  With
+        ``priors="learned"``, None is ``exp(-n_samples / 100)`` if this is less, but at
+        least 1e-12.  An additional component is then used only if it gains 0.01 nats
+        per sample, or 28 nats in all.
     mean_prior : array-like of shape (n_features,), default=None
-        None is the mean of the data.
+        Prior mean of the components' means.  None is the mean of the data.
     mean_precision_prior : float, default=None
         Number of samples to which the prior mean is equivalent.  None starts at 1 and
         learns it.
     covariance_prior : float or array-like, default=None
         Inverse scale of the prior: the covariance that you expect of a component, times
-        the degrees of freedom.  None starts from the covariance of the data, or what
-        ``covariance_type`` keeps of it, times the degrees of freedom, and learns it; if
-        tied it is the covariance of the data.  ``reg_covar`` is added to the diagonal
-        of a covariance that is singular.
+        the degrees of freedom.  None starts at the covariance of the data, in the form
+        of ``covariance_type``, times the degrees of freedom, and learns the value.  If
+        ``covariance_type`` is "tied", None is the covariance of the data.
+        ``reg_covar`` is added to the diagonal of a singular covariance.
     degrees_of_freedom_prior : float, default=None
         Number of samples to which ``covariance_prior`` is equivalent.  It must exceed
         ``n_features - 1`` if the prior is a Wishart distribution, and otherwise 0.
-        None starts at 3 above this limit and learns it; if tied it is ``n_features``.
+        None starts at 3 above this limit and learns the value.  If ``covariance_type``
+        is "tied", None is ``n_features``.
     reg_covar : float, default=1e-6
         Variance added to the samples in each covariance.
     priors : {"learned", "scikit-learn"}, default="learned"
         Values of priors that are None, and distribution of the precisions if
         ``covariance_type`` is "diag" or "spherical".
 
-        - "learned": each step sets the priors that are None to those that maximise the
-          lower bound for the components that are not empty, if there are two or more
-          (empirical Bayes).  Each feature's precision has a Gamma distribution, or that
-          of all features one.
+        - "learned": each step sets the priors that are None to values that maximise the
+          lower bound of the nonempty components, if there are at least two of them
+          (empirical Bayes).  If ``covariance_type`` is "diag", the precision of each
+          feature has a Gamma distribution; if it is "spherical", the common precision
+          of all features has one.
         - "scikit-learn": as in scikit-learn, ``mean_precision_prior`` is 1,
           ``degrees_of_freedom_prior`` is ``n_features`` and ``covariance_prior`` is the
-          covariance of the data.  Precisions that are diagonal or spherical have the
-          Wishart distribution of a full matrix.  With many features, components that
-          are far apart merge.
+          covariance of the data.  Diagonal and spherical precisions have the Wishart
+          distribution of a full matrix.  With many features, even distant components
+          are then merged.
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
             default="kmeans"
         Initial responsibilities, as in scikit-learn: the clusters of k-means, the
         clusters of its initial centres, random numbers, or the clusters of random
         samples.  With more than 100,000 samples, a random 100,000 are used.  The start
-        does not depend on the order of the samples, and weights are repetitions.
+        does not depend on the order of the samples, and the weight of a sample has the
+        effect of repeating it.
     tempering : Tempering, "global", "local" or None, default="global"
         Temperature during training, see `sktemper.tempering`.
 
         - "global", `GlobalTempering()`: one temperature, inferred from the data,
           below a cap that falls to 1.
         - "local", `LocalTempering()`: a temperature for each sample.  Outliers get a
-          high temperature and count less; `temperatures` returns the temperatures.
+          high temperature and have less influence; `temperatures` returns the
+          temperatures.
         - An `Annealing`, with a schedule and a target of your choice;
           `AnnealedGaussianMixture` is a shorter way to set these, and the first
           estimator to try.
@@ -613,9 +620,9 @@ class TemperedGaussianMixture(_GaussianMixture):
         with a learning rate of 1.  "auto" takes a tenth of the data, at least 20
         samples per component and at most 10,000.
     learning_rate : LearningRate or float, default=None
-        Size of each step, as a share of the way to its target.  None is
-        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
-        ``batch_size=None``.  A number is a `ConstantRate`.
+        Step size: the share of the distance to its target by which a step moves the
+        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
+        with ``batch_size=None``.  A number is a `ConstantRate`.
     gradient_noise : GradientNoise, default=None
         Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     max_iter : int, default=100
@@ -627,19 +634,21 @@ class TemperedGaussianMixture(_GaussianMixture):
         the order of the samples and in noise.  A `fit` that continues with
         ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Smallest improvement of the held-out score that counts, in nats per sample.  A
-        fit with ``batch_size=None`` ends when the lower bound changes by less than this
-        in a step at T=1.  A move is kept if it raises the bound by more than this.
+        Least rise of the held-out score that counts as an improvement, in nats per
+        sample.  A fit with ``batch_size=None`` ends when the lower bound changes by
+        less than this in a step at T=1.  A move is kept if it raises the bound by more
+        than this.
     n_iter_no_change : int, default=None
         Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
-        count.  None disables early stopping.
+        `fit` ends and keeps the best state.  Only states after the temperature has
+        settled at 1 are considered.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
-        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
+        Share of the rows that `fit` holds out to compute scores, if it has no
+        ``X_val``.
     warm_start : bool, default=False
         Whether `fit` continues the last fit.  It finishes the planned passes if the
         last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
@@ -659,19 +668,21 @@ class TemperedGaussianMixture(_GaussianMixture):
     shuffle : bool, default=True
         Whether each pass of `fit` visits the samples in a new random order.
     total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+        Number of rows of the data that a batch represents.  None is the number of rows
+        of `fit`, plus rows of later `partial_fit` calls.
     half_life : float, duration or None, default=None
         Number of samples after which a sample counts half in `partial_fit`, for streams
         that change.  It sets the learning rate and the scale of the statistics
         (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
         ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
         "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
-        then needs ``times``.  None forgets nothing.  `fit` ignores it, except that a
-        sample of its data becomes the memory of a stream that follows.
+        then needs ``times``.  With None, old samples keep their weights.  `fit` ignores
+        this parameter, except that it keeps a sample of its data as the memory of a
+        later stream.
     renewals : Renewals, "auto" or None, default="auto"
-        Renewals of components in a stream with a half-life, see
-        `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None is off.
+        Renewals in a stream with a half-life: fits of new components to recent rows,
+        see `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None makes no
+        renewals.
 
     Attributes
     ----------
@@ -689,22 +700,24 @@ class TemperedGaussianMixture(_GaussianMixture):
     weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
         Dirichlet parameters, or the Beta parameters of the sticks.
     mean_precision_, degrees_of_freedom_ : ndarray of shape (n_components,)
-        Parameters of the Normal-Wishart distributions; if tied, ``degrees_of_freedom_``
-        is one number.
+        Parameters of the Normal-Wishart distributions; if ``covariance_type`` is
+        "tied", ``degrees_of_freedom_`` is one number.
     weight_concentration_prior_, mean_precision_prior_, mean_prior_, \
             degrees_of_freedom_prior_, covariance_prior_ : object
         Priors of the fit.
     labels_ : ndarray of shape (n_samples,)
-        Components of the samples of the last `fit` or `partial_fit`.
+        Component of each sample of the last `fit` or `partial_fit`.
     n_active_components_ : int
         Number of components whose responsibilities sum to more than 0.5.
     component_clusters_ : ndarray of int of shape (n_components,)
-        Cluster of each component, for clusters that are not Gaussian; -1 if empty.  Two
-        components are in a cluster if, on the line that separates them best, their
-        means differ by at most twice the smaller standard deviation, so that their sum
-        has a single mode there; or if others connect them.
+        Cluster of each component; -1 for an empty component.  A cluster that is not
+        Gaussian consists of several components.  Two components are in the same cluster
+        if, on the line that separates them best, their means differ by at most twice
+        the smaller standard deviation, so that the sum of their densities has a single
+        mode there.  They are also in the same cluster if a chain of such components
+        connects them.
     n_clusters_ : int
-        Number of these clusters.
+        Number of clusters in ``component_clusters_``.
     converged_ : bool
         Whether the lower bound converged, in a `fit` with ``batch_size=None``.
     lower_bound_ : float
@@ -722,25 +735,25 @@ class TemperedGaussianMixture(_GaussianMixture):
     n_batch_iter_ : int
         Number of completed steps.
     n_samples_seen_ : int
-        Number of rows that steps used, with repetitions.
+        Total number of rows in the batches of all steps.
     history_ : dict of ndarrays
         Arrays with a value for each step, thinned if there are many: "step", "passes",
         "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
         samples in the tempered bound of the batch, in nats per sample), "heldout_score"
         (NaN without an evaluation) and "mean_iterations" (mean number of local
-        iterations of a row).  If the tempering has a ladder, also
+        iterations of a row).  If temperatures are inferred, also
         "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after the move).
     renewals_ : dict of ndarrays
         Renewals of a stream with a half-life.  Each array has an entry for each
-        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (of
-        the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
-        "kept" (whether it replaced the parameters; None while this is not decided),
-        "decided" (number of rows before the decision), "gain" (mean gain of the rows
-        that decided, in nats per observation) and "columns" (tuple of the new
-        components).
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (time
+        of the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        "kept" (whether its result replaced the parameters; None while this is not
+        decided), "decided" (number of rows before the decision), "gain" (mean gain of
+        the rows that decided, in nats per observation) and "columns" (tuple of the
+        indices of new components).
     state_ : State
         Everything that changes during a fit: parameters, progress and policies.  Its
         fields may change between versions.
@@ -751,15 +764,15 @@ class TemperedGaussianMixture(_GaussianMixture):
 
     Notes
     -----
-    Parameters and attributes are those of scikit-learn's `BayesianGaussianMixture`.
+    Parameters and attributes include those of scikit-learn's `BayesianGaussianMixture`.
     With ``tempering=None``, ``moves=None`` and ``priors="scikit-learn"``, fits from the
-    same responsibilities are the same too, except for rounding errors and perhaps one
-    more step.  The same ``random_state`` gives the same responsibilities if rows are
-    sorted, distinct and unweighted.  With ``init_params`` "k-means++" or
-    "random_from_data", a tied covariance starts from the chosen samples, and in
-    scikit-learn from all samples.  `score_samples` and `score` are the exact posterior
-    predictive density, a mixture of Student-t distributions, and ``lower_bound_`` has
-    all constants.
+    same initial responsibilities have the same results, except for rounding errors and
+    perhaps one more step.  The same ``random_state`` gives the same responsibilities if
+    rows are sorted, distinct and unweighted.  With ``init_params`` "k-means++" or
+    "random_from_data", a tied covariance starts from the chosen samples; in
+    scikit-learn it starts from all samples.  `score_samples` returns the logarithm of
+    the exact posterior predictive density, a mixture of Student-t distributions, and
+    `score` is the mean over the samples.  ``lower_bound_`` has all constants.
 
     References
     ----------
@@ -857,10 +870,10 @@ class TemperedGaussianMixture(_GaussianMixture):
 class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
     """Gaussian mixture fitted by deterministic annealing and moves.
 
-    Variational inference for a mixture whose number of components is at most
-    ``n_components`` [1]_, as in scikit-learn's `BayesianGaussianMixture`, from a higher
-    temperature down [3]_ and then by moves that split, merge and replace clusters [5]_:
-    what it ends at hardly depends on the start.
+    Variational inference for a mixture of at most ``n_components`` components [1]_, as
+    in scikit-learn's `BayesianGaussianMixture`.  The fit starts at a higher
+    temperature, which falls to 1 [3]_, and then makes moves that split, merge and
+    replace clusters [5]_.  The result hardly depends on the start.
 
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``init_params``); temperature and step (``schedule`` to
@@ -872,61 +885,66 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
     n_components : int, default=10
         Largest number of components K.  Components that are not needed stay empty.
     covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default="auto"
-        Form of the covariances: a matrix for each component, one matrix for all, a
-        diagonal matrix for each, or a variance for each.  "auto" is "full", but `fit`
-        takes "diag" or "spherical" if their evidence is higher by more than 0.05 nats a
-        sample, or if there are more than 150 columns, or fewer than two samples for
-        each.  `covariance_type_` is the choice.  The evidence is that of merged
-        k-means clusters, after a few iterations with 5,000 to 20,000 samples at most.
-        `partial_fit` without a `fit`, and a `fit` with ``covariance_prior``,
-        ``degrees_of_freedom_prior`` or other ``priors`` than "learned", take "full".
+        Form of the covariances: a matrix for each component ("full"), one matrix for
+        all components ("tied"), a diagonal matrix for each component ("diag"), or a
+        variance for each component ("spherical").  "auto" is "full", but `fit` uses
+        "diag" or "spherical" if its evidence is higher by more than 0.05 nats per
+        sample, if there are more than 150 columns, or if there are fewer than two
+        samples per column.  `covariance_type_` is the chosen type.  The evidence is
+        computed from merged k-means clusters of at most 5,000 to 20,000 samples, after
+        a few iterations.  "auto" is always "full" in `partial_fit` without an earlier
+        `fit`, and in a `fit` with ``covariance_prior``, ``degrees_of_freedom_prior`` or
+        ``priors="scikit-learn"``.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_process"
         Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
-        distribution, which with the default concentration approximates a Dirichlet
-        process [4]_.
+        distribution.  With the default concentration, the latter approximates a
+        Dirichlet process [4]_.
     weight_concentration_prior : float, default=None
-        Concentration of this prior, at least 1e-12.  With small values components that
-        are not needed stay empty.  None is ``1 / n_components``, or with
-        ``priors="learned"`` ``exp(-n_samples / 100)`` if this is less: one more
-        component then has to gain 0.01 nats a sample, but at most the 28 nats that
-        1e-12 takes.
+        Concentration of the prior of the weights, at least 1e-12.  With small values
+        components that are not needed stay empty.  None is ``1 / n_components``.  With
+        ``priors="learned"``, None is ``exp(-n_samples / 100)`` if this is less, but at
+        least 1e-12.  An additional component is then used only if it gains 0.01 nats
+        per sample, or 28 nats in all.
     mean_prior : array-like of shape (n_features,), default=None
-        None is the mean of the data.
+        Prior mean of the components' means.  None is the mean of the data.
     mean_precision_prior : float, default=None
         Number of samples to which the prior mean is equivalent.  None starts at 1 and
         learns it.
     covariance_prior : float or array-like, default=None
         Inverse scale of the prior: the covariance that you expect of a component, times
-        the degrees of freedom.  None starts from the covariance of the data, or what
-        ``covariance_type`` keeps of it, times the degrees of freedom, and learns it; if
-        tied it is the covariance of the data.  ``reg_covar`` is added to the diagonal
-        of a covariance that is singular.
+        the degrees of freedom.  None starts at the covariance of the data, in the form
+        of ``covariance_type``, times the degrees of freedom, and learns the value.  If
+        ``covariance_type`` is "tied", None is the covariance of the data.
+        ``reg_covar`` is added to the diagonal of a singular covariance.
     degrees_of_freedom_prior : float, default=None
         Number of samples to which ``covariance_prior`` is equivalent.  It must exceed
         ``n_features - 1`` if the prior is a Wishart distribution, and otherwise 0.
-        None starts at 3 above this limit and learns it; if tied it is ``n_features``.
+        None starts at 3 above this limit and learns the value.  If ``covariance_type``
+        is "tied", None is ``n_features``.
     reg_covar : float, default=1e-6
         Variance added to the samples in each covariance.
     priors : {"learned", "scikit-learn"}, default="learned"
         Values of priors that are None, and distribution of the precisions if
         ``covariance_type`` is "diag" or "spherical".
 
-        - "learned": each step sets the priors that are None to those that maximise the
-          lower bound for the components that are not empty, if there are two or more
-          (empirical Bayes).  Each feature's precision has a Gamma distribution, or that
-          of all features one.
+        - "learned": each step sets the priors that are None to values that maximise the
+          lower bound of the nonempty components, if there are at least two of them
+          (empirical Bayes).  If ``covariance_type`` is "diag", the precision of each
+          feature has a Gamma distribution; if it is "spherical", the common precision
+          of all features has one.
         - "scikit-learn": as in scikit-learn, ``mean_precision_prior`` is 1,
           ``degrees_of_freedom_prior`` is ``n_features`` and ``covariance_prior`` is the
-          covariance of the data.  Precisions that are diagonal or spherical have the
-          Wishart distribution of a full matrix.  With many features, components that
-          are far apart merge.
+          covariance of the data.  Diagonal and spherical precisions have the Wishart
+          distribution of a full matrix.  With many features, even distant components
+          are then merged.
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
             default="kmeans"
         Initial responsibilities, as in scikit-learn: the clusters of k-means, the
         clusters of its initial centres, random numbers, or the clusters of random
         samples.  With more than 100,000 samples, a random 100,000 are used.  The start
-        does not depend on the order of the samples, and weights are repetitions.
+        does not depend on the order of the samples, and the weight of a sample has the
+        effect of repeating it.
     schedule : Schedule or callable, default=None
         Temperature of each step, see `sktemper.schedules`.  None is
         ``ExponentialSchedule()``.
@@ -945,9 +963,9 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         with a learning rate of 1.  "auto" takes a tenth of the data, at least 20
         samples per component and at most 10,000.
     learning_rate : LearningRate or float, default=None
-        Size of each step, as a share of the way to its target.  None is
-        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
-        ``batch_size=None``.  A number is a `ConstantRate`.
+        Step size: the share of the distance to its target by which a step moves the
+        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
+        with ``batch_size=None``.  A number is a `ConstantRate`.
     gradient_noise : GradientNoise, default=None
         Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     max_iter : int, default=100
@@ -959,19 +977,21 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         the order of the samples and in noise.  A `fit` that continues with
         ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Smallest improvement of the held-out score that counts, in nats per sample.  A
-        fit with ``batch_size=None`` ends when the lower bound changes by less than this
-        in a step at T=1.  A move is kept if it raises the bound by more than this.
+        Least rise of the held-out score that counts as an improvement, in nats per
+        sample.  A fit with ``batch_size=None`` ends when the lower bound changes by
+        less than this in a step at T=1.  A move is kept if it raises the bound by more
+        than this.
     n_iter_no_change : int, default=None
         Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
-        count.  None disables early stopping.
+        `fit` ends and keeps the best state.  Only states after the temperature has
+        settled at 1 are considered.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
-        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
+        Share of the rows that `fit` holds out to compute scores, if it has no
+        ``X_val``.
     warm_start : bool, default=False
         Whether `fit` continues the last fit.  It finishes the planned passes if the
         last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
@@ -991,19 +1011,21 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
     shuffle : bool, default=True
         Whether each pass of `fit` visits the samples in a new random order.
     total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+        Number of rows of the data that a batch represents.  None is the number of rows
+        of `fit`, plus rows of later `partial_fit` calls.
     half_life : float, duration or None, default=None
         Number of samples after which a sample counts half in `partial_fit`, for streams
         that change.  It sets the learning rate and the scale of the statistics
         (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
         ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
         "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
-        then needs ``times``.  None forgets nothing.  `fit` ignores it, except that a
-        sample of its data becomes the memory of a stream that follows.
+        then needs ``times``.  With None, old samples keep their weights.  `fit` ignores
+        this parameter, except that it keeps a sample of its data as the memory of a
+        later stream.
     renewals : Renewals, "auto" or None, default="auto"
-        Renewals of components in a stream with a half-life, see
-        `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None is off.
+        Renewals in a stream with a half-life: fits of new components to recent rows,
+        see `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None makes no
+        renewals.
 
     Attributes
     ----------
@@ -1021,22 +1043,24 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
     weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
         Dirichlet parameters, or the Beta parameters of the sticks.
     mean_precision_, degrees_of_freedom_ : ndarray of shape (n_components,)
-        Parameters of the Normal-Wishart distributions; if tied, ``degrees_of_freedom_``
-        is one number.
+        Parameters of the Normal-Wishart distributions; if ``covariance_type`` is
+        "tied", ``degrees_of_freedom_`` is one number.
     weight_concentration_prior_, mean_precision_prior_, mean_prior_, \
             degrees_of_freedom_prior_, covariance_prior_ : object
         Priors of the fit.
     labels_ : ndarray of shape (n_samples,)
-        Components of the samples of the last `fit` or `partial_fit`.
+        Component of each sample of the last `fit` or `partial_fit`.
     n_active_components_ : int
         Number of components whose responsibilities sum to more than 0.5.
     component_clusters_ : ndarray of int of shape (n_components,)
-        Cluster of each component, for clusters that are not Gaussian; -1 if empty.  Two
-        components are in a cluster if, on the line that separates them best, their
-        means differ by at most twice the smaller standard deviation, so that their sum
-        has a single mode there; or if others connect them.
+        Cluster of each component; -1 for an empty component.  A cluster that is not
+        Gaussian consists of several components.  Two components are in the same cluster
+        if, on the line that separates them best, their means differ by at most twice
+        the smaller standard deviation, so that the sum of their densities has a single
+        mode there.  They are also in the same cluster if a chain of such components
+        connects them.
     n_clusters_ : int
-        Number of these clusters.
+        Number of clusters in ``component_clusters_``.
     converged_ : bool
         Whether the lower bound converged, in a `fit` with ``batch_size=None``.
     lower_bound_ : float
@@ -1056,25 +1080,25 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
     n_batch_iter_ : int
         Number of completed steps.
     n_samples_seen_ : int
-        Number of rows that steps used, with repetitions.
+        Total number of rows in the batches of all steps.
     history_ : dict of ndarrays
         Arrays with a value for each step, thinned if there are many: "step", "passes",
         "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
         samples in the tempered bound of the batch, in nats per sample), "heldout_score"
         (NaN without an evaluation) and "mean_iterations" (mean number of local
-        iterations of a row).  If the tempering has a ladder, also
+        iterations of a row).  If temperatures are inferred, also
         "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after the move).
     renewals_ : dict of ndarrays
         Renewals of a stream with a half-life.  Each array has an entry for each
-        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (of
-        the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
-        "kept" (whether it replaced the parameters; None while this is not decided),
-        "decided" (number of rows before the decision), "gain" (mean gain of the rows
-        that decided, in nats per observation) and "columns" (tuple of the new
-        components).
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (time
+        of the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        "kept" (whether its result replaced the parameters; None while this is not
+        decided), "decided" (number of rows before the decision), "gain" (mean gain of
+        the rows that decided, in nats per observation) and "columns" (tuple of the
+        indices of new components).
     state_ : State
         Everything that changes during a fit: parameters, progress and policies.  Its
         fields may change between versions.
@@ -1085,15 +1109,15 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
 
     Notes
     -----
-    Parameters and attributes are those of scikit-learn's `BayesianGaussianMixture`.
+    Parameters and attributes include those of scikit-learn's `BayesianGaussianMixture`.
     With ``tempering=None``, ``moves=None`` and ``priors="scikit-learn"``, fits from the
-    same responsibilities are the same too, except for rounding errors and perhaps one
-    more step.  The same ``random_state`` gives the same responsibilities if rows are
-    sorted, distinct and unweighted.  With ``init_params`` "k-means++" or
-    "random_from_data", a tied covariance starts from the chosen samples, and in
-    scikit-learn from all samples.  `score_samples` and `score` are the exact posterior
-    predictive density, a mixture of Student-t distributions, and ``lower_bound_`` has
-    all constants.
+    same initial responsibilities have the same results, except for rounding errors and
+    perhaps one more step.  The same ``random_state`` gives the same responsibilities if
+    rows are sorted, distinct and unweighted.  With ``init_params`` "k-means++" or
+    "random_from_data", a tied covariance starts from the chosen samples; in
+    scikit-learn it starts from all samples.  `score_samples` returns the logarithm of
+    the exact posterior predictive density, a mixture of Student-t distributions, and
+    `score` is the mean over the samples.  ``lower_bound_`` has all constants.
 
     References
     ----------
@@ -1193,9 +1217,9 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
 class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
     """Gaussian mixture with tunable gradient noise (SVI+).
 
-    Variational inference for a mixture whose number of components is at most
-    ``n_components`` [1]_, as in scikit-learn's `BayesianGaussianMixture`, with steps as
-    noisy as those of a smaller batch [4]_, see `sktemper.noise.SVIPlusNoise`.
+    Variational inference for a mixture of at most ``n_components`` components [1]_, as
+    in scikit-learn's `BayesianGaussianMixture`.  Steps have the noise of a smaller
+    batch [4]_, see `sktemper.noise.SVIPlusNoise`.
 
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``init_params``); temperature and step
@@ -1207,64 +1231,70 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
     n_components : int, default=10
         Largest number of components K.  Components that are not needed stay empty.
     covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default="auto"
-        Form of the covariances: a matrix for each component, one matrix for all, a
-        diagonal matrix for each, or a variance for each.  "auto" is "full", but `fit`
-        takes "diag" or "spherical" if their evidence is higher by more than 0.05 nats a
-        sample, or if there are more than 150 columns, or fewer than two samples for
-        each.  `covariance_type_` is the choice.  The evidence is that of merged
-        k-means clusters, after a few iterations with 5,000 to 20,000 samples at most.
-        `partial_fit` without a `fit`, and a `fit` with ``covariance_prior``,
-        ``degrees_of_freedom_prior`` or other ``priors`` than "learned", take "full".
+        Form of the covariances: a matrix for each component ("full"), one matrix for
+        all components ("tied"), a diagonal matrix for each component ("diag"), or a
+        variance for each component ("spherical").  "auto" is "full", but `fit` uses
+        "diag" or "spherical" if its evidence is higher by more than 0.05 nats per
+        sample, if there are more than 150 columns, or if there are fewer than two
+        samples per column.  `covariance_type_` is the chosen type.  The evidence is
+        computed from merged k-means clusters of at most 5,000 to 20,000 samples, after
+        a few iterations.  "auto" is always "full" in `partial_fit` without an earlier
+        `fit`, and in a `fit` with ``covariance_prior``, ``degrees_of_freedom_prior`` or
+        ``priors="scikit-learn"``.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_process"
         Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
-        distribution, which with the default concentration approximates a Dirichlet
-        process [4]_.
+        distribution.  With the default concentration, the latter approximates a
+        Dirichlet process [4]_.
     weight_concentration_prior : float, default=None
-        Concentration of this prior, at least 1e-12.  With small values components that
-        are not needed stay empty.  None is ``1 / n_components``, or with
-        ``priors="learned"`` ``exp(-n_samples / 100)`` if this is less: one more
-        component then has to gain 0.01 nats a sample, but at most the 28 nats that
-        1e-12 takes.
+        Concentration of the prior of the weights, at least 1e-12.  With small values
+        components that are not needed stay empty.  None is ``1 / n_components``.  With
+        ``priors="learned"``, None is ``exp(-n_samples / 100)`` if this is less, but at
+        least 1e-12.  An additional component is then used only if it gains 0.01 nats
+        per sample, or 28 nats in all.
     mean_prior : array-like of shape (n_features,), default=None
-        None is the mean of the data.
+        Prior mean of the components' means.  None is the mean of the data.
     mean_precision_prior : float, default=None
         Number of samples to which the prior mean is equivalent.  None starts at 1 and
         learns it.
     covariance_prior : float or array-like, default=None
         Inverse scale of the prior: the covariance that you expect of a component, times
-        the degrees of freedom.  None starts from the covariance of the data, or what
-        ``covariance_type`` keeps of it, times the degrees of freedom, and learns it; if
-        tied it is the covariance of the data.  ``reg_covar`` is added to the diagonal
-        of a covariance that is singular.
+        the degrees of freedom.  None starts at the covariance of the data, in the form
+        of ``covariance_type``, times the degrees of freedom, and learns the value.  If
+        ``covariance_type`` is "tied", None is the covariance of the data.
+        ``reg_covar`` is added to the diagonal of a singular covariance.
     degrees_of_freedom_prior : float, default=None
         Number of samples to which ``covariance_prior`` is equivalent.  It must exceed
         ``n_features - 1`` if the prior is a Wishart distribution, and otherwise 0.
-        None starts at 3 above this limit and learns it; if tied it is ``n_features``.
+        None starts at 3 above this limit and learns the value.  If ``covariance_type``
+        is "tied", None is ``n_features``.
     reg_covar : float, default=1e-6
         Variance added to the samples in each covariance.
     priors : {"learned", "scikit-learn"}, default="learned"
         Values of priors that are None, and distribution of the precisions if
         ``covariance_type`` is "diag" or "spherical".
 
-        - "learned": each step sets the priors that are None to those that maximise the
-          lower bound for the components that are not empty, if there are two or more
-          (empirical Bayes).  Each feature's precision has a Gamma distribution, or that
-          of all features one.
+        - "learned": each step sets the priors that are None to values that maximise the
+          lower bound of the nonempty components, if there are at least two of them
+          (empirical Bayes).  If ``covariance_type`` is "diag", the precision of each
+          feature has a Gamma distribution; if it is "spherical", the common precision
+          of all features has one.
         - "scikit-learn": as in scikit-learn, ``mean_precision_prior`` is 1,
           ``degrees_of_freedom_prior`` is ``n_features`` and ``covariance_prior`` is the
-          covariance of the data.  Precisions that are diagonal or spherical have the
-          Wishart distribution of a full matrix.  With many features, components that
-          are far apart merge.
+          covariance of the data.  Diagonal and spherical precisions have the Wishart
+          distribution of a full matrix.  With many features, even distant components
+          are then merged.
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
             default="kmeans"
         Initial responsibilities, as in scikit-learn: the clusters of k-means, the
         clusters of its initial centres, random numbers, or the clusters of random
         samples.  With more than 100,000 samples, a random 100,000 are used.  The start
-        does not depend on the order of the samples, and weights are repetitions.
+        does not depend on the order of the samples, and the weight of a sample has the
+        effect of repeating it.
     effective_batch_size : float, int, Schedule or callable, default=0.5
-        Batch size M that has the same gradient noise: a share of the batch, a number of
-        samples, or a schedule of such values, see `sktemper.noise.SVIPlusNoise`.
+        Size M of a batch without added noise that would have the same gradient noise: a
+        share of the batch, a number of samples, or a schedule of such values, see
+        `sktemper.noise.SVIPlusNoise`.
     noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         Distribution of the random weights of samples, see
         `sktemper.noise.SVIPlusNoise`.
@@ -1282,9 +1312,9 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         with a learning rate of 1.  "auto" takes a tenth of the data, at least 20
         samples per component and at most 10,000.
     learning_rate : LearningRate or float, default=None
-        Size of each step, as a share of the way to its target.  None is
-        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
-        ``batch_size=None``.  A number is a `ConstantRate`.
+        Step size: the share of the distance to its target by which a step moves the
+        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
+        with ``batch_size=None``.  A number is a `ConstantRate`.
     max_iter : int, default=100
         Largest number of passes of `fit` over the data; 0 keeps the start.
     n_init : int, default=1
@@ -1294,19 +1324,21 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         the order of the samples and in noise.  A `fit` that continues with
         ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Smallest improvement of the held-out score that counts, in nats per sample.  A
-        fit with ``batch_size=None`` ends when the lower bound changes by less than this
-        in a step at T=1.  A move is kept if it raises the bound by more than this.
+        Least rise of the held-out score that counts as an improvement, in nats per
+        sample.  A fit with ``batch_size=None`` ends when the lower bound changes by
+        less than this in a step at T=1.  A move is kept if it raises the bound by more
+        than this.
     n_iter_no_change : int, default=None
         Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
-        count.  None disables early stopping.
+        `fit` ends and keeps the best state.  Only states after the temperature has
+        settled at 1 are considered.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
-        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
+        Share of the rows that `fit` holds out to compute scores, if it has no
+        ``X_val``.
     warm_start : bool, default=False
         Whether `fit` continues the last fit.  It finishes the planned passes if the
         last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
@@ -1326,19 +1358,21 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
     shuffle : bool, default=True
         Whether each pass of `fit` visits the samples in a new random order.
     total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+        Number of rows of the data that a batch represents.  None is the number of rows
+        of `fit`, plus rows of later `partial_fit` calls.
     half_life : float, duration or None, default=None
         Number of samples after which a sample counts half in `partial_fit`, for streams
         that change.  It sets the learning rate and the scale of the statistics
         (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
         ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
         "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
-        then needs ``times``.  None forgets nothing.  `fit` ignores it, except that a
-        sample of its data becomes the memory of a stream that follows.
+        then needs ``times``.  With None, old samples keep their weights.  `fit` ignores
+        this parameter, except that it keeps a sample of its data as the memory of a
+        later stream.
     renewals : Renewals, "auto" or None, default="auto"
-        Renewals of components in a stream with a half-life, see
-        `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None is off.
+        Renewals in a stream with a half-life: fits of new components to recent rows,
+        see `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None makes no
+        renewals.
 
     Attributes
     ----------
@@ -1356,22 +1390,24 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
     weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
         Dirichlet parameters, or the Beta parameters of the sticks.
     mean_precision_, degrees_of_freedom_ : ndarray of shape (n_components,)
-        Parameters of the Normal-Wishart distributions; if tied, ``degrees_of_freedom_``
-        is one number.
+        Parameters of the Normal-Wishart distributions; if ``covariance_type`` is
+        "tied", ``degrees_of_freedom_`` is one number.
     weight_concentration_prior_, mean_precision_prior_, mean_prior_, \
             degrees_of_freedom_prior_, covariance_prior_ : object
         Priors of the fit.
     labels_ : ndarray of shape (n_samples,)
-        Components of the samples of the last `fit` or `partial_fit`.
+        Component of each sample of the last `fit` or `partial_fit`.
     n_active_components_ : int
         Number of components whose responsibilities sum to more than 0.5.
     component_clusters_ : ndarray of int of shape (n_components,)
-        Cluster of each component, for clusters that are not Gaussian; -1 if empty.  Two
-        components are in a cluster if, on the line that separates them best, their
-        means differ by at most twice the smaller standard deviation, so that their sum
-        has a single mode there; or if others connect them.
+        Cluster of each component; -1 for an empty component.  A cluster that is not
+        Gaussian consists of several components.  Two components are in the same cluster
+        if, on the line that separates them best, their means differ by at most twice
+        the smaller standard deviation, so that the sum of their densities has a single
+        mode there.  They are also in the same cluster if a chain of such components
+        connects them.
     n_clusters_ : int
-        Number of these clusters.
+        Number of clusters in ``component_clusters_``.
     converged_ : bool
         Whether the lower bound converged, in a `fit` with ``batch_size=None``.
     lower_bound_ : float
@@ -1389,25 +1425,25 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
     n_batch_iter_ : int
         Number of completed steps.
     n_samples_seen_ : int
-        Number of rows that steps used, with repetitions.
+        Total number of rows in the batches of all steps.
     history_ : dict of ndarrays
         Arrays with a value for each step, thinned if there are many: "step", "passes",
         "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
         samples in the tempered bound of the batch, in nats per sample), "heldout_score"
         (NaN without an evaluation) and "mean_iterations" (mean number of local
-        iterations of a row).  If the tempering has a ladder, also
+        iterations of a row).  If temperatures are inferred, also
         "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after the move).
     renewals_ : dict of ndarrays
         Renewals of a stream with a half-life.  Each array has an entry for each
-        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (of
-        the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
-        "kept" (whether it replaced the parameters; None while this is not decided),
-        "decided" (number of rows before the decision), "gain" (mean gain of the rows
-        that decided, in nats per observation) and "columns" (tuple of the new
-        components).
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (time
+        of the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        "kept" (whether its result replaced the parameters; None while this is not
+        decided), "decided" (number of rows before the decision), "gain" (mean gain of
+        the rows that decided, in nats per observation) and "columns" (tuple of the
+        indices of new components).
     state_ : State
         Everything that changes during a fit: parameters, progress and policies.  Its
         fields may change between versions.
@@ -1418,15 +1454,15 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
 
     Notes
     -----
-    Parameters and attributes are those of scikit-learn's `BayesianGaussianMixture`.
+    Parameters and attributes include those of scikit-learn's `BayesianGaussianMixture`.
     With ``tempering=None``, ``moves=None`` and ``priors="scikit-learn"``, fits from the
-    same responsibilities are the same too, except for rounding errors and perhaps one
-    more step.  The same ``random_state`` gives the same responsibilities if rows are
-    sorted, distinct and unweighted.  With ``init_params`` "k-means++" or
-    "random_from_data", a tied covariance starts from the chosen samples, and in
-    scikit-learn from all samples.  `score_samples` and `score` are the exact posterior
-    predictive density, a mixture of Student-t distributions, and ``lower_bound_`` has
-    all constants.
+    same initial responsibilities have the same results, except for rounding errors and
+    perhaps one more step.  The same ``random_state`` gives the same responsibilities if
+    rows are sorted, distinct and unweighted.  With ``init_params`` "k-means++" or
+    "random_from_data", a tied covariance starts from the chosen samples; in
+    scikit-learn it starts from all samples.  `score_samples` returns the logarithm of
+    the exact posterior predictive density, a mixture of Student-t distributions, and
+    `score` is the mean over the samples.  ``lower_bound_`` has all constants.
 
     References
     ----------

@@ -11,10 +11,11 @@ from . import _kernels
 
 __all__ = ["GaussianFamily"]
 
-#: Differences of logarithms: a share is 0 below the first, and components whose
-#: constants are below the second are expected to have no shares.
+#: Differences of logarithms to the largest value.  A responsibility is 0 below the
+#: first number.  Components whose constants are below the second number are left out,
+#: because they usually have no responsibilities.
 NO_SHARE, NO_WEIGHT = -1e3, -1e6
-#: Number of columns from which on it is worth while to look for shares that are all 0.
+#: Least number of columns for which components without any responsibility are left out.
 MANY_COLUMNS = 16
 
 
@@ -84,7 +85,7 @@ class GaussianFamily(NormalWishartFamily):
         return self._natural_order(out)
 
     def coordinates(self, block, row_weight):
-        """Return centred rows, in units of the columns' standard deviations."""
+        """Return centred rows, divided by the columns' standard deviations."""
         rows = block - self.origin
         total = row_weight.sum()
         rows -= row_weight @ rows / total
@@ -99,7 +100,7 @@ class GaussianFamily(NormalWishartFamily):
         return sums
 
     def _natural_order(self, sums):
-        """Return the kernel's moments in the order of natural parameters."""
+        """Return sums of the kernel's moments in the order of natural parameters."""
         first = 1 + self.n_features
         natural = np.empty((len(sums), self.n_natural))
         natural[:, :first] = sums[:, :first]
@@ -126,7 +127,7 @@ class GaussianFamily(NormalWishartFamily):
     def responsibilities(self, block, tables, log_weights, power):
         """Return responsibilities, bounds and scores, see `MixtureModel`.
 
-        Components that are empty have no weight, and the kernel does not see them.
+        Empty components, whose weights are negligible, are not passed to the kernel.
         """
         constants = log_weights + tables.constants
         used = constants > constants.max() + NO_WEIGHT
@@ -134,7 +135,7 @@ class GaussianFamily(NormalWishartFamily):
             return self._run(block, tables, constants, power, False)
         some = tables._replace(means=tables.means[used], factors=tables.factors[used])
         found, bounds, scores = self._run(block, some, constants[used], power, False)
-        # a row may be so far from all others that it belongs to an empty component
+        # a row may be so far from all used components that an empty one explains it
         if power * constants[~used].max() > bounds.min() + NO_SHARE:
             return self._run(block, tables, constants, power, False)
         shares = np.zeros((len(block), len(used)), dtype=found.dtype)
@@ -215,7 +216,7 @@ class GaussianFamily(NormalWishartFamily):
         return logs + log_weights - self._tails(block, tables, nu, spread)
 
     def _tails(self, block, tables, nu, spread):
-        """Return how far densities are below their modes, (n_rows, n_components)."""
+        """Return log densities at modes minus at rows, (n_rows, n_components)."""
         if not self.law.is_product:
             distances = self.squares(block, tables) / (self.law.width * nu * spread)
             return self.law.exponent(nu) * np.log1p(distances)

@@ -1,4 +1,4 @@
-"""Rows with missing values, and these values given a Gaussian component."""
+"""Rows with missing values, and distributions of these values given a component."""
 
 import functools
 import math
@@ -17,14 +17,14 @@ MOST_ELEMENTS = 2**21
 
 
 def block_of(rows):
-    """Return rows as they are if they have no missing values, else `GappedRows`."""
+    """Return `GappedRows` if values are missing; otherwise return rows unchanged."""
     values = rows.ravel()
-    # the sum of squares is NaN if a value is; an overflow gives infinity
+    # the sum of squares is NaN if a value is NaN; an overflow gives infinity
     return GappedRows(rows) if math.isnan(values @ values) else rows
 
 
 def has_gaps(X):
-    """Return whether values are missing, without an array of the size of ``X``."""
+    """Return whether values are missing; no array of the size of ``X`` is made."""
     parts = (X[start : start + 4096] for start in range(0, len(X), 4096))
     return any(bool(np.isnan(part).any()) for part in parts)
 
@@ -36,9 +36,9 @@ class Pattern(NamedTuple):
     ----------
     rows : ndarray of int of shape (n_rows,)
     missing : ndarray of int of shape (n_patterns, n_missing)
-        Columns whose values are missing.
+        Columns with missing values, for each distinct pattern.
     numbers : ndarray of int of shape (n_rows,)
-        The pattern of each row.
+        Index of the pattern of each row.
     """
 
     rows: np.ndarray
@@ -47,7 +47,7 @@ class Pattern(NamedTuple):
 
 
 class GappedRows:
-    """Rows of data, some of whose values are NaN.
+    """Rows of data with missing values, which are NaN.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class GappedRows:
 
     @functools.cached_property
     def divided(self):
-        """Row numbers and blocks, for rows without and for rows with missing values."""
+        """Indices and block of rows without, and then of rows with missing values."""
         complete = np.flatnonzero(self.n_missing == 0)
         if not len(complete):
             return complete, self.rows[:0], np.arange(len(self)), self
@@ -97,7 +97,7 @@ class GappedRows:
         return complete, self.rows[complete], gapped, GappedRows(self.rows[gapped])
 
     def joined(self, of_complete, of_gapped):
-        """Return an array of the results of functions of the two `divided` blocks."""
+        """Return the joined results of two functions, of the two `divided` blocks."""
         complete, rows, gapped, own = self.divided
         found = of_gapped(own)
         if not len(complete):
@@ -111,9 +111,9 @@ class GappedRows:
         return np.where(self.missing, 0.0, self.rows - origin)
 
     def parts(self, n_components):
-        """Return slices of rows, and their blocks, in parts that need little memory.
+        """Return slices of rows with their blocks, such that each needs little memory.
 
-        The conditional covariances of each part have a limited size.
+        The conditional covariances of each slice have a limited size.
         """
         most = max(int(self.n_missing.max(initial=1)) ** 2, self.shape[1])
         step = max(MOST_ELEMENTS // (n_components * most), 1)
@@ -124,7 +124,9 @@ class GappedRows:
 
 
 class Conditional(NamedTuple):
-    """Missing values given the observed ones and each component.
+    """Distributions of missing values given the observed values and each component.
+
+    L_mm is the part of a component's precision for the missing values of a row.
 
     Attributes
     ----------
@@ -149,7 +151,7 @@ def conditional(block, rows, means, precisions):
     ----------
     block : GappedRows
     rows : ndarray of shape (n_rows, n_features)
-        The rows in the coordinates of the means; missing values may be any numbers.
+        Rows in the coordinates of the means, with any numbers for missing values.
     means : ndarray of shape (n_components, n_features)
     precisions : ndarray of shape (n_components, n_features, n_features)
         Expected precisions of the components.
@@ -177,7 +179,7 @@ def summed(block, covariances, weight):
     ----------
     block : GappedRows
     covariances : list of ndarray
-        Of `Conditional`.
+        Attribute of `Conditional`.
     weight : ndarray of shape (n_components, n_rows)
 
     Returns

@@ -6,9 +6,9 @@ distribution is the Gaussian
     q(x_m | k) = N(m_m - L_mm^-1 L_mo (x_o - m_o), L_mm^-1),
 
 where L is the expected precision of the component, x_o are the observed values, and m
-is the mean.  The expected log-likelihood of the row, with the entropy of q, is the
-logarithm of the integral over x_m of exp(E log p(x_o, x_m)): the distance becomes that
-of the completed row, and log |L_mm| / 2 - n_missing log(2 pi) / 2 is subtracted.
+is the mean.  The expected log-likelihood of the row plus the entropy of q is the
+logarithm of the integral over x_m of exp(E log p(x_o, x_m)).  It is computed from the
+distance of the completed row, minus log |L_mm| / 2 - n_missing log(2 pi) / 2.
 Statistics are expected moments under q.
 """
 
@@ -32,7 +32,7 @@ SEED_OF_DRAWS = 0
 
 
 class WithGaps:
-    """Mixin of families of Gaussians: blocks may be `GappedRows`."""
+    """Mixin of families of Gaussians whose blocks may be `GappedRows`."""
 
     # -- local steps -------------------------------------------------------------------
     def responsibilities(self, block, tables, log_weights, power):
@@ -86,7 +86,8 @@ class WithGaps:
         n_missing, width = block.n_missing[:, None], self.law.width
         n_observed = self.n_features - n_missing
         squares, log_determinants = self._distances(block, usual)
-        # of the scale matrix; those of the distances are of nu times that
+        # Log determinants are those of the scale matrix.  `_distances` uses nu times
+        # this matrix.
         logs = usual.log_determinants - log_determinants + n_missing * np.log(nu)
         freedom = 2.0 * self.law.exponent(nu) - self.n_features
         exponent = 0.5 * (freedom + n_observed)
@@ -225,10 +226,10 @@ class WithGaps:
         return np.where(block.missing, out, block.rows)
 
     def drawn(self, block, shares, tables):
-        """Return rows whose missing values are drawn given the observed ones.
+        """Return rows whose missing values are drawn given the observed values.
 
-        The component of each row is drawn with its responsibility.  Draws have a fixed
-        seed, so that searches for moves can be repeated.
+        The component of each row is drawn according to the responsibilities.  Draws
+        have a fixed seed, so that searches for moves can be repeated.
         """
         random, usual = np.random.default_rng(SEED_OF_DRAWS), tables.usual
         ends = shares.cumsum(axis=1)

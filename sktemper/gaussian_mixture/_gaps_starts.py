@@ -7,14 +7,14 @@ from ._gapped_rows import GappedRows, block_of, conditional, summed
 
 __all__ = ["filled", "mean_and_covariance_of"]
 
-#: Number of rows that a mean and a covariance are computed from.
+#: Largest number of rows from which a mean and a covariance are computed.
 ROWS_LOOKED_AT = 20_000
 #: Largest number of columns whose correlations fill missing values at a start.
 MOST_CORRELATED = 50
-#: Largest number of steps of expectation maximisation, and the change of the
-#: covariance, in variances, at which they end.
+#: Largest number of steps of expectation maximisation; and the change of the covariance
+#: of standardized columns below which the steps end.
 STEPS, TOL = 50, 1e-4
-#: Variance that is added, in variances.
+#: Variance that is added to the variances of standardized columns.
 RIDGE = 1e-9
 ROWS_OF_PART = 1024
 
@@ -46,8 +46,8 @@ def mean_and_covariance_of(X, weight, is_full):
     if not totals.all():
         number = int(np.flatnonzero(totals == 0)[0])
         raise ValueError(
-            f"Column {number} of X has no value, only NaN: leave it out, or start with "
-            "rows that have one."
+            f"Column {number} of X has only missing values (NaN): leave it out, or "
+            "start with rows that have values."
         )
     mean = weight @ np.where(known, X, 0.0) / totals
     squares = weight @ np.where(known, X - mean, 0.0) ** 2
@@ -58,7 +58,7 @@ def mean_and_covariance_of(X, weight, is_full):
 
 
 def _fitted(X, weight, mean, variances):
-    """Return the mean and the covariance of the Gaussian that is fitted to rows."""
+    """Return the mean and the covariance of a Gaussian that is fitted to rows."""
     total, origin = weight.sum(), mean
     units = np.sqrt(np.where(variances > 0, variances, 1.0))
     parts = [slice(at, at + ROWS_OF_PART) for at in range(0, len(X), ROWS_OF_PART)]
@@ -96,7 +96,7 @@ def filled(X, weight, is_full):
     X : ndarray of shape (n_samples, n_features)
     weight : ndarray of shape (n_samples,) or None
     is_full : bool
-        True takes the means given the observed values of the row, False column means.
+        True uses means given the observed values of the row, and False column means.
     """
     is_full = is_full and X.shape[1] <= MOST_CORRELATED
     mean, covariance = mean_and_covariance_of(X, weight, is_full)

@@ -1,7 +1,8 @@
 """Kernels of the Gaussian mixture: loops over samples and components.
 
-Arrays go in and come out; nothing here draws random numbers or knows a policy.  The
-loops themselves are C, in ``_loops.h``, compiled for each instruction set.
+All functions take arrays and write their results into arrays.  They draw no random
+numbers and do not depend on policies.  The loops are C, in ``_loops.h``, and are
+compiled for each instruction set.
 """
 
 import numpy as np
@@ -26,7 +27,7 @@ def local_step(
 ):
     """Compute responsibilities, the softmax of power * log density over components.
 
-    The log density of a sample under a component, its weight included, is
+    The log density of a sample under a component, with the component's weight, is
     ``constants_k - |factors_k (sample - means_k)|^2 / 2``.
 
     Parameters
@@ -38,19 +39,19 @@ def local_step(
         Lower triangles, packed by rows, or diagonals.
     constants : ndarray of shape (n_components,)
     powers : ndarray of shape (1,) or (n_samples,)
-        Exponent of the likelihood, for all samples or for each,
+        Exponent of the likelihood, for all samples or for each sample.
     power_per_sample : bool
-        which this says.
+        Whether each sample has its own exponent.
     stop : ndarray of shape (1,)
-        Set it to make the call return.
+        Flag; if another thread sets it, the call returns early.
     only_distances : bool
-        Whether to compute nothing but ``|factors_k (sample - means_k)|^2``.
+        Whether to compute only ``|factors_k (sample - means_k)|^2``.
     responsibilities : ndarray of shape (n_samples, n_components)
-        Receives them, or the distances.
+        Receives the responsibilities, or the squared distances.
     bounds : ndarray of shape (n_samples,)
         Receives log sum_k exp(power * log density).
     scores : ndarray of shape (n_samples,)
-        Receives the log densities' mean under the responsibilities.
+        Receives the mean of the log densities under the responsibilities.
 
     Returns
     -------
@@ -68,7 +69,7 @@ def local_step(
     lanes = MIXTURE_BYTES // <intptr_t>sizeof(floating)
     n_vectors = 2 * block.n_features + block.n_components
     n_shifts = block.n_components * block.n_features
-    # from whole vectors on
+    # additional memory, so that the scratch memory can start at a whole vector
     cdef floating[::1] scratch = np.empty((n_vectors + 1) * lanes + n_shifts, dtype)
     start = (SIMD_BYTES - <intptr_t>&scratch[0] % SIMD_BYTES) // <intptr_t>sizeof(floating)
     block.samples = &samples[0, 0]
@@ -105,9 +106,10 @@ def moments(
     ----------
     samples : ndarray of shape (n_samples, n_features)
     origin : ndarray of shape (n_features,)
-        Subtracted first.
+        Origin that is subtracted from the samples first.
     triangular : bool
-        Whether the second moments are ``x_i x_j``, i <= j, or only ``x_i^2``.
+        Whether the second moments are ``x_i x_j``, i <= j; otherwise they are
+        ``x_i^2``.
     out : ndarray of shape (n_samples, 1 + n_features + n_second)
     """
     if samples.shape[0] == 0:
@@ -148,14 +150,16 @@ def weighted_moments(
     ----------
     samples : ndarray of shape (n_samples, n_features)
     origin : ndarray of shape (n_features,)
-        Subtracted first.
+        Origin that is subtracted from the samples first.
     squares : bool
-        Whether the second moments are ``x_i^2``, and not ``x_i x_j``, i <= j.
+        Whether the second moments are ``x_i^2``; otherwise they are ``x_i x_j``,
+        i <= j.
     shares : ndarray of shape (n_samples, n_components)
-        What each sample counts for, times
+        Weights of the samples in each component.
     factors : ndarray of shape (1,) or (n_samples,)
+        Factors of the weights, for all samples or for each sample.
     stop : ndarray of shape (1,)
-        Set it to make the call return.
+        Flag; if another thread sets it, the call returns early.
     out : ndarray of shape (n_components, n_moments)
         Receives the sums for each component.
 
@@ -174,7 +178,7 @@ def weighted_moments(
     block.n_features = samples.shape[1]
     block.n_components = shares.shape[1]
     block.n_moments = out.shape[1]
-    # the height of tiles is even
+    # the number of components is rounded up to whole tiles of even height
     width = block.n_components + block.n_components // 3 + 2
     row = width + block.n_features + min(block.n_moments, MOMENT_COLUMNS) + SIMD_BYTES
     n_sums = width * (block.n_moments + SIMD_BYTES)

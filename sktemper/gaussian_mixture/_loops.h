@@ -1,6 +1,6 @@
 /* Responsibilities of Gaussian components for samples, for one floating type.  A panel of
  * samples, one in each lane, is processed at a time.  Means are subtracted before squares
- * are computed, so that samples far from the origin lose no additional digits. */
+ * are computed, so that no digits are lost for samples far from the origin. */
 #include "_panels.h"
 
 /* total += p^2 for p = F z, for the rows i to i + 3 of the triangle F. */
@@ -35,7 +35,8 @@ static inline void NAME(add_four_rows)(intptr_t i, const REAL *restrict a,
     }
 }
 
-/* distances[lane] = |F (x - mean)|^2, F lower triangular, its rows packed; z is scratch. */
+/* distances[lane] = |F (x - mean)|^2 for a lower triangular F with packed rows.  z is scratch
+ * memory. */
 static inline void NAME(triangular_distances)(intptr_t n_features,
                                               const REAL *restrict factor,
                                               const REAL *restrict mean,
@@ -77,8 +78,8 @@ static inline void NAME(diagonal_distances)(intptr_t n_features,
     EACH AT(distances, v) = total[v];
 }
 
-/* Replaces the logarithms of a panel by responsibilities that are not divided by `sums`
- * yet, and computes the bounds and scores of its samples. */
+/* Replaces the log densities of a panel by responsibilities, and computes the bounds and
+ * scores of its samples. */
 static inline void NAME(shares)(intptr_t n_components, const REAL *restrict powers,
                                 REAL *restrict logs, REAL *restrict sums,
                                 double *restrict bounds, double *restrict scores)
@@ -187,8 +188,8 @@ LOOP int NAME(mixture_local_step)(mixture_block *block)
     return 0;
 }
 
-/* Writes 1, x, and the products x_i x_j for i <= j, or only x_i^2, into each row of `out`.
- * They are in float64, because their sums lose digits. */
+/* Writes 1, x, and the products x_i x_j for i <= j, or only x_i^2, into each row of `out`, in
+ * float64, because sums of these moments lose digits. */
 LOOP void NAME(moments)(intptr_t n, intptr_t n_features, int triangular,
                           const REAL *restrict x, const double *restrict origin,
                           double *restrict out)

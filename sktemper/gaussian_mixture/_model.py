@@ -1,7 +1,7 @@
 """The Gaussian mixture with Normal-Wishart components as a `ConjugateModel`.
 
-Symbols of the papers: pi are the weights, m, kappa, W and nu the Normal-Wishart
-parameters of a component, r the responsibilities.
+The symbols are the usual ones: pi are the weights, m, kappa, W and nu the
+Normal-Wishart parameters of a component, and r the responsibilities.
 """
 
 import math
@@ -28,8 +28,8 @@ __all__ = ["COVARIANCE_TYPES", "GaussianMixtureModel"]
 
 #: Values of ``covariance_type``.
 COVARIANCE_TYPES = (*COVARIANCES, "tied")
-#: Number of samples of a block.  The work that is done once for each block takes as
-#: long as hundreds of samples.
+#: Number of samples of a block.  It is large, because the work that is done once for
+#: each block takes as long as the work for hundreds of samples.
 BLOCK_ROWS = 1024
 
 
@@ -42,7 +42,7 @@ def family_of_type(covariance_type, n_components, n_features, law, **others):
 
 
 def _is_plain(powers):
-    """Return whether there is no temperature, except for those of single rows."""
+    """Return whether T=1, except for temperatures of individual rows."""
     local = np.asarray(powers.local)
     is_plain = powers.prior == 1 and np.all(np.asarray(powers.statistics) == 1)
     return bool(is_plain and (local.ndim > 0 or local == 1))
@@ -57,15 +57,16 @@ class GaussianMixtureModel(MixtureModel):
     covariance_type : {"full", "tied", "diag", "spherical"}
     weight_prior : {"dirichlet_process", "dirichlet_distribution"}
     priors : callable
-        ``priors(mean, covariance, n_samples)`` returns the `Hyper` for such data.
+        ``priors(mean, covariance, n_samples)`` returns the `Hyper` for data with this
+        mean, covariance and number of samples.
     init : callable
         ``init(X, n_components, random, weight)`` returns responsibilities,
         (n_samples, n_components).
     reg_covar : float
         Variance added to the samples in the statistics.
     is_wishart : bool
-        Whether diagonal and spherical precisions have a Wishart distribution, as full
-        and tied ones always have.
+        Whether diagonal and spherical precisions have a Wishart distribution.  Full and
+        tied precisions always have one.
     learned : collection of {"mean_precision", "degrees_of_freedom", "covariance"}
         Parts of the priors that are learned from the components.
     dtype : {float32, float64}
@@ -110,7 +111,7 @@ class GaussianMixtureModel(MixtureModel):
 
     # -- data ------------------------------------------------------------------------
     def auto_batch_size(self, X, total):
-        """Return a tenth of the data, from 20 samples per component to 10,000."""
+        """Return a tenth of the rows, at least 20 per component, at most 10,000."""
         fewest = 20 * self.n_components
         if total is None:
             return max(1000, fewest)
@@ -134,7 +135,7 @@ class GaussianMixtureModel(MixtureModel):
 
     # -- the state of a fit ----------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):
-        """Return the priors, by default those of scikit-learn for ``X``."""
+        """Return the priors, computed from the mean and covariance of ``X``."""
         if has_gaps(X):
             is_full = self.covariance.products
             mean, covariance = mean_and_covariance_of(X, sample_weight, is_full)
@@ -147,8 +148,8 @@ class GaussianMixtureModel(MixtureModel):
     def initial_globals(self, X, random, hyper=None, sample_weight=None):
         """Return the optimum for responsibilities from ``init``.
 
-        It uses all rows, up to `ROWS_LOOKED_AT`.  It does not depend on their order,
-        and weights are repetitions.
+        At most `ROWS_LOOKED_AT` rows are used.  If all rows are used, the start does
+        not depend on their order, and a weight has the effect of repeating a row.
         """
         hyper = self.initial_hyper(X, sample_weight) if hyper is None else hyper
         if sample_weight is not None and not sample_weight.any():
@@ -226,8 +227,8 @@ class GaussianMixtureModel(MixtureModel):
         """Step the learned priors toward the optimum for the components after the step.
 
         Nothing is learned if fewer than two components have samples, because a single
-        one does not show how components differ, or if a temperature makes components
-        alike.
+        component does not show how components differ.  Nothing is learned at a
+        temperature above 1 either, because it makes components alike.
         """
         if not self.learned or not _is_plain(powers):
             return hyper
@@ -259,8 +260,9 @@ class GaussianMixtureModel(MixtureModel):
     def wide_priors(self, globals_, hyper):
         """Return the priors under which moves are proposed.
 
-        If one component has all samples, the learned priors fit only this one, and
-        moves would find no other.  Learning then starts again from its covariance.
+        If one component has all samples, the learned priors fit only this component,
+        and moves would find no other component.  In this case, the priors are reset to
+        starting values for the covariance of the component.
         """
         prior = self.prior(hyper)
         counts = self.weights.counts(globals_.weights - prior.weights)
@@ -272,7 +274,7 @@ class GaussianMixtureModel(MixtureModel):
         return restarted(hyper, covariances[used[0]], self.family.law, self.learned)
 
     def propose_birth(self, globals_, hyper, block, random, row_weight=None):
-        """Return the mixture with one component replaced by a new one."""
+        """Return the mixture with one component replaced by a new component."""
         block = self.complete(block, globals_, hyper)
         hyper = self.wide_priors(globals_, hyper)
         return super().propose_birth(globals_, hyper, block, random, row_weight)
@@ -305,10 +307,10 @@ class GaussianMixtureModel(MixtureModel):
     ):
         """Return log C(b) per sample, a mean over ``n_samples`` mixtures.
 
-        The mixtures are drawn from the prior, with its covariance multiplied by
-        ``priors``.  "global" and "local" stand for clusters that together fill the
-        volume of one cluster of the prior.  A fit then stays hot until it has found
-        such clusters.
+        The mixtures are drawn from the prior, whose covariance is multiplied by
+        ``priors``.  For "global" and "local", the factor is such that all clusters
+        together fill the volume of one cluster of the prior.  The temperature of a fit
+        then stays high until such clusters are found.
         """
         D, b = self.n_features, np.asarray(inverse_temperatures)
         factor = 1.0 if priors is None else priors

@@ -1,10 +1,10 @@
-/* Sums of moments of samples, each sample times its shares.  With y = (1, x) they are the
- * products y_i y_j for i <= j by rows; or the first row of them alone, or besides it
- * x_i^2.  In float64, as sums of them lose digits.
+/* Sums of moments of samples, weighted by their shares.  With y = (1, x), the moments are the
+ * products y_i y_j for i <= j, row by row; or only the first row, which is y; or y followed by
+ * x_i^2.  Computations are in float64, because sums of moments lose digits.
  *
- * A product of two matrices, in tiles of as many sums as fit into registers, each summed
- * over the samples in their order.  The moments of some samples at a time, and some of
- * them, so that these stay in the second cache. */
+ * The sums are a product of two matrices.  It is computed in tiles, whose sums fit into
+ * registers; each sum adds the samples in their order.  Some moments of some samples are
+ * computed at a time, so that they stay in the second cache. */
 #define DOUBLES NAME(moment_vector)
 #ifdef VECTOR_BYTES
 typedef double DOUBLES
@@ -23,8 +23,9 @@ typedef double DOUBLES;
 #endif
 #define COLUMNS (2 * SIZE)
 
-/* A vector of adjacent moments: y[i] times the vector that begins at y[j], or for i < 0 the
- * squares of that vector.  Elements after the end of a row are overwritten later. */
+/* A vector of adjacent moments, which is written to index `to`: y[i] times the vector that
+ * begins at y[j], or for i < 0 the squares of this vector.  Elements after the end of a row
+ * are overwritten later. */
 typedef struct {
     intptr_t to, i, j;
 } NAME(piece);
@@ -62,8 +63,8 @@ static void NAME(write_moments)(intptr_t n, intptr_t n_pieces,
         }
 }
 
-/* out = shares^T moments for a tile if `first`, else out += that product.  `height` and
- * `wide` are constants of the caller. */
+/* Computes the product shares^T moments for a tile.  If `first` is set, the product is written
+ * to `out`, otherwise it is added to `out`.  `height` and `wide` are constants of the caller. */
 ALWAYS_INLINE void NAME(moment_tile)(const int height, const int wide, intptr_t n,
                                      const double *restrict shares, intptr_t shares_stride,
                                      const double *restrict moments, intptr_t stride,
@@ -94,7 +95,7 @@ ALWAYS_INLINE void NAME(moment_tile)(const int height, const int wide, intptr_t 
     }
 }
 
-/* Computes all tiles of some columns; `sums` has one tile after the other. */
+/* Computes all tiles of some columns.  Tiles follow one another in `sums`. */
 static void NAME(add_moments)(intptr_t n, intptr_t n_tiles, intptr_t height,
                               intptr_t n_columns, const double *restrict shares,
                               const double *restrict table, intptr_t stride, int first,
@@ -119,8 +120,8 @@ static void NAME(add_moments)(intptr_t n, intptr_t n_tiles, intptr_t height,
         }
 }
 
-/* Prepares some samples: y, with memory for a further vector after it, and the shares in
- * float64, with `width` numbers in each row. */
+/* Prepares some samples: computes y, whose rows have `y_width` numbers so that a vector may
+ * exceed a row's end, and the shares in float64, with `width` numbers in each row. */
 static void NAME(begin_part)(const moments_block *block, intptr_t first, intptr_t n,
                              intptr_t y_width, double *restrict y, intptr_t width,
                              double *restrict shares)

@@ -1,5 +1,5 @@
 /* Panels of samples, one in each lane of VECTORS vectors of WIDTH numbers.  The sums of four
- * rows of a triangle fit into registers: of four vectors with 32 registers, of two with 16. */
+ * rows of a triangle fit into registers: VECTORS is 4 for 32 registers, and 2 for 16. */
 #define VECTOR NAME(mixture_vector)
 #ifdef VECTOR_BYTES
 typedef REAL VECTOR
@@ -24,8 +24,9 @@ typedef REAL VECTOR;
 #endif
 #define EACH for (int v = 0; v < VECTORS; v++)
 
-/* Transposes a square of WIDTH vectors.  Each round moves the lowest bit of the place of a
- * number to the top, until rows and columns are exchanged. */
+/* Transposes a square of WIDTH vectors.  The index of a number consists of the bits of its row
+ * followed by the bits of its column.  Each round rotates these bits by one, until rows and
+ * columns are exchanged. */
 static inline void NAME(transpose)(VECTOR *square)
 {
 #ifdef VECTOR_BYTES
@@ -43,8 +44,8 @@ static inline void NAME(transpose)(VECTOR *square)
 #endif
 }
 
-/* x[column * LANES + lane] = rows[lane * n_columns + column].  Lanes after the last row
- * repeat it. */
+/* x[column * LANES + lane] = rows[lane * n_columns + column].  Lanes after the last row repeat
+ * the last row. */
 static inline void NAME(load_panel)(intptr_t n_rows, intptr_t n_columns,
                                     const REAL *restrict rows, REAL *restrict x)
 {

@@ -29,7 +29,7 @@ class Hyper(NamedTuple):
     origin: np.ndarray
 
     def stepped(self, other, rate):
-        """Return priors between these (rate 0) and others (rate 1)."""
+        """Return priors between this object (rate 0) and another (rate 1)."""
         if rate == 1 or other is self:
             return other
         learned = "mean_precision", "degrees_of_freedom", "covariance"

@@ -1,9 +1,9 @@
 """Initial responsibilities, as in scikit-learn's mixtures.
 
-Here the draws do not depend on the order of the samples, and equal samples count as
-one with the sum of their weights.  A sample of weight 2 therefore gives the same bits
-as two equal samples.  If all samples are different, sorted and without weights, the
-starts are those of scikit-learn.
+Unlike in scikit-learn, the draws do not depend on the order of the samples, and equal
+samples count as one sample with the sum of their weights.  A sample of weight 2
+therefore gives the same bits as two equal samples.  If all samples are different,
+sorted and without weights, the starts are the same as in scikit-learn.
 """
 
 import functools
@@ -14,9 +14,10 @@ from threadpoolctl import ThreadpoolController
 
 __all__ = ["STARTS", "looked_at", "mean_and_covariance", "order_of_rows"]
 
-#: k-means ends when its centres move by less than this, in variances of the data.
+#: k-means ends when the squared movement of its centres is below this multiple of the
+#: variance of the data.
 KMEANS_TOL = 1e-4
-#: Maximum number of rows from which batches and starts are chosen.
+#: Largest number of rows from which starts are computed.
 ROWS_LOOKED_AT = 100_000
 
 
@@ -37,8 +38,9 @@ def from_kmeans(X, n_components, random, weight=None):
 def _one_openmp_thread():
     """Return a context in which OpenMP uses the calling thread alone.
 
-    After a fork the threads of the parent are gone, and a parallel region of GNU's
-    OpenMP would wait for them forever.  One thread also gives the same bits everywhere.
+    A forked process does not have the threads of its parent, and a parallel region of
+    GNU's OpenMP would wait for them forever.  Moreover, one thread gives the same bits
+    on all machines.
     """
     return _openmp().limit(limits=1)
 
@@ -49,7 +51,7 @@ def _openmp():
 
 
 def from_kmeans_plusplus(X, n_components, random, weight=None):
-    """Return responsibilities of 1 for the samples that k-means++ chooses, else 0."""
+    """Return responsibilities of 1 for samples that k-means++ chooses, 0 for others."""
     rows, weight, places = distinct(X, weight)
     n_chosen = min(n_components, len(rows))
     _, chosen = kmeans_plusplus(
@@ -66,7 +68,7 @@ def from_noise(X, n_components, random, weight=None):
 
 
 def from_data(X, n_components, random, weight=None):
-    """Return responsibilities of 1 for samples drawn at random, else 0."""
+    """Return responsibilities of 1 for samples drawn at random, 0 for others."""
     rows, weight, places = distinct(X, weight)
     n_chosen = min(n_components, len(rows))
     shares = None if weight is None else weight / weight.sum()
@@ -81,7 +83,7 @@ def _seeds(n_rows, chosen, labels, n_components):
 
 
 def order_of_rows(X):
-    """Return the order that sorts the rows by the first column, then the second."""
+    """Return the order that sorts the rows by the first column, then by the second."""
     order = np.argsort(X[:, 0], kind="stable")
     if (np.diff(X[order, 0]) == 0).any():
         order = np.lexsort(X.T[::-1])
@@ -100,7 +102,7 @@ def distinct(X, weight=None):
     -------
     rows : ndarray of shape (n_rows, n_features)
     weight : ndarray of shape (n_rows,) or None
-        None if all have the same weight.
+        Weights of the distinct rows; None if all weights are equal.
     places : ndarray of shape (n_samples,)
         Index of each sample among the distinct rows.
     """
@@ -114,7 +116,10 @@ def distinct(X, weight=None):
 
 
 def _ratio_of_variances(rows, weight):
-    """Return the variance of weighted rows divided by the one that `KMeans` uses."""
+    """Return the weighted variance of rows, divided by the unweighted variance.
+
+    `KMeans` multiplies its tolerance by the unweighted variance.
+    """
     if weight is None:
         return 1.0
     rows = rows.astype(np.float64, copy=False)
@@ -126,8 +131,8 @@ def _ratio_of_variances(rows, weight):
 def looked_at(X, weight=None):
     """Return rows with positive weights, at most `ROWS_LOOKED_AT`, and their weights.
 
-    The third value is the total weight of all rows divided by that of the returned
-    rows.
+    The third value is the total weight of all rows, divided by the total weight of the
+    returned rows.
     """
     if weight is None:
         step = -(-len(X) // ROWS_LOOKED_AT)

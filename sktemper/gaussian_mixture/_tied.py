@@ -24,11 +24,11 @@ class TiedCovariance(Covariance):
         self.n_components = n_components
 
     def outer(self, factors, vectors):
-        """Return the mean over the components."""
+        """Return the mean of ``factor * v v^T`` over the components."""
         return (factors * vectors.T) @ vectors / self.n_components
 
     def centred(self, precision, sums, second):
-        """Return means, and the inverse scale, of natural parameters."""
+        """Return means and the inverse scale, given natural parameters."""
         means = sums / precision[:, None]
         return means, second - self.outer(precision, means)
 
@@ -54,7 +54,7 @@ class TiedCovariance(Covariance):
         return self.n_components * super().paired(freedom, scale)
 
     def each(self, value):
-        """Return the value repeated for each component."""
+        """Return the value, repeated for each component."""
         return np.broadcast_to(value, (self.n_components, *np.shape(value)))
 
     def common(self, values):
@@ -65,9 +65,9 @@ class TiedCovariance(Covariance):
 class TiedFamily(GaussianFamily):
     """Gaussian components that share a covariance.
 
-    The natural parameters of a mixture are one vector.  It starts with kappa and
-    kappa m of all components.  The second moments and the degrees of freedom follow,
-    which are means over the components.
+    The natural parameters of a mixture are one vector.  It has kappa and kappa m of all
+    components, followed by means over the components of the second moments and of the
+    degrees of freedom.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class TiedFamily(GaussianFamily):
 
     @property
     def alone(self):
-        """Return the family of Gaussians that have a covariance of their own."""
+        """Return the family of Gaussians with individual covariances."""
         own = {"reg_covar": self.reg_covar, "dtype": self.dtype, "stop": self.stop}
         return GaussianFamily(Covariance(self.n_features), **own).about(self.origin)
 
@@ -123,7 +123,7 @@ class TiedFamily(GaussianFamily):
 
     # -- local steps -------------------------------------------------------------------
     def _tables(self, usual, root):
-        """Return whitened means, and diagonals of ones."""
+        """Return whitened means, and diagonal factors of 1."""
         whitening = (usual.factors * root).T
         return usual.means @ whitening, np.ones_like(usual.means)
 
@@ -145,7 +145,7 @@ class TiedFamily(GaussianFamily):
         return self._shared(own, mean / self.n_components)
 
     def _shared(self, own, mean):
-        """Return counts and statistics, given sums of 1 and x, and mean squares."""
+        """Return counts and statistics, given sums of 1 and x and mean products."""
         counts = own[:, 0]
         n_mean = counts.mean()
         mean = mean + n_mean * self.reg_covar * self.covariance.is_variance
@@ -153,10 +153,11 @@ class TiedFamily(GaussianFamily):
 
     # -- moves -------------------------------------------------------------------------
     def gains(self, prior, statistics, removed, added):
-        """Return the gain of the lower bound if some clusters replace others.
+        """Return the increases of the lower bound if new clusters replace old clusters.
 
-        The bounds are those of the best parameters; see `Family.gains`.  All clusters
-        share the covariance, so gains of two replacements do not add up.
+        The lower bounds are computed for the best parameters; see `Family.gains`.  All
+        clusters share the covariance.  Therefore the gain of two replacements together
+        is not the sum of their gains.
         """
         shape, added = removed.shape, added.reshape(-1, added.shape[-1])
         values, inverse_scales = self._parts(prior + statistics)
@@ -171,6 +172,6 @@ class TiedFamily(GaussianFamily):
         return rises - 0.5 * freedom * rise
 
     def _parts(self, posteriors):
-        """Return a term of each cluster's bound, and its part in the total scale."""
+        """Return a term of the bound and an inverse scale for each cluster."""
         usual = self.alone.usual(posteriors)
         return -0.5 * self.n_features * np.log(usual.precision), usual.inverse_scale

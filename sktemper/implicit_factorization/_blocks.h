@@ -1,7 +1,9 @@
-/* Size of a row of a panel: several vectors, whose sums fit into registers. */
+/* Size in bytes of a row of a panel (`_loops.h` describes panels).  A row consists of several
+ * SIMD vectors, few enough that their sums fit into registers. */
 #define PANEL_BYTES 128
 
-/* Pairs of some rows, which are users or items: arguments of `pair_sums`, see `_loops.h`. */
+/* Arguments of `pair_sums`, see `_loops.h`: the pairs of some rows.  If the rows are users,
+ * the others are items, and vice versa. */
 typedef struct {
     intptr_t n_rows, n_others;
     intptr_t n_panels, n_square_panels;

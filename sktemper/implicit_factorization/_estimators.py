@@ -20,10 +20,11 @@ from ._model import ImplicitFactorizationModel
 from ._pairs import values_of_pairs
 from ._recommend import ImplicitRecommenderMixin
 
-#: A mean of stored numbers above this, or below its inverse, suggests no weights.
+#: If the mean of the stored numbers is above this or below its inverse, they are
+#: probably not meant as weights.
 FARTHEST_MEAN = 2.0
-#: Change of the lower bound in nats a user below which a fit has converged; rankings
-#: converge long before the bound.
+#: A fit has converged if the lower bound changes by less than this, in nats per user.
+#: Rankings converge long before the bound.
 LARGEST_CHANGE = 1.0
 
 
@@ -59,7 +60,7 @@ class ImplicitFactorization(
     pair_weight : "value", float or callable, default="value"
         Weights w of the stored pairs, not negative: the stored numbers, one number for
         all pairs, or a function of the array of stored numbers, such as ``np.log1p``
-        for plays.  ``zero_weight`` suits a mean of about 1.
+        for plays.  The default ``zero_weight`` suits weights with a mean of about 1.
     pair_target : "value", float or callable, default=1.0
         Targets y of the stored pairs, given in the same way.  To rank by what users
         like, for ratings from 1 to 5, use ``pair_weight=1.0`` and a function that
@@ -78,9 +79,9 @@ class ImplicitFactorization(
         with a learning rate of 1.  "auto" takes a tenth of the data, at least 100 and
         at most 10,000, and 1,000 in `partial_fit`.
     learning_rate : LearningRate or float, default=None
-        Size of each step, as a share of the way to its target.  None is
-        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
-        ``batch_size=None``.  A number is a `ConstantRate`.
+        Step size: the share of the distance to its target by which a step moves the
+        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
+        with ``batch_size=None``.  A number is a `ConstantRate`.
     max_iter : int, default=15
         Number of passes of `fit` over the data.
     n_init : int, default=1
@@ -90,19 +91,20 @@ class ImplicitFactorization(
         the order of the users and in noise.  A `fit` that continues with
         ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Smallest improvement of the held-out score that counts, in nats per user.  A fit
-        with ``batch_size=None`` ends when the lower bound changes by less than this in
-        a step.
+        Least rise of the held-out score that counts as an improvement, in nats per
+        user.  A fit with ``batch_size=None`` ends when the lower bound changes by less
+        than this in a step.
     n_iter_no_change : int, default=None
         Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
-        count.  None disables early stopping.
+        `fit` ends and keeps the best state.  Only states after the temperature has
+        settled at 1 are considered.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
-        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
+        Share of the rows that `fit` holds out to compute scores, if it has no
+        ``X_val``.
     warm_start : bool, default=False
         Whether `fit` continues the last fit.  It finishes the planned passes if the
         last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
@@ -120,8 +122,8 @@ class ImplicitFactorization(
     shuffle : bool, default=True
         Whether each pass of `fit` visits the users in a new random order.
     total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+        Number of rows of the data that a batch represents.  None is the number of rows
+        of `fit`, plus rows of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -136,12 +138,12 @@ class ImplicitFactorization(
         Labels of the rows of the last `fit` or `partial_fit`, and of the columns, if
         the data have labels.  The index and columns of a pandas data frame are labels.
     zero_weight_ : float
-        Weight w0 in use.
+        Weight w0 of the fit.
     noise_variance_ : float
-        Given or learned.
+        Noise variance, given or learned.
     user_prior_, item_prior_ : tuple of ndarrays
-        Mean, of shape (n_components,), and covariance, (n_components, n_components), of
-        the priors, given or learned.
+        Mean and covariance of the priors, given or learned, of the shapes
+        (n_components,) and (n_components, n_components).
     relevance_ : ndarray of shape (n_components,)
         Variance of the scores that each factor explains under the priors, in
         coordinates in which factors are independent; decreasing, and near 0 for
@@ -157,13 +159,13 @@ class ImplicitFactorization(
     n_batch_iter_ : int
         Number of completed steps.
     n_samples_seen_ : int
-        Number of rows that steps used, with repetitions.
+        Total number of rows in the batches of all steps.
     history_ : dict of ndarrays
         Arrays with a value for each step, thinned if there are many: "step", "passes",
         "seconds", "temperature", "learning_rate", "batch_bound" (the part of the users
         in the tempered bound of the batch, in nats per unit of weight), "heldout_score"
         (NaN without an evaluation) and "mean_iterations" (mean number of local
-        iterations of a row).  If the tempering has a ladder, also
+        iterations of a row).  If temperatures are inferred, also
         "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
@@ -180,7 +182,8 @@ class ImplicitFactorization(
     -----
     Rows are users and columns are items.  Zeros are pairs that are not stored, even if
     a sparse matrix has them as entries.  Stored numbers must not be negative.  To make
-    a pair count less than one that is not stored, give it a weight below w0.
+    give a stored pair less influence than a pair that is not stored, set its weight
+    below w0.
 
     Weights and targets are functions of one stored number.  A second matrix would have
     to be sliced and passed along with ``X`` in parts, pipelines and grid searches.  If
@@ -189,8 +192,8 @@ class ImplicitFactorization(
     pickled, but a function of a module can.
 
     A fit to float32 data computes in float32, which is twice as fast and gives the same
-    rankings.  An item then needs 2 d (d + 3) bytes in a fitted model, and about four
-    times that during a fit.
+    rankings.  With d components, an item then needs 2 d (d + 3) bytes in a fitted
+    model, and about four times as many during a fit.
 
     There are no annealed, tempered or SVI+ variants, because temperatures do not help
     here: only the product of temperature and noise matters, the noise is learned, and
@@ -259,7 +262,7 @@ class ImplicitFactorization(
         "zero_weight",
         "noise_variance",
         "component_variance",
-        "init",  # of the shape that n_components says
+        "init",  # because n_components determines its shape
     )
 
     def __init__(
@@ -316,7 +319,7 @@ class ImplicitFactorization(
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    # -- what the base class asks ------------------------------------------------------
+    # -- methods that the base class calls ---------------------------------------------
     def _validate(self, X, reset):
         X = check_data(
             self,
@@ -326,7 +329,7 @@ class ImplicitFactorization(
             dtype="numeric",
             ensure_non_negative=True,
         )
-        if not sparse.issparse(X):  # which knows not all dtypes that numpy knows
+        if not sparse.issparse(X):  # scipy.sparse does not support all dtypes of numpy
             X = sparse.csr_array(X.astype(self._compute_dtype(X), copy=False))
         check_values(X, self._dtype_for(X, reset), training=reset)
         return X
@@ -370,10 +373,10 @@ class ImplicitFactorization(
 
     def _install(self, state, policies):
         super()._install(state, policies)
-        self._item_means_ = None  # those of an earlier state
+        self._item_means_ = None  # they belong to an earlier state
 
     def _finish(self, problem, state):
-        """Keep the users of the training data, and the posterior means of items."""
+        """Store the users of the training data, and the posterior means of items."""
         super()._finish(problem, state)
         prepared = problem.model.prepare(state.globals_, state.hyper)
         self._item_means_ = prepared.items.means.astype(state.dtype)
@@ -402,7 +405,7 @@ class ImplicitFactorization(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_components)
-            Factors, as `transform` returns.
+            Factors of users, as `transform` returns them.
 
         Returns
         -------
@@ -430,7 +433,7 @@ class ImplicitFactorization(
         Returns
         -------
         scores : ndarray of shape (n_samples, n_items)
-            Scores of all items, including those that a user has a pair with; higher is
+            Scores of all items, also of items that a user has a pair with.  Higher is
             better.
         """
         return self.inverse_transform(self.transform(X))
@@ -445,8 +448,8 @@ class ImplicitFactorization(
         Returns
         -------
         scores : ndarray of shape (n_samples,)
-            Normalised discounted cumulative gain at 100; 0.0 where nothing is held
-            out.
+            Normalized discounted cumulative gain at 100.  A user without held-out items
+            has 0.0.
         """
         return super().score_samples(X)
 
@@ -459,7 +462,7 @@ class ImplicitFactorization(
         y : None
             Ignored, for compatibility with scikit-learn.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each user counts.
+            Weights of the users in the mean.
 
         Returns
         -------
@@ -533,7 +536,7 @@ class ImplicitFactorization(
 
 
 def _warn_of_weights(values):
-    """Warn of stored numbers that seem to be no weights, but ratings or counts."""
+    """Warn if the stored numbers seem to be ratings or counts instead of weights."""
     values = values[values != 0]
     mean = float(values.mean(dtype=np.float64)) if len(values) else 1.0
     if 1 / FARTHEST_MEAN <= mean <= FARTHEST_MEAN:

@@ -1,8 +1,8 @@
 """Kernels of implicit feedback: sums over pairs, and Gaussians of users and items.
 
-Arrays go in and come out; nothing here draws random numbers or knows a policy.  The
-loops themselves are C, in ``_loops.h``, compiled for each instruction set; how sums and
-moments are laid out in panels stands there.
+The functions only compute arrays from arrays: they draw no random numbers and depend on
+no policy.  The loops are C code in ``_loops.h``, which is compiled for each instruction
+set.  That file also describes panels, the layout of sums and moments.
 """
 
 import numpy as np
@@ -16,12 +16,12 @@ include "_loops.pxi"
 
 
 def panel_width(dtype):
-    """Return the entries of a row of a panel."""
+    """Return the number of entries in a row of a panel."""
     return PANEL_BYTES // np.dtype(dtype).itemsize
 
 
 def panels(intptr_t rank, dtype):
-    """Return the number of panels of the squares, and the number of all panels."""
+    """Return the number of panels for E[x x^T], and the number of all panels."""
     width = panel_width(dtype)
     n_square = -(-(rank * (rank + 1) // 2) // width)
     return n_square, n_square + -(-rank // width)
@@ -37,23 +37,26 @@ def pair_sums(
     const int[::1] stop,
     room=None,
 ):
-    """Return for each row the sum over its pairs of factors times the other's moments.
+    """Return the sums of factors times moments over the pairs of each row.
+
+    If the rows are users, the moments are those of items, and vice versa.
 
     Parameters
     ----------
     starts : ndarray of shape (n_rows + 1,)
         Row r has the pairs ``starts[r]`` to ``starts[r + 1]``.
     others : ndarray of shape (n_pairs,)
-        The other side of each pair: a row of the table.
+        The row of ``table`` that each pair uses.
     square_factors, linear_factors : ndarray of shape (n_pairs,)
-        For the squares, and for the means.
+        Factors of E[x x^T], and of E[x].
     table : ndarray of shape (n_panels, n_others, panel_width)
+        Moments.
     n_square_panels : int
-        Those of the squares come first.
+        Number of panels for E[x x^T], which come first.
     stop : ndarray of shape (1,)
-        Set it to make the call return.
+        The call returns early if another thread sets it to a nonzero number.
     room : Room or None
-        Where there is memory for the sums.
+        Memory that may be reused for the sums.
 
     Returns
     -------
@@ -116,22 +119,23 @@ def transposed(
     const double[::1] row_factors,
     intptr_t n_others,
 ):
-    """Return the pairs sorted by their other side.
+    """Return the pairs of each of the others, for pairs that are sorted by row.
 
     Parameters
     ----------
     starts, others, square_factors, linear_factors
         See `pair_sums`.
     row_factors : ndarray of shape (n_rows,) or None
-        Factors of all pairs of a row; None is 1.
+        A further factor for all pairs of a row.  None means 1.
     n_others : int
+        Number of the others, with or without pairs.
 
     Returns
     -------
     known : ndarray of int32 of shape (n_known,)
-        Those who have pairs, in order.
+        Indices of the others who have pairs, in increasing order.
     starts, rows, square_factors, linear_factors : ndarray
-        As of `pair_sums`: their pairs are with rows.
+        The pairs of each of them, as arguments of `pair_sums`.
     """
     cdef intptr_t n_rows = starts.shape[0] - 1, n_pairs = others.shape[0]
     cdef intptr_t n_known = 0, row, k, j, at
@@ -183,14 +187,15 @@ def add_sums(
     total : ndarray of shape (n_panels, n_rows, panel_width)
     part : ndarray of shape (n_panels, n_part, panel_width)
     places : ndarray of shape (n_part,) or None
-        For each row of the part its row in ``total``; None means all rows in order.
+        The index in ``total`` of each row of the part.  None means all rows in order.
     factor : float
     stop : ndarray of shape (1,)
-        Set it to make the call return.
+        The call returns early if another thread sets it to a nonzero number.
 
     Returns
     -------
     stopped : bool
+        Whether the call returned early.
     """
     cdef intptr_t n_panels = part.shape[0], n_part = part.shape[1]
     cdef intptr_t n_rows = total.shape[1]
@@ -235,34 +240,37 @@ def gaussians(
     ----------
     sums : ndarray of shape (n_panels, n_rows, panel_width)
     scales : ndarray of shape (n_rows,) or None
-        Factors of the sums and of ``shared``; None is 1.
+        Factors of the sums and of ``shared``.  None means 1.
     prior : ndarray of shape (rank * (rank + 3) / 2,)
-        Natural parameters: a packed lower triangle of a precision, and precision times
-        mean.
+        Natural parameters: the packed lower triangle of the precision, and the
+        precision times the mean.
     shared : ndarray of shape (rank * (rank + 1) / 2,) or None
-        Added to the squares of all sums; None is 0.
+        Added to the sums that belong to the precision, for all rows.  None means 0.
     traced : ndarray of shape (rank * (rank + 1) / 2,)
+        Packed matrix of the traces in ``scalars``.
     weights : ndarray of shape (n_rows,) or None
-        Weights of the rows in ``total``; None is 1.
+        Weights of the rows in ``total``.  None means 1.
     first, last : int
         The range of rows to compute.
     stop : ndarray of shape (1,)
-        Set it to make the call return.
+        The call returns early if another thread sets it to a nonzero number.
     table : ndarray of shape (n_panels, n_rows, panel_width)
-        Written; may be ``sums``.
+        Output: the moments.  It may be the same array as ``sums``.
     means : ndarray of shape (n_rows, rank)
-        Written.
+        Output: E[x].
     scalars : ndarray of shape (3, n_rows)
-        Written: the logs of the precisions' determinants, NaN if these are not positive
-        definite; trace(traced E[x x^T]); E[x] times the linear sums.
+        Output.  The first row has the log determinants of the precisions, or NaN for
+        precisions that are not positive definite.  The second row has
+        trace(traced E[x x^T]).  The third row has the products of E[x] and the linear
+        sums.
     total : ndarray of shape (rank * (rank + 3) / 2,)
         The weighted sums of packed E[x x^T] and of E[x] are added to it.
 
     Returns
     -------
     n_indefinite : int
-        Rows whose precision is not positive definite: what else is written for them is
-        of no use.  -1 if stopped.
+        Number of rows whose precision is not positive definite, or -1 if stopped.  The
+        other outputs for these rows are meaningless.
     """
     cdef gaussians_block block
     cdef intptr_t rank = means.shape[1], status

@@ -1,11 +1,11 @@
 /* Implicit feedback, for one floating type.
  *
- * A table has the moments of the Gaussian posteriors of the other side.  It is divided into
- * panels, one after the other; a row of a panel has PANEL entries of one posterior.  The
- * first panels have the packed lower triangle of E[x x^T], and the others E[x], each padded
- * with zeros to whole panels.  Sums over pairs have the same layout.  One panel is
- * summed at a time, because it fits into the cache of a core, and a whole table does
- * not. */
+ * A table has the moments of the Gaussian posteriors of all items or of some users.  It is
+ * divided into panels, one after the other.  A row of a panel has PANEL moments of one
+ * posterior.  The first panels have the packed lower triangle of E[x x^T], and the remaining
+ * panels have E[x].  Both are padded with zeros to whole panels.  Sums over pairs have the
+ * same layout.  One panel is summed at a time, because a panel fits into the cache of a core,
+ * and a whole table does not. */
 #include "gaussian_lanes.h"
 
 #define PANEL (PANEL_BYTES / (intptr_t)sizeof(REAL))
@@ -22,7 +22,8 @@ typedef REAL VECTOR __attribute__((vector_size(VECTOR_BYTES), may_alias));
 #endif
 #define N_VECTORS ((int)(PANEL_BYTES / sizeof(VECTOR)))
 
-/* out = sum of factor times row over some pairs if `first`, else out += that sum. */
+/* Computes the sum of factor times row over some pairs.  Writes the sum to `out` if `first` is
+ * set, and adds it to `out` otherwise. */
 static inline void NAME(add_pairs)(intptr_t n_pairs, const int32_t *restrict others,
                                    const REAL *restrict factors,
                                    const REAL *restrict panel, int first,
@@ -172,9 +173,9 @@ static void NAME(table_lanes)(const gaussians_block *block, const double *weight
            (size_t)((PANEL - d % PANEL) % PANEL * LANES) * sizeof(double));
 }
 
-/* Computes the moments of Gaussians.  Their natural parameters are those of the prior plus
- * `scales` times the sums and the shared parameters.  Returns the number of precisions that
- * are not positive definite, or -1 if `stop` is set. */
+/* Computes the moments of Gaussians.  Their natural parameters are
+ * prior + scales * (sums + shared).  Returns the number of precisions that are not positive
+ * definite, or -1 if `stop` is set. */
 LOOP intptr_t NAME(gaussians)(gaussians_block *block)
 {
     const intptr_t d = block->rank, n_rows = block->n_rows;
@@ -192,7 +193,7 @@ LOOP intptr_t NAME(gaussians)(gaussians_block *block)
         if (*block->stop)
             return -1;
         for (intptr_t lane = 0; lane < LANES; lane++) {
-            /* lanes after the last row repeat it with weight 0 */
+            /* the last lanes may have no row: they repeat the last row with weight 0 */
             const intptr_t row = first + (lane < n_lanes ? lane : n_lanes - 1);
             const double weight = block->weights ? block->weights[row] : 1;
             own[lane] = row;

@@ -1,8 +1,9 @@
 """Factorization of implicit feedback as a `ConjugateModel`.
 
 Every pair of a user and an item has a weight w and a target y, and
-y ~ N(u . v, sigma^2 / w).  Stored pairs have given weights and targets; all others have
-the weight w0 and the target 0.  Users are local, items global; both have Gaussian
+y ~ N(u . v, sigma^2 / w).  Stored pairs have given weights and targets.  Pairs that are
+not stored have the weight w0 and the target 0.  The factors u of users are local
+parameters, and the factors v of items are global parameters.  Both have Gaussian
 posteriors with full covariances.
 """
 
@@ -19,9 +20,10 @@ from ._rankings import ndcg_of_held_out
 from ._starts import first_hyper, first_items
 from ._users import UserInference
 
-#: Maximum size in bytes of the table of a block's users, and least and largest number
-#: of its rows.  If the size allows it, a block has a row for each SHARE_OF_ITEMS items:
-#: in smaller blocks the sums over items would take most of the time.
+#: Limits of the number of users in a block: the maximum size of their table in bytes,
+#: and the minimum and maximum number of users.  Within these limits, a block has one
+#: user for every SHARE_OF_ITEMS items.  In smaller blocks, the sums over items would
+#: take most of the time.
 BLOCK_BYTES, FEWEST_ROWS, MOST_ROWS, SHARE_OF_ITEMS = 2**27, 256, 4096, 2
 #: Approximate number of multiplications, and least number of Gaussians, between two
 #: checks for Ctrl-C in computations of the calling thread.
@@ -49,9 +51,9 @@ class ImplicitFactorizationModel(ConjugateModel):
         Prior variance of factors, whose prior mean is 0.  None learns the means and
         covariances of users and of items.
     dtype : {float32, float64}
-        Type of the kernels' computations.
+        Type of the numbers with which the kernels compute.
     init : ndarray of shape (n_components, n_features) or None
-        Start of the items' means.
+        Initial means of the items' factors, or None for random means.
     """
 
     watches_bound = True
@@ -99,14 +101,14 @@ class ImplicitFactorizationModel(ConjugateModel):
         return pairs_of(X, rows, self.weight_of, self.target_of)
 
     def auto_batch_size(self, X, total):
-        """Return a tenth of the rows, from 100 to 10,000; 1,000 for a stream."""
+        """Return a tenth of the rows, but 100 to 10,000 rows; for a stream, 1,000."""
         if total is None:
             return 1000
         return max(1, min(max(round(total / 10), 100), 10_000, total // 2))
 
     # -- the state of a fit ----------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):
-        """Return w0, given variances, and starting values of the learned ones."""
+        """Return the `Hyper` at the start: given values, or initial ones to learn."""
         return first_hyper(self, X, sample_weight)
 
     def initial_globals(self, X, random, hyper=None, sample_weight=None):
@@ -135,16 +137,16 @@ class ImplicitFactorizationModel(ConjugateModel):
         return Prepared(items, hyper.zero_weight * packed(items.moments.second), hyper)
 
     def items(self, globals_):
-        """Return the items' posteriors; raise if there are none.
+        """Return the items' posteriors; raise if a precision is not positive definite.
 
-        The last result is cached: a step has computed it to check the new parameters.
+        The last result is cached, because each step computes it as a check.
         """
         return self._item_cache.of(globals_, self._solved_items)
 
     def _solved_items(self, globals_):
         own = np.require(globals_.own, self.dtype, "CA")
         table = self.room.empty(own.shape, self.dtype)
-        no_traces = np.zeros(self.n_packed)  # nothing reads them
+        no_traces = np.zeros(self.n_packed)  # the traces are not used
         return self.gaussians(own, globals_.common, no_traces, out=table)
 
     def is_finite(self, globals_, hyper, prepared):
@@ -154,9 +156,10 @@ class ImplicitFactorizationModel(ConjugateModel):
     def gaussians(
         self, sums, prior, traced, *, out, shared=None, scales=None, weights=None
     ):
-        """Return the posteriors prior + scales (shared + sums); raise if there is none.
+        """Return the posteriors with parameters prior + scales (shared + sums).
 
-        The table of their moments is written to ``out``, which may be ``sums``.
+        Raise if a precision is not positive definite.  The table of the moments is
+        written to ``out``, which may be ``sums``.
         """
         n_rows, d = sums.shape[1], self.n_components
         means, scalars = np.empty((n_rows, d)), np.empty((3, n_rows))
@@ -187,7 +190,7 @@ class ImplicitFactorizationModel(ConjugateModel):
 
     # -- the step --------------------------------------------------------------------
     def local_step(self, block, prepared, request):
-        """Find the posteriors of a block's users; see `ConjugateModel.local_step`."""
+        """Compute posteriors of a block's users, see `ConjugateModel.local_step`."""
         inference = UserInference(self, block, prepared, request.powers)
         factors = request.factors(len(block.counts))
         users = inference.users(factors)
@@ -331,9 +334,10 @@ class ImplicitFactorizationModel(ConjugateModel):
         return float(powers.prior * log_prior + items.entropies().sum())
 
     def predictive_scores(self, block, prepared):
-        """Return the nDCG at 100 of held-out items, and 1 for rows that have any.
+        """Return the nDCG at 100 of the held-out items of each user, and a weight.
 
-        The pairs of a user go alternately to an observed and a held-out half.
+        The first, third, fifth ... pair of a user is observed, and the others are held
+        out.  The weight is 1 if a user has held-out pairs, and 0 otherwise.
         """
         number = np.arange(len(block.items)) - block.starts[block.users()]
         held_out = number % 2 == 1
@@ -352,6 +356,6 @@ def _refuse_precisions(dtype):
     """Raise an error about a precision that is not positive definite."""
     raise ValueError(
         "No positive precision is left: the noise variance is too small for pairs of "
-        f"{dtype}, or their weights are too far apart. Give a larger noise_variance, "
-        "X as float64, or weights of a mean of about 1."
+        f"{dtype}, or their weights are too far apart. Set a larger noise_variance, "
+        "pass X as float64, or pass weights with a mean of about 1."
     )

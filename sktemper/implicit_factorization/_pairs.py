@@ -63,10 +63,11 @@ class PairStatistics:
     Attributes
     ----------
     parts : tuple
-        Tuples (items, sums); sums have the shape (n_panels, n_items, panel_width), and
-        items are None if these are all items in order.  The sums run over the stored
-        pairs of an item, minus the terms that the same pairs would have if they were
-        not stored.  An item may occur in several tuples.
+        Tuples (items, sums).  The array ``items`` has the index of each item, or is
+        None for all items in order.  The array ``sums`` has the shape (n_panels,
+        n_items, panel_width), with sums over the stored pairs of each item.  The terms
+        that the same pairs would have if they were not stored are subtracted.  An item
+        may occur in several tuples.
     n_items : int
         Number of all items.
     residual, n_pairs : float
@@ -95,7 +96,7 @@ class PairStatistics:
         return total.compacted() if len(total.parts) > MOST_PARTS else total
 
     def compacted(self):
-        """Return the statistics with one entry for each item."""
+        """Return the same statistics with one tuple in ``parts``, for all items."""
         if len(self.parts) == 1:
             return self
         n_panels, _, width = self.parts[0][1].shape
@@ -124,7 +125,7 @@ class PairStatistics:
 
 
 def add_sums(total, sums, items, factor, stop=np.zeros(1, dtype=np.intc)):  # noqa: B008
-    """Add ``factor`` times sums to those of all items; raise if stopped."""
+    """Add ``factor`` times the sums of some items to ``total``, or raise if stopped."""
     if _kernels.add_sums(total, sums, items, factor, stop):
         raise Stopped
 
@@ -169,8 +170,8 @@ def values_of_pairs(name, given, dtype, non_negative=False):
     name : str
         Name of the parameter, for messages.
     given : "value", float or callable
-        "value" is the stored number itself.  A number is the same for all pairs, and a
-        callable is a function of an array of stored numbers.
+        "value" is the stored number itself.  A float is the value of all pairs.  A
+        callable computes the values from an array of stored numbers.
     dtype : {float32, float64}
         Type of the computations.
     non_negative : bool, default=False

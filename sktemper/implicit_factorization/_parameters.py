@@ -1,4 +1,4 @@
-"""The values of a factorization of implicit feedback, and moments of Gaussians."""
+"""Classes for the parameters of implicit feedback, and for moments of Gaussians."""
 
 import math
 from dataclasses import dataclass
@@ -49,9 +49,9 @@ class Items:
     Attributes
     ----------
     common : ndarray of shape (n_natural,)
-        A packed precision, and precision times mean.
+        The packed lower triangle of a precision, and the precision times the mean.
     own : ndarray of shape (n_panels, n_items, panel_width)
-        In the layout of the kernels' sums.
+        The items' own parts, in the layout of ``_loops.h``.
     """
 
     common: np.ndarray
@@ -64,7 +64,7 @@ class Gaussians(NamedTuple):
     Attributes
     ----------
     table : ndarray of shape (n_panels, n_rows, panel_width)
-        Their moments in the kernels' layout, see ``_loops.h``.
+        Moments of the posteriors, in the layout of ``_loops.h``.
     means : ndarray of shape (n_rows, n_components)
     log_determinants : ndarray of shape (n_rows,)
         Log determinants of the precisions.
@@ -96,8 +96,8 @@ class Prepared(NamedTuple):
     ----------
     items : Gaussians
     shared : ndarray of shape (n_packed,)
-        The part of the users' precisions that all items add if no pair is stored: w0
-        times the packed sum of E[x x^T].
+        A term of the precision of every user: w0 times the packed sum of E[x x^T] over
+        all items.
     hyper : Hyper
     """
 

@@ -9,7 +9,7 @@ from ..model import Stopped
 
 __all__ = ["ndcg_of_held_out"]
 
-#: Number of places of a ranking that count.
+#: Number of items at the top of a ranking that the measure considers.
 N_PLACES = 100
 
 
@@ -27,12 +27,12 @@ def ndcg_of_held_out(users, items, observed, held_out, stop):
     observed, held_out : Pairs
         Pairs of the same rows.
     stop : ndarray of shape (1,)
-        Nonzero to stop.
+        Another thread sets it to a nonzero number to stop the call.
 
     Returns
     -------
     gains : ndarray of shape (n_rows,)
-        Values in [0, 1]; 0 where nothing is held out.
+        Values in [0, 1].  A user without held-out pairs has 0.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def ndcg_of_held_out(users, items, observed, held_out, stop):
 
 
 def _entries(pairs, rows):
-    """Return the row, counted from 0, and the item of each pair in a slice of rows."""
+    """Return the row, counted from 0 in a slice of rows, and the item of each pair."""
     starts = pairs.starts[rows.start : rows.stop + 1]
     row = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     return row, pairs.items[starts[0] : starts[-1]]

@@ -1,4 +1,4 @@
-"""Recommendations of a model of clicks."""
+"""Recommendations of a factorization of implicit feedback, such as clicks."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ __all__ = ["ImplicitRecommenderMixin"]
 
 
 class ImplicitRecommenderMixin(RecommenderMixin):
-    """Mixin for the estimator of clicks, whose scores are products of factors."""
+    """Mixin for `ImplicitFactorization`, whose scores are products of factors."""
 
     @staticmethod
     def _users_of_block(model, block, prepared):

@@ -16,7 +16,7 @@ ZERO_RATIO, MOST_ZERO_WEIGHT = 8.0, 1.0
 #: Initial variance of the items' means, and initial posterior variance about the means,
 #: relative to the variance of the prior.
 START_SPREAD, START_VARIANCE = 0.1, 0.01
-#: The largest square of the prior variance of factors over the noise variance.
+#: Maximum of c^2 / noise variance, where c is the prior variance of factors.
 LARGEST_RATIO = 1e15
 
 
@@ -28,7 +28,7 @@ def auto_zero_weight(n_stored, n_unknown):
 
 
 def first_hyper(model, X, sample_weight=None):
-    """Return the given variances, and starting values of the learned ones."""
+    """Return the `Hyper` at the start: given values, or initial ones to learn."""
     n_unknown, n_stored, weight, squares = _totals(model, X, sample_weight)
     if n_stored == 0:
         raise ValueError(
@@ -64,9 +64,9 @@ def first_hyper(model, X, sample_weight=None):
 def _totals(model, X, sample_weight):
     """Return the numbers of unknown and of stored pairs, and sums of w and w y^2.
 
-    All four sums use the weights of the users.  Unknown pairs are counted user by user,
-    because a difference of totals would have their rounding errors, which a large
-    weight magnifies.
+    All four sums use the weights of the users.  Unknown pairs are counted for each user
+    and not as all pairs minus stored pairs, because the totals have rounding errors.
+    Large weights would magnify these errors.
     """
     totals = np.zeros(4)
     for start in range(0, X.shape[0], model.block_size):

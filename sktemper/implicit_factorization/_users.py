@@ -11,7 +11,7 @@ __all__ = ["UserInference"]
 
 
 class UserInference:
-    """Finds the posteriors of the users of a block.
+    """Computes the posteriors of the users of a block, and their statistics.
 
     Parameters
     ----------
@@ -35,7 +35,10 @@ class UserInference:
         self.pair_factors = squares.astype(model.dtype), linear.astype(model.dtype)
 
     def users(self, factors=None):
-        """Return the posteriors as `Gaussians`; ``factors`` weight their moments."""
+        """Return the posteriors as `Gaussians`.
+
+        Their field ``moments`` is a sum over users, weighted by ``factors``.
+        """
         natural = self.hyper.users.natural()
         sums = self.model.sums(
             self.block.starts,
@@ -62,8 +65,9 @@ class UserInference:
     def residuals(self, users):
         """Return the sums of w E(y - u . v)^2 over all pairs of each user.
 
-        The sum is quadratic in u, so it follows from the linear sums and the moments of
-        u; precision times covariance is the identity.
+        The sum is quadratic in u, so its mean needs only the moments of u.  The sums
+        over the squares of the items are not kept, but are not needed: they are part of
+        the precision of u, and the precision times the covariance is the identity.
         """
         block, power = self.block, self.powers.prior
         linear = self.hyper.users.natural()[self.model.n_packed :]

@@ -1,5 +1,5 @@
-/* The variational iterations of many short documents at once, each in a lane of
- * vectors.  No sum runs across a vector, no topic is left out, and exp(digamma) is
+/* The variational iterations of several short documents at once, each in a lane of vectors.
+ * There are no sums over the elements of a vector, no topic is skipped, and exp(digamma) is
  * computed for whole vectors.  This is faster for documents with few words and topics.
  *
  * When a document is finished, the next one takes its lane; the longest documents come
@@ -9,8 +9,8 @@
 /* Additional words and topics of the scratch memory, because ABREAST and CHUNK below
  * round numbers up. */
 #define MOST_ABREAST 8
-/* Largest sizes with which this route is faster, measured: bytes of a row of topics,
- * and of all rows of a document. */
+/* Largest numbers of bytes of a row, and of all rows of a document, for which this algorithm
+ * was faster in measurements. */
 #if !defined(VECTOR_BYTES)
 #define MOST_ROW_BYTES 0
 #define MOST_DOCUMENT_BYTES 0
@@ -25,7 +25,8 @@
 #define MOST_DOCUMENT_BYTES 4096
 #endif
 
-/* Largest number of words of a document on this route; -1 if no document takes it. */
+/* Returns the largest number of words of a document for this algorithm; -1 means that no
+ * document uses it. */
 static intptr_t NAME(longest_abreast)(const lda_block *block)
 {
     const intptr_t row = block->n_topics * (intptr_t)sizeof(REAL);
@@ -41,7 +42,7 @@ static intptr_t NAME(longest_abreast)(const lda_block *block)
     return most < block->longest ? most : block->longest;
 }
 
-/* Whether a document takes this route, which does not depend on other documents. */
+/* Whether a document uses this algorithm.  This does not depend on other documents. */
 static inline int NAME(is_abreast)(const lda_block *block, intptr_t i)
 {
     const intptr_t n_words = block->starts[i + 1] - block->starts[i];
@@ -50,16 +51,16 @@ static inline int NAME(is_abreast)(const lda_block *block, intptr_t i)
 
 #ifdef VECTOR_BYTES
 #define PLACES ((int)(VECTOR_BYTES / sizeof(REAL)))
-/* Number of lanes.  It is small, so that the rows of all lanes fit into the first cache,
- * and no lane waits long for the last one.  Arrays with one number for each word and lane,
- * such as masses, have SHARE words in a vector. */
+/* Number of lanes.  It is small, so that the rows of all lanes fit into the first cache, and
+ * lanes that run out of documents do not wait long for the others.  Arrays with one number
+ * for each word and lane, such as masses, have SHARE words in a vector. */
 #define LANES (PLACES < 4 ? PLACES : 4)
 #define SHARE (PLACES / LANES)
-/* Number of topics of a lane that are adjacent in memory; rows are copied into lanes in
- * such pieces.  VECTORS vectors have a piece of all lanes. */
+/* Number of topics of a lane that are adjacent in memory.  Rows are copied into lanes in such
+ * chunks.  VECTORS vectors have a chunk of each lane. */
 #define CHUNK ((int)(16 / sizeof(REAL)))
 #define VECTORS (CHUNK / SHARE)
-/* Number of words in a sweep at once; more would not fit into registers. */
+/* Number of words that a sweep processes at once; more would not fit into registers. */
 #define ABREAST (8 / VECTORS)
 #define VECTOR NAME(abreast_vector)
 #define MASK NAME(abreast_mask)
@@ -88,25 +89,26 @@ typedef INTEGER MASK __attribute__((vector_size(VECTOR_BYTES)));
 #endif
 
 typedef struct {
-    DOCUMENT *d;                    /* one that is done, for its statistics and bound */
+    DOCUMENT *d;                    /* a finished document, for its statistics and bound */
     const lda_block *block;
-    intptr_t n_topics, height;      /* the latter in whole CHUNKs */
-    intptr_t n_steps;               /* words of the longest document, in whole ABREASTs */
+    intptr_t n_topics, height;      /* height: n_topics rounded up to CHUNK */
+    intptr_t n_steps;               /* words of the longest document, rounded up to ABREAST */
     int raised;                     /* whether b, 1 / temperature, may differ from 1 */
     int sweep;                      /* whether masses at the final gamma are wanted */
-    REAL *panels;                   /* (n_steps, height, LANES), in CHUNKs: the words' rows */
+    REAL *panels;                   /* (n_steps, height, LANES), in CHUNKs: rows of words */
     REAL *counts, *mass, *ratios;   /* (n_steps, LANES) */
     REAL *gamma, *weights, *sums, *prior; /* (height, LANES), in CHUNKs */
     VECTOR top;                     /* the largest gamma */
-    VECTOR shift;                   /* what the weights are scaled by, see `update_weights` */
+    VECTOR shift;                   /* determines the scale of weights, see `end_abreast` */
     VECTOR change;                  /* sum |change of gamma| */
-    MASK underflown;                /* where a mass has */
+    MASK underflown;                /* not 0 where a mass has underflowed */
     REAL powers[PLACES];            /* b */
-    intptr_t documents[LANES];      /* -1: none */
+    intptr_t documents[LANES];      /* -1: no document */
     intptr_t n_words[LANES], iterations[LANES];
-    int ending[LANES];              /* gamma is final, masses at it are next */
-    intptr_t n_documents, next, n_busy; /* of `abreast_order` */
-    intptr_t n_refused;             /* documents of a word whose mass underflowed */
+    int ending[LANES];              /* whether gamma is final, but not yet the masses */
+    /* length of `abreast_order`, next index in it, and number of lanes with a document */
+    intptr_t n_documents, next, n_busy;
+    intptr_t n_refused;             /* number of documents with an underflowed mass */
     intptr_t n_iterations;
 } GROUP;
 
@@ -121,7 +123,7 @@ ALWAYS_INLINE void NAME(spread)(VECTOR x, VECTOR *out)
     }
 }
 
-/* The sums of the CHUNKs of CHUNK vectors. */
+/* Returns the sum of each CHUNK of CHUNK vectors. */
 ALWAYS_INLINE VECTOR NAME(sums_of_chunks)(const VECTOR *v)
 {
     const VECTOR first = ADD_NEIGHBOURS(v[0], v[1]);
@@ -146,7 +148,7 @@ ALWAYS_INLINE VECTOR NAME(largest_of_chunks)(const VECTOR *v)
         first, NAME(larger_neighbours)(v[2 % CHUNK], v[3 % CHUNK]));
 }
 
-/* weights = exp digamma(gamma), without a common factor. */
+/* weights = exp(digamma(gamma)), divided by a common factor of a lane. */
 static void NAME(weigh_plain)(GROUP *g)
 {
     const REAL *top = (const REAL *)&g->top;
@@ -189,7 +191,7 @@ static void NAME(weigh_raised)(GROUP *g)
                 all_powers[i] * (NAME(digamma_one)(gamma[at + i]) - all_shifts[i]));
 }
 
-/* ABREAST words of each lane: their masses, and sums += ratio * row. */
+/* Processes ABREAST words of each lane: computes masses, and adds ratio * row to the sums. */
 ALWAYS_INLINE void NAME(sweep_words)(GROUP *g, intptr_t t)
 {
     const intptr_t height = g->height;
@@ -294,7 +296,7 @@ static void NAME(end_abreast)(GROUP *g, int lane)
     NAME(tell_document)(d, g->documents[lane], g->block->statistics != 0);
 }
 
-/* Puts the i-th document into a lane; -1 is none. */
+/* Puts the document with index i into a lane; -1 leaves the lane empty. */
 static void NAME(fill_abreast)(GROUP *g, int lane, intptr_t i)
 {
     const lda_block *block = g->block;
@@ -314,7 +316,7 @@ static void NAME(fill_abreast)(GROUP *g, int lane, intptr_t i)
     g->powers[lane] = (REAL)b;
     memcpy(gamma, (const REAL *)block->gamma + i * n_topics, n_topics * sizeof(REAL));
     for (intptr_t k = n_topics; k < g->height; k++)
-        gamma[k] = g->d->all_prior[0]; /* no topic: it stays */
+        gamma[k] = g->d->all_prior[0]; /* padding, which does not change */
     NAME(into_lane)(g, gamma, lane, g->gamma);
     ((REAL *)&g->top)[lane] = NAME(largest)(g->height, gamma);
     for (intptr_t n = 0; n < n_words; n++) {
@@ -329,7 +331,7 @@ static void NAME(fill_abreast)(GROUP *g, int lane, intptr_t i)
     }
 }
 
-/* Replaces finished documents by the next ones, after an iteration. */
+/* Replaces finished documents by the next documents, after an iteration. */
 static void NAME(renew_abreast)(GROUP *g)
 {
     const lda_block *block = g->block;
@@ -368,7 +370,7 @@ static void NAME(renew_abreast)(GROUP *g)
     g->n_steps = (longest + ABREAST - 1) / ABREAST * ABREAST;
 }
 
-/* Sorts the documents that are done abreast, the longest first; returns their number. */
+/* Sorts the documents for this algorithm, the longest first, and returns their number. */
 static intptr_t NAME(sort_abreast)(const lda_block *block)
 {
     intptr_t *order = block->scratch.abreast_order, *places = order + block->n_documents;
@@ -420,8 +422,9 @@ static void NAME(lay_out_abreast)(GROUP *g, const lda_block *block)
         ((REAL *)&g->top)[i] = g->powers[i] = 1;
 }
 
-/* Optimises the documents on this route.  Returns the number of refused documents, the
- * first ones of `abreast_order`, or -1 if `stop` is set. */
+/* Optimises the documents for this algorithm.  Documents in which a mass underflowed are
+ * refused: they are then the first entries of `abreast_order`.  Returns their number, or -1
+ * if `stop` is set. */
 static intptr_t NAME(fit_abreast)(DOCUMENT *d, lda_block *block)
 {
     GROUP g = {0};

@@ -1,44 +1,47 @@
-/* A block of documents of latent Dirichlet allocation.  `void *` stands for arrays of the
- * loop's floating type.  A row of topics has `width` entries, the number of topics rounded up
- * to whole SIMD_BYTES. */
+/* Input, output and scratch memory of the local step of latent Dirichlet allocation, for a
+ * block of documents.  `void *` stands for arrays of the loop's floating type.  A row has a
+ * value for each topic; it is padded to `width` entries, a multiple of SIMD_BYTES. */
 
-/* Documents are sampled in lanes if a row of topics has at most MOST_LANE_BYTES, and the
- * number of tokens times that of topics is at most MOST_LANE_PLACES.  Other documents are
- * sampled in chains.  Constants in this file are macros, which setup.py declares to Cython. */
+/* A document is sampled in a lane (one of several documents side by side in SIMD vectors,
+ * _lanes.h) if a row has at most MOST_LANE_BYTES bytes, and the number of tokens times the
+ * number of topics is at most MOST_LANE_PLACES.  Other documents are sampled one after the
+ * other, in chains (_chains.h).  Constants in this file are macros, because setup.py declares
+ * macros to Cython. */
 #define MOST_LANE_BYTES 1024
 #define MOST_LANE_PLACES 65536
 /* Number of partial sums over the topics, which hide the latency of additions.  Sum c adds the
  * topics c, c + LANE_SUMS, c + 2 LANE_SUMS, ... */
 #define LANE_SUMS 2
-/* Number of groups of documents in lanes that are sampled at once.  With more than
- * FEW_LANE_TOPICS topics it is half of this, and with more than SOME_LANE_TOPICS it is one,
- * so that the memory of the groups fits into the nearest caches. */
+/* A group has a document in each lane of a vector.  LANE_GROUPS groups are sampled at once,
+ * or half of this number with more than FEW_LANE_TOPICS topics, or one group with more than
+ * SOME_LANE_TOPICS topics, so that the memory of the groups fits into the nearest caches. */
 #define LANE_GROUPS 4
 #define FEW_LANE_TOPICS 48
 #define SOME_LANE_TOPICS 128
 
 /* Scratch memory of the local step.  `_scratch.h` divides one piece of memory into these
- * arrays.  The arrays of routes that are not taken stay unset. */
+ * arrays.  Arrays that no document of the block needs stay unset. */
 typedef struct {
-    void *rows;                          /* (n_words + 1, width), zeros in the last */
+    void *rows;                          /* (n_words + 1, width); the last row is zero */
     double *row_tops;                    /* (n_words,) */
-    void *own_rows;                      /* (longest + 1, width) if per document */
+    void *own_rows;                      /* (longest + 1, width): rows of one document, if
+                                          * each document has its own temperature */
     const intptr_t *own_slots;           /* 0, 1, 2, ... */
     void *topic_scratch;                 /* (6, width) */
     void *word_scratch;                  /* (3, longest) */
     double *double_scratch;              /* (3, n_topics) */
     int32_t *kept_topics;                /* (2, width) */
     void *kept_gamma;                    /* (2, width) */
-    void *kept_rows;                     /* (longest, quarter of width, or 64) */
+    void *kept_rows;                     /* (longest, max(width / 4, min(width, 64))) */
     void *panel_sums;                    /* (width, SIMD_BYTES) */
-    /* if statistics are wanted and no document has a temperature of its own */
+    /* if statistics are wanted and all documents have the same temperature */
     intptr_t *places;                    /* (n_words,) */
     int32_t *noted_documents;            /* (nnz,) */
     void *noted_ratios;                  /* (nnz,) */
     void *shares;                        /* (n_documents, width) */
     int32_t *share_topics;               /* (n_documents, width) */
     intptr_t *n_shares;                  /* (n_documents,) */
-    /* for documents abreast */
+    /* for documents that are optimised abreast, that is side by side in vectors */
     intptr_t *abreast_order;             /* (n_documents + longest_abreast + 1,) */
     void *abreast_scratch;               /* (4 topics + words (3 + topics), lanes) */
     /* for documents sampled in lanes */
@@ -75,9 +78,10 @@ typedef struct {
     const double *factors;               /* factor of each document's statistics */
     double tol;
     intptr_t max_iter;
-    double drop_tol;                     /* leave topics out below this times prior */
+    double drop_tol;                     /* skip topics with fewer tokens than this times
+                                          * the prior */
     const volatile int *stop;
-    /* if not NULL: whether each document's statistics and gamma are sampled */
+    /* if not NULL: for each document, whether its statistics and gamma are sampled */
     const unsigned char *sampled;
     const double *totals;                /* sum_v lambda */
     const double *untempered_prior;
@@ -89,13 +93,13 @@ typedef struct {
     void *statistics;                    /* (n_words, width): the rows, or zeros */
     double *bounds;                      /* (n_documents,) */
     intptr_t n_iterations;
-    /* routes and sizes */
-    intptr_t longest;                    /* document, and 16 words more */
-    /* 1: all documents are optimized abreast; -1: none; 0: those with at most
-     * `longest_abreast` words, which is -1 for none */
+    /* choice of the algorithm for each document, and sizes */
+    intptr_t longest;                    /* words of the longest document, plus 16 */
+    /* 1: all documents are optimised abreast; -1: none; 0: documents with at most
+     * `longest_abreast` words, where -1 stands for none */
     int abreast;
     intptr_t longest_abreast;
-    /* if documents are sampled: in lanes, the shortest first, and in chains */
+    /* if documents are sampled: documents in lanes, the shortest first; those in chains */
     const intptr_t *in_lanes;
     const intptr_t *in_chains;
     intptr_t n_in_lanes, n_in_chains;

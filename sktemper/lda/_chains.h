@@ -1,14 +1,15 @@
 /* Collapsed Gibbs sampling of the topics of a document's tokens, for given mean topics
  * and any temperature, one document after the other:
  *
- *   p(z_i = k | the others) ~ [(alpha_k + N_k) beta_kw]^b,   N without token i
- *                           = beta^b alpha^b + beta^b ((alpha + N)^b - alpha^b).
+ *   p(z_i = k | other z) ~ [(alpha_k + N_k) beta_kw]^b
+ *                        = beta^b alpha^b + beta^b ((alpha + N)^b - alpha^b),
  *
- * The first part is the same for all tokens of a word, so its sum is computed once,
- * and draws from it are rare.  The second part is zero except for the topics of the
- * other tokens.  The cost of a token therefore depends on the topics of its document,
- * and not on the number of all topics.  This is faster for many topics, and for long
- * documents. */
+ * where N_k is the number of tokens with topic k, without token i, and b is the inverse
+ * temperature.  The first term is the same for all tokens of a word, so that its sum is
+ * computed once, and draws from it are rare.  The second term is zero except for the topics
+ * of other tokens.  The time for a token therefore depends on the number of topics in its
+ * document, and not on the number of all topics.  This algorithm is faster than that of
+ * `_lanes.h` for many topics and for long documents. */
 
 #define CHAIN NAME(chain)
 
@@ -166,7 +167,7 @@ static int NAME(sample_document)(CHAIN *c, double weight, REAL *restrict gamma,
     return 0;
 }
 
-/* Rows and masses of a document's words at a temperature of its own. */
+/* Computes the rows and masses of a document's words at the document's temperature. */
 static void NAME(fill_own)(const CHAIN *c, REAL *restrict rows, REAL *restrict masses)
 {
     const intptr_t width = c->block->width;

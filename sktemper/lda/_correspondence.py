@@ -16,8 +16,9 @@ LEAST_EIGENVALUE = 1e-10
 class Correspondence(NamedTuple):
     """The leading axes of the correspondence analysis of a sample of documents.
 
-    Let n_d be the number of tokens of document d, m_v that of word v, and N that of
-    all.  The matrix has the entries ``(x_dv - n_d m_v / N) / sqrt(n_d m_v)``.
+    Let n_d be the number of tokens of document d, m_v the number of tokens of word v,
+    and N the number of all tokens.  The analysed matrix has the entries
+    ``(x_dv - n_d m_v / N) / sqrt(n_d m_v)``.
 
     Attributes
     ----------
@@ -29,11 +30,11 @@ class Correspondence(NamedTuple):
     X : csr_array of shape (n_rows, n_features)
         Counts of the sampled documents that have tokens, divided by the largest count.
     weight : ndarray of shape (n_rows,)
-        Number of times that each of them counts.
+        Number of times that each of these documents counts.
     tokens_per_row : float
         Mean number of tokens of these documents.
     n_words : int
-        Number of words that occur in them.
+        Number of words that occur in these documents.
     """
 
     eigenvalues: np.ndarray
@@ -56,12 +57,12 @@ class Correspondence(NamedTuple):
     def eigenvalues_without_sampling_noise(self):
         """Return the eigenvalues in the limit of many documents of the same kind.
 
-        Words that are drawn independently add noise of variance 1 / N to each entry of
-        the matrix.  An eigenvalue that would be s without noise is then about
+        Independent draws of words add noise of variance 1 / N to each entry of the
+        matrix.  An eigenvalue that would be s without noise is then about
         ``(s + a) (s + b) / s``, with a = D / N and b = V / N for D rows and V words
-        [1]_.  For many rows it tends to s + a.  An eigenvalue that does not exceed the
-        largest one of noise alone, ``(sqrt(a) + sqrt(b))**2``, is no signal; the
-        result has 0 instead.
+        [1]_.  For many rows it tends to s + a.  The largest eigenvalue of noise alone
+        is ``(sqrt(a) + sqrt(b))**2``.  Eigenvalues that do not exceed this value are
+        replaced by 0.
 
         References
         ----------
@@ -95,7 +96,8 @@ def analyse(X, sample_weight, n_axes):
     counts = sample_counts(X, sample_weight)
     if counts is None:
         return None
-    X, weight, tokens, largest = counts  # the matrix does not depend on units
+    # dividing all counts by the largest count does not change the analysed matrix
+    X, weight, tokens, largest = counts
     words = X.T @ weight
     columns = np.flatnonzero(words > 0.0)
     eigenvalues, scores = _axes(X, weight, tokens, words, columns, n_axes)

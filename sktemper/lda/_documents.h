@@ -27,7 +27,7 @@ static void NAME(open_document)(DOCUMENT *d, intptr_t i)
                          (REAL *)block->scratch.own_rows + n * width);
 }
 
-/* Adds a document at its optimum to the statistics, and computes its bound. */
+/* Adds an optimised document to the statistics if `counted` is set, and computes its bound. */
 static void NAME(tell_document)(DOCUMENT *d, intptr_t i, int counted)
 {
     const lda_block *block = d->block;

@@ -1,4 +1,4 @@
-"""Checks at the end of a fit of topics: each returns a warning or None."""
+"""Checks at the end of a fit of topics.  Each check returns a warning or None."""
 
 import numpy as np
 
@@ -12,7 +12,8 @@ __all__ = ["END_OF_FIT_CHECKS", "near_copies"]
 LEAST_COSINE = 0.95
 #: Number of most probable words of a topic; near copies have half of them in common.
 N_WORDS = 20
-#: A fit began too hot if it began above this times the first critical temperature.
+#: A start temperature is too high above this multiple of the first critical
+#: temperature.
 FAR_TOO_HOT = 1.5
 #: Largest number of topics that a message names.
 MOST_NAMED = 5
@@ -27,8 +28,8 @@ def topics_are_empty(estimator, run):
     if len(empty) == 0:
         return None
     return (
-        f"Empty topics: {_named(empty)}; {len(empty)} of {len(tokens)}. Next to no "
-        f"word came from them. {_advice(estimator, run)}"
+        f"Empty topics: {_named(empty)}; {len(empty)} of {len(tokens)}. They have "
+        f"almost no words. {_advice(estimator, run)}"
     )
 
 
@@ -56,11 +57,11 @@ def _advice(estimator, run):
     if estimator.init is None and estimator.init_params == "spectral":
         advice = (
             "There are more topics than the data tell apart: lower n_components, or "
-            "take the superfluous ones out by merge_topics()."
+            "remove superfluous topics by merge_topics()."
         )
     else:
         advice = (
-            "Start from what the data tell of the topics, with init=None and "
+            "Use a start that is computed from the data, with init=None and "
             "init_params='spectral', lower n_components, or use merge_topics()."
         )
     temperature = _start_beside_the_critical_temperatures(run)
@@ -133,7 +134,7 @@ def _cosine(a, b):
 
 
 def _is_final(estimator, run):
-    """Return whether topics are final: T=1, and the rest of the start is small."""
+    """Return whether topics are final: T=1, and their start has little weight left."""
     return (
         not is_above_one(estimator)
         and run.state.convergence.start_share <= LARGEST_START_SHARE

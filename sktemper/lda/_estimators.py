@@ -145,7 +145,7 @@ class _LDA(
         return np.broadcast_to(alpha, n_topics).copy()
 
     def _n_topics(self):
-        """Return K; if it is estimated, that of the fitted model."""
+        """Return K; if ``n_components`` is None, return K of the fitted model."""
         if self.n_components is not None:
             return self.n_components
         if not hasattr(self, "state_"):
@@ -160,7 +160,7 @@ class _LDA(
         return {**super()._fixed(), "n_components": self._n_topics()}
 
     def _doc_update(self):
-        """Return ``doc_update``; "auto" is replaced if the tempering does not cool."""
+        """Return ``doc_update``; "auto" becomes "variational" without cooling."""
         if self.doc_update == "auto" and not self._tempering().cools:
             return "variational"
         return self.doc_update
@@ -179,7 +179,7 @@ class _LDA(
         y : None
             Ignored, for compatibility with scikit-learn.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the documents, factors of their statistics.
+            Weights of the documents, by which their statistics are multiplied.
         X_val : {array-like, sparse matrix} of shape (n_validation, n_features), \
                 default=None
             Validation data, of any kind that ``X`` may have.  They are scored after
@@ -209,11 +209,12 @@ class _LDA(
         Notes
         -----
         Sums over the documents are computed part by part, so that results for the same
-        data in other parts differ by rounding.  After Ctrl-C or an error, the estimator
-        has the last complete step of the first fit, or, if that was completed, the best
-        of the completed fits.  With ``n_start_components`` an earlier fit is left
-        unchanged instead, and callbacks are called in two fits: that with more topics,
-        and that after the merge.
+        data in other parts differ by rounding.  After Ctrl-C or an error in the first
+        fit, the estimator has the state after the last complete step.  In a later fit
+        of ``n_init``, it has the best of the completed fits.  With
+        ``n_start_components``, Ctrl-C or an error leaves an earlier fit unchanged, and
+        callbacks are called in two fits: the fit with more topics, and the fit after
+        the merge.
         """
         self._validate_params()
         continued = self.warm_start and hasattr(self, "state_")
@@ -239,8 +240,8 @@ class _LDA(
             Whether rows are normalized to sum 1; otherwise they are the Dirichlet
             parameters gamma.
         temperature : float or array-like of shape (n_samples,), default=1.0
-            Positive temperature T; the likelihood has the exponent 1/T, so that with a
-            high temperature topic weights are nearer to the prior.  An array has one
+            Positive temperature T; the likelihood has the exponent 1/T, so that a
+            higher temperature moves topic weights toward the prior.  An array has one
             temperature for each document, such as the result of `temperatures`.
 
         Returns
@@ -251,8 +252,8 @@ class _LDA(
         Raises
         ------
         ValueError
-            If temperatures are not positive and finite, or their number is not that of
-            documents.
+            If temperatures are not positive and finite, or if their number differs from
+            the number of documents.
         """
         check_flag(normalize, "normalize")
         gamma = self._doc_topic(X, temperature)
@@ -413,14 +414,14 @@ class TemperedLDA(_LDA):
     batch_size : int, "auto" or None, default="auto"
         Number of documents of a step.  "auto" takes documents with about 30,000 tokens,
         but at most a fifth of the data.  If documents are not sampled (see
-        ``doc_update``), it takes at least a twentieth, because with small batches the
-        held-out score of short documents falls from pass to pass.  In a stream without
-        ``total_samples`` it takes documents with about 20,000 tokens.  None takes all
-        documents, which is coordinate ascent with a learning rate of 1.
+        ``doc_update``), it takes at least a twentieth of the data, because with small
+        batches the held-out score of short documents falls from pass to pass.  In a
+        stream without ``total_samples`` it takes documents with about 20,000 tokens.
+        None takes all documents, which is coordinate ascent with a learning rate of 1.
     learning_rate : LearningRate or float, default=None
-        Size of each step, as a share of the way to its target.  None is
-        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
-        ``batch_size=None``.  A number is a `ConstantRate`.
+        Step size: the share of the distance to its target by which a step moves the
+        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
+        with ``batch_size=None``.  A number is a `ConstantRate`.
     gradient_noise : GradientNoise, default=None
         Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     doc_update : {"auto", "variational", "sampled"}, default="auto"
@@ -443,17 +444,19 @@ class TemperedLDA(_LDA):
         the order of the documents and in noise.  A `fit` that continues with
         ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Smallest improvement of the held-out score that counts, in nats per token.
+        Least rise of the held-out score that counts as an improvement, in nats per
+        token.
     n_iter_no_change : int, default=None
         Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
-        count.  None disables early stopping.
+        `fit` ends and keeps the best state.  Only states after the temperature has
+        settled at 1 are considered.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
-        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
+        Share of the rows that `fit` holds out to compute scores, if it has no
+        ``X_val``.
     warm_start : bool, default=False
         Whether `fit` continues the last fit.  It finishes the planned passes if the
         last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
@@ -466,11 +469,11 @@ class TemperedLDA(_LDA):
     max_doc_update_iter : int, default=100
         Largest number of iterations of a document.
     topic_drop_tol : float, default=1e-4
-        The iterations of a document skip topics that have less than this times
-        ``doc_topic_prior`` of its tokens; these are most topics.  They return if they
-        get more.  The relative change of a step is about 1e-7 in float32 and 1e-9 in
-        float64.  0 skips no topics.  Short documents, several of which are optimised
-        together, skip none either.
+        The iterations of a document skip topics whose expected number of its tokens is
+        below this value times ``doc_topic_prior``.  Most topics are skipped.  A skipped
+        topic is used again if it gets more tokens.  The relative change of a step is
+        about 1e-7 in float32 and 1e-9 in float64.  0 skips no topics.  Iterations of
+        short documents, several of which are optimised together, skip no topics.
     random_state : int, RandomState instance or None, default=None
         Seed of the start and of the order of the documents.
     n_jobs : int, default=None
@@ -482,19 +485,21 @@ class TemperedLDA(_LDA):
     shuffle : bool, default=True
         Whether each pass of `fit` visits the documents in a new random order.
     total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+        Number of rows of the data that a batch represents.  None is the number of rows
+        of `fit`, plus rows of later `partial_fit` calls.
     half_life : float, duration or None, default=None
         Number of samples after which a sample counts half in `partial_fit`, for streams
         that change.  It sets the learning rate and the scale of the statistics
         (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
         ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
         "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
-        then needs ``times``.  None forgets nothing.  `fit` ignores it, except that a
-        sample of its data becomes the memory of a stream that follows.
+        then needs ``times``.  With None, old samples keep their weights.  `fit` ignores
+        this parameter, except that it keeps a sample of its data as the memory of a
+        later stream.
     renewals : Renewals, "auto" or None, default="auto"
-        Renewals of components in a stream with a half-life, see
-        `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None is off.
+        Renewals in a stream with a half-life: fits of new components to recent rows,
+        see `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None makes no
+        renewals.
 
     Attributes
     ----------
@@ -521,25 +526,25 @@ class TemperedLDA(_LDA):
     n_batch_iter_ : int
         Number of completed steps.
     n_samples_seen_ : int
-        Number of rows that steps used, with repetitions.
+        Total number of rows in the batches of all steps.
     history_ : dict of ndarrays
         Arrays with a value for each step, thinned if there are many: "step", "passes",
         "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
         documents in the tempered bound of the batch, in nats per token),
         "heldout_score" (NaN without an evaluation) and "mean_iterations" (mean number
-        of local iterations of a row).  If the tempering has a ladder, also
+        of local iterations of a row).  If temperatures are inferred, also
         "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after the move).
     renewals_ : dict of ndarrays
         Renewals of a stream with a half-life.  Each array has an entry for each
-        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (of
-        the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
-        "kept" (whether it replaced the parameters; None while this is not decided),
-        "decided" (number of rows before the decision), "gain" (mean gain of the rows
-        that decided, in nats per observation) and "columns" (tuple of the new
-        components).
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (time
+        of the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        "kept" (whether its result replaced the parameters; None while this is not
+        decided), "decided" (number of rows before the decision), "gain" (mean gain of
+        the rows that decided, in nats per observation) and "columns" (tuple of the
+        indices of new components).
     state_ : State
         Everything that changes during a fit: parameters, progress and policies.  Its
         fields may change between versions.
@@ -700,14 +705,14 @@ class AnnealedLDA(AnnealedMixin, _LDA):
     batch_size : int, "auto" or None, default="auto"
         Number of documents of a step.  "auto" takes documents with about 30,000 tokens,
         but at most a fifth of the data.  If documents are not sampled (see
-        ``doc_update``), it takes at least a twentieth, because with small batches the
-        held-out score of short documents falls from pass to pass.  In a stream without
-        ``total_samples`` it takes documents with about 20,000 tokens.  None takes all
-        documents, which is coordinate ascent with a learning rate of 1.
+        ``doc_update``), it takes at least a twentieth of the data, because with small
+        batches the held-out score of short documents falls from pass to pass.  In a
+        stream without ``total_samples`` it takes documents with about 20,000 tokens.
+        None takes all documents, which is coordinate ascent with a learning rate of 1.
     learning_rate : LearningRate or float, default=None
-        Size of each step, as a share of the way to its target.  None is
-        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
-        ``batch_size=None``.  A number is a `ConstantRate`.
+        Step size: the share of the distance to its target by which a step moves the
+        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
+        with ``batch_size=None``.  A number is a `ConstantRate`.
     gradient_noise : GradientNoise, default=None
         Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     doc_update : {"auto", "variational", "sampled"}, default="auto"
@@ -730,17 +735,19 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         the order of the documents and in noise.  A `fit` that continues with
         ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Smallest improvement of the held-out score that counts, in nats per token.
+        Least rise of the held-out score that counts as an improvement, in nats per
+        token.
     n_iter_no_change : int, default=None
         Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
-        count.  None disables early stopping.
+        `fit` ends and keeps the best state.  Only states after the temperature has
+        settled at 1 are considered.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
-        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
+        Share of the rows that `fit` holds out to compute scores, if it has no
+        ``X_val``.
     warm_start : bool, default=False
         Whether `fit` continues the last fit.  It finishes the planned passes if the
         last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
@@ -753,11 +760,11 @@ class AnnealedLDA(AnnealedMixin, _LDA):
     max_doc_update_iter : int, default=100
         Largest number of iterations of a document.
     topic_drop_tol : float, default=1e-4
-        The iterations of a document skip topics that have less than this times
-        ``doc_topic_prior`` of its tokens; these are most topics.  They return if they
-        get more.  The relative change of a step is about 1e-7 in float32 and 1e-9 in
-        float64.  0 skips no topics.  Short documents, several of which are optimised
-        together, skip none either.
+        The iterations of a document skip topics whose expected number of its tokens is
+        below this value times ``doc_topic_prior``.  Most topics are skipped.  A skipped
+        topic is used again if it gets more tokens.  The relative change of a step is
+        about 1e-7 in float32 and 1e-9 in float64.  0 skips no topics.  Iterations of
+        short documents, several of which are optimised together, skip no topics.
     random_state : int, RandomState instance or None, default=None
         Seed of the start and of the order of the documents.
     n_jobs : int, default=None
@@ -769,19 +776,21 @@ class AnnealedLDA(AnnealedMixin, _LDA):
     shuffle : bool, default=True
         Whether each pass of `fit` visits the documents in a new random order.
     total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+        Number of rows of the data that a batch represents.  None is the number of rows
+        of `fit`, plus rows of later `partial_fit` calls.
     half_life : float, duration or None, default=None
         Number of samples after which a sample counts half in `partial_fit`, for streams
         that change.  It sets the learning rate and the scale of the statistics
         (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
         ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
         "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
-        then needs ``times``.  None forgets nothing.  `fit` ignores it, except that a
-        sample of its data becomes the memory of a stream that follows.
+        then needs ``times``.  With None, old samples keep their weights.  `fit` ignores
+        this parameter, except that it keeps a sample of its data as the memory of a
+        later stream.
     renewals : Renewals, "auto" or None, default="auto"
-        Renewals of components in a stream with a half-life, see
-        `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None is off.
+        Renewals in a stream with a half-life: fits of new components to recent rows,
+        see `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None makes no
+        renewals.
 
     Attributes
     ----------
@@ -810,25 +819,25 @@ class AnnealedLDA(AnnealedMixin, _LDA):
     n_batch_iter_ : int
         Number of completed steps.
     n_samples_seen_ : int
-        Number of rows that steps used, with repetitions.
+        Total number of rows in the batches of all steps.
     history_ : dict of ndarrays
         Arrays with a value for each step, thinned if there are many: "step", "passes",
         "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
         documents in the tempered bound of the batch, in nats per token),
         "heldout_score" (NaN without an evaluation) and "mean_iterations" (mean number
-        of local iterations of a row).  If the tempering has a ladder, also
+        of local iterations of a row).  If temperatures are inferred, also
         "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after the move).
     renewals_ : dict of ndarrays
         Renewals of a stream with a half-life.  Each array has an entry for each
-        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (of
-        the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
-        "kept" (whether it replaced the parameters; None while this is not decided),
-        "decided" (number of rows before the decision), "gain" (mean gain of the rows
-        that decided, in nats per observation) and "columns" (tuple of the new
-        components).
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (time
+        of the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        "kept" (whether its result replaced the parameters; None while this is not
+        decided), "decided" (number of rows before the decision), "gain" (mean gain of
+        the rows that decided, in nats per observation) and "columns" (tuple of the
+        indices of new components).
     state_ : State
         Everything that changes during a fit: parameters, progress and policies.  Its
         fields may change between versions.
@@ -981,8 +990,9 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         Initial ``components_``, with ``n_start_components`` rows if that is given.
         None uses ``init_params``.
     effective_batch_size : float, int, Schedule or callable, default=0.5
-        Batch size M that has the same gradient noise: a share of the batch, a number of
-        documents, or a schedule of such values, see `sktemper.noise.SVIPlusNoise`.
+        Size M of a batch without added noise that would have the same gradient noise: a
+        share of the batch, a number of documents, or a schedule of such values, see
+        `sktemper.noise.SVIPlusNoise`.
     noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         Distribution of the random weights of documents, see
         `sktemper.noise.SVIPlusNoise`.
@@ -991,14 +1001,14 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
     batch_size : int, "auto" or None, default="auto"
         Number of documents of a step.  "auto" takes documents with about 30,000 tokens,
         but at most a fifth of the data.  If documents are not sampled (see
-        ``doc_update``), it takes at least a twentieth, because with small batches the
-        held-out score of short documents falls from pass to pass.  In a stream without
-        ``total_samples`` it takes documents with about 20,000 tokens.  None takes all
-        documents, which is coordinate ascent with a learning rate of 1.
+        ``doc_update``), it takes at least a twentieth of the data, because with small
+        batches the held-out score of short documents falls from pass to pass.  In a
+        stream without ``total_samples`` it takes documents with about 20,000 tokens.
+        None takes all documents, which is coordinate ascent with a learning rate of 1.
     learning_rate : LearningRate or float, default=None
-        Size of each step, as a share of the way to its target.  None is
-        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
-        ``batch_size=None``.  A number is a `ConstantRate`.
+        Step size: the share of the distance to its target by which a step moves the
+        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
+        with ``batch_size=None``.  A number is a `ConstantRate`.
     doc_update : {"auto", "variational", "sampled"}, default="auto"
         Inference of the topics of a document's words in a step of the fit.
         "variational" is the mean-field approximation.  "sampled" makes 10 sweeps of
@@ -1019,17 +1029,19 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         the order of the documents and in noise.  A `fit` that continues with
         ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Smallest improvement of the held-out score that counts, in nats per token.
+        Least rise of the held-out score that counts as an improvement, in nats per
+        token.
     n_iter_no_change : int, default=None
         Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
-        count.  None disables early stopping.
+        `fit` ends and keeps the best state.  Only states after the temperature has
+        settled at 1 are considered.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
-        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
+        Share of the rows that `fit` holds out to compute scores, if it has no
+        ``X_val``.
     warm_start : bool, default=False
         Whether `fit` continues the last fit.  It finishes the planned passes if the
         last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
@@ -1042,11 +1054,11 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
     max_doc_update_iter : int, default=100
         Largest number of iterations of a document.
     topic_drop_tol : float, default=1e-4
-        The iterations of a document skip topics that have less than this times
-        ``doc_topic_prior`` of its tokens; these are most topics.  They return if they
-        get more.  The relative change of a step is about 1e-7 in float32 and 1e-9 in
-        float64.  0 skips no topics.  Short documents, several of which are optimised
-        together, skip none either.
+        The iterations of a document skip topics whose expected number of its tokens is
+        below this value times ``doc_topic_prior``.  Most topics are skipped.  A skipped
+        topic is used again if it gets more tokens.  The relative change of a step is
+        about 1e-7 in float32 and 1e-9 in float64.  0 skips no topics.  Iterations of
+        short documents, several of which are optimised together, skip no topics.
     random_state : int, RandomState instance or None, default=None
         Seed of the start and of the order of the documents.
     n_jobs : int, default=None
@@ -1058,19 +1070,21 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
     shuffle : bool, default=True
         Whether each pass of `fit` visits the documents in a new random order.
     total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+        Number of rows of the data that a batch represents.  None is the number of rows
+        of `fit`, plus rows of later `partial_fit` calls.
     half_life : float, duration or None, default=None
         Number of samples after which a sample counts half in `partial_fit`, for streams
         that change.  It sets the learning rate and the scale of the statistics
         (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
         ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
         "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
-        then needs ``times``.  None forgets nothing.  `fit` ignores it, except that a
-        sample of its data becomes the memory of a stream that follows.
+        then needs ``times``.  With None, old samples keep their weights.  `fit` ignores
+        this parameter, except that it keeps a sample of its data as the memory of a
+        later stream.
     renewals : Renewals, "auto" or None, default="auto"
-        Renewals of components in a stream with a half-life, see
-        `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None is off.
+        Renewals in a stream with a half-life: fits of new components to recent rows,
+        see `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None makes no
+        renewals.
 
     Attributes
     ----------
@@ -1097,25 +1111,25 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
     n_batch_iter_ : int
         Number of completed steps.
     n_samples_seen_ : int
-        Number of rows that steps used, with repetitions.
+        Total number of rows in the batches of all steps.
     history_ : dict of ndarrays
         Arrays with a value for each step, thinned if there are many: "step", "passes",
         "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
         documents in the tempered bound of the batch, in nats per token),
         "heldout_score" (NaN without an evaluation) and "mean_iterations" (mean number
-        of local iterations of a row).  If the tempering has a ladder, also
+        of local iterations of a row).  If temperatures are inferred, also
         "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
         "move_bound" (the lower bound after the move).
     renewals_ : dict of ndarrays
         Renewals of a stream with a half-life.  Each array has an entry for each
-        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (of
-        the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
-        "kept" (whether it replaced the parameters; None while this is not decided),
-        "decided" (number of rows before the decision), "gain" (mean gain of the rows
-        that decided, in nats per observation) and "columns" (tuple of the new
-        components).
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (time
+        of the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        "kept" (whether its result replaced the parameters; None while this is not
+        decided), "decided" (number of rows before the decision), "gain" (mean gain of
+        the rows that decided, in nats per observation) and "columns" (tuple of the
+        indices of new components).
     state_ : State
         Everything that changes during a fit: parameters, progress and policies.  Its
         fields may change between versions.

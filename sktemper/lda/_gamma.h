@@ -1,14 +1,13 @@
-/* The variational iterations of a document, which leave out topics that it does not
- * have. */
+/* The variational iterations of a document, which skip topics that are irrelevant for it. */
 
-/* A topic is relevant for a document if its gamma exceeds the prior times this. */
+/* A topic is relevant for a document if its gamma exceeds the prior times the result. */
 static inline REAL NAME(least_chosen)(const DOCUMENT *d)
 {
     return 1 + (REAL)d->block->drop_tol;
 }
 
-/* Adds words whose masses underflowed to the sums, computed in logarithms.  The sums
- * are multiplied by the weights, which are 1 afterwards. */
+/* Adds words whose masses underflowed to the sums.  Their phi is computed in logarithms.
+ * First, the sums are multiplied by the weights, and the weights are set to 1. */
 static void NAME(add_logarithms)(DOCUMENT *d)
 {
     for (intptr_t k = 0; k < d->n_places; k++)
@@ -54,8 +53,8 @@ static void NAME(update_weights)(DOCUMENT *d)
     d->log_scale = NAME(exp_digamma_below)(d->n_places, top, d->gamma, d->b, d->weights);
 }
 
-/* Whether to leave out all but n topics.  To make panels of rows is expensive, and to
- * make panels smaller is cheap. */
+/* Whether to skip all but n topics.  Panels (see PANEL) are expensive to make from rows, and
+ * cheap to make from larger panels. */
 static int NAME(are_few)(const DOCUMENT *d, intptr_t n)
 {
     if (d->kept)
@@ -76,8 +75,8 @@ static intptr_t NAME(choose_topics)(const DOCUMENT *d, int32_t *restrict chosen)
     return n;
 }
 
-/* Makes panels of the chosen topics from rows, or from panels of more topics.  The latter
- * works in place, because no entry moves to a higher address. */
+/* Makes panels of the chosen topics from rows, or from panels of more topics.  Panels are
+ * made smaller in place, which is safe because no entry moves to a higher address. */
 static void NAME(fill_panels)(DOCUMENT *d, const int32_t *restrict chosen, intptr_t n)
 {
     REAL *panel = d->block->scratch.kept_rows;
@@ -99,7 +98,7 @@ static void NAME(fill_panels)(DOCUMENT *d, const int32_t *restrict chosen, intpt
     d->panels = d->block->scratch.kept_rows;
 }
 
-/* Leaves out all but the chosen topics. */
+/* Skips all but the chosen topics from now on. */
 static void NAME(keep_topics)(DOCUMENT *d, const int32_t *restrict chosen, intptr_t n)
 {
     const lda_block *block = d->block;
@@ -119,7 +118,7 @@ static void NAME(keep_topics)(DOCUMENT *d, const int32_t *restrict chosen, intpt
     d->n_places = NAME(pad)(n, gamma, prior);
 }
 
-/* Leaves out the topics that are not relevant for the document. */
+/* Skips topics that are irrelevant for the document from now on. */
 static void NAME(drop_topics)(DOCUMENT *d)
 {
     int32_t *chosen = d->block->scratch.kept_topics + d->block->width;
@@ -135,7 +134,7 @@ static void NAME(keep_few_topics)(DOCUMENT *d)
     NAME(keep_topics)(d, all, d->n_topics);
 }
 
-/* Returns to all topics. */
+/* Stops skipping topics. */
 static void NAME(take_all_topics)(DOCUMENT *d)
 {
     for (intptr_t k = 0; k < d->n_topics; k++)
@@ -148,8 +147,8 @@ static void NAME(take_all_topics)(DOCUMENT *d)
     NAME(update_weights)(d);
 }
 
-/* Updates the topics that were left out, after a sweep over all topics.  Returns
- * whether one of them is relevant now. */
+/* Updates gamma of skipped topics, after a sweep over all topics.  Returns whether a skipped
+ * topic has become relevant. */
 static int NAME(has_revived)(DOCUMENT *d)
 {
     const REAL tol = (REAL)d->block->drop_tol, b = (REAL)d->b;
@@ -188,9 +187,9 @@ static intptr_t NAME(iterate)(DOCUMENT *d, intptr_t max_iter)
     return iteration;
 }
 
-/* Optimises gamma, and returns the number of iterations.  The weights, and if `sweep`
- * is set also the masses and ratios, are then those of the final gamma and all
- * topics. */
+/* Optimises gamma, and returns the number of iterations, or -1 if `stop` is set.  The final
+ * weights belong to the final gamma of all topics.  If `sweep` is set, so do the masses and
+ * ratios. */
 static intptr_t NAME(fit_document)(DOCUMENT *d, intptr_t max_iter, int sweep)
 {
     if (max_iter > 0 && d->n_topics <= FEW_TOPICS)

@@ -14,10 +14,11 @@ from sktemper._simd.special import aligned, padded
 
 include "_loops.pxi"
 
-#: Routes through the local step: of optimized documents "abreast", several in lanes of
-#: vectors, or "alone"; of sampled ones in "lanes" or "chains". A block's sizes choose.
+#: Algorithms of the local step.  Documents are optimised "abreast" (several side by
+#: side in lanes of vectors) or "alone", and sampled in "lanes" (side by side) or in
+#: "chains" (one by one).  By default the sizes of a document determine its algorithm.
 ROUTES = ("abreast", "alone", "lanes", "chains")
-#: The environment variable that forces some of them, separated by commas.
+#: Environment variable that forces algorithms; their names are separated by commas.
 FORCE_ROUTES = "SKTEMPER_LDA_ROUTES"
 
 ctypedef fused index:
@@ -26,12 +27,12 @@ ctypedef fused index:
 
 
 def distinct_words(const index[::1] indices, intptr_t n_features):
-    """Return the sorted distinct ``indices`` and the place of each entry in them.
+    """Return the sorted distinct ``indices``, and the position of each index in them.
 
     Raises
     ------
     ValueError
-        If an index is outside of the columns, which sparse matrices do not check.
+        If an index is not the index of a column.  Sparse matrices do not check this.
     """
     cdef intptr_t i, v, n = 0
     cdef bint inside = True, increasing = True
@@ -44,7 +45,7 @@ def distinct_words(const index[::1] indices, intptr_t n_features):
             f"X has column indices outside of its {n_features} columns: it was built "
             "with a wrong shape."
         )
-    if increasing:  # one document
+    if increasing:  # the indices of one document are sorted and distinct already
         ordered = np.array(indices, dtype=np.intp)
         return ordered, np.arange(ordered.shape[0])
     if n_features > 16 * indices.shape[0]:
@@ -83,14 +84,15 @@ cdef void describe(
     Parameters
     ----------
     documents : tuple
-        Documents in CSR and the words they have: the ``counts``, where each document
-        ``starts``, the distinct ``words``, and of each entry its place among them,
-        ``slots``.
+        Documents in CSR form: the ``counts``, the ``starts`` of the documents in them,
+        the distinct ``words``, and the ``slots``, the position of each entry's word in
+        ``words``.
     topics : tuple
-        What the topics, (n_features, n_topics), are sums of: ``u``, ``prior``,
-        ``decay``, ``prior_share``, ``base_share`` stand for
+        ``u``, ``prior``, ``decay``, ``prior_share`` and ``base_share``.  The parameters
+        lambda of the topics, of shape (n_features, n_topics), are
         ``decay * u + prior_share * prior + base_share``.
     gamma : ndarray of shape (n_documents, n_topics)
+        Dirichlet parameters of the documents' topic weights.
     """
     cdef const floating[::1] counts
     cdef const intptr_t[::1] starts, slots, words
@@ -120,7 +122,7 @@ def forced_routes():
     Raises
     ------
     ValueError
-        If one is unknown, or two exclude each other.
+        If a name is unknown, or if two names exclude each other.
     """
     forced = {name for name in os.environ.get(FORCE_ROUTES, "").split(",") if name}
     if not forced <= set(ROUTES) or forced >= {"abreast", "alone"} or (
@@ -139,14 +141,14 @@ cdef tuple _lanes_and_chains(
     const unsigned char[::1] sampled,
     set forced,
 ):
-    """Set the route of each sampled document, which depends on that document only.
+    """Choose the algorithm of each sampled document by its number of tokens.
 
     Returns
     -------
     in_lanes, in_chains : ndarray of int
-        Documents; the former by their number of tokens.
+        Indices of documents; ``in_lanes`` is sorted by the number of tokens.
     longest_in_lanes, longest_in_chains : int
-        The most tokens that one has.
+        Largest number of tokens of these documents.
     """
     cdef intptr_t d, n
     all_tokens = np.zeros(sampled.shape[0], dtype=np.intp)
@@ -190,54 +192,57 @@ def local_step(
     bint want_statistics,
     double[::1] bounds,
 ):
-    """Optimize the (tempered) bound of each document over gamma and phi.
+    """Optimise the (tempered) bound of each document over gamma and phi.
 
     Parameters
     ----------
     documents, topics : tuple
         See `describe`.
     digamma_totals : ndarray of shape (n_topics,)
-        digamma of the topics' sums over all words.
+        Digamma function of ``totals``.
     doc_topic_prior : ndarray of shape (n_topics,)
-        Dirichlet parameters of theta, tempered by the caller.
+        Dirichlet parameters of the prior of theta, tempered by the caller.
     inverse_temperatures : ndarray of shape (1,) or (n_documents,)
-        Exponent of the likelihood, for all documents or for each,
+        Exponent b of the likelihood, for all documents or for each document.
     temperature_per_document : bool
-        which is another path, also for one document: bits depend on no neighbour.
+        Whether each document has its own temperature.  Even one document is then
+        processed differently, so that bits do not depend on the number of documents.
     factors : ndarray of shape (n_documents,)
         Factor of each document's statistics.
     tol, max_iter
-        A document is done once mean \\|change of gamma\\| < ``tol``.
+        The iterations of a document end when the mean \\|change of gamma\\| is below
+        ``tol``, or after ``max_iter`` iterations.
     drop_tol : float
-        Topics with less of a document than this times their prior are left out of its
-        iterations; 0 leaves none out.
+        The iterations of a document skip a topic if the topic has few of the tokens:
+        fewer than ``drop_tol`` times its prior.  0 skips no topics.
     stop : ndarray of shape (1,)
-        Read at each iteration; set it to make the call return.
+        Flag that is read in each iteration; if another thread sets it, the call returns
+        early.
     sampled : ndarray of shape (n_documents,) or (0,)
-        The documents whose topics are sampled, not optimised, and whose counts are
-        whole: statistics are means over draws of counts, gamma is
-        ``untempered_prior`` plus a mean over draws.
+        Flags of the documents whose topics are sampled instead of optimised.  Their
+        counts must be whole.  Their statistics are means of counts over draws, and
+        their gamma is ``untempered_prior`` plus the mean number of tokens.
     totals : ndarray of shape (n_topics,)
-        The topics' sums over all words.
+        Sums of lambda over all words.
     untempered_prior : ndarray of shape (n_topics,)
-        Dirichlet parameters of theta.
+        Dirichlet parameters of the prior of theta.
     seed : int
-        Of the draws; each document has a stream of its own.
+        Seed of the draws; each document has a separate stream of random numbers.
     n_burn_in, n_kept : int
-        Sweeps over a document's tokens that are dropped, and averaged.
+        Numbers of discarded and of averaged sweeps over a document's tokens.
     gamma : ndarray of shape (n_documents, n_topics)
-        Where to start; the optimum on return.
+        Initial values; the optimum on return.
     want_statistics : bool
     bounds : ndarray of shape (n_documents,) or (0,)
-        Receives b E log p(x, z) + H(z) + E log p(theta) - E log q(theta), less the
+        Receives b E log p(x, z) + H(z) + E log p(theta) - E log q(theta), without the
         normaliser of theta's prior.
 
     Returns
     -------
     n_iterations : int
-        Summed over the documents; -1 if stopped.
+        Number of iterations, summed over the documents; -1 if stopped.
     statistics : ndarray of shape (n_words, padded(n_topics, dtype)) or None
-        Sums of ``weights * counts * phi``.
+        Sums of ``factors * counts * phi`` over the documents.
     """
     cdef lda_block block
     cdef intptr_t d, n_bytes, longest = 0
@@ -322,9 +327,10 @@ def add_rows(
     const floating[:, ::1] rows,
     double factor,
 ):
-    """``u[words] += factor * rows`` and ``totals += factor * rows.sum(axis=0)``.
+    """Add ``factor * rows`` to ``u[words]``, and the sum of all rows to ``totals``.
 
-    The columns of ``rows`` beyond those of ``u`` are padding.
+    The sum is multiplied by ``factor``, too.  Additional columns of ``rows`` are
+    padding.
     """
     if not words.shape[0]:
         return
@@ -355,9 +361,10 @@ def log_predictive(
     documents, topics : tuple
         See `describe`.
     totals : ndarray of shape (n_topics,)
-        The topics' sums over all words.
+        Sums of lambda over all words.
     stop : ndarray of shape (1,)
-        Read at each document; set it to make the call return.
+        Flag that is read at each document; if another thread sets it, the call returns
+        early.
     gamma : ndarray of shape (n_documents, n_topics)
     scores : ndarray of shape (n_documents,)
         Receives sum_n counts_n log(E[theta] @ E[beta_n]).

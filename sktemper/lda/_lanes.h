@@ -1,11 +1,11 @@
-/* Sampling as in `_chains.h`, but of many documents at once, each in a lane of a
- * vector.  The probabilities of a token are summed over all topics, also over those
- * that the document does not have.  This is faster for few topics and short documents.
+/* Gibbs sampling as in `_chains.h`, but of many documents at once, each in a lane of a
+ * vector.  The probabilities of a token are summed over all topics, including topics that
+ * the document does not have.  This is faster for few topics and short documents.
  *
- * The result of a lane does not depend on other lanes or on the width of vectors: the
- * draws of a document depend on its seed and its place in the block.  Documents of
- * similar lengths share a vector.  A lane whose document has no token left draws into
- * the last row, which is not a topic. */
+ * The result of a lane does not depend on other lanes or on the width of vectors, because
+ * the draws of a document depend only on the seed and on its index in the block.  Documents
+ * of similar lengths share a vector.  A lane whose document has no token left draws the index
+ * `height`, which is not a topic. */
 
 #ifdef VECTOR_BYTES
 #define LANES ((int)(VECTOR_BYTES / sizeof(REAL)))
@@ -15,7 +15,7 @@ typedef REAL VECTOR __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REA
                                    may_alias));
 typedef INTEGER CHOICE __attribute__((vector_size(VECTOR_BYTES),
                                       aligned(sizeof(INTEGER)), may_alias));
-/* -1 where it holds, else 0 */
+/* -1 in lanes in which the condition holds, otherwise 0 */
 #define AT_MOST(x, y) ((CHOICE)((x) <= (y)))
 #define EQUALS(x, y) ((CHOICE)((x) == (y)))
 #define SELECT(choice, x, y) (((x) & (choice)) | ((y) & ~(choice)))
@@ -30,7 +30,7 @@ typedef INTEGER CHOICE __attribute__((vector_size(VECTOR_BYTES),
 #define SELECT(choice, x, y) ((choice) ? (x) : (y))
 #define SELECT_REAL SELECT
 #endif
-/* Number of tokens of a word in a document from which they are added together. */
+/* Least number of tokens of a word in a document that are added to the statistics together. */
 #define MANY 32
 #define GROUP NAME(lane_group)
 
@@ -57,7 +57,7 @@ typedef struct {
     REAL powers[LANES];         /* b */
 } GROUP;
 
-/* Lists the words of the tokens of a lane; words with few tokens come first. */
+/* Lists the word of each token of a lane's document.  Words with few tokens come first. */
 static void NAME(place_document)(GROUP *g, intptr_t lane, intptr_t document)
 {
     const lda_block *block = g->block;
@@ -125,7 +125,7 @@ ALWAYS_INLINE void NAME(transpose)(VECTOR *v)
 #endif
 }
 
-/* Copies the rows of the tokens of one step side by side. */
+/* Copies the rows of one token of each lane into a panel, side by side. */
 static void NAME(fill_panel)(const GROUP *g, const int32_t *slots, REAL *panel)
 {
     const intptr_t width = g->block->width, height = g->height;

@@ -1,10 +1,11 @@
 /* The loops of latent Dirichlet allocation, for one floating-point type.
  *
- * The local step, NAME(lda_local_step) in _documents.h, has three routes.  The
- * route of a document does not depend on the other documents:
- *   _abreast.h   variational, several short documents at once, one in each lane
- *   _gamma.h     variational, one document after the other, without irrelevant topics
- *   _sampling.h  sampled: in _lanes.h many documents at once, in _chains.h one by one */
+ * The local step, NAME(lda_local_step) in _documents.h, has several algorithms.  The choice
+ * for a document does not depend on the other documents:
+ *   _abreast.h  variational inference, several short documents side by side in vectors
+ *   _gamma.h    variational inference, one document at a time, without irrelevant topics
+ *   _lanes.h    Gibbs sampling, many documents side by side in vectors
+ *   _chains.h   Gibbs sampling, one document at a time */
 #include "_topics.h"
 UNFUSED
 #include "_sampled_rows.h"

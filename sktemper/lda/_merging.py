@@ -8,21 +8,24 @@ __all__ = ["Merging", "groups_of_topics", "merged_rows"]
 
 #: Number of nearest topics with which a topic is compared.
 N_NEAREST = 8
-#: Smallest cosine of topics that are merged if their number is to be found.  Without
-#: this limit small topics vanish into large ones.
+#: Smallest cosine of topics that are merged if the number of topics is to be found.
+#: Without this limit, small topics would be merged into large topics.
 LEAST_COSINE = 0.3
 #: A topic is empty if it has fewer tokens than this times the mean of all topics.
 LARGEST_EMPTY = 1e-3
 
 
 def groups_of_topics(tokens, prior, n_left=None):
-    """Return for each topic the number of the group into which it is merged.
+    """Return for each topic the index of the group into which it is merged.
 
-    Repeatedly merges the pair whose merge raises the evidence most, with the smallest
+    The evidence of a topic with the expected tokens c is
 
-    ``F(c_i) + F(c_j) - F(c_i + c_j)``, where ``F(c) = sum_v log Gamma(c_v + eta_v) -
-    log Gamma(sum_v c_v + eta_v) + log Gamma(sum_v eta_v) - sum_v log Gamma(eta_v)``.
-    It ends with ``n_left`` topics, or when the change is not negative.
+    ``F(c) = sum_v log Gamma(c_v + eta_v) - log Gamma(sum_v c_v + eta_v)
+    + log Gamma(sum_v eta_v) - sum_v log Gamma(eta_v)``.
+
+    Repeatedly, the pair with the smallest ``F(c_i) + F(c_j) - F(c_i + c_j)`` is merged.
+    Merges end at ``n_left`` topics, or, if that is None, when no merge raises the
+    evidence.
 
     Parameters
     ----------
@@ -37,7 +40,7 @@ def groups_of_topics(tokens, prior, n_left=None):
     Returns
     -------
     groups : ndarray of int of shape (n_topics,)
-        Numbers from 0, in the order of the first topic of each group.
+        Indices of groups, which are ordered by their first topics.
     """
     merging = Merging(tokens, prior, None if n_left else LEAST_COSINE)
     if n_left is None:
@@ -72,7 +75,7 @@ class Merging:
     into : ndarray of int
         The topic that represents the group of each topic.
     change : ndarray of shape (n_topics, n_topics)
-        Decrease of the evidence by a merge; infinity for pairs that are not compared.
+        Decrease of the evidence by the merge of a pair; infinity if it is not known.
     """
 
     def __init__(self, tokens, prior, least_cosine):
@@ -103,7 +106,7 @@ class Merging:
         return len(self.own_prior) > 1 and self.own_prior[topic]
 
     def merge_empty(self):
-        """Merge empty topics into the nearest ones."""
+        """Merge each empty topic into the nearest topic."""
         totals = self.tokens.sum(axis=1)
         for topic in np.flatnonzero(totals < LARGEST_EMPTY * totals.mean()):
             other = int(np.argmax(self.affinity[topic]))
@@ -122,7 +125,7 @@ class Merging:
         return tuple(sorted(int(topic) for topic in best))
 
     def cheapest_pairs(self, n_pairs):
-        """Return pairs in the order of the increase of the evidence by their merge."""
+        """Return the pairs whose merges are best for the evidence, best first."""
         order = np.argsort(self.change, axis=None, kind="stable")
         order = order[np.isfinite(self.change.ravel()[order])][: 2 * n_pairs]
         pairs = zip(*np.unravel_index(order, self.change.shape), strict=True)
@@ -130,7 +133,7 @@ class Merging:
         return list(dict.fromkeys(pairs))[:n_pairs]
 
     def groups(self, pair=None):
-        """Return the number of each topic's group, after merging ``pair`` if given."""
+        """Return the index of each topic's group, after merging ``pair`` if given."""
         into = self.into
         if pair is not None:
             into = np.where(into == pair[1], pair[0], into)

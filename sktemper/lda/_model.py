@@ -1,8 +1,9 @@
 """Latent Dirichlet allocation as a `ConjugateModel`.
 
-Symbols of the papers: lambda are the Dirichlet parameters of the topics, gamma those of
-a document's topic weights, phi the probabilities of a word's topics, alpha and eta the
-Dirichlet parameters of the priors.
+The symbols are the usual ones: lambda are the Dirichlet parameters of the topics, gamma
+the Dirichlet parameters of a document's topic weights theta, phi the probabilities of a
+word's topics, and alpha and eta the Dirichlet parameters of the priors of theta and of
+the topics.
 """
 
 import math
@@ -36,16 +37,16 @@ SMALLEST_DECAY = 1e-6
 #: Default priors (alpha, eta) of log C(T), for one temperature of all documents and for
 #: one temperature of each document.
 PARTITION_PRIORS = {"global": (0.01, 0.01), "local": (0.02, 0.05)}
-#: Gibbs sweeps of a sampled document: discarded ones, and averaged ones.
+#: Numbers of discarded and of averaged Gibbs sweeps of a sampled document.
 N_BURN_IN, N_KEPT = 5, 5
 #: Largest number of tokens, per topic, of a document that ``doc_update="auto"``
 #: samples.
 LONGEST_SAMPLED = 2
 NOTHING_SAMPLED = np.zeros(0, dtype=np.uint8)
-#: Number of documents of a block.  A block has more of them if a row of topics has at
-#: most NARROW_ROW bytes, because they still fit into a cache.
+#: Number of documents of a block; a larger number, if the values of all topics for a
+#: word have at most NARROW_ROW bytes, because the block then still fits into a cache.
 ROWS_OF_BLOCK, MORE_ROWS, NARROW_ROW = 256, 512, 256
-#: Number of tokens of a batch with ``batch_size="auto"``, in fits and in streams of
+#: Numbers of tokens of a batch with ``batch_size="auto"``, in fits, and in streams of
 #: unknown size.
 TOKENS_PER_BATCH, TOKENS_PER_PIECE = 30_000, 20_000
 
@@ -186,10 +187,10 @@ class LDAModel(RenewingMixin, StartsMixin, ConjugateModel):
         )
 
     def _optimise(self, block, prepared, request, sampled, gamma, bounds):
-        """Optimise gamma in place; return the inner iterations, and the statistics."""
+        """Optimise gamma in place; return the iterations and the statistics."""
         powers = request.powers
-        # The tempered natural parameter is powers.prior * (alpha - 1).  This form does
-        # not lose the digits of a small alpha.
+        # The tempered natural parameter is powers.prior * (alpha - 1).  The following
+        # form does not lose the digits of a small alpha.
         alpha = powers.prior * prepared.doc_topic_prior + (1.0 - powers.prior)
         n_iterations, rows = _kernels.local_step(
             *prepared.topics.on_block(block),
@@ -246,7 +247,7 @@ class LDAModel(RenewingMixin, StartsMixin, ConjugateModel):
         return scores
 
     def step(self, globals_, statistics, scale, powers, rate, hyper):
-        """Step lambda toward ``prior + scale * statistics``; it costs O(words seen)."""
+        """Step lambda toward ``prior + scale * statistics``; change only words seen."""
         u, totals = globals_.u, globals_.u_totals.copy()
         keep = 1.0 - rate
         decay = keep * globals_.decay
@@ -286,7 +287,7 @@ class LDAModel(RenewingMixin, StartsMixin, ConjugateModel):
         return bool((globals_.dense() > 0).all())
 
     def on_features(self, globals_, hyper, places, start_share):
-        """Return the topics of other words, and the same priors of documents."""
+        """Return the topics for other words, and the unchanged prior of documents."""
         prior = self.topic_word_prior.T
         return globals_.on_words(places, prior, start_share), hyper
 
@@ -319,9 +320,9 @@ class LDAModel(RenewingMixin, StartsMixin, ConjugateModel):
     def predictive_scores(self, block, prepared):
         """Return each document's completion score and its number of held-out tokens.
 
-        The distinct words of a document, in column order, are dealt alternately to an
-        observed and a held-out half (Hoffman et al. 2013, section 4.1).  Theta is
-        inferred from the first half, and the second half is scored.
+        The distinct words of a document, in column order, are assigned alternately to
+        an observed and a held-out half (Hoffman et al. 2013, section 4.1).  Theta is
+        inferred from the observed half, and the held-out half is scored.
         """
         observed, held_out = deal_words(block)
         step = self.local_step(observed, prepared, Request(want=("local",)))
@@ -331,10 +332,10 @@ class LDAModel(RenewingMixin, StartsMixin, ConjugateModel):
     def log_partition(
         self, inverse_temperatures, hyper, random, priors=None, n_samples=8
     ):
-        """Return c(b), the log normaliser per token: a mean over draws of parameters.
+        """Return the log normaliser per token, c(b), at inverse temperatures b.
 
-        c(b) = E log sum_v (sum_k theta_k beta_kv)^b over theta ~ Dirichlet(alpha) and
-        beta ~ Dirichlet(eta), estimated from ``n_samples`` squared pairs of draws.
+        It is c(b) = E log sum_v (sum_k theta_k beta_kv)^b over theta ~ Dirichlet(alpha)
+        and beta ~ Dirichlet(eta), estimated from ``n_samples`` squared pairs of draws.
         ``priors`` is a pair (alpha, eta), which may differ from the priors of the
         model, or a key of `PARTITION_PRIORS`.
         """
@@ -360,10 +361,10 @@ class LDAModel(RenewingMixin, StartsMixin, ConjugateModel):
     def auto_batch_size(self, X, total):
         """Return the number of documents that have about 30,000 tokens.
 
-        It is at most a fifth of the data.  If documents are not sampled, it is at least
-        a twentieth, because with small batches the mean-field approximation finds poor
-        optima.  In a stream of unknown size, which may end early, it is the number of
-        documents with about 20,000 tokens.
+        The batch size is at most a fifth of the data.  If documents are not sampled, it
+        is at least a twentieth of the data, because with small batches the mean-field
+        approximation finds poor optima.  In a stream of unknown size, which may end
+        early, documents of a batch have about 20,000 tokens.
         """
         data = X.data if sparse.issparse(X) else X
         tokens_per_row = max(float(np.sum(data, dtype=np.float64)) / X.shape[0], 1.0)

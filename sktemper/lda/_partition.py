@@ -72,7 +72,7 @@ class _EachWord(NamedTuple):
 
 
 class _StandIns(NamedTuple):
-    """Vocabulary of groups of exchangeable words; a few words of each are drawn.
+    """Vocabulary of groups of exchangeable words; a few words of each group are drawn.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ def _words(eta, n_features):
         sizes, of_words = _groups(eta, n_features)
         n_groups = len(sizes)
         if n_groups <= MOST_GROUPS:
-            # half in proportion to the group sizes, half equally over the groups
+            # half of the draws in proportion to group sizes, half equally over groups
             share = 0.5 * (sizes / n_features + 1 / n_groups)
             n_drawn = np.minimum(sizes, np.ceil(MOST_DRAWN * share)).astype(int)
             return _StandIns(sizes, n_drawn, of_words)

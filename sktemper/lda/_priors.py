@@ -13,8 +13,9 @@ __all__ = ["PriorsMixin", "auto_prior", "auto_prior_of_fewer"]
 MOST, PER_TOKEN, LEAST = 0.05, 0.07, 1e-3
 #: Largest number of rows from which a prior for predictions is found.
 MOST_ROWS = 2000
-#: Candidates: multiples of the sum of the training prior, and powers of the topics'
-#: shares of the rows, to which the prior is proportional.
+#: Each candidate has a sum and a shape.  Sums are these multiples of the sum of the
+#: training prior.  Shapes are proportional to these powers of the topics' shares of the
+#: tokens, where the power 0 stands for the shape of the training prior.
 MULTIPLES = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0)
 ASYMMETRIES = (0.0, 0.5, 1.0)
 #: Smallest share of a topic in an asymmetric prior, in units of 1 / K.
@@ -145,7 +146,7 @@ class PriorsMixin:
         return list(problem.map(function, prepared, rows=rows))
 
     def _without_prior_of_predictions(self):
-        """Delete the prior for predictions; return what to restore if the fit fails."""
+        """Delete the prior for predictions; return attributes to restore on failure."""
         names = "prediction_prior_", "state_"
         before = {name: vars(self)[name] for name in names if name in vars(self)}
         vars(self).pop("prediction_prior_", None)
@@ -160,7 +161,7 @@ class PriorsMixin:
             return
         right = isinstance(prior, np.ndarray) and prior.shape == (model.n_topics,)
         if not right or prior.dtype != np.float64 or not (prior > 0).all():
-            raise ValueError("prediction_prior_ is not one of this model")
+            raise ValueError("prediction_prior_ does not fit this model")
         if not np.isfinite(prior).all():
             raise ValueError("prediction_prior_ is not finite")
 

@@ -1,7 +1,7 @@
 """Methods of LDA for renewals, see `sktemper.renewals`.
 
-They add topics that are fitted to recent data, join them with the current topics, and
-merge similar ones.
+A renewal of a stream adds topics that are fitted to recent documents, joins them with
+the current topics, and merges similar topics.
 """
 
 import copy
@@ -14,10 +14,10 @@ from ._topics import Topics
 
 __all__ = ["RenewingMixin"]
 
-#: Cosine above which a topic of a renewal is the same as a present one.
+#: Cosine above which a topic of a renewal is the same as a current topic.
 SAME_COSINE = 0.9
-#: New topics start from this share of the rows, which have the lowest scores, and from
-#: at least this number of rows per new topic.
+#: New topics start from the rows with the lowest scores: this share of all rows, and at
+#: least this number of rows per new topic.
 WORST, ROWS_OF_BIRTH = 0.25, 10
 
 
@@ -30,9 +30,9 @@ class RenewingMixin:
         return self.n_topics
 
     def with_births(self, globals_, hyper, n_births, X, row_weight, random):
-        """Return a model with ``n_births`` more topics.
+        """Return a model with ``n_births`` additional topics.
 
-        The current topics are the prior of its first topics.
+        The current topics are the prior of the model's first topics.
 
         Parameters
         ----------
@@ -41,7 +41,7 @@ class RenewingMixin:
         X : ndarray or CSR
             Rows to which the returned model will be fitted.
         row_weight : ndarray of shape (n_rows,)
-            Their weights.
+            Weights of these rows.
         random : numpy.random.Generator
 
         Returns
@@ -56,7 +56,7 @@ class RenewingMixin:
         return model, Topics.from_dense(start.T, model.topic_word_prior.T), hyper
 
     def _births(self, globals_, hyper, n_births, X, random):
-        """Return the start of new topics, found from the rows that fit worst."""
+        """Return the start of new topics, computed from the rows that fit worst."""
         block = self.take(X, slice(0, X.shape[0]))
         scores, tokens = self.predictive_scores(block, self.prepare(globals_, hyper))
         per_token = np.where(tokens > 0, scores / np.maximum(tokens, 1e-300), np.inf)
@@ -71,7 +71,7 @@ class RenewingMixin:
         return model.initial_globals(X[worst], seed, hyper[:n_births]).dense().T
 
     def joined(self, globals_, hyper, born, X, row_weight):
-        """Return the model of the present topics and the new ones of `with_births`."""
+        """Return a model of the current topics and the new topics of `with_births`."""
         tokens = globals_.tokens()
         new = born.tokens()[:, self.n_topics :]
         model, hyper = self._larger(
@@ -81,7 +81,7 @@ class RenewingMixin:
         return model, Topics.from_dense(topic_word, model.topic_word_prior.T), hyper
 
     def _least_prior(self, n_births):
-        """Return eta of topics without a prior of their own."""
+        """Return eta of new topics: the smallest eta of each word in current topics."""
         least = self.topic_word_prior.min(axis=0)
         return np.tile(np.broadcast_to(least, self.n_features), (n_births, 1))
 
@@ -100,18 +100,19 @@ class RenewingMixin:
         return model, hyper
 
     def merged(self, globals_, hyper, present, present_hyper, X, row_weight):
-        """Merge the topics of `joined` to the number of this model.
+        """Merge the topics of `joined` to the number of topics of this model.
 
-        A group of merged topics has the column of its largest present topic.  A group
-        of new topics has a column that has become free.  A topic is new, too, if most
-        of its tokens are of new topics and it differs from the present one.
+        A group of merged topics gets the index of its largest current topic.  A group
+        of new topics gets an index that has become free, and is new.  A group with the
+        index of a current topic is new, too, if most of its tokens come from new topics
+        and it differs from the current topic.
 
         Parameters
         ----------
         globals_, hyper : object
-            Parameters of the model of `joined`, fitted.
+            Fitted parameters of the model of `joined`.
         present, present_hyper : object
-            Present parameters of this model.
+            Current parameters of this model.
         X : CSR
         row_weight : ndarray of shape (n_rows,)
 
@@ -141,20 +142,20 @@ class RenewingMixin:
         return globals_, present_hyper, is_new
 
     def _has_own_prior(self):
-        """Return a mask of topics whose prior exceeds the least one for some word."""
+        """Return a mask of topics whose prior exceeds the smallest prior of a word."""
         prior = self.topic_word_prior
         own = (prior > prior.min(axis=0)).any(axis=1)
         return np.broadcast_to(own, self.n_topics)
 
     def matched(self, globals_, hyper, present, present_hyper, X, row_weight):
-        """Reorder topics of a new fit such that similar topics keep their columns.
+        """Reorder topics of a new fit such that similar topics keep their indices.
 
         Parameters
         ----------
         globals_, hyper : object
             Parameters of a new fit.
         present, present_hyper : object
-            Present parameters.
+            Current parameters.
         X : CSR
         row_weight : ndarray of shape (n_rows,)
 
@@ -162,11 +163,11 @@ class RenewingMixin:
         -------
         globals_ : Topics
         is_same : ndarray of bool of shape (n_topics,)
-            Whether the new topic of a column is similar to the current one: a cosine
-            above `SAME_COSINE`.
+            Whether the new topic with each index is similar to the current topic: the
+            cosine is above `SAME_COSINE`.
         """
         cosines = _cosines(present.tokens(), globals_.tokens())
-        if self._has_own_prior().any():  # columns are not exchangeable
+        if self._has_own_prior().any():  # topics are not exchangeable
             return globals_, cosines.diagonal() > SAME_COSINE
         _, columns = linear_sum_assignment(-cosines)
         topic_word = globals_.dense()[:, columns]
@@ -174,15 +175,16 @@ class RenewingMixin:
         return Topics.from_dense(topic_word, self.topic_word_prior.T), is_same
 
     def blended(self, globals_, hyper, present, may_be_same, share):
-        """Add ``share`` of the tokens of each current topic to its column.
+        """Add ``share`` of the tokens of current topics to similar new topics.
 
-        New topics that differ from the current one of their column do not change.
+        A new topic does not change if it differs from the current topic with the same
+        index.
 
         Parameters
         ----------
         globals_, hyper, present : object
         may_be_same : ndarray of bool of shape (n_topics,)
-            Columns to be compared.
+            Whether to compare the topics with each index.
         share : float
         """
         tokens, old = globals_.tokens(), present.tokens()

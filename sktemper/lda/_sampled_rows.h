@@ -1,6 +1,6 @@
 /* Rows of topics for sampled documents, with the same bits on all instruction sets. */
 
-/* Parts of a sum that are added up side by side. */
+/* Number of partial sums of `ordered_sum`, which are computed side by side. */
 #define PARTS_OF_SUM ((intptr_t)(SIMD_BYTES / sizeof(REAL)))
 
 /* sum_k weights[k] x[k], in an order that is the same everywhere. */
@@ -32,8 +32,8 @@ static inline void NAME(raise)(intptr_t n, const REAL *logs, double b, REAL *out
         out[k] = NAME(unfused_exp)(power * logs[k]);
 }
 
-/* mean^b of the block's words, or log mean if each document has a temperature of its
- * own.  The last row is 0.  Returns 0, or -1 if `stop` is set. */
+/* Computes the rows of the block's words: mean^b, or log mean if each document has its own
+ * temperature.  The last row is 0.  Returns 0, or -1 if `stop` is set. */
 static int NAME(fill_mean_rows)(const lda_block *block)
 {
     const intptr_t n_topics = block->n_topics, width = block->width;

@@ -1,6 +1,7 @@
 /* Sampling of the documents of a block. */
 
-/* Samples the documents that are to be sampled.  Returns 0, or -1 if `stop` is set. */
+/* Samples the documents of a block that the block marks for sampling.  Returns 0, or -1 if
+ * `stop` is set. */
 static int NAME(sample_documents)(lda_block *block)
 {
     if (NAME(fill_mean_rows)(block) || NAME(sample_lanes)(block)

@@ -9,10 +9,10 @@ static inline void *NAME(cut)(char **at, intptr_t n_bytes)
     return piece;
 }
 
-/* A macro, because it casts to a type. */
+/* Cuts off an array of n elements.  This is a macro, because it casts to a type. */
 #define CUT(type, n) ((type *)NAME(cut)(&at, (intptr_t)(n) * (intptr_t)sizeof(type)))
 
-/* Arrays for sampling.  Arrays that must be zeros come first. */
+/* Cuts off the arrays for sampling.  Arrays that must be zeros come first. */
 static char *NAME(cut_for_samples)(lda_block *block, char *at, char *start)
 {
     const intptr_t lanes = SIMD_BYTES / sizeof(REAL), n_topics = block->n_topics;
@@ -37,7 +37,7 @@ static char *NAME(cut_for_samples)(lda_block *block, char *at, char *start)
     return at;
 }
 
-/* Arrays for the statistics of pairs of words and documents, see `_statistics.h`. */
+/* Cuts off the arrays for statistics that all documents share, see `note_statistics`. */
 static char *NAME(cut_for_notes)(lda_block *block, char *at)
 {
     const intptr_t n_documents = block->n_documents, width = block->width;
@@ -51,7 +51,7 @@ static char *NAME(cut_for_notes)(lda_block *block, char *at)
     return at;
 }
 
-/* Arrays for documents abreast. */
+/* Cuts off the arrays for documents that are optimised side by side, see `_abreast.h`. */
 static char *NAME(cut_for_abreast)(lda_block *block, char *at)
 {
     const intptr_t lanes = SIMD_BYTES / sizeof(REAL);
@@ -85,7 +85,7 @@ LOOP intptr_t NAME(lda_scratch)(lda_block *block, void *start)
     block->scratch.own_slots = own_slots;
     block->scratch.kept_topics = CUT(int32_t, 2 * width);
     block->scratch.kept_gamma = CUT(REAL, 2 * width);
-    /* panels hold all of few topics, and a quarter of many */
+    /* panels have all topics if these are few, and otherwise at most a quarter of them */
     block->scratch.kept_rows = CUT(REAL, block->longest * (quarter > few ? quarter : few));
     block->scratch.panel_sums = CUT(REAL, width * (SIMD_BYTES / (intptr_t)sizeof(REAL)));
     if (block->sampled)

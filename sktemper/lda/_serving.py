@@ -13,9 +13,9 @@ __all__ = ["ServingMixin"]
 
 #: Private attributes of an estimator that its copy for serving keeps.
 KEPT = ("_names_", "_sklearn_output_config")
-#: Prior of any shape: kernels use its strides, which are 0.
+#: Prior of zeros for any number of words and topics, because its strides are 0.
 NO_PRIOR = np.broadcast_to(np.float64(0.0), (2, 2))
-#: Share of tokens without a column above which a warning follows.
+#: Largest share of tokens in unknown columns that does not cause a warning.
 MOST_UNKNOWN = 0.05
 
 
@@ -30,7 +30,7 @@ class ServedTopics(Topics):
         return cls(u, u.sum(axis=0, dtype=np.float64), np.array(topics.prior))
 
     def on_block(self, block):
-        """Return a block, and the parts of the topics of its words; see `Topics`."""
+        """Return a block, and the topics' terms for its words; see `Topics.parts`."""
         u = self.u[block.words].astype(np.float64)
         words = np.arange(len(u), dtype=np.intp)
         return block._replace(words=words), (u, NO_PRIOR, 1.0, 0.0, 0.0)
@@ -44,10 +44,10 @@ class ServingMixin:
     def for_serving(self):
         """Return a copy for processes that only infer topics of documents.
 
-        It has the topics as float32 and nothing that only training needs: neither the
-        history nor documents nor statistics of the learning rate.  It does not change
+        The copy has the topics in float32, and no data that only training needs
+        (history, documents, state of the learning rate).  The copy does not change
         while the estimator is trained further, so that other threads can use it
-        meanwhile.  Save it by ``joblib.dump(copy, path)`` and load it by
+        meanwhile.  Save the copy by ``joblib.dump(copy, path)`` and load it by
         ``joblib.load(path, mmap_mode="r")``: all processes of a machine then share the
         topics in memory.
 
@@ -56,10 +56,10 @@ class ServingMixin:
         copy : object
             Fitted estimator of the same class.  `transform`, `score`, `top_words` and
             all other methods that do not train work as before, up to rounding to
-            float32; `fit` and `partial_fit` raise an error.  It also takes data with
-            more columns, as a vectorizer makes whose vocabulary has grown meanwhile:
-            the additional columns are ignored, with a warning if they have more than
-            5 % of the tokens.
+            float32; `fit` and `partial_fit` raise an error.  The copy also accepts data
+            with more columns, for instance from a vectorizer whose vocabulary has grown
+            meanwhile: the additional columns are ignored, with a warning if they have
+            more than 5 % of the tokens.
 
         Raises
         ------
@@ -68,8 +68,8 @@ class ServingMixin:
 
         Notes
         -----
-        Call it in the thread that trains, or while no thread trains.  The file is a
-        pickle: load only files that you trust.
+        Call this method in the thread that trains, or while no thread trains.  The file
+        is a pickle: load only files that you trust.
 
         Examples
         --------
@@ -132,7 +132,7 @@ class ServingMixin:
         try:
             n_known, n_tokens = np.sum(known.sum()), np.sum(X.sum())
             is_much = n_tokens - n_known > MOST_UNKNOWN * n_tokens
-        except TypeError:  # no numbers, which the validation of the rest may tell
+        except TypeError:  # not numbers; validation of the known columns follows
             return known
         if is_much:
             warn_once(

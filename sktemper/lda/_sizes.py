@@ -13,11 +13,11 @@ from ._topics import Topics
 
 __all__ = ["SizesMixin"]
 
-#: Largest number of merges, each followed by passes, if the number of topics is to be
-#: found.  After the passes more topics may be found to be equal.
+#: Largest number of rounds of merges and passes, if the number of topics is to be
+#: found.  The passes may make further topics equal.
 N_MERGES = 3
-#: Number of pairs of topics whose merge is tried before the search for the number of
-#: topics ends.
+#: Number of pairs of topics whose merges are tried in each step of the search for the
+#: number of topics.  The search ends if none of them raises the lower bound.
 N_TRIALS = 3
 
 
@@ -40,23 +40,24 @@ class SizesMixin:
         Parameters
         ----------
         n_components : int, default=None
-            Number of topics of the result.  None merges pairs with a cosine above .3
-            while the evidence rises, and merges empty topics, so that the distinct
-            topics of this fit remain.
+            Number of topics of the result.  None merges empty topics, and pairs of
+            topics with a cosine above .3 as long as a merge raises the evidence.  Only
+            distinct topics remain.
 
         Returns
         -------
         merged : object
             A new fitted estimator; this one does not change.  ``n_components`` is the
-            new number of topics.  If priors have one value for each topic, those in
-            ``doc_topic_prior`` are summed, and rows of ``topic_word_prior`` are merged.
+            new number of topics.  If priors have one value for each topic, the values
+            of ``doc_topic_prior`` of merged topics are summed, and their
+            ``topic_word_prior`` is the row with the largest sum.
             An array ``init`` becomes None.  `fit` with ``warm_start=True`` and
             `partial_fit` continue from the result; a few more passes improve it.
 
         Raises
         ------
         ValueError
-            If ``n_components`` is less than 1, or more than the present number.
+            If ``n_components`` is less than 1, or more than the current number.
 
         See Also
         --------
@@ -104,7 +105,7 @@ class SizesMixin:
         Parameters
         ----------
         tokens : ndarray of shape (n_topics, n_features)
-            Expected tokens of the present topics.
+            Expected tokens of the current topics.
         groups : ndarray of int of shape (n_topics,)
         """
         parameters = self._parameters_of_groups(groups)
@@ -126,7 +127,7 @@ class SizesMixin:
         return merged
 
     def _parameters_of_groups(self, groups):
-        """Return the parameters of the model of merged topics."""
+        """Return the estimator's parameters for the model of merged topics."""
         fixed = dict(self.state_.fixed or self._fixed())
         fixed["n_components"] = int(groups.max()) + 1
         if np.ndim(fixed["doc_topic_prior"]) == 1:
@@ -216,8 +217,8 @@ class SizesMixin:
     def _distinct(self, X, sample_weight):
         """Return the fit with pairs of topics merged while the lower bound rises.
 
-        The evidence of the words alone does not merge topics that differ by noise.  The
-        documents show that they are the same.
+        If two topics differ only by noise, their merge need not raise the evidence of
+        the words, but it raises the lower bound of the documents.
         """
         with self._fitted_problem(X, sample_weight) as problem:
             n_rows, weight = len(problem.data), problem.sample_weight
@@ -239,13 +240,13 @@ class SizesMixin:
         return best
 
     def _bound_by(self, X, sample_weight, scale):
-        """Return the lower bound of the data from a sample of them."""
+        """Return the lower bound of all data, estimated from a sample."""
         with self._fitted_problem(X, sample_weight) as problem:
             return problem.bound(self.state_.globals_, self.state_.hyper, scale=scale)
 
     # -- other words -------------------------------------------------------------------
     def _parameters_on(self, places):
-        """Return parameters that have a value for each word, for a new vocabulary."""
+        """Return the parameters with a value for each word, for a new vocabulary."""
         prior = (self.state_.fixed or self._fixed())["topic_word_prior"]
         if np.ndim(prior) == 0:
             return {}

@@ -12,10 +12,10 @@ N_ROTATIONS = 8
 
 
 def spectral_tokens(correspondence, n_topics):
-    """Return the expected tokens of topics, one for each rotated axis.
+    """Return the expected tokens of topics, one topic for each rotated axis.
 
     The scores of the documents are rotated such that each document is near few axes.
-    The coordinates of a document are then its weights of the topics.
+    The rotated coordinates of a document are proportional to its topic weights.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def spectral_tokens(correspondence, n_topics):
     Returns
     -------
     tokens : ndarray of shape (n_axes, n_features)
-        At most K rows, ordered by the mean column numbers of their words.
+        At most K rows, sorted by the mean column index of a topic's words.
     """
     weight, scores = correspondence.weight, correspondence.scores
     with one_blas_thread():
@@ -41,7 +41,7 @@ def spectral_tokens(correspondence, n_topics):
     filled = totals > 0.0
     if not filled.all():
         tokens, totals = tokens[filled], totals[filled]
-    tokens /= totals[:, None]  # in place, like the next steps: tokens are large
+    tokens /= totals[:, None]  # all changes are in place, because tokens are large
     # sorted, because rounding decides the order of equally extreme documents
     order = np.argsort(tokens @ np.arange(tokens.shape[1]), kind="stable")
     tokens = tokens[order]
@@ -52,13 +52,15 @@ def spectral_tokens(correspondence, n_topics):
 def _rotation(scores, weight):
     """Return the rotation after which most documents are near few axes.
 
-    It starts from the most extreme documents, which a pivoted QR decomposition finds.
-    Each iteration takes the polar factor of the gradient of the varimax criterion [1]_.
+    The first axes point to the most extreme documents, which a pivoted QR decomposition
+    finds.  Each iteration replaces the rotation by the polar factor of the gradient of
+    the varimax criterion [1]_.
 
     Parameters
     ----------
     scores : ndarray of shape (n_rows, n_axes)
-        Scores of rows of weight 1, orthonormal with the weights.
+        Scores of rows, for a weight of 1.  Weighted by ``weight``, the columns are
+        orthonormal.
     weight : ndarray of shape (n_rows,)
 
     References
@@ -79,6 +81,6 @@ def _rotation(scores, weight):
 
 
 def _polar(matrix):
-    """Return the orthogonal matrix nearest to a square one."""
+    """Return the orthogonal matrix nearest to a square matrix."""
     left, _, right = np.linalg.svd(matrix)
     return left @ right

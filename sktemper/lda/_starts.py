@@ -15,7 +15,7 @@ __all__ = ["StartsMixin"]
 
 #: Start temperature of an annealing with sampled documents.
 SAMPLED_START = 1.2
-#: Tokens of a word in a topic at the start, to which the axes add more.
+#: Initial tokens of each word in a topic, to which the tokens of an axis are added.
 START_OF_A_WORD = 0.1
 #: Smallest number of rows of a correspondence analysis, per topic.
 ROWS_PER_TOPIC = 2
@@ -31,9 +31,10 @@ class StartsMixin:
     def auto_temperature(self, hyper):
         """Return the fourth root of the number of topics.
 
-        A hotter start is better for many topics.  Few topics become equal if they start
-        too hot, and a short fit ends before they differ again.  With sampled documents
-        topics become equal at a temperature of 1.3.
+        A fit of many topics needs a high start temperature.  If the start temperature
+        is too high for few topics, they become equal, and a short fit ends before they
+        differ again.  If documents are sampled, topics become equal at a temperature of
+        1.3.
         """
         if self.doc_update == "sampled":
             return SAMPLED_START
@@ -50,8 +51,8 @@ class StartsMixin:
         """Return the initial lambda: ``init``, or random draws, or spectral topics.
 
         The draws are those of scikit-learn.  A spectral start multiplies them by the
-        topics that a correspondence analysis of the documents finds.  If there are
-        fewer of these than topics, the others start at the draws.
+        topics that a correspondence analysis of the documents finds.  If the analysis
+        finds too few topics, the remaining topics start at the draws.
         """
         shape = (self.n_topics, self.n_features)
         init = self.init
@@ -87,8 +88,8 @@ class StartsMixin:
     def _analysed(self, X, hyper, sample_weight):
         """Return the correspondence analysis, or None if it cannot show topics.
 
-        The analysis shows no topics if these have different priors, or if there are
-        few documents.
+        The analysis cannot show topics if their priors differ, or if there are few
+        documents.
         """
         hyper = self.initial_hyper(X, sample_weight) if hyper is None else hyper
         alike = (hyper == hyper[0]).all()

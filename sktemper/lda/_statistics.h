@@ -1,7 +1,7 @@
 /* Bound and statistics of a document, given its final gamma. */
 
-/* b E log p(x, z) + H(z) at the final gamma, to which every word gives count
- * log(normaliser). */
+/* Returns b E log p(x, z) + H(z) at the final gamma.  The term of a word is its count times
+ * the logarithm of the normaliser of phi. */
 static double NAME(words_bound)(DOCUMENT *d)
 {
     const double *restrict row_tops = d->block->scratch.row_tops;
@@ -43,12 +43,12 @@ static void NAME(add_own_statistics)(DOCUMENT *d, double weight)
     }
 }
 
-/* Up to this number of PANELs all topics are added, because choosing topics takes
- * longer. */
+/* If a row has at most this number of PANELs, all topics are added to the statistics, because
+ * a choice of topics would take longer. */
 #define FEW_PANELS 4
 
-/* Finds the topics with almost all of the document's weight, if they are few.  The share of
- * all other topics together is less than NEGLIGIBLE. */
+/* Finds the topics with almost all of the document's weight, and returns their number, or 0
+ * if they are many.  All other topics together have a share of less than NEGLIGIBLE. */
 static intptr_t NAME(few_topics)(const DOCUMENT *d, int32_t *restrict chosen)
 {
     const REAL *restrict w = d->weights, *restrict sums = d->sums;
@@ -72,10 +72,10 @@ static intptr_t NAME(few_topics)(const DOCUMENT *d, int32_t *restrict chosen)
     return n;
 }
 
-/* If all documents share the rows, a row is a common factor of the statistics of its word.
- * They are therefore noted as pairs of a document and weight * ratio, sorted by word, and
- * multiplied by the row later.  For a word that underflowed, the pair is the bitwise
- * complement of the document's index, and weight * count. */
+/* Stores pairs of a document and weight * ratio, sorted by word, from which statistics are
+ * computed later.  This is possible if all documents have the same temperature, because the
+ * row of a word is then a common factor of its statistics.  If the mass of a word underflowed,
+ * the pair is the bitwise complement of the document's index, and weight * count. */
 static void NAME(note_statistics)(DOCUMENT *d, intptr_t i, double weight)
 {
     const lda_block *block = d->block;
@@ -96,7 +96,7 @@ static void NAME(note_statistics)(DOCUMENT *d, intptr_t i, double weight)
     }
 }
 
-/* Finds the first pair of each word. */
+/* Computes the position of the first pair of each word. */
 static void NAME(find_places)(const lda_block *block)
 {
     intptr_t *places = block->scratch.places, total = 0;
@@ -161,7 +161,8 @@ static void NAME(add_pairs)(const lda_block *block, intptr_t start, intptr_t sto
 typedef REAL VECTOR __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)),
                                    may_alias));
 
-/* Does what `add_pairs` does, for n PANELs from topic k on, if no document has few topics. */
+/* Computes the same as `add_pairs`, for n PANELs from topic k on.  It ignores `n_shares`, and
+ * so needs shares of all topics of each document. */
 ALWAYS_INLINE void NAME(add_panels)(const lda_block *block, intptr_t start, intptr_t stop,
                                     intptr_t k, const int n, REAL *sums)
 {
@@ -204,7 +205,7 @@ static void NAME(add_all_panels)(const lda_block *block, intptr_t start, intptr_
 }
 #endif
 
-/* Computes the statistics of all words from the pairs.  They may overwrite the rows. */
+/* Computes the statistics of all words from the pairs.  Statistics may overwrite the rows. */
 static void NAME(collect_statistics)(DOCUMENT *d)
 {
     const lda_block *block = d->block;

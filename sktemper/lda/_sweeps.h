@@ -1,5 +1,6 @@
-/* A document, and sweeps over its words.  A sweep computes the masses that normalise
- * phi, and the sums of ratio * row for gamma, from rows or from panels of rows. */
+/* A document, and sweeps over its words.  For each word, a sweep computes the mass
+ * sum_k weight_k row_k, which normalises phi, and ratio = count / mass.  It then computes
+ * sums = sum_n ratio_n row_n, from which gamma follows. */
 
 #define DOCUMENT NAME(document)
 
@@ -12,7 +13,7 @@ typedef struct {
     const intptr_t *words;   /* index of each word in block->words */
     REAL *counts;            /* padded with zeros */
     double b;
-    const REAL *prior;       /* padded with ones, as gamma is */
+    const REAL *prior;       /* padded with ones, like gamma */
     REAL *gamma;
     REAL *weights;           /* exp(b E log theta), scaled by exp(-log_scale) */
     double log_scale;
@@ -21,17 +22,18 @@ typedef struct {
     REAL *mass;              /* the normalisers of phi, scaled */
     const REAL *zeros;       /* a row of zeros */
     double *phi;             /* (n_topics,): phi of one word that underflowed */
-    /* while topics are left out: */
+    /* while topics are skipped: */
     int may_drop;
-    int32_t *kept;           /* topics that are not left out; NULL: all */
+    int32_t *kept;           /* topics that are not skipped; NULL: all */
     REAL *panels;            /* rows of the kept topics, PANEL words side by side */
     REAL *all_gamma;
     const REAL *all_prior;
 } DOCUMENT;
 
-/* Up to this number of topics, panels are faster than rows in all iterations. */
+/* With at most this number of topics, panels are used in all iterations. */
 #define FEW_TOPICS 48
-/* Number of words of a panel.  The entries of one topic in a panel have SIMD_BYTES. */
+/* Number of words of a panel.  A panel has the rows of some words side by side: the entries
+ * of one topic are adjacent and have SIMD_BYTES. */
 #define PANEL ((int)(SIMD_BYTES / sizeof(REAL)))
 
 /* Fills gamma and the prior with ones after the n topics, and returns the padded length.
@@ -44,8 +46,8 @@ static intptr_t NAME(pad)(intptr_t n, REAL *gamma, REAL *prior)
 }
 
 /* Computes phi of a word whose mass underflowed, in logarithms.  Returns the logarithm of the
- * normaliser of phi, without the digamma(sum gamma) that all words share.  Such words are
- * rare: none of the topics of the word is in the document. */
+ * normaliser of phi, without the term digamma(sum gamma) that all words share.  Such words
+ * are rare: the document has none of the word's topics. */
 static double NAME(underflown_phi)(DOCUMENT *d, intptr_t word)
 {
     double *phi = d->phi;
@@ -65,8 +67,8 @@ static double NAME(underflown_phi)(DOCUMENT *d, intptr_t word)
     return top + log(total);
 }
 
-/* ratio = count / mass, or 0 if the mass is too small to divide by; such words are
- * processed in logarithms.  Returns their number. */
+/* ratio = count / mass, or 0 if the mass is too small to divide by it.  Words with a too small
+ * mass are processed in logarithms.  Returns the number of these words. */
 static inline int NAME(count_ratios)(int n, const REAL *restrict counts,
                                      const REAL *restrict mass, REAL *restrict ratios)
 {
@@ -85,7 +87,7 @@ static inline int NAME(count_ratios)(int n, const REAL *restrict counts,
 #define LANES ((int)(VECTOR_BYTES / sizeof(REAL)))
 #define FEW (LANES < 4 ? LANES : 4)
 #define PARTS (SIMD_BYTES / VECTOR_BYTES)
-/* Number of panels in a sweep at once; more would not fit into registers. */
+/* Number of panels that a sweep processes at once; more would not fit into registers. */
 #define MOST (VECTOR_BYTES / 16)
 #define VECTOR NAME(vector)
 #define MASK NAME(mask)
@@ -118,7 +120,8 @@ ALWAYS_INLINE VECTOR NAME(sums_of)(VECTOR *v, int n)
 }
 
 /* Processes the words n .. n + m of a sweep: computes their masses, and adds ratio * row to the
- * sums while the rows are in the first cache.  Words after the last have zero rows and counts. */
+ * sums while the rows are in the first cache.  Words after the end of the document have zero
+ * rows and zero counts. */
 ALWAYS_INLINE int NAME(sweep_rows)(DOCUMENT *d, intptr_t n, const int m)
 {
     /* local copies stay in registers, although pointers to VECTOR may alias any memory */
@@ -167,7 +170,8 @@ static intptr_t NAME(sweep)(DOCUMENT *d)
         underflown += NAME(sweep_rows)(d, n, FEW);
     return underflown;
 }
-/* Does what `sweep_rows` does, for m panels at once.  A mass is then summed within one lane. */
+/* Processes m panels of a sweep, as `sweep_rows` processes m rows.  Each element of a vector
+ * belongs to one word, so that no sum over the elements is needed for a mass. */
 ALWAYS_INLINE void NAME(sweep_some)(DOCUMENT *d, intptr_t n, const VECTOR *panel,
                                     const int m, MASK *underflown)
 {
@@ -206,7 +210,7 @@ ALWAYS_INLINE void NAME(sweep_some)(DOCUMENT *d, intptr_t n, const VECTOR *panel
         }
 }
 
-/* Adds the sums of n topics over the lanes, each of which has the sum over its words. */
+/* Computes the sums of n topics by adding, for each topic, the elements of its vectors. */
 ALWAYS_INLINE void NAME(sum_panels)(const VECTOR *totals, const int n, REAL *sums)
 {
     VECTOR v[LANES];
@@ -303,8 +307,8 @@ static intptr_t NAME(sweep)(DOCUMENT *d)
         VECTORISE
         for (intptr_t k = 0; k < width; k++)
             partial[k] += ratio * row[k];
-        /* The sums of PANEL words are added together, so that the sum of a long document is
-         * rounded less often. */
+        /* PANEL words are added up before they are added to the sums, so that the large sum
+         * of a long document is rounded less often. */
         for (intptr_t k = 0; (n % PANEL == PANEL - 1 || n + 1 == d->n_words) && k < width;
              k++) {
             sums[k] += partial[k];

@@ -39,8 +39,8 @@ class TablesMixin:
         Raises
         ------
         ValueError
-            If the number of names is not that of features, or ``n_words`` is not an
-            integer of at least 1.
+            If the number of names differs from the number of features, or ``n_words``
+            is not an integer of at least 1.
 
         See Also
         --------
@@ -73,8 +73,8 @@ class TablesMixin:
             :math:`\ell \log \beta_{kv} + (1 - \ell) \log (\beta_{kv} / p_v)`, where
             :math:`\beta_{kv}` is the probability of a word in a topic and :math:`p_v`
             its probability in the whole corpus.  1 ranks by probability, as `top_words`
-            does, and 0 by lift, which prefers rare words.  At about 0.6 people could
-            name most topics.
+            does, and 0 by lift, which prefers rare words.  Values near 0.6 made topics
+            easiest to name for people [1]_.
         output : {"pandas", "polars"}, default="pandas"
             The library of the data frame.
 
@@ -91,14 +91,14 @@ class TablesMixin:
         Raises
         ------
         ValueError
-            If the number of names is not that of features, or a parameter is out of
-            range.
+            If the number of names differs from the number of features, or a parameter
+            is out of range.
         ImportError
             If the library of the data frame is not installed.
 
         See Also
         --------
-        top_words : Lists of the words.
+        top_words : Lists of the words of each topic.
         explain : Topics of the words of a document.
 
         References
@@ -215,14 +215,15 @@ class TablesMixin:
         -------
         table : DataFrame
             Columns: "document", the row of ``X``; "word"; "count"; "topic" and its
-            "probability" for this word in this document.  Words have the order of their
-            columns, and topics of a word that of their probabilities, largest first.
+            "probability" for this word in this document.  Words are in the order of
+            their columns.  The topics of a word are in the order of their
+            probabilities, largest first.
 
         Raises
         ------
         ValueError
-            If the number of names is not that of features, or ``min_probability`` is
-            not between 0 and 1.
+            If the number of names differs from the number of features, or
+            ``min_probability`` is not between 0 and 1.
         ImportError
             If the library of the data frame is not installed.
 
@@ -271,7 +272,7 @@ class TablesMixin:
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Word counts of the documents that are searched.
         n_documents : int, default=10
-            Number of documents to find; all, if ``X`` has fewer.
+            Number of documents to find; if ``X`` has fewer, all are returned.
 
         Returns
         -------
@@ -304,7 +305,7 @@ class TablesMixin:
         return topic_word / topic_word.sum(axis=1, keepdims=True)
 
     def _prevalence(self, X=None):
-        """Return the topics' shares of the tokens, of the training data or of ``X``."""
+        """Return the topics' shares of the tokens of ``X``, or of the training data."""
         if X is None:
             warn_if_above_one(self)
             tokens = self.state_.globals_.tokens().sum(axis=0)
@@ -324,7 +325,7 @@ class TablesMixin:
 def _as_rows(X):
     """Return a single document as a matrix of one row, and other data unchanged.
 
-    A row of a data frame is a pandas Series, and becomes a frame with its column names.
+    A pandas Series, such as a row of a data frame, becomes a frame of one row.
     """
     if hasattr(X, "to_frame") and getattr(X, "ndim", 2) == 1:
         return X.to_frame().T

@@ -1,7 +1,8 @@
-/* Rows of topics for the words of a block, which its documents use. */
+/* Rows for the words of a block.  A row has a value of one word for each topic. */
 
-/* Computes lambda of a word.  The loop for a prior that is the same for all topics, the usual
- * case, has no strides.  A macro, because it writes rows of two types. */
+/* Computes lambda of a word for all topics.  Usually the prior is the same for all topics; a
+ * separate loop without strides is faster in this case.  This is a macro, because it writes
+ * rows of two types. */
 #define LAMBDA_ROW(block, slot, out, TYPE)                                            \
     const intptr_t v = block->words[slot], stride = block->prior_topic_stride;        \
     const double *restrict u = block->u + v * block->n_topics;                        \
@@ -42,19 +43,18 @@ static double NAME(log_row)(intptr_t n, const REAL *restrict x,
     return (double)top;
 }
 
-/* Number of words by which the topics of a word are prefetched, because words are far
- * apart in memory. */
+/* The values of a word are prefetched while the word this number of places before it is
+ * processed, because words of a block are far apart in memory. */
 #define WORDS_AHEAD 8
-/* Number of topics that are prefetched; the processor itself fetches the following
- * ones. */
+/* Number of topics that are prefetched; the processor itself fetches further topics. */
 #define MOST_AHEAD 128
 /* Number of words whose rows are processed at once, and bytes of these rows, which fit
  * into the first cache. */
 #define ROWS_AT_ONCE 16
 #define BYTES_AT_ONCE 16384
 
-/* lambda of m words from the n-th on, with the first topic's value repeated behind the
- * last, and the largest value of each word. */
+/* Computes lambda of m words from index n on, and the largest value of each word.  Padding
+ * repeats the value of the first topic. */
 static void NAME(rounded_rows)(const lda_block *block, intptr_t n, intptr_t m,
                                REAL *restrict rows, REAL *restrict tops)
 {
@@ -70,12 +70,12 @@ static void NAME(rounded_rows)(const lda_block *block, intptr_t n, intptr_t m,
         for (intptr_t k = n_topics; k < width; k++)
             row[k] = row[0];
     }
-    /* by now they are no longer on the way to the cache */
+    /* in a second loop, because values that were just stored cannot be loaded quickly */
     for (intptr_t j = 0; j < m; j++)
         tops[j] = NAME(largest)(width, rows + j * width);
 }
 
-/* rows = exp digamma(lambda) * factors of m words, scaled by exp(-row_tops). */
+/* rows = exp(digamma(lambda)) * factors for m words, scaled by exp(-row_tops). */
 static void NAME(fill_some_rows)(const lda_block *block, intptr_t n, intptr_t m,
                                  const REAL *restrict factors, double least)
 {
@@ -100,7 +100,8 @@ static void NAME(fill_some_rows)(const lda_block *block, intptr_t n, intptr_t m,
     }
 }
 
-/* The same, or E log beta minus its largest value, if b is not 1. */
+/* The same for an inverse temperature b that is not 1.  If each document has its own
+ * temperature, rows are E log beta minus its largest value instead. */
 static void NAME(fill_raised_rows)(const lda_block *block, intptr_t n, intptr_t m, double b)
 {
     const intptr_t n_topics = block->n_topics, width = block->width;
@@ -117,9 +118,9 @@ static void NAME(fill_raised_rows)(const lda_block *block, intptr_t n, intptr_t 
     }
 }
 
-/* exp(b E log beta) of the block's words, or E log beta if each document has a
- * temperature of its own, scaled by exp(-b row_tops) to avoid overflows.  Returns 0,
- * or -1 if `stop` is set. */
+/* Computes the rows of the block's words: exp(b E log beta), or E log beta if each document
+ * has its own temperature.  Rows are scaled by exp(-b row_tops) to avoid overflows.  Returns
+ * 0, or -1 if `stop` is set. */
 static int NAME(fill_rows)(const lda_block *block)
 {
     const intptr_t n_topics = block->n_topics, width = block->width;
@@ -148,7 +149,7 @@ static int NAME(fill_rows)(const lda_block *block)
     return 0;
 }
 
-/* lambda / sum lambda of a word, from the lambda in `double_scratch`. */
+/* row = lambda / sum of lambda over words; `double_scratch` has lambda of the word. */
 static void NAME(normalise_row)(const lda_block *block, REAL *restrict row)
 {
     const double *restrict totals = block->totals;
@@ -172,8 +173,8 @@ static void NAME(mean_row)(const lda_block *block, intptr_t slot, REAL *restrict
 #undef MOST_AHEAD
 #undef BYTES_AT_ONCE
 
-/* u[words] += factor rows, totals += factor sum of rows; u is (., n_topics), rows are
- * (n_words, width). */
+/* u[words] += factor * rows, and totals += factor * sum of rows; u has the shape
+ * (., n_topics), and rows have the shape (n_words, width). */
 LOOP void NAME(add_rows)(intptr_t n_words, intptr_t n_topics, intptr_t width,
                            const intptr_t *words, const REAL *restrict rows,
                            double factor, double *restrict u, double *restrict totals)

@@ -49,7 +49,7 @@ class Documents(NamedTuple):
 
 
 def deal_words(block):
-    """Return two blocks that have alternating entries of each document."""
+    """Return two blocks: every second entry of a document is in the second block."""
     lengths = np.diff(block.starts)
     position = np.arange(len(block.counts)) - np.repeat(block.starts[:-1], lengths)
     halves = []
@@ -68,10 +68,10 @@ def deal_words(block):
 
 @dataclass(frozen=True)
 class WordStatistics:
-    """Sum of counts * phi for the words that occurred, as blocks in their order.
+    """Sum of counts * phi over documents, for the words that occurred in them.
 
-    ``parts`` are pairs of words and rows.  A word may occur in several parts.  Rows may
-    have additional columns, for padding.
+    ``parts`` are pairs (words, rows), one for each summed block.  A word may occur in
+    several parts.  Rows may have additional columns, for padding.
     """
 
     parts: tuple
@@ -134,8 +134,8 @@ class _Accumulator:
 
     def total(self):
         words, rows = np.flatnonzero(self._known), self._rows
-        # In place, some rows at a time: the row of a word never lies before its new
-        # place.
+        # Rows are moved in place, some at a time.  This is safe because no row moves to
+        # a higher index.
         for start in range(0, len(words), MOVED_AT_ONCE):
             moved = words[start : start + MOVED_AT_ONCE]
             rows[start : start + len(moved)] = rows[moved]
@@ -147,8 +147,9 @@ class _Accumulator:
 class Topics:
     """Dirichlet parameters of topics, in a form in which sparse steps are cheap.
 
-    ``lambda = decay * u + prior_share * prior + base_share``, with words in rows.  A
-    step changes the three numbers, and the rows of ``u`` of words that occurred.
+    ``lambda = decay * u + prior_share * prior + base_share``, with a row for each word.
+    A step changes the numbers ``decay``, ``prior_share`` and ``base_share``, and only
+    the rows of ``u`` for words in the batch.
 
     Attributes
     ----------
@@ -181,7 +182,7 @@ class Topics:
         return self.u, full_prior, self.decay, self.prior_share, self.base_share
 
     def on_block(self, block):
-        """Return a block, and the parts of the topics that its words refer to."""
+        """Return a block and the `parts` of the topics, whose rows are its `words`."""
         return block, self.parts()
 
     def dense(self):
@@ -203,16 +204,17 @@ class Topics:
     def on_words(self, places, prior, start_share):
         """Return the topics of other words.
 
-        New words have the remaining share of a start at 1, the mean of all starts, and
-        their prior.
+        A new word gets the parameters ``start_share + (1 - start_share) * prior``.  A
+        word that was in the model from the start, but never occurred in a document,
+        would have the same parameters if its initial value were the mean, 1.
 
         Parameters
         ----------
         places : ndarray of int of shape (n_words,)
-            Row of each word in the present topics, -1 for a new word.
+            Row of each word in the current topics, -1 for a new word.
         prior : ndarray of shape (1 or n_words, 1 or n_topics)
         start_share : float
-            Weight of the start in the present topics.
+            Weight of the initial topics in the current topics.
         """
         is_new = places < 0
         u = self.u[places]
@@ -235,8 +237,8 @@ class Topics:
 
     def totals(self):
         """Return the sums of lambda over the words."""
-        # computed without the full prior, because a step must not cost n_features *
-        # n_topics
+        # computed without the full prior, because the time of a step must not grow with
+        # n_features * n_topics
         prior_totals = self.prior.sum(axis=0) * (len(self.u) // len(self.prior))
         return (
             self.decay * self.u_totals

@@ -1,8 +1,8 @@
 /* Largest size in bytes of a row of a packed panel, a group of columns of a table. */
 #define PANEL_BYTES 320
 
-/* Arguments of loops over the ratings of some rows, which are users or items.  The "others"
- * are the other side of the ratings: items or users.  `_loops.h` describes the tables. */
+/* Arguments of loops over the ratings of some rows.  If the rows are users, the "others" are
+ * items, and vice versa.  `_loops.h` describes the tables. */
 typedef struct {
     intptr_t n_rows, n_others, rank, biases, width;
     const intptr_t *starts;              /* row r has the entries starts[r] .. [r + 1] */
@@ -12,9 +12,9 @@ typedef struct {
     const void *table;                   /* (n_others, width) */
     const int32_t *own_rows;             /* row of `own_table` for each row; NULL: same */
     const volatile int *stop;
-    /* in and out: for each row, sum f z z^T and sum f (y - bias) z are added, and if
-     * `with_squares` also sum f E(y - bias)^2 and sum f; f are the factors, z is defined in
-     * `_loops.h` */
+    /* In and out.  The loop adds sum f z z^T and sum f (y - bias) z to each row.  If
+     * `with_squares` is set, it also adds sum f E(y - bias)^2 and sum f.  Here f are the
+     * factors, and `_loops.h` defines z. */
     double *sums;
     /* out: moments of each entry, from `rating_moments` */
     double *means;

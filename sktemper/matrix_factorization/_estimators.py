@@ -24,7 +24,8 @@ from ._model import MatrixFactorizationModel
 from ._noise import Noise
 from ._recommend import RatingRecommenderMixin
 
-#: From this share of zeros on, ratings without NaN look as if filled with zeros.
+#: If this share of the ratings or more is 0 and none is NaN, missing ratings were
+#: probably filled with zeros.
 MANY_ZEROS = 0.25
 
 
@@ -112,7 +113,7 @@ class _MatrixFactorization(
 
     # -- what users call ---------------------------------------------------------------
     def _local_parameters(self, X):
-        """Return posterior means of users, of the same bits as those of the fit."""
+        """Return posterior means of users, exactly as the fit computed them."""
         return np.concatenate(
             self._map(
                 X,
@@ -128,7 +129,8 @@ class _MatrixFactorization(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_items)
-            Ratings: the stored entries, or what is not NaN.
+            Ratings: the stored entries of a sparse matrix, or the entries of an array
+            that are not NaN.
 
         Returns
         -------
@@ -145,9 +147,9 @@ class _MatrixFactorization(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_components)
-            Factors, as `transform` returns.
+            Factors of users, as `transform` returns them.
         user_biases : array-like of shape (n_samples,), default=None
-            Biases of the users.  None takes the mean bias of the prior.
+            Biases of the users.  None uses the mean bias of the prior for all users.
 
         Returns
         -------
@@ -189,7 +191,7 @@ class _MatrixFactorization(
         return self._predicted(self._local_parameters(X), self._items())
 
     def _predicted(self, users, items):
-        """Return the ratings that posterior means, biases last, stand for."""
+        """Return expected ratings for posterior means; the last column is the bias."""
         users = users.astype(self.state_.dtype)
         factors, biases = users[:, : self._rank()], self._biases(users)
         return self._ratings(factors, biases, items.astype(users.dtype))
@@ -208,7 +210,7 @@ class _MatrixFactorization(
         ----------
         pairs : array-like or data frame of shape (n_pairs, 2)
             Users of the last `fit` or `partial_fit`, and items: labels if the data had
-            labels, such as ``[("u195", "m12")]``, else row and column numbers.
+            labels, such as ``[("u195", "m12")]``, and otherwise row and column numbers.
         return_std : bool, default=False
             Whether to also return the predictive standard deviations.
         by_position : bool, default=False
@@ -219,13 +221,13 @@ class _MatrixFactorization(
         ratings : ndarray of shape (n_pairs,)
             Expected ratings.
         std : ndarray of shape (n_pairs,)
-            Standard deviations of the ratings, noise included.  Only if
-            ``return_std``.
+            Standard deviations of the ratings, which include the noise.  Returned only
+            if ``return_std`` is True.
 
         Raises
         ------
         ValueError
-            If a user or an item is unknown, or ``pairs`` has another shape.
+            If a user or an item is unknown, or if ``pairs`` does not have two columns.
 
         Examples
         --------
@@ -262,7 +264,7 @@ class _MatrixFactorization(
         return model.gaussians(natural, with_covariances)
 
     def _means(self, natural):
-        """Return posterior means of users or items, biases last."""
+        """Return posterior means of users or items; the last column is the bias."""
         return self._posterior(natural).means.astype(self._state().dtype)
 
     def _covariances(self, natural):
@@ -423,24 +425,24 @@ class TemperedMatrixFactorization(_MatrixFactorization):
           a cap that falls to 1.  With a Gaussian likelihood it is the mean squared
           residual over the noise variance.  This is like learning the noise variance
           with the given value as its minimum [4]_.
-        - "local", `LocalTempering()`: a temperature for each user or rating.  This is
-          like a noise variance for each, and makes the factorization robust.  Users or
-          ratings that are hard to predict get a high temperature and count less;
-          `temperatures` returns the temperatures.
+        - "local", `LocalTempering()`: a separate temperature for each user or rating,
+          which acts like a separate noise variance.  Users or ratings that are hard to
+          predict get a high temperature and therefore less influence, which makes the
+          factorization robust.  `temperatures` returns the temperatures.
         - An `Annealing`, with a schedule and a target of your choice;
           `AnnealedMatrixFactorization` is a shorter way to set these.
         - None: plain variational inference at T=1.
     temperature_of : {"user", "rating"}, default="user"
-        Units whose temperatures local tempering infers, see `temperatures`.  Ignored by
-        other temperings.
+        Units whose temperatures local tempering infers, see `temperatures`.  Other
+        temperings ignore this parameter.
     batch_size : int, "auto" or None, default=None
         Number of users of a step.  None takes all users, which is coordinate ascent
         with a learning rate of 1.  "auto" takes a tenth of the data, at least 100 and
         at most 10,000, and 1,000 in `partial_fit`.
     learning_rate : LearningRate or float, default=None
-        Size of each step, as a share of the way to its target.  None is
-        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
-        ``batch_size=None``.  A number is a `ConstantRate`.
+        Step size: the share of the distance to its target by which a step moves the
+        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
+        with ``batch_size=None``.  A number is a `ConstantRate`.
     gradient_noise : GradientNoise, default=None
         Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     max_iter : int, default=100
@@ -452,19 +454,20 @@ class TemperedMatrixFactorization(_MatrixFactorization):
         the order of the users and in noise.  A `fit` that continues with
         ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Smallest improvement of the held-out score that counts, in nats per rating.  A
-        fit with ``batch_size=None`` ends when the lower bound changes by less than this
-        in a step at T=1.
+        Least rise of the held-out score that counts as an improvement, in nats per
+        rating.  A fit with ``batch_size=None`` ends when the lower bound changes by
+        less than this in a step at T=1.
     n_iter_no_change : int, default=None
         Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
-        count.  None disables early stopping.
+        `fit` ends and keeps the best state.  Only states after the temperature has
+        settled at 1 are considered.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
-        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
+        Share of the rows that `fit` holds out to compute scores, if it has no
+        ``X_val``.
     warm_start : bool, default=False
         Whether `fit` continues the last fit.  It finishes the planned passes if the
         last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
@@ -482,8 +485,8 @@ class TemperedMatrixFactorization(_MatrixFactorization):
     shuffle : bool, default=True
         Whether each pass of `fit` visits the users in a new random order.
     total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+        Number of rows of the data that a batch represents.  None is the number of rows
+        of `fit`, plus rows of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -492,19 +495,21 @@ class TemperedMatrixFactorization(_MatrixFactorization):
     item_biases_ : ndarray of shape (n_items,)
         Posterior means of the items' biases; 0 if ``biases`` is False.
     item_covariances_ : ndarray of shape (n_items, n_own, n_own)
-        Posterior covariances of the factors of each item, with its bias last, if any.
+        Posterior covariances of the factors of each item, followed by its bias if
+        ``biases`` is True.
     user_factors_, user_biases_, user_covariances_ : ndarray
         Posterior means and covariances of the users of the last `fit` or
         `partial_fit`; factors have the shape (n_users, n_components).
     global_mean_, noise_variance_ : float
-        Given or learned.
+        Mean rating and noise variance, given or learned.
     user_noise_variances_ : ndarray of shape (n_users,)
-        Expected noise variances of these users; equal if ``noise_type`` is "common".
+        Expected noise variances of the users of the last `fit` or `partial_fit`; equal
+        if ``noise_type`` is "common".
     noise_shape_ : float
         Shape of the Gamma distribution of the users' precisions.
     user_prior_, item_prior_ : tuple of ndarrays
-        Mean, of shape (n_own,), and covariance, (n_own, n_own), of the priors, given or
-        learned.
+        Mean and covariance of the priors, given or learned, of the shapes (n_own,) and
+        (n_own, n_own).  n_own is ``n_components``, plus 1 if ``biases`` is True.
     item_popularity_ : ndarray of shape (n_items,)
         Share of each item in all ratings seen.
     user_labels_, item_labels_ : ndarray or None
@@ -525,13 +530,13 @@ class TemperedMatrixFactorization(_MatrixFactorization):
     n_batch_iter_ : int
         Number of completed steps.
     n_samples_seen_ : int
-        Number of rows that steps used, with repetitions.
+        Total number of rows in the batches of all steps.
     history_ : dict of ndarrays
         Arrays with a value for each step, thinned if there are many: "step", "passes",
         "seconds", "temperature", "learning_rate", "batch_bound" (the part of the users
         in the tempered bound of the batch, in nats per rating), "heldout_score" (NaN
         without an evaluation) and "mean_iterations" (mean number of local iterations of
-        a row).  If the tempering has a ladder, also "temperature_probabilities", of
+        a row).  If temperatures are inferred, also "temperature_probabilities", of
         shape (n_rows, n_temperatures).  If the fit computed it, also "lower_bound"
         (before a step at T=1).  Arrays with a value for each move, if there were moves:
         "move_step", "move_seconds", "move_kept" and "move_bound" (the lower bound after
@@ -685,16 +690,16 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
         The part of the model that the temperature flattens, see
         `sktemper.tempering.Annealing`.
     temperature_of : {"user", "rating"}, default="user"
-        Units whose temperatures local tempering infers, see `temperatures`.  Ignored by
-        other temperings.
+        Units whose temperatures local tempering infers, see `temperatures`.  Other
+        temperings ignore this parameter.
     batch_size : int, "auto" or None, default=None
         Number of users of a step.  None takes all users, which is coordinate ascent
         with a learning rate of 1.  "auto" takes a tenth of the data, at least 100 and
         at most 10,000, and 1,000 in `partial_fit`.
     learning_rate : LearningRate or float, default=None
-        Size of each step, as a share of the way to its target.  None is
-        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
-        ``batch_size=None``.  A number is a `ConstantRate`.
+        Step size: the share of the distance to its target by which a step moves the
+        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
+        with ``batch_size=None``.  A number is a `ConstantRate`.
     gradient_noise : GradientNoise, default=None
         Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     max_iter : int, default=100
@@ -706,19 +711,20 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
         the order of the users and in noise.  A `fit` that continues with
         ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Smallest improvement of the held-out score that counts, in nats per rating.  A
-        fit with ``batch_size=None`` ends when the lower bound changes by less than this
-        in a step at T=1.
+        Least rise of the held-out score that counts as an improvement, in nats per
+        rating.  A fit with ``batch_size=None`` ends when the lower bound changes by
+        less than this in a step at T=1.
     n_iter_no_change : int, default=None
         Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
-        count.  None disables early stopping.
+        `fit` ends and keeps the best state.  Only states after the temperature has
+        settled at 1 are considered.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
-        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
+        Share of the rows that `fit` holds out to compute scores, if it has no
+        ``X_val``.
     warm_start : bool, default=False
         Whether `fit` continues the last fit.  It finishes the planned passes if the
         last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
@@ -736,8 +742,8 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
     shuffle : bool, default=True
         Whether each pass of `fit` visits the users in a new random order.
     total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+        Number of rows of the data that a batch represents.  None is the number of rows
+        of `fit`, plus rows of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -746,19 +752,21 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
     item_biases_ : ndarray of shape (n_items,)
         Posterior means of the items' biases; 0 if ``biases`` is False.
     item_covariances_ : ndarray of shape (n_items, n_own, n_own)
-        Posterior covariances of the factors of each item, with its bias last, if any.
+        Posterior covariances of the factors of each item, followed by its bias if
+        ``biases`` is True.
     user_factors_, user_biases_, user_covariances_ : ndarray
         Posterior means and covariances of the users of the last `fit` or
         `partial_fit`; factors have the shape (n_users, n_components).
     global_mean_, noise_variance_ : float
-        Given or learned.
+        Mean rating and noise variance, given or learned.
     user_noise_variances_ : ndarray of shape (n_users,)
-        Expected noise variances of these users; equal if ``noise_type`` is "common".
+        Expected noise variances of the users of the last `fit` or `partial_fit`; equal
+        if ``noise_type`` is "common".
     noise_shape_ : float
         Shape of the Gamma distribution of the users' precisions.
     user_prior_, item_prior_ : tuple of ndarrays
-        Mean, of shape (n_own,), and covariance, (n_own, n_own), of the priors, given or
-        learned.
+        Mean and covariance of the priors, given or learned, of the shapes (n_own,) and
+        (n_own, n_own).  n_own is ``n_components``, plus 1 if ``biases`` is True.
     item_popularity_ : ndarray of shape (n_items,)
         Share of each item in all ratings seen.
     user_labels_, item_labels_ : ndarray or None
@@ -781,13 +789,13 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
     n_batch_iter_ : int
         Number of completed steps.
     n_samples_seen_ : int
-        Number of rows that steps used, with repetitions.
+        Total number of rows in the batches of all steps.
     history_ : dict of ndarrays
         Arrays with a value for each step, thinned if there are many: "step", "passes",
         "seconds", "temperature", "learning_rate", "batch_bound" (the part of the users
         in the tempered bound of the batch, in nats per rating), "heldout_score" (NaN
         without an evaluation) and "mean_iterations" (mean number of local iterations of
-        a row).  If the tempering has a ladder, also "temperature_probabilities", of
+        a row).  If temperatures are inferred, also "temperature_probabilities", of
         shape (n_rows, n_temperatures).  If the fit computed it, also "lower_bound"
         (before a step at T=1).  Arrays with a value for each move, if there were moves:
         "move_step", "move_seconds", "move_kept" and "move_bound" (the lower bound after
@@ -904,9 +912,9 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
     [1]_, [2]_, [3]_.  Users and items have Gaussian posteriors with full covariances.
     Ratings have random weights in the statistics of users and of items, so that steps
     are as noisy as those of a smaller batch.  Let the noise fade with
-    ``effective_batch_size=RampSchedule()``.  If the noise stays, learned variances, and
-    with them intervals, are too small.  Gaussian weights, some of which are negative,
-    allow only little noise.
+    ``effective_batch_size=RampSchedule()``.  If the noise does not fade, learned
+    variances are too small, and therefore intervals are too narrow.  Gaussian weights
+    can be negative, and therefore allow only little noise.
 
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``init``); temperature and step (``effective_batch_size`` to
@@ -937,24 +945,25 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
     init : array-like of shape (n_components, n_items), default=None
         Initial factors of the items.  None is small draws from the prior.
     effective_batch_size : float, int, Schedule or callable, default=0.5
-        Batch size M that has the same gradient noise: a share of the batch, a number of
-        ratings, or a schedule of such values, see `sktemper.noise.SVIPlusNoise`.
+        Size M of a batch without added noise that would have the same gradient noise: a
+        share of the batch, a number of ratings, or a schedule of such values, see
+        `sktemper.noise.SVIPlusNoise`.
     noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         Distribution of the random weights of ratings, see
         `sktemper.noise.SVIPlusNoise`.
     tempering : Tempering, "global", "local" or None, default=None
         Temperature during training, see `sktemper.tempering`; None is T=1.
     temperature_of : {"user", "rating"}, default="user"
-        Units whose temperatures local tempering infers, see `temperatures`.  Ignored by
-        other temperings.
+        Units whose temperatures local tempering infers, see `temperatures`.  Other
+        temperings ignore this parameter.
     batch_size : int, "auto" or None, default=None
         Number of users of a step.  None takes all users, which is coordinate ascent
         with a learning rate of 1.  "auto" takes a tenth of the data, at least 100 and
         at most 10,000, and 1,000 in `partial_fit`.
     learning_rate : LearningRate or float, default=None
-        Size of each step, as a share of the way to its target.  None is
-        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
-        ``batch_size=None``.  A number is a `ConstantRate`.
+        Step size: the share of the distance to its target by which a step moves the
+        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
+        with ``batch_size=None``.  A number is a `ConstantRate`.
     max_iter : int, default=100
         Number of passes of `fit` over the data.
     n_init : int, default=1
@@ -964,19 +973,20 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
         the order of the users and in noise.  A `fit` that continues with
         ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Smallest improvement of the held-out score that counts, in nats per rating.  A
-        fit with ``batch_size=None`` ends when the lower bound changes by less than this
-        in a step at T=1.
+        Least rise of the held-out score that counts as an improvement, in nats per
+        rating.  A fit with ``batch_size=None`` ends when the lower bound changes by
+        less than this in a step at T=1.
     n_iter_no_change : int, default=None
         Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
-        count.  None disables early stopping.
+        `fit` ends and keeps the best state.  Only states after the temperature has
+        settled at 1 are considered.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
-        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
+        Share of the rows that `fit` holds out to compute scores, if it has no
+        ``X_val``.
     warm_start : bool, default=False
         Whether `fit` continues the last fit.  It finishes the planned passes if the
         last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
@@ -994,8 +1004,8 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
     shuffle : bool, default=True
         Whether each pass of `fit` visits the users in a new random order.
     total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+        Number of rows of the data that a batch represents.  None is the number of rows
+        of `fit`, plus rows of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -1004,19 +1014,21 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
     item_biases_ : ndarray of shape (n_items,)
         Posterior means of the items' biases; 0 if ``biases`` is False.
     item_covariances_ : ndarray of shape (n_items, n_own, n_own)
-        Posterior covariances of the factors of each item, with its bias last, if any.
+        Posterior covariances of the factors of each item, followed by its bias if
+        ``biases`` is True.
     user_factors_, user_biases_, user_covariances_ : ndarray
         Posterior means and covariances of the users of the last `fit` or
         `partial_fit`; factors have the shape (n_users, n_components).
     global_mean_, noise_variance_ : float
-        Given or learned.
+        Mean rating and noise variance, given or learned.
     user_noise_variances_ : ndarray of shape (n_users,)
-        Expected noise variances of these users; equal if ``noise_type`` is "common".
+        Expected noise variances of the users of the last `fit` or `partial_fit`; equal
+        if ``noise_type`` is "common".
     noise_shape_ : float
         Shape of the Gamma distribution of the users' precisions.
     user_prior_, item_prior_ : tuple of ndarrays
-        Mean, of shape (n_own,), and covariance, (n_own, n_own), of the priors, given or
-        learned.
+        Mean and covariance of the priors, given or learned, of the shapes (n_own,) and
+        (n_own, n_own).  n_own is ``n_components``, plus 1 if ``biases`` is True.
     item_popularity_ : ndarray of shape (n_items,)
         Share of each item in all ratings seen.
     user_labels_, item_labels_ : ndarray or None
@@ -1037,13 +1049,13 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
     n_batch_iter_ : int
         Number of completed steps.
     n_samples_seen_ : int
-        Number of rows that steps used, with repetitions.
+        Total number of rows in the batches of all steps.
     history_ : dict of ndarrays
         Arrays with a value for each step, thinned if there are many: "step", "passes",
         "seconds", "temperature", "learning_rate", "batch_bound" (the part of the users
         in the tempered bound of the batch, in nats per rating), "heldout_score" (NaN
         without an evaluation) and "mean_iterations" (mean number of local iterations of
-        a row).  If the tempering has a ladder, also "temperature_probabilities", of
+        a row).  If temperatures are inferred, also "temperature_probabilities", of
         shape (n_rows, n_temperatures).  If the fit computed it, also "lower_bound"
         (before a step at T=1).  Arrays with a value for each move, if there were moves:
         "move_step", "move_seconds", "move_kept" and "move_bound" (the lower bound after

@@ -44,7 +44,7 @@ class Gaussians(NamedTuple):
     table: np.ndarray
 
     def put(self, rows, others):
-        """Replace some posteriors by others, which have no covariances."""
+        """Replace some posteriors by new posteriors, which have no covariances."""
         self.means[rows] = others.means
         self.log_determinants[rows] = others.log_determinants
         self.prior_traces[rows] = others.prior_traces

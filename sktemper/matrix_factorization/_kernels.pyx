@@ -1,7 +1,8 @@
 """Loops of matrix factorization over ratings, and over Gaussians of users and items.
 
-A rating belongs to a user and an item.  In each call, one side has the rows (the "own"
-side), and ``others`` are indices of the other side.
+A rating belongs to a user and an item.  In each call, the rows are users and the others
+are items, or vice versa.  Names with "own" refer to the rows, and ``others`` has the
+index of the other for each rating.
 
 All functions take and return arrays.  They draw no random numbers and do not depend on
 policies.  The loops are C, in ``_loops.h``, and are compiled for each instruction set.
@@ -17,15 +18,16 @@ from sktemper._simd.special import aligned, lanes_scratch, padded
 
 include "_loops.pxi"
 
-#: Approximate number of ratings that are sorted at once.  If rows of the table have at
-#: most FEW_BYTES, the number is small, so that the ratings stay in a core's cache.
-#: It is larger for longer rows, so that sums are read and written seldom.
+#: Minimum and maximum number of ratings that are sorted at once.  If rows of the table
+#: have at most FEW_BYTES, the minimum is used, so that the ratings stay in a core's
+#: cache. For longer rows, more ratings are sorted at once, so that sums are read and
+#: written less often.
 cdef intptr_t FEWEST_SORTED = 1 << 17, MOST_SORTED = 1 << 19, FEW_BYTES = 1024
 #: Panels are packed if a row of the table has more than FEW_PANELS panels, and on
 #: average more than FEW_RATINGS ratings.
 cdef intptr_t FEW_PANELS = 2, FEW_RATINGS = 4
-#: Maximum number of parts that `add_rows` adds, and bytes of the sum that it fills at a
-#: time.
+#: Maximum number of parts that `add_rows` adds, and the number of bytes of the sum that
+#: it computes at a time.
 cdef enum:
     MOST_PARTS = 16
     SUMMED_BYTES = 256 * 1024
@@ -112,16 +114,16 @@ def own_sums(
     starts : ndarray of shape (n_rows + 1,)
         Row r has the ratings ``starts[r]`` to ``starts[r + 1]``.
     others : ndarray of shape (n_ratings,)
-        The other side of each rating: a row of the table.
+        The row of ``table`` that each rating uses.
     values : ndarray of shape (n_ratings,)
         Ratings minus the global mean.
     factors : ndarray of shape (n_ratings,) or None
-        Factors of the ratings; None is 1.
+        Factors of the ratings.  None means 1.
     table : ndarray of shape (n_others, `table_width`)
     rank : int
     biases : bool
     stop : ndarray of shape (1,)
-        Set it to make the call return.
+        The call returns early if another thread sets it to a nonzero number.
     room : Room or None
         Memory that is reused for the sums.
 
@@ -178,26 +180,26 @@ def other_sums(
     row_factors=None,
     room=None,
 ):
-    """Return sums over the ratings of each other index: `own_sums`, transposed.
+    """Return sums over the ratings of each of the others, like `own_sums` for rows.
 
     Parameters
     ----------
     starts, others, values, factors, rank, biases, stop
         See `own_sums`.
     table : ndarray of shape (n_rows, `table_width`)
-        The table of the own side.
+        Moments of the rows.
     n_others : int
     row_factors : ndarray of shape (n_rows,) or None
-        Factors of all ratings of a row, in addition to ``factors``; None is 1.
+        A further factor for all ratings of a row.  None means 1.
     room : Room or None
         See `own_sums`.
 
     Returns
     -------
     rated : ndarray of shape (n_rated,) or None
-        Indices in ``others``, distinct and increasing.  None if stopped.
+        Indices of the others that have ratings, in increasing order.  None if stopped.
     sums : ndarray of shape (n_rated, `sums_width` - 2) or None
-        Their natural parameters.
+        The sums, in the form of natural parameters.
     """
     cdef _Ratings ratings = _Ratings(rank, biases, stop)
     cdef intptr_t n_rows = starts.shape[0] - 1, first, last, most = 0, k
@@ -275,7 +277,7 @@ cdef _turned(
     floating[::1] moved,
     moved_factors,
 ):
-    """Sort the ratings of some rows by their other side.
+    """Sort the ratings of some rows by their index in ``others``.
 
     ``places`` must be zeros, and is zeros again afterwards.
     """
@@ -413,9 +415,9 @@ def moments(
     starts, others, table, rank, biases, stop
         See `own_sums`.
     own_table : ndarray
-        The table of the own side.
+        Moments of the rows.
     own_rows : ndarray of shape (n_rows,) or None
-        Row of ``own_table`` for each row of ratings.  None means row i has row i.
+        The index in ``own_table`` of each row of ratings.  None means the same index.
 
     Returns
     -------
@@ -461,7 +463,8 @@ def gaussians(
 ):
     """Compute the moments of Gaussians from their natural parameters.
 
-    These are prior + scales * sums.  The arrays from ``table`` on are filled.
+    The natural parameters are prior + scales * sums.  ``table`` and all arrays after it
+    are outputs.
 
     Parameters
     ----------
@@ -487,8 +490,8 @@ def gaussians(
     Returns
     -------
     n_indefinite : int
-        Number of rows whose precision is not positive definite; their other values are
-        undefined.  -1 if stopped.
+        Number of rows whose precision is not positive definite, or -1 if stopped.  The
+        other outputs for these rows are meaningless.
     """
     cdef gaussians_block block
     cdef intptr_t n_own = rank + biases, status

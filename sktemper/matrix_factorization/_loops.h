@@ -1,14 +1,14 @@
 /* Ratings, for one floating type: y = global mean + own bias + other bias + u . v.
  *
- * A table has a row with the moments of each Gaussian posterior of the other side (items
- * for users, users for items).  With E = rank + biases, x = (v, bias) and z = (v, 1), a
- * row has, in this order,
+ * A table has the moments of the Gaussian posteriors of all items or of some users, one row
+ * for each posterior.  With E = rank + biases, x = (v, bias) and z = (v, 1), a row has, in
+ * this order,
  *     E[v v^T]   the packed rows of its lower triangle,
  *     E[z]       E entries,
  *     E[z bias]  E entries, the last one E[bias],
  *     E[bias^2],
- * followed by zeros up to a multiple of SIMD_BYTES.  The last two are there only if the model
- * has biases. */
+ * followed by zeros up to a multiple of SIMD_BYTES.  Without biases, a row has neither
+ * E[z bias] nor E[bias^2]. */
 
 #include "gaussian_lanes.h"
 #include "_sums.h"
@@ -107,7 +107,7 @@ static void NAME(write_lanes)(const gaussians_block *block, intptr_t first,
     const intptr_t E = block->rank + block->biases, n_own = E * (E + 1) / 2;
     REAL *rows[LANES];
     for (intptr_t lane = 0; lane < LANES; lane++) {
-        /* lanes after the last row repeat it */
+        /* the last lanes may have no row: they repeat the last row */
         const intptr_t row = first + (lane < n_lanes ? lane : n_lanes - 1);
         rows[lane] = (REAL *)block->table + row * block->width;
         for (intptr_t i = 0; i < E; i++)
@@ -144,7 +144,7 @@ LOOP intptr_t NAME(gaussians)(gaussians_block *block)
         if (*block->stop)
             return -1;
         for (intptr_t lane = 0; lane < LANES; lane++) {
-            /* lanes after the last row repeat it */
+            /* the last lanes may have no row: they repeat the last row */
             const intptr_t row = first + (lane < n_lanes ? lane : n_lanes - 1);
             rows[lane] = block->sums + row * block->stride;
             scales[lane] = block->scales[row];

@@ -1,8 +1,9 @@
 """Probabilistic matrix factorization of ratings as a `ConjugateModel`.
 
-y_ij = mean + a_i + c_j + u_i . v_j + noise; users are local, items global.  In the code
-x_i = (u_i, a_i) and w_j = (v_j, c_j) are Gaussian vectors with full covariances.  Their
-length ``n_own`` is the rank plus one if there are biases.
+A rating is y_ij = mean + a_i + c_j + u_i . v_j + noise.  In the code, x_i = (u_i, a_i)
+and w_j = (v_j, c_j) are Gaussian vectors with full covariances.  The vectors x_i of
+users are local parameters, and the vectors w_j of items are global parameters.  Their
+length ``n_own`` is the rank, plus one if there are biases.
 """
 
 import math
@@ -22,10 +23,10 @@ from ._ratings import ratings_of
 from ._starts import first_hyper, first_items
 from ._users import UserInference
 
-#: Approximate number of elements of the table of a block's users, and least and largest
-#: number of its rows.  A block has a row for each SHARE_OF_ITEMS items unless its table
-#: is larger than BLOCK_BYTES: in smaller blocks the sums over items would take most of
-#: the time.
+#: Approximate number of elements in the table of a block's users, and minimum and
+#: maximum number of users in a block.  A block has at least one user for every
+#: SHARE_OF_ITEMS items, unless its table would be larger than BLOCK_BYTES.  In smaller
+#: blocks, the sums over items would take most of the time.
 BLOCK_ELEMENTS, FEWEST_ROWS, MOST_ROWS = 2**19, 256, 4096
 SHARE_OF_ITEMS, BLOCK_BYTES = 4, 2**27
 #: The least learned noise variance, as a share of the variance of the ratings.  With
@@ -54,11 +55,11 @@ class MatrixFactorizationModel(ConjugateModel):
     user_noise : bool
         Whether each user has a separate noise variance.
     rating_temperatures : bool
-        Whether each rating has a score and a power, in place of each user.
+        Whether scores and powers belong to single ratings instead of users.
     dtype : {float32, float64}
-        Type of the kernels' computations.
+        Type of the numbers with which the kernels compute.
     init : ndarray of shape (n_components, n_features) or None
-        Start of the items' means.
+        Initial means of the items' factors, or None for random means.
     """
 
     watches_bound = True
@@ -120,7 +121,7 @@ class MatrixFactorizationModel(ConjugateModel):
         return values if self.rating_temperatures else np.repeat(values, block.counts)
 
     def auto_batch_size(self, X, total):
-        """Return a tenth of the rows, from 100 to 10,000; 1,000 for a stream."""
+        """Return a tenth of the rows, but 100 to 10,000 rows; for a stream, 1,000."""
         if total is None:
             return 1000
         return max(1, min(max(round(total / 10), 100), 10_000, total // 2))
@@ -138,7 +139,7 @@ class MatrixFactorizationModel(ConjugateModel):
 
     # -- the state of a fit ----------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):
-        """Return the given variances, and starting values of the learned ones."""
+        """Return the `Hyper` at the start: given values, or initial ones to learn."""
         return first_hyper(self, X, sample_weight)
 
     def initial_globals(self, X, random, hyper=None, sample_weight=None):
@@ -163,9 +164,9 @@ class MatrixFactorizationModel(ConjugateModel):
         return Prepared(self.items(globals_), globals_, hyper)
 
     def items(self, globals_):
-        """Return the items' posteriors; raise if they do not exist in the dtype.
+        """Return the items' posteriors; raise if a precision is not positive definite.
 
-        The result for the last parameters is cached, because a step checks it.
+        The last result is cached, because each step computes it as a check.
         """
         return self._item_cache.of(globals_, self._solved_items)
 
@@ -198,7 +199,7 @@ class MatrixFactorizationModel(ConjugateModel):
 
     # -- the step --------------------------------------------------------------------
     def local_step(self, block, prepared, request):
-        """Find the posteriors of a block's users; see `ConjugateModel.local_step`.
+        """Compute the posteriors of a block's users, see `ConjugateModel.local_step`.
 
         Gradient noise multiplies the terms of ratings for items and for users.  If the
         noise makes a user's precision indefinite, the distance of the noise from 1 is
@@ -259,7 +260,7 @@ class MatrixFactorizationModel(ConjugateModel):
         return moments_of_table(table, factors, self.n_components, self.biases)
 
     def target_parameters(self, statistics, scale, powers, hyper):
-        """Return the prior's parameters plus the statistics over the noise."""
+        """Return the prior's parameters plus statistics divided by noise variance."""
         target = self.room.empty((self.n_features, self.n_natural), np.float64)
         target[:] = powers.prior * hyper.items.natural()
         _kernels.add_rows(target, statistics.parts, scale / hyper.noise_variance)
@@ -344,20 +345,20 @@ class MatrixFactorizationModel(ConjugateModel):
     def log_partition(
         self, inverse_temperatures, hyper, random, priors=None, n_samples=8
     ):
-        """Return log C(b) per rating, exactly.
+        """Return the exact log C(b) per rating.
 
         The score and log C omit the same normaliser, which does not depend on the
-        temperature.  Log C therefore does not depend on the noise variance, which may
-        be learned.
+        temperature.  Therefore log C stays the same when the noise variance is learned.
         """
         if not (priors is None or isinstance(priors, str)):
-            raise ValueError("A matrix factorization takes no partition_priors.")
+            raise ValueError("A matrix factorization has no partition_priors.")
         return -0.5 * np.log(inverse_temperatures)
 
     def predictive_scores(self, block, prepared):
         """Return the log density of the held-out ratings, and their number.
 
-        The ratings of a user go alternately to an observed and a held-out half.
+        The first, third, fifth ... rating of a user is observed, and the others are
+        held out.
         """
         number = np.arange(len(block.values)) - block.starts[block.users()]
         held_out = number % 2 == 1
@@ -374,7 +375,7 @@ class MatrixFactorizationModel(ConjugateModel):
     def users(self, block, prepared):
         """Return `Users` at T=1."""
         users = UserInference(self, block, prepared, Powers()).users()
-        # from the parameters, which an estimator keeps, so that the bits are the same
+        # the estimator stores the parameters, and computes exactly the same posteriors
         return users._replace(posterior=self.gaussians(users.parameters()))
 
     def expected(self, block, prepared, posterior, own_rows=None):

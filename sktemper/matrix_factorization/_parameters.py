@@ -1,4 +1,4 @@
-"""The values of a matrix factorization: priors, variances, and tables of items."""
+"""Classes for priors, variances, and the items' moments of a matrix factorization."""
 
 from typing import NamedTuple
 

@@ -37,14 +37,17 @@ class Ratings(NamedTuple):
     def per_user(self, values):
         """Return the sums over each user's ratings."""
         sums = np.bincount(self.users(), values, minlength=len(self.starts) - 1)
-        return sums.astype(np.float64, copy=False)  # without ratings they are integers
+        return sums.astype(np.float64, copy=False)  # int if there are no ratings
 
     def users(self):
         """Return the row of each rating."""
         return np.repeat(np.arange(len(self.starts) - 1), self.counts)
 
     def rows(self, rows):
-        """Return the users, from 0, and the items of the ratings in a slice of rows."""
+        """Return the user and the item of each rating in a slice of rows.
+
+        The users are numbered from 0 within the slice.
+        """
         starts = self.starts[rows.start : rows.stop + 1]
         users = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         return users, self.items[starts[0] : starts[-1]]
@@ -67,13 +70,14 @@ class RatingStatistics:
         Pairs (items, rows).  Row i has the sums over the ratings of item i, see
         `_kernels.other_sums`.  An item may occur in several pairs.
     residual, n_ratings : float
-        Sum of t E(y - f)^2, where t is the precision of the user and f the rating
-        without noise; number of ratings.
+        The sum of t E(y - f)^2, and the number of ratings.  Here t is the precision of
+        the user, and f is the rating without noise.
     users : Moments
         Moments of the users' posteriors, weighted by the mean weight of the user's
         ratings.  Users without ratings have weight 0: their posterior is the prior.
     item_counts : ndarray of shape (n_items,)
-        Number or total weight of the ratings of each item; `scaled` does not change it.
+        Number or total weight of the ratings of each item.  `scaled` does not change
+        it.
     log_noise : float
         Sum over the users of E[log t - t].
     """

@@ -41,10 +41,10 @@ class RatingRecommenderMixin(RecommenderMixin):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_items), or labels
-            Rows of ratings, of users of the fit or others; or users of the last `fit`
-            or `partial_fit`, array-like of shape (n_samples,): labels such as
-            ``["u195"]`` if the data had labels, as the matrices of
-            `sktemper.datasets.ratings_matrix` have, else row numbers.
+            Rows of ratings of any users.  Alternatively, users of the last `fit` or
+            `partial_fit`, as an array-like of shape (n_samples,): labels such as
+            ``["u195"]`` if the data had labels, like the matrices of
+            `sktemper.datasets.ratings_matrix`, and otherwise row numbers.
         n_items : int, default=10
             Number of items to recommend to each user, at most the number of items.
         rank_by : {"likely", "rating"}, default="likely"
@@ -52,20 +52,22 @@ class RatingRecommenderMixin(RecommenderMixin):
             the item's share of all ratings, `item_popularity_`, times the probability
             that the rating reaches the threshold, given the expected rating and the
             noise variance of the user.  "rating" ranks by the expected rating, which
-            favours items that few users rated and liked; measured by which items users
-            choose, it ranks worse than popularity.
+            favours items that few users rated, but rated highly.  It predicts the items
+            that users choose worse than popularity does.
         threshold : float, default=None
             Smallest rating t that means that a user likes an item.  None is
-            ``global_mean_``.  Ignored with ``rank_by="rating"``.
+            ``global_mean_``.  ``rank_by="rating"`` ignores this parameter.
         exclude_seen : bool, default=True
             Whether to leave out the items that a user has rated.
         exclude : array-like of labels, default=None
-            Items to recommend to nobody; column numbers if the data had no labels.
+            Items that are recommended to no user; column numbers if the data had no
+            labels.
         clip : tuple of (float, float), default=None
             Ends of the scale, such as ``(1, 5)``, to which expected ratings are clipped
             after ranking.
         return_std : bool, default=False
-            Whether to also return the standard deviations of ratings, noise included.
+            Whether to also return the standard deviations of ratings, which include the
+            noise.
         output : {"pandas", "polars"}, default=None
             Library of the data frame to return.  None returns a pandas data frame if
             ``X`` are labels, and arrays otherwise.
@@ -73,23 +75,23 @@ class RatingRecommenderMixin(RecommenderMixin):
         Returns
         -------
         items : ndarray of int of shape (n_samples, n_items)
-            Columns of the items, best first; ties are in the order of the columns; -1
-            where no item is left.
+            Column numbers of the items, best first.  Items with equal scores are in the
+            order of their columns.  -1 means that no item is left.
         ratings : ndarray of shape (n_samples, n_items)
-            Expected ratings; NaN where no item is left.
+            Expected ratings; NaN if no item is left.
         std : ndarray of shape (n_samples, n_items)
-            Standard deviations of the ratings.  Only if ``return_std``.
+            Standard deviations of the ratings, returned only if ``return_std`` is True.
         table : DataFrame
             Returned instead of the arrays, with the columns "user", "item", "rank"
-            (from 1), "score" (which the items are ranked by), "rating", and, if
-            ``return_std``, "std".  Users for whom no item is left have no row.
+            (from 1), "score" (the number that ranks the items) and "rating", and "std"
+            if ``return_std`` is True.  Users for whom no item is left have no row.
 
         Raises
         ------
         ValueError
-            If labels are unknown, which the message lists; if ``n_items`` is less than
-            1 or more than the number of items; or if the items of ``X`` have other
-            labels than those of the fit.
+            If labels are unknown (the message lists them), if ``n_items`` is less than
+            1 or more than the number of items, or if the labels of the items of ``X``
+            differ from the labels of the fit.
         ImportError
             If the library of the data frame is not installed.
 
@@ -128,7 +130,7 @@ class RatingRecommenderMixin(RecommenderMixin):
         Returns
         -------
         scores : ndarray of shape (n_samples, n_items)
-            Scores of all items, including those that a user has rated.
+            Scores of all items, also of items that the user has rated.
         """
         self._check_fitted()
         rescored = self._rescoring(rank_by, threshold)
@@ -187,7 +189,7 @@ class RatingRecommenderMixin(RecommenderMixin):
         return self._state().hyper.noise_variance * Noise(*noise.T).inverse_means()
 
     def _deviations(self, items, posteriors):
-        """Return standard deviations of ratings; NaN where ``items`` are -1."""
+        """Return standard deviations of ratings, or NaN for items that are -1."""
         user, rank = np.nonzero(items >= 0)
         deviations = np.full(items.shape, np.nan, self.state_.dtype)
         if len(user):

@@ -12,12 +12,12 @@ __all__ = ["first_hyper", "first_items"]
 
 #: Initial variances of the items' means and posteriors, relative to the prior.
 START_SPREAD, START_VARIANCE = 0.1, 0.01
-#: The largest square of the prior variance of factors over the noise variance.
+#: Maximum of c^2 / noise variance, where c is the prior variance of factors.
 LARGEST_RATIO = 1e15
 
 
 def first_hyper(model, X, sample_weight=None):
-    """Return the given variances, and starting values of the learned ones."""
+    """Return the `Hyper` at the start: given values, or initial ones to learn."""
     n_ratings, mean, variance = _mean_and_variance(model, X, sample_weight)
     if n_ratings == 0 and model.global_mean is None:
         raise ValueError(
@@ -61,20 +61,20 @@ def _check_variances(component_variance, noise, variance):
         if variance / noise > LARGEST_RATIO:
             raise ValueError(
                 f"noise_variance={noise:g} is too small for ratings of a variance of "
-                f"{variance:.3g}: that over it may be at most {LARGEST_RATIO:g}."
+                f"{variance:.3g}: it may be at most {LARGEST_RATIO:g} times as large."
             )
         return
     ratio = component_variance**2 / noise
     if ratio > LARGEST_RATIO:
         raise ValueError(
             f"component_variance={component_variance:g} is too large for a "
-            f"noise variance of {noise:.3g}: its square over that may be at most "
-            f"{LARGEST_RATIO:g}."
+            f"noise variance of {noise:.3g}: its square divided by the noise variance "
+            f"may be at most {LARGEST_RATIO:g}."
         )
 
 
 def _mean_and_variance(model, X, sample_weight):
-    """Return total weight, mean and variance of ratings, from one block at a time."""
+    """Return total weight, mean and variance of ratings, computed block by block."""
     total = mean = squares = 0.0
     for start in range(0, X.shape[0], model.block_size):
         rows = slice(start, min(start + model.block_size, X.shape[0]))

@@ -2,8 +2,8 @@
  * panels: the sums of a panel stay in registers during the loop over the ratings of a row,
  * and a packed panel of all rows stays in the cache of a core. */
 
-/* Numbers of elements of a vector (SUM_LANES), of vectors of a panel at most (MOST_VECTORS),
- * and of ratings that are added at once (AT_ONCE). */
+/* Number of elements of a SIMD vector (SUM_LANES), maximum number of vectors in a row of a
+ * panel (MOST_VECTORS), and number of ratings that are added at once (AT_ONCE). */
 #ifdef VECTOR_BYTES
 #define SUM_LANES (VECTOR_BYTES / (intptr_t)sizeof(REAL))
 #if VECTOR_BYTES == 64
@@ -20,8 +20,8 @@
 #define MOST_ADDED 256
 #define PANEL_COLUMNS (MOST_VECTORS * SUM_LANES)
 
-/* The columns of a panel; `sums`, weighted by factors; and `weighted`, the sums weighted by
- * factors times values. */
+/* The columns of a panel and their sums over ratings.  The sums in `sums` are weighted by
+ * factors, and those in `weighted` by factors times values. */
 typedef struct {
     const REAL *rows;
     intptr_t stride, first, n_vectors;
@@ -34,15 +34,15 @@ typedef struct {
 typedef REAL VECTOR
     __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
 
-/* Returns the row of the panel for one of the others. */
+/* Returns the row of the panel for one item, or for one user if the sums are of items. */
 ALWAYS_INLINE const VECTOR *NAME(panel_row)(const NAME(panel) *panel, int32_t other)
 {
     return (const VECTOR *)(panel->rows + (intptr_t)other * panel->stride);
 }
 
-/* Writes the sums of a panel with n vectors over some ratings; if `both`, also the sums
- * weighted by factors times values.  n and `both` are constants in each call, so that the
- * sums stay in registers. */
+/* Writes the sums of a panel with n vectors over some ratings.  If `both` is set, also writes
+ * the sums weighted by factors times values.  Each call passes constants for n and `both`, so
+ * that the sums stay in registers. */
 ALWAYS_INLINE void NAME(add_vectors)(const int n, const int both, intptr_t n_ratings,
                                      const int32_t *restrict others,
                                      const REAL *restrict factors,
@@ -89,7 +89,7 @@ static inline void NAME(add_ratings)(intptr_t n_ratings, const int32_t *others,
                                      const REAL *factors, const REAL *weighted,
                                      NAME(panel) *panel)
 {
-/* A macro, because the number of vectors has to be a constant in each call. */
+/* This is a macro, because each call of `add_vectors` needs a constant number of vectors. */
 #define CASE(n)                                                                        \
     case n:                                                                            \
         if (panel->is_weighted)                                                        \

@@ -35,7 +35,7 @@ class Users(NamedTuple):
     prior : ndarray
         Natural parameters of the prior, times its power.
     local : float
-        Power of the likelihood if it is the same for all ratings, else 1.
+        Power of the likelihood if all ratings have the same power, and otherwise 1.
     factors, unit_noise : ndarray of shape (n_ratings,) or None
         Factors of the ratings, and gradient noise, which is a part of these factors.
     n_iterations : int
@@ -54,8 +54,9 @@ class Users(NamedTuple):
     def residuals(self):
         """Return the sums over each user's ratings of factor E (y - f)^2.
 
-        E (y - f)^2 is quadratic in x, so these sums follow from ``sums`` and the
-        moments of x; precision times covariance is the identity.
+        E (y - f)^2 is quadratic in x, so the sums need only ``sums`` and the moments of
+        x.  The product of precision and covariance is the identity, so its trace is the
+        length of x.
         """
         posterior = self.posterior
         n_own = posterior.means.shape[1]
@@ -68,7 +69,7 @@ class Users(NamedTuple):
 
 
 class UserInference:
-    """Finds the posteriors of the users of a block.
+    """Computes the posteriors of the users of a block, and their statistics.
 
     Parameters
     ----------
@@ -136,8 +137,8 @@ class UserInference:
         """Return users whose noise and factors are at their joint optimum.
 
         Users that have converged do not change any more, so a result does not depend on
-        the other users of the block.  Where ``observed`` is 0, the noise is that of the
-        prior.
+        the other users of the block.  Users whose ``observed`` is 0 have the noise of
+        the prior.
         """
         hyper, power = self.prepared.hyper, self.powers.prior
         halves = 0.5 * users.local * observed * np.maximum(users.sums[:, -1], 0.0)

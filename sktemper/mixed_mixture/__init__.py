@@ -1,4 +1,4 @@
-"""Mixtures of rows of several kinds of values: options, counts and numbers."""
+"""Mixtures of tables whose columns have options, counts or numbers."""
 
 from ._estimators import (
     AnnealedMixedMixture,

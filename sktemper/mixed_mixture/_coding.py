@@ -24,8 +24,8 @@ from ._values import columns_of, is_frame
 
 __all__ = ["CodedColumnsMixin"]
 
-#: A column with more distinct texts than this share of the rows, and than this number,
-#: looks like an identifier.
+#: A column looks like an identifier if its number of distinct texts exceeds this share
+#: of the rows and this number.
 SHARE_OF_ROWS, MANY_OPTIONS = 0.5, 50
 #: Largest number of distinct values that describe a column of data in parts.
 MOST_KEPT = 4096
@@ -43,17 +43,18 @@ class CodedColumnsMixin:
     itself if ``X`` is an array of floats.
     """
 
-    #: Descriptions of columns that are taken from another fit.
+    #: Descriptions of columns from another fit, which are used if they are not None.
     _same_columns = None
-    #: Whether the data are a collection, for which only extreme values are validated.
+    #: Whether the data are a collection on disk or of Dask.  Only the extreme values of
+    #: collections are validated.
     _is_collection = False
-    #: Weights of the rows for the descriptions of columns.
+    #: Weights of the rows, from which columns are described.
     _weight_of_columns = None
 
     def _validate(self, X, reset):
         """Return ``X`` as an array of numeric codes of its values."""
         X = self._checked(X, reset)
-        if self._is_collection:  # X contains the extremes of all columns
+        if self._is_collection:  # X has only the extreme values of all columns
             return check_array(X, dtype=FLOATS, ensure_all_finite="allow-nan")
         columns = list(columns_of(X))
         if reset:
@@ -64,7 +65,7 @@ class CodedColumnsMixin:
         return coded
 
     def _checked(self, X, reset):
-        """Return a data frame, or an array of two dimensions; record its columns."""
+        """Return a data frame or an array of two dimensions; store column names."""
         check_no_container(X)
         if is_frame(X):
             validate_data(self, X, reset=reset, skip_check_array=True)
@@ -96,7 +97,10 @@ class CodedColumnsMixin:
         )
 
     def _refitted(self, X, sample_weight, seed):
-        """Return the same mixture fitted to weighted rows, with the same columns."""
+        """Return a mixture of the same type fitted to weighted rows.
+
+        The descriptions of the columns do not change.
+        """
         other = clone(self).set_params(random_state=seed)
         other._same_columns = self.columns_
         return other.fit(X, sample_weight=sample_weight)
@@ -106,7 +110,7 @@ class CodedColumnsMixin:
         return vars(self).get("feature_names_in_")
 
     def _declared(self, n_features):
-        """Return the categories that the user declared, by numbers of columns."""
+        """Return the categories that the user declared, by indices of columns."""
         if self.categories is None:
             return {}
         if not isinstance(self.categories, dict):
@@ -141,8 +145,8 @@ class CodedColumnsMixin:
         warn_once(
             self,
             "unknown",
-            "X has values that are none of the categories of the fit; they count as "
-            f"missing. {'; '.join(named[:NAMED])}",
+            "X has values that are none of the categories of the fit. These values "
+            f"count as missing. {'; '.join(named[:NAMED])}",
             UserWarning,
         )
 
@@ -160,7 +164,7 @@ class CodedColumnsMixin:
                 )
 
     def _fit(self, X, sample_weight, continued, X_val=None):
-        """Start a fit, or continue the present one."""
+        """Start a fit, or continue an earlier fit."""
         with self._weighing_columns(sample_weight):
             return super()._fit(X, sample_weight, continued, X_val)
 
@@ -173,18 +177,18 @@ class CodedColumnsMixin:
             Chunk of a stream.  It is cut, in order, into batches of ``batch_size``
             rows; a smaller chunk is one batch.  With ``batch_size="auto"`` the batches
             of a chunk have equal sizes.  The first chunk determines the kinds,
-            intervals and categories of the columns.  Declare categories that it may
-            lack in ``categories``.
+            intervals and categories of the columns.  Use the parameter ``categories``
+            for categories that the first chunk may lack.
         y : None
-            Ignored; here by scikit-learn's convention.
+            Ignored, for compatibility with scikit-learn.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples, factors of their statistics.
+            Weights of the samples, by which their statistics are multiplied.
 
         Returns
         -------
         self : object
             The estimator.  A fitted model continues at its temperature and learning
-            rate.  A new one has a single start; ``n_init`` is ignored.
+            rate.  A new model has a single start; ``n_init`` is ignored.
         """
         with self._weighing_columns(sample_weight):
             return super().partial_fit(X, y, sample_weight)
@@ -221,7 +225,7 @@ class CodedColumnsMixin:
 
     @contextlib.contextmanager
     def _noting_collections(self, X):
-        """Return a context in which `_is_collection` tells if ``X`` is a collection."""
+        """Return a context in which `_is_collection` is True for a collection ``X``."""
         if not isinstance(X, Source):
             yield
             return
@@ -250,7 +254,7 @@ class CodedColumnsMixin:
 
 
 class Rows(ConjugateModel):
-    """Model whose blocks are unchanged rows, with which workers read data."""
+    """Model whose blocks are rows of data, so that workers can read the data."""
 
     block_size = 4096
 

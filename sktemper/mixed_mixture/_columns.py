@@ -53,7 +53,7 @@ class Column(NamedTuple):
     def option_values(self):
         """Numbers that represent the options of a categorical column.
 
-        They are the categories themselves, or codes 0, 1, ... if some categories are
+        These are the categories themselves, or codes 0, 1, ... if some categories are
         text.
         """
         if all(isinstance(category, Real) for category in self.categories):
@@ -70,7 +70,7 @@ class Column(NamedTuple):
         Returns
         -------
         numbers : ndarray of float of shape (n_rows,)
-            NaN where a value is missing.
+            NaN for missing values.
         unknown : list
             Distinct values that are not categories.
 
@@ -111,8 +111,8 @@ def kinds_of(kinds, names, n_features):
     Parameters
     ----------
     kinds : str, dict or sequence of str
-        "from_dtype"; one kind for all columns; kinds by name or number of columns; or
-        a kind for each column.
+        "from_dtype"; one kind for all columns; a dict of kinds by name or index of
+        columns; or a kind for each column.
     names : sequence or None
         Names of the columns, if the data have any.
     n_features : int
@@ -147,7 +147,7 @@ def kinds_of(kinds, names, n_features):
 
 
 def by_number(given, names, n_features, parameter):
-    """Return a dict with column numbers as keys, instead of names.
+    """Return a dict in which column indices replace column names as keys.
 
     Raises
     ------
@@ -177,7 +177,7 @@ def described(values, kind, categories=None, n_bins=5):
     values : Values
         Values and their weights, which means and quantiles take into account.
     kind : str or None
-        None chooses the kind by the type of the values.
+        Kind of the column.  None chooses it by the type of the values.
     categories : sequence or None
         Categories that the user declared.
     n_bins : int
@@ -226,7 +226,7 @@ def _kind_by_type(values):
 def _check_counts(numbers, name):
     if (numbers < 0).any() or (numbers != np.rint(numbers))[~np.isnan(numbers)].any():
         raise ValueError(
-            f"{name} is of the kind 'poisson', but has values that are no counts: "
+            f"{name} is of the kind 'poisson', but has values that are not counts: "
             f"negative numbers, or fractions. {REMEDY}"
         )
 

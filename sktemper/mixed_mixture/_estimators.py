@@ -28,7 +28,7 @@ class _MixedMixture(
     TransformerMixin,
     TemperedEstimator,
 ):
-    """Base of the estimators."""
+    """Base of the estimators of mixtures of mixed columns."""
 
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
@@ -99,12 +99,12 @@ class _MixedMixture(
     # -- views of the state ------------------------------------------------------------
     @property
     def kinds_(self):
-        """The kind of each column, by its name or number."""
+        """The kind of each column, by its name or index."""
         return {name: column.kind for name, column in self._named_columns()}
 
     @property
     def categories_(self):
-        """The options of each column that has some, by its name or number."""
+        """Lists of the options of columns that have options, by name or index."""
         return {
             name: list(column.categories)
             for name, column in self._named_columns()
@@ -112,7 +112,7 @@ class _MixedMixture(
         }
 
     def _named_columns(self):
-        """Return pairs of the name or number of a column, and its `Column`."""
+        """Return pairs of the name or index of a column, and its `Column`."""
         self._state()
         names = [
             name.item() if hasattr(name, "item") else name for name in self._names()
@@ -143,28 +143,29 @@ class TemperedMixedMixture(_MixedMixture):
         The kind of each column: "categorical" (one of several options), "binary" (one
         of two), "gaussian" (a normal distribution), "poisson" (a count) or "binned"
         (intervals between quantiles, for skewed numbers, or numbers with many zeros).
-        A dict has kinds by the name or the number of a column; a str is the kind of all
+        A dict has kinds by the name or the index of a column; a str is the kind of all
         columns.  With "from_dtype", and in columns that a dict does not name, text,
         booleans and categories of data frames are categorical; numbers are Gaussian,
         but whole numbers with at most 10 different values are categorical.
     categories : dict, default=None
-        The options of columns, a list by the name or the number of a column, in their
-        order.  For other columns they are the categories of the type of the column in a
-        data frame, or all values in the data of `fit`, or in the first chunk of
+        The options of columns, as ordered lists by the name or the index of a column.
+        The options of other columns are the categories of the column's type in a data
+        frame, or otherwise all values in the data of `fit` or in the first chunk of
         `partial_fit`.
     n_bins : int, default=5
-        Intervals of a column of the kind "binned", about as many rows in each.
+        Number of intervals of a column of the kind "binned".  Intervals have about
+        equal numbers of rows.
     feature_prior : float, default=1.0
-        Concentration of the Dirichlet prior of the
-        probabilities of the options of a column, the same for all.
+        Concentration of the Dirichlet prior of the probabilities of the options of a
+        column, with the same value for all.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_distribution"
         Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
-        distribution, which with the default concentration approximates a Dirichlet
-        process [2]_.
+        distribution.  With the default concentration, the latter approximates a
+        Dirichlet process [2]_.
     weight_concentration_prior : float, default=None
-        Concentration of this prior, at least 1e-12.  With small values components that
-        are not needed stay empty.  None is ``1 / n_components``.
+        Concentration of the prior of the weights, at least 1e-12.  With small values
+        components that are not needed stay empty.  None is ``1 / n_components``.
     tempering : Tempering, "global", "local" or None, default="global"
         Temperature during training, see `sktemper.tempering`: "global" is
         `GlobalTempering()`, "local" is `LocalTempering()`, and None is plain
@@ -180,9 +181,9 @@ class TemperedMixedMixture(_MixedMixture):
         Number of samples of a step.  None takes all samples, which is coordinate ascent
         with a learning rate of 1.
     learning_rate : LearningRate or float, default=None
-        Size of each step, as a share of the way to its target.  None is
-        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
-        ``batch_size=None``.  A number is a `ConstantRate`.
+        Step size: the share of the distance to its target by which a step moves the
+        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
+        with ``batch_size=None``.  A number is a `ConstantRate`.
     gradient_noise : GradientNoise, default=None
         Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     max_iter : int, default=100
@@ -194,19 +195,21 @@ class TemperedMixedMixture(_MixedMixture):
         the order of the samples and in noise.  A `fit` that continues with
         ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Smallest improvement of the held-out score that counts, in nats per sample.  A
-        fit with ``batch_size=None`` ends when the lower bound changes by less than this
-        in a step at T=1.  A move is kept if it raises the bound by more than this.
+        Least rise of the held-out score that counts as an improvement, in nats per
+        sample.  A fit with ``batch_size=None`` ends when the lower bound changes by
+        less than this in a step at T=1.  A move is kept if it raises the bound by more
+        than this.
     n_iter_no_change : int, default=None
         Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
-        count.  None disables early stopping.
+        `fit` ends and keeps the best state.  Only states after the temperature has
+        settled at 1 are considered.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
-        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
+        Share of the rows that `fit` holds out to compute scores, if it has no
+        ``X_val``.
     warm_start : bool, default=False
         Whether `fit` continues the last fit.  It finishes the planned passes if the
         last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
@@ -224,25 +227,25 @@ class TemperedMixedMixture(_MixedMixture):
     shuffle : bool, default=True
         Whether each pass of `fit` visits the samples in a new random order.
     total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+        Number of rows of the data that a batch represents.  None is the number of rows
+        of `fit`, plus rows of later `partial_fit` calls.
 
     Attributes
     ----------
     weights_ : ndarray of shape (n_components,)
         Posterior means of the weights.
     kinds_ : dict
-        The kind of each column, by its name or number.
+        The kind of each column, by its name or index.
     categories_ : dict
-        The options of each column that has some, by its name or number: a list.
+        List of the options of each column that has options, by its name or index.
     columns_ : tuple of Column
-        Descriptions of the columns, by which values are coded.
+        Descriptions of the columns, which determine the codes of values.
     weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
         Dirichlet parameters, or the Beta parameters of the sticks.
     weight_concentration_prior_ : float
-        The concentration prior in use.
+        The ``weight_concentration_prior`` of the fit.
     labels_ : ndarray of shape (n_samples,)
-        Components of the samples of the last `fit` or `partial_fit`.
+        Component of each sample of the last `fit` or `partial_fit`.
     n_active_components_ : int
         Number of components whose responsibilities sum to more than 0.5.
     converged_ : bool
@@ -262,13 +265,13 @@ class TemperedMixedMixture(_MixedMixture):
     n_batch_iter_ : int
         Number of completed steps.
     n_samples_seen_ : int
-        Number of rows that steps used, with repetitions.
+        Total number of rows in the batches of all steps.
     history_ : dict of ndarrays
         Arrays with a value for each step, thinned if there are many: "step", "passes",
         "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
         samples in the tempered bound of the batch, in nats per observation),
         "heldout_score" (NaN without an evaluation) and "mean_iterations" (mean number
-        of local iterations of a row).  If the tempering has a ladder, also
+        of local iterations of a row).  If temperatures are inferred, also
         "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
@@ -283,12 +286,13 @@ class TemperedMixedMixture(_MixedMixture):
 
     Notes
     -----
-    NaN and None are missing values, taken to be missing at random.  A value that is no
-    category of the fit counts as missing, too, with a warning.  `score_samples` is the
-    posterior predictive density of the values that are not missing, and `score` is its
-    sum per sample.  Probabilities of options have Dirichlet priors, rates of counts
-    Gamma priors, and means and precisions of numbers normal-gamma priors that follow
-    the spread of the column.
+    NaN and None are missing values, and are assumed to be missing at random.  A value
+    that is not a category of the fit counts as missing, too, with a warning.
+    `score_samples` returns the logarithm of the posterior predictive density of the
+    values that are not missing, and `score` is the mean of these logarithms.
+    Probabilities of options have Dirichlet priors, rates of counts have Gamma priors,
+    and means and precisions of numbers have normal-gamma priors whose scale is that of
+    the column.
 
     References
     ----------
@@ -389,28 +393,29 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
         The kind of each column: "categorical" (one of several options), "binary" (one
         of two), "gaussian" (a normal distribution), "poisson" (a count) or "binned"
         (intervals between quantiles, for skewed numbers, or numbers with many zeros).
-        A dict has kinds by the name or the number of a column; a str is the kind of all
+        A dict has kinds by the name or the index of a column; a str is the kind of all
         columns.  With "from_dtype", and in columns that a dict does not name, text,
         booleans and categories of data frames are categorical; numbers are Gaussian,
         but whole numbers with at most 10 different values are categorical.
     categories : dict, default=None
-        The options of columns, a list by the name or the number of a column, in their
-        order.  For other columns they are the categories of the type of the column in a
-        data frame, or all values in the data of `fit`, or in the first chunk of
+        The options of columns, as ordered lists by the name or the index of a column.
+        The options of other columns are the categories of the column's type in a data
+        frame, or otherwise all values in the data of `fit` or in the first chunk of
         `partial_fit`.
     n_bins : int, default=5
-        Intervals of a column of the kind "binned", about as many rows in each.
+        Number of intervals of a column of the kind "binned".  Intervals have about
+        equal numbers of rows.
     feature_prior : float, default=1.0
-        Concentration of the Dirichlet prior of the
-        probabilities of the options of a column, the same for all.
+        Concentration of the Dirichlet prior of the probabilities of the options of a
+        column, with the same value for all.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_distribution"
         Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
-        distribution, which with the default concentration approximates a Dirichlet
-        process [2]_.
+        distribution.  With the default concentration, the latter approximates a
+        Dirichlet process [2]_.
     weight_concentration_prior : float, default=None
-        Concentration of this prior, at least 1e-12.  With small values components that
-        are not needed stay empty.  None is ``1 / n_components``.
+        Concentration of the prior of the weights, at least 1e-12.  With small values
+        components that are not needed stay empty.  None is ``1 / n_components``.
     schedule : Schedule or callable, default=None
         Temperature of each step, see `sktemper.schedules`.  None is
         ``ExponentialSchedule()``.
@@ -428,9 +433,9 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
         Number of samples of a step.  None takes all samples, which is coordinate ascent
         with a learning rate of 1.
     learning_rate : LearningRate or float, default=None
-        Size of each step, as a share of the way to its target.  None is
-        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
-        ``batch_size=None``.  A number is a `ConstantRate`.
+        Step size: the share of the distance to its target by which a step moves the
+        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
+        with ``batch_size=None``.  A number is a `ConstantRate`.
     gradient_noise : GradientNoise, default=None
         Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     max_iter : int, default=100
@@ -442,19 +447,21 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
         the order of the samples and in noise.  A `fit` that continues with
         ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Smallest improvement of the held-out score that counts, in nats per sample.  A
-        fit with ``batch_size=None`` ends when the lower bound changes by less than this
-        in a step at T=1.  A move is kept if it raises the bound by more than this.
+        Least rise of the held-out score that counts as an improvement, in nats per
+        sample.  A fit with ``batch_size=None`` ends when the lower bound changes by
+        less than this in a step at T=1.  A move is kept if it raises the bound by more
+        than this.
     n_iter_no_change : int, default=None
         Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
-        count.  None disables early stopping.
+        `fit` ends and keeps the best state.  Only states after the temperature has
+        settled at 1 are considered.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
-        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
+        Share of the rows that `fit` holds out to compute scores, if it has no
+        ``X_val``.
     warm_start : bool, default=False
         Whether `fit` continues the last fit.  It finishes the planned passes if the
         last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
@@ -472,25 +479,25 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
     shuffle : bool, default=True
         Whether each pass of `fit` visits the samples in a new random order.
     total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+        Number of rows of the data that a batch represents.  None is the number of rows
+        of `fit`, plus rows of later `partial_fit` calls.
 
     Attributes
     ----------
     weights_ : ndarray of shape (n_components,)
         Posterior means of the weights.
     kinds_ : dict
-        The kind of each column, by its name or number.
+        The kind of each column, by its name or index.
     categories_ : dict
-        The options of each column that has some, by its name or number: a list.
+        List of the options of each column that has options, by its name or index.
     columns_ : tuple of Column
-        Descriptions of the columns, by which values are coded.
+        Descriptions of the columns, which determine the codes of values.
     weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
         Dirichlet parameters, or the Beta parameters of the sticks.
     weight_concentration_prior_ : float
-        The concentration prior in use.
+        The ``weight_concentration_prior`` of the fit.
     labels_ : ndarray of shape (n_samples,)
-        Components of the samples of the last `fit` or `partial_fit`.
+        Component of each sample of the last `fit` or `partial_fit`.
     n_active_components_ : int
         Number of components whose responsibilities sum to more than 0.5.
     converged_ : bool
@@ -512,13 +519,13 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
     n_batch_iter_ : int
         Number of completed steps.
     n_samples_seen_ : int
-        Number of rows that steps used, with repetitions.
+        Total number of rows in the batches of all steps.
     history_ : dict of ndarrays
         Arrays with a value for each step, thinned if there are many: "step", "passes",
         "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
         samples in the tempered bound of the batch, in nats per observation),
         "heldout_score" (NaN without an evaluation) and "mean_iterations" (mean number
-        of local iterations of a row).  If the tempering has a ladder, also
+        of local iterations of a row).  If temperatures are inferred, also
         "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
@@ -533,12 +540,13 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
 
     Notes
     -----
-    NaN and None are missing values, taken to be missing at random.  A value that is no
-    category of the fit counts as missing, too, with a warning.  `score_samples` is the
-    posterior predictive density of the values that are not missing, and `score` is its
-    sum per sample.  Probabilities of options have Dirichlet priors, rates of counts
-    Gamma priors, and means and precisions of numbers normal-gamma priors that follow
-    the spread of the column.
+    NaN and None are missing values, and are assumed to be missing at random.  A value
+    that is not a category of the fit counts as missing, too, with a warning.
+    `score_samples` returns the logarithm of the posterior predictive density of the
+    values that are not missing, and `score` is the mean of these logarithms.
+    Probabilities of options have Dirichlet priors, rates of counts have Gamma priors,
+    and means and precisions of numbers have normal-gamma priors whose scale is that of
+    the column.
 
     References
     ----------
@@ -622,7 +630,7 @@ class SVIPlusMixedMixture(SVIPlusMixin, _MixedMixture):
     counts and numbers, which are independent given the class of a row.  Missing values
     are left out.
 
-    The fit uses SVI+ [2]_, with tunable noise of the gradients, see
+    The fit uses SVI+ [2]_: gradients with tunable noise, see
     `sktemper.noise.SVIPlusNoise`.
 
     Parameters are in groups, each with its most important ones first: the model
@@ -639,31 +647,33 @@ class SVIPlusMixedMixture(SVIPlusMixin, _MixedMixture):
         The kind of each column: "categorical" (one of several options), "binary" (one
         of two), "gaussian" (a normal distribution), "poisson" (a count) or "binned"
         (intervals between quantiles, for skewed numbers, or numbers with many zeros).
-        A dict has kinds by the name or the number of a column; a str is the kind of all
+        A dict has kinds by the name or the index of a column; a str is the kind of all
         columns.  With "from_dtype", and in columns that a dict does not name, text,
         booleans and categories of data frames are categorical; numbers are Gaussian,
         but whole numbers with at most 10 different values are categorical.
     categories : dict, default=None
-        The options of columns, a list by the name or the number of a column, in their
-        order.  For other columns they are the categories of the type of the column in a
-        data frame, or all values in the data of `fit`, or in the first chunk of
+        The options of columns, as ordered lists by the name or the index of a column.
+        The options of other columns are the categories of the column's type in a data
+        frame, or otherwise all values in the data of `fit` or in the first chunk of
         `partial_fit`.
     n_bins : int, default=5
-        Intervals of a column of the kind "binned", about as many rows in each.
+        Number of intervals of a column of the kind "binned".  Intervals have about
+        equal numbers of rows.
     feature_prior : float, default=1.0
-        Concentration of the Dirichlet prior of the
-        probabilities of the options of a column, the same for all.
+        Concentration of the Dirichlet prior of the probabilities of the options of a
+        column, with the same value for all.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_distribution"
         Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
-        distribution, which with the default concentration approximates a Dirichlet
-        process [2]_.
+        distribution.  With the default concentration, the latter approximates a
+        Dirichlet process [2]_.
     weight_concentration_prior : float, default=None
-        Concentration of this prior, at least 1e-12.  With small values components that
-        are not needed stay empty.  None is ``1 / n_components``.
+        Concentration of the prior of the weights, at least 1e-12.  With small values
+        components that are not needed stay empty.  None is ``1 / n_components``.
     effective_batch_size : float, int, Schedule or callable, default=0.5
-        Batch size M that has the same gradient noise: a share of the batch, a number of
-        samples, or a schedule of such values, see `sktemper.noise.SVIPlusNoise`.
+        Size M of a batch without added noise that would have the same gradient noise: a
+        share of the batch, a number of samples, or a schedule of such values, see
+        `sktemper.noise.SVIPlusNoise`.
     noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         Distribution of the random weights of samples, see
         `sktemper.noise.SVIPlusNoise`.
@@ -680,9 +690,9 @@ class SVIPlusMixedMixture(SVIPlusMixin, _MixedMixture):
         Number of samples of a step.  None takes all samples, which is coordinate ascent
         with a learning rate of 1.
     learning_rate : LearningRate or float, default=None
-        Size of each step, as a share of the way to its target.  None is
-        ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit` with
-        ``batch_size=None``.  A number is a `ConstantRate`.
+        Step size: the share of the distance to its target by which a step moves the
+        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
+        with ``batch_size=None``.  A number is a `ConstantRate`.
     max_iter : int, default=100
         Largest number of passes of `fit` over the data.
     n_init : int, default=1
@@ -692,19 +702,21 @@ class SVIPlusMixedMixture(SVIPlusMixin, _MixedMixture):
         the order of the samples and in noise.  A `fit` that continues with
         ``warm_start``, and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Smallest improvement of the held-out score that counts, in nats per sample.  A
-        fit with ``batch_size=None`` ends when the lower bound changes by less than this
-        in a step at T=1.  A move is kept if it raises the bound by more than this.
+        Least rise of the held-out score that counts as an improvement, in nats per
+        sample.  A fit with ``batch_size=None`` ends when the lower bound changes by
+        less than this in a step at T=1.  A move is kept if it raises the bound by more
+        than this.
     n_iter_no_change : int, default=None
         Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends; it keeps the best state.  Only states at a settled temperature of 1
-        count.  None disables early stopping.
+        `fit` ends and keeps the best state.  Only states after the temperature has
+        settled at 1 are considered.  None disables early stopping.
     evaluate_every : int, default=0
         Number of passes of `fit` between two scores of held-out data, which are in
         ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, else no scores.
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
-        Share of the rows that are held out for these scores, if `fit` has no ``X_val``.
+        Share of the rows that `fit` holds out to compute scores, if it has no
+        ``X_val``.
     warm_start : bool, default=False
         Whether `fit` continues the last fit.  It finishes the planned passes if the
         last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
@@ -722,25 +734,25 @@ class SVIPlusMixedMixture(SVIPlusMixin, _MixedMixture):
     shuffle : bool, default=True
         Whether each pass of `fit` visits the samples in a new random order.
     total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+        Number of rows of the data that a batch represents.  None is the number of rows
+        of `fit`, plus rows of later `partial_fit` calls.
 
     Attributes
     ----------
     weights_ : ndarray of shape (n_components,)
         Posterior means of the weights.
     kinds_ : dict
-        The kind of each column, by its name or number.
+        The kind of each column, by its name or index.
     categories_ : dict
-        The options of each column that has some, by its name or number: a list.
+        List of the options of each column that has options, by its name or index.
     columns_ : tuple of Column
-        Descriptions of the columns, by which values are coded.
+        Descriptions of the columns, which determine the codes of values.
     weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
         Dirichlet parameters, or the Beta parameters of the sticks.
     weight_concentration_prior_ : float
-        The concentration prior in use.
+        The ``weight_concentration_prior`` of the fit.
     labels_ : ndarray of shape (n_samples,)
-        Components of the samples of the last `fit` or `partial_fit`.
+        Component of each sample of the last `fit` or `partial_fit`.
     n_active_components_ : int
         Number of components whose responsibilities sum to more than 0.5.
     converged_ : bool
@@ -760,13 +772,13 @@ class SVIPlusMixedMixture(SVIPlusMixin, _MixedMixture):
     n_batch_iter_ : int
         Number of completed steps.
     n_samples_seen_ : int
-        Number of rows that steps used, with repetitions.
+        Total number of rows in the batches of all steps.
     history_ : dict of ndarrays
         Arrays with a value for each step, thinned if there are many: "step", "passes",
         "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
         samples in the tempered bound of the batch, in nats per observation),
         "heldout_score" (NaN without an evaluation) and "mean_iterations" (mean number
-        of local iterations of a row).  If the tempering has a ladder, also
+        of local iterations of a row).  If temperatures are inferred, also
         "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
         computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
         each move, if there were moves: "move_step", "move_seconds", "move_kept" and
@@ -781,12 +793,13 @@ class SVIPlusMixedMixture(SVIPlusMixin, _MixedMixture):
 
     Notes
     -----
-    NaN and None are missing values, taken to be missing at random.  A value that is no
-    category of the fit counts as missing, too, with a warning.  `score_samples` is the
-    posterior predictive density of the values that are not missing, and `score` is its
-    sum per sample.  Probabilities of options have Dirichlet priors, rates of counts
-    Gamma priors, and means and precisions of numbers normal-gamma priors that follow
-    the spread of the column.
+    NaN and None are missing values, and are assumed to be missing at random.  A value
+    that is not a category of the fit counts as missing, too, with a warning.
+    `score_samples` returns the logarithm of the posterior predictive density of the
+    values that are not missing, and `score` is the mean of these logarithms.
+    Probabilities of options have Dirichlet priors, rates of counts have Gamma priors,
+    and means and precisions of numbers have normal-gamma priors whose scale is that of
+    the column.
 
     References
     ----------

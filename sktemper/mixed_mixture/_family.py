@@ -30,7 +30,7 @@ class MixedFamily(ProductFamily):
     Attributes
     ----------
     options, counts, normals : ndarray of int
-        Numbers of the columns of each kind.
+        Indices of the columns of each kind.
     """
 
     def __init__(self, columns):
@@ -67,14 +67,14 @@ class MixedFamily(ProductFamily):
     def _values_of(column):
         """Return the numbers that represent options, or NaN for intervals.
 
-        NaN is equal to no value, and `block` treats intervals separately.
+        NaN differs from all values; `block` computes indicators of intervals later.
         """
         if column.kind == "binned" or not column.categories:
             return np.full(column.n_options, np.nan)
         return column.option_values
 
     def of_kinds(self, values):
-        """Split natural parameters into those of options, counts and normal values.
+        """Split natural parameters into parts for options, counts and normal values.
 
         Parameters
         ----------
@@ -159,7 +159,7 @@ def _counts(values, out):
 
 
 def _normals(values, out):
-    """Write the moments of normal values; return which are known."""
+    """Write the moments of normal values; return 1 for known values, 0 for others."""
     known, x, squares, again = np.hsplit(out, 4)
     known[...] = ~np.isnan(values)
     again[...] = known

@@ -1,4 +1,4 @@
-"""Mixtures of rows of several kinds of values as `ConjugateModel`s."""
+"""Mixture of tables with columns of several kinds, as a `ConjugateModel`."""
 
 import numpy as np
 
@@ -10,11 +10,11 @@ __all__ = ["MixedMixtureModel"]
 
 #: Largest number of moments of a block.
 VALUES_OF_BLOCK = 2**17
-#: Largest number of values of moments that a fit keeps.
+#: Largest number of moments of all rows that a fit caches.
 KEPT_VALUES = 2**23
 #: Prior of a normal column, in units of the standard deviation of all rows: the number
-#: of rows that are equivalent to the prior mean, the shape of the distribution of the
-#: precision, and its rate divided by its shape, which is a variance.
+#: of rows to which the prior mean is equivalent, the shape of the Gamma distribution of
+#: the precision, and the rate of this distribution divided by its shape (a variance).
 MEAN_PRECISION, SHAPE, VARIANCE = 0.1, 1.0, 0.25
 #: Variances below this are rounding errors, because columns are standardized.
 LEAST_VARIANCE = 1e-10
@@ -51,7 +51,7 @@ class MixedMixtureModel(MixtureModel):
     def log_partition(
         self, inverse_temperatures, hyper, random, priors=None, n_samples=8
     ):
-        """Return log C(b), a `MixturePartition`.
+        """Return log C(b) as a `MixturePartition`.
 
         ``priors`` are the concentrations of weights and of options.
         """
@@ -69,8 +69,9 @@ class MixedMixtureModel(MixtureModel):
     def prior_of_component(self, X, sample_weight=None):
         """Return the prior of a component.
 
-        Options have a symmetric prior.  The priors of counts and normal values have the
-        means, and those of normal values also the variances, of all rows.
+        Options have a symmetric prior.  The priors of counts and of normal values have
+        the means of all rows, and the priors of normal values have variances in
+        proportion to the variances of all rows.
         """
         family = self.family
         weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight

@@ -29,8 +29,8 @@ def draw_partition(model, inverse_temperatures, hyper, random, priors, n_samples
     hyper : MixtureHyper
     random : numpy.random.Generator
     priors : pair of float, str or None
-        Concentrations of weights and of options.  None, "global" and "local" stand for
-        the priors of the model.
+        Concentrations of weights and of options.  None, "global" and "local" use the
+        priors of the model.
     n_samples : int
         Number of mixtures that are drawn.
 
@@ -75,7 +75,7 @@ def _of_normals(log_precision, b):
 def _of_counts(rates, b):
     """Return the logarithms of sums of Poisson probabilities to the power b."""
     rates = np.maximum(rates, np.finfo(float).tiny)
-    # at b = 1, this and the sum below are 0
+    # for b = 1, these values and the sums below are 0
     logs = _of_normals(-np.log(rates), b)
     small = rates <= LARGE_RATE
     if not small.any():

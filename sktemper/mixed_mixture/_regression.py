@@ -1,4 +1,4 @@
-"""Regression of latent classes on covariates, after the mixture was fitted."""
+"""Regression of latent classes on covariates, given a fitted mixture."""
 
 from dataclasses import dataclass, field
 
@@ -33,9 +33,9 @@ class ClassRegression:
     Attributes
     ----------
     classes : ndarray of int of shape (n_classes,)
-        Numbers of the components that have samples.
+        Indices of the components that have samples.
     reference : int
-        Class with which the others are compared; its coefficients are 0.
+        Class with which other classes are compared; its coefficients are 0.
     names : list of n_coefficients str
         "(intercept)", and the covariates.
     coef_ : ndarray of shape (n_classes, n_coefficients)
@@ -44,11 +44,11 @@ class ClassRegression:
     stderr_ : ndarray of shape (n_classes, n_coefficients)
         Standard errors, 0 for the reference class.
     covariance_ : ndarray of shape (n_free, n_free)
-        Covariance of the coefficients of all classes except the reference, class by
-        class.
+        Covariance of the coefficients of all classes except the reference; the
+        coefficients of a class are adjacent.
     classification_ : ndarray of shape (n_classes, n_classes)
-        D: the probability that a sample of a class (row) has the highest posterior for
-        a class (column).
+        D.  Entry D_ts is the probability that s is the most probable class of a sample
+        of class t.
     """
 
     classes: np.ndarray
@@ -72,8 +72,8 @@ class ClassRegression:
         Returns
         -------
         table : DataFrame
-            Its columns are "class", "covariate", "coef", "stderr", "z", "p_value",
-            "low", "high" and "odds_ratio".  The reference class has no rows.
+            Columns: "class", "covariate", "coef", "stderr", "z", "p_value", "low",
+            "high" and "odds_ratio".  The reference class has no rows.
         """
         if not (is_number(interval) and 0 < interval < 1):
             refuse("interval", "a float between 0 and 1", interval)
@@ -102,8 +102,8 @@ def class_regression(
     r"""Regress latent classes on covariates, corrected for classification errors.
 
     A regression of the most probable classes underestimates effects, because some
-    samples are classified wrongly.  Both methods correct for this by the probabilities
-    of such errors [1]_.
+    samples are classified wrongly.  Both methods correct for this by means of the
+    probabilities of wrong classifications [1]_.
 
     Parameters
     ----------
@@ -111,14 +111,16 @@ def class_regression(
         Class probabilities of the samples, from ``predict_proba`` of a mixture that was
         fitted without the covariates.
     covariates : DataFrame or array-like of shape (n_samples, n_covariates)
-        Numbers.  Columns of text, categories or booleans of a data frame are replaced
-        by an indicator for each value except the first.  Missing values raise an error.
+        Numeric covariates.  Columns of text, categories or booleans of a data frame are
+        replaced by an indicator for each value except the first.  Missing values raise
+        an error.
     method : {"ml", "bch"}, default="ml"
         "ml" maximizes the likelihood of the most probable classes.  "bch" weights the
         samples by the inverse of the matrix of classification errors; some weights may
         be negative.
     reference : int, default=None
-        Number of the class with which the others are compared; None is the largest.
+        Index of the class with which other classes are compared; None is the largest
+        class.
     sample_weight : array-like of shape (n_samples,), default=None
         How often each sample counts.
 
@@ -142,9 +144,10 @@ def class_regression(
     .. math:: \sum_i \sum_s w_{is} \log \sum_t \pi_t(z_i) D_{ts}, \quad
         D_{ts} = \sum_i p_{it} w_{is} / \sum_i p_{it},
 
-    and "bch" maximizes :math:`\sum_i \sum_t (W D^{-1})_{it} \log \pi_t(z_i)`.  Standard
-    errors are from the sandwich estimator :math:`H^{-1} S^T S H^{-1}`, with the Hessian
-    H and the scores S of the samples.  They ignore the uncertainty of the parameters of
+    where :math:`p_{it}` are the posteriors.  "bch" maximizes :math:`\sum_i \sum_t (W
+    D^{-1})_{it} \log \pi_t(z_i)`, where W is the matrix of w_is.  Standard errors are
+    computed by the sandwich estimator :math:`H^{-1} S^T S H^{-1}`, with the Hessian H
+    and the scores S of the samples.  They ignore the uncertainty of the parameters of
     the mixture, and are too small if there are few samples and classes overlap.
 
     References
@@ -193,14 +196,14 @@ def _checked_posteriors(posteriors):
     sums = posteriors.sum(axis=1)
     if (posteriors < 0).any() or (np.abs(sums - 1.0) > SUM_TOL).any():
         raise ValueError(
-            "posteriors must be the class probabilities of samples, rows that sum to "
-            "1: pass what predict_proba returns."
+            "posteriors must be the class probabilities of samples, and rows must sum "
+            "to 1: pass the result of predict_proba."
         )
     return posteriors
 
 
 def _design(covariates):
-    """Return names of coefficients, and the matrix with a column of ones."""
+    """Return names of coefficients, and covariates that follow a column of ones."""
     if not is_frame(covariates):
         covariates = check_array(covariates, dtype=np.float64, input_name="covariates")
         given = [f"x{number}" for number in range(covariates.shape[1])]
@@ -225,7 +228,7 @@ def _design(covariates):
 
 
 def _scales(Z, weight, names):
-    """Return centres and spreads of columns; raise if some repeat others."""
+    """Return centres and spreads of columns; raise if columns are dependent."""
     centre = weight @ Z / weight.sum()
     spread = np.sqrt(weight @ (Z - centre) ** 2 / weight.sum())
     centre[0], spread[0] = 0.0, 1.0
@@ -250,8 +253,8 @@ def _classification(shares, modal, weight, kept):
         (number, *_) = kept[totals == 0].tolist()
         raise ValueError(
             f"Class {number} is the most probable class of no sample: the classes "
-            "overlap so much that effects of covariates cannot be told.  Fit fewer "
-            "components, or leave this column out of posteriors and rescale the others."
+            "overlap so much that effects of covariates cannot be estimated. Fit fewer "
+            "components, or remove this column of posteriors and rescale other columns."
         )
     D = (shares * weight[:, None]).T @ assigned
     D /= D.sum(axis=1, keepdims=True)
@@ -264,7 +267,7 @@ def _classification(shares, modal, weight, kept):
 
 
 class _Logit:
-    """A multinomial logit of classes, one of which has coefficients of 0."""
+    """A multinomial logit of classes; coefficients of the reference class are 0."""
 
     def __init__(self, Z, weight, reference, n_classes):
         self.Z, self.weight, self.n_classes = Z, weight, n_classes
@@ -298,7 +301,7 @@ class _Logit:
 
 
 def _ml(logit, likelihoods):
-    """Return a function of coefficients: value, scores of samples, Hessian."""
+    """Return a function of coefficients that returns value, scores and Hessian."""
 
     def objective(vector):
         logs = logit.log_probabilities(vector)
@@ -312,7 +315,7 @@ def _ml(logit, likelihoods):
 
 
 def _bch(logit, D, modal):
-    """Return a function of coefficients: value, scores of samples, Hessian."""
+    """Return a function of coefficients that returns value, scores and Hessian."""
     given = np.linalg.inv(D)[modal]
 
     def objective(vector):
@@ -341,7 +344,7 @@ def _optimum(logit, objective):
         options={"gtol": GRADIENT_TOL, "maxiter": 500},
     )
     is_found = np.abs(result.jac).max(initial=0.0) < 1e3 * GRADIENT_TOL
-    # a likelihood without a maximum becomes flat
+    # if the likelihood has no maximum, it is flat at the last coefficients
     if not (is_found and np.linalg.eigvalsh(result.hess)[0] > LEAST_CURVATURE):
         raise ValueError(
             "The regression has no optimum: a covariate, or several together, separate "
@@ -357,7 +360,8 @@ def _in_units(logit, vector, objective, scales, about):
     inverse = np.linalg.inv(hessian)
     scores = scores * logit.weight[:, None]
     covariance = inverse @ (scores.T @ scores) @ inverse
-    # b0 + b (z - c) / s: slopes are divided by s, and b0 loses c b / s
+    # For b0 + b (z - c) / s, slopes are divided by s, and c b / s is subtracted from
+    # b0.
     units = np.diag(1.0 / spread)
     units[0, 1:] = -centre[1:] / spread[1:]
     units = np.kron(np.eye(len(logit.free)), units)

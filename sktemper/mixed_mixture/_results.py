@@ -1,4 +1,4 @@
-"""Mixin for results of a fitted mixture: profiles, criteria, samples, imputation."""
+"""Results of a fitted mixture: profiles, information criteria, samples, imputation."""
 
 import numpy as np
 from scipy import stats
@@ -12,9 +12,10 @@ from ._values import columns_of, is_frame
 
 __all__ = ["ClassResultsMixin", "all_components_are_used"]
 
-#: Number of components above which empty ones are expected.
+#: With more components than this, some should stay empty.
 FEW_COMPONENTS = 5
-#: A class has a total responsibility above this, as in `n_active_components_`.
+#: A component with a total responsibility above this value is a class, as in
+#: `n_active_components_`.
 ACTIVE = 0.5
 
 
@@ -34,22 +35,22 @@ class ClassResultsMixin:
         Returns
         -------
         profiles : DataFrame
-            A row for each class, column of the data, and option.  "class" is the
-            number of the component, "size" its weight, "item" the column, "kind" its
-            kind, and "option" a category or an interval; "mean" and "sd" of a Gaussian
-            column; and "rate" of a Poisson column.  "mean" is the posterior mean of the
-            probability or number, and "low" and "high" are the ends of its interval.
-            Components without samples have no rows.
+            A row for each class, column of the data, and option.  "class" is the index
+            of the component, "size" its weight, "item" the column, and "kind" the kind
+            of the column.  "option" is a category or an interval, or "mean" or "sd" for
+            a Gaussian column, or "rate" for a Poisson column.  "mean" is the posterior
+            mean of the probability or number, and "low" and "high" are the ends of its
+            interval.  Components without samples have no rows.
 
         Raises
         ------
         ValueError
-            If ``interval`` is not between 0 and 1, or there is no such library.
+            If ``interval`` is not between 0 and 1, or ``output`` is not a library.
 
         Notes
         -----
-        The intervals take the class of each sample as known from the fitted mixture.
-        They are too narrow where classes overlap:
+        The intervals do not include the uncertainty of the classes of samples.
+        Therefore they are too narrow if classes overlap.
         `sktemper.model_selection.bootstrap_profiles` includes this uncertainty.
         """
         self._check_fitted()
@@ -70,13 +71,13 @@ class ClassResultsMixin:
         return data_frame(output, table)
 
     def _active(self):
-        """Return the numbers of the components that have samples."""
+        """Return the indices of the components that have samples."""
         state, weights = self._state(), self._fitted_model().weights
         prior = weights.prior(state.hyper.weight_concentration)
         return np.flatnonzero(weights.counts(state.globals_.weights - prior) > ACTIVE)
 
     def _places(self):
-        """Yield the name of each column, its `Column`, and its place in its kind."""
+        """Yield the name of each column, its `Column`, and its position in its kind."""
         places = {"options": 0, "poisson": 0, "gaussian": 0}
         for name, column in self._named_columns():
             kind = "options" if column.n_options else column.kind
@@ -90,7 +91,7 @@ class ClassResultsMixin:
         return family, family.of_kinds(self._state().globals_.components)
 
     def _profile(self, column, place, k, tails):
-        """Return triples of an option, its posterior mean and the two ends."""
+        """Return tuples of an option, its mean, and the ends of its interval."""
         family, (options, counts, normals) = self._parameters()
         if column.n_options:
             own = options[k, place : place + column.n_options] + 1.0
@@ -126,7 +127,7 @@ class ClassResultsMixin:
         X : DataFrame or array-like of shape (n_samples, n_features)
             Answers, with the columns of the training data; gaps are NaN or None.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts.
+            Number of times that each sample counts.
 
         Returns
         -------
@@ -164,13 +165,13 @@ class ClassResultsMixin:
         X : DataFrame or array-like of shape (n_samples, n_features)
             Answers, with the columns of the training data; gaps are NaN or None.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts.
+            Number of times that each sample counts.
 
         Returns
         -------
         bic : float
-            By the posterior predictive density, and the parameters of the classes that
-            have samples.
+            Criterion with the posterior predictive density as the likelihood, and the
+            number of parameters of the classes that have samples.
         """
         deviance, total = self._deviance(X, sample_weight)
         return deviance + self._n_parameters() * float(np.log(total))
@@ -183,13 +184,13 @@ class ClassResultsMixin:
         X : DataFrame or array-like of shape (n_samples, n_features)
             Answers, with the columns of the training data; gaps are NaN or None.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts.
+            Number of times that each sample counts.
 
         Returns
         -------
         aic : float
-            By the posterior predictive density, and the parameters of the classes that
-            have samples.
+            Criterion with the posterior predictive density as the likelihood, and the
+            number of parameters of the classes that have samples.
         """
         return self._deviance(X, sample_weight)[0] + 2.0 * self._n_parameters()
 
@@ -201,12 +202,12 @@ class ClassResultsMixin:
         X : DataFrame or array-like of shape (n_samples, n_features)
             Answers, with the columns of the training data; gaps are NaN or None.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts.
+            Number of times that each sample counts.
 
         Returns
         -------
         icl : float
-            `bic` plus twice the sum of the entropies of the class probabilities: it
+            `bic` plus twice the sum of the entropies of the class probabilities.  It
             prefers classes that are well separated.
         """
         return self.bic(X, sample_weight) + 2.0 * self._entropy(X, sample_weight)[0]
@@ -232,7 +233,7 @@ class ClassResultsMixin:
             A data frame of pandas if the model was fitted to data with names.  A value
             of a binned column is the mean of the training values in its interval.
         y : ndarray of shape (n_samples,)
-            Their components.
+            Components of the samples.
 
         Raises
         ------
@@ -253,7 +254,7 @@ class ClassResultsMixin:
         return np.column_stack(list(columns.values())), y
 
     def _drawn(self, column, place, y, random):
-        """Return values of a column, or the places of options, for components."""
+        """Draw values of a column, or indices of options, given components."""
         means = self._means(column, place)[y]
         if column.n_options:
             return (means.cumsum(axis=1) < random.uniform(size=(len(y), 1))).sum(axis=1)
@@ -276,7 +277,7 @@ class ClassResultsMixin:
         return column.location + column.scale * usual.means[:, place]
 
     def impute(self, X):
-        """Return data in which missing values have their expected value.
+        """Return data in which expected values replace missing values.
 
         Parameters
         ----------
@@ -286,8 +287,9 @@ class ClassResultsMixin:
         Returns
         -------
         X : DataFrame or ndarray of shape (n_samples, n_features)
-            A copy.  A missing option is the most probable one given the other values of
-            the row, and a missing number is its posterior predictive mean.
+            A copy of ``X``.  A missing option is replaced by the most probable option
+            given the other values of the row, and a missing number by its posterior
+            predictive mean.
         """
         shares = self.predict_proba(X).astype(np.float64)
         values = list(columns_of(X if is_frame(X) else np.asarray(X)))
@@ -313,8 +315,8 @@ def _with_values(X, filled):
     ----------
     X : DataFrame or array-like
     filled : dict
-        Gaps, ndarray of bool of shape (n_samples,), and their values, by the name or
-        number of columns.
+        By the name or index of columns: a mask of the gaps, of shape (n_samples,), and
+        values for the gaps.
     """
     if not is_frame(X):
         X = np.array(X)
@@ -343,13 +345,13 @@ def _with_values(X, filled):
 
 
 def all_components_are_used(estimator, run):
-    """Warn if no component is empty, so that the data may have more classes."""
+    """Return a warning if no component is empty: the data may have more classes."""
     n_components = estimator.n_components
     if n_components <= FEW_COMPONENTS or len(estimator._active()) < n_components:
         return None
     return (
         f"All {n_components} components are used, so that the data may have more "
-        "classes: raise n_components until some stay empty.  If they never do, the "
-        "columns do not fit their kinds: 'binned' suits skewed numbers, and columns "
-        "that nearly repeat one another are better left out."
+        "classes: raise n_components until some components stay empty. If this never "
+        "happens, columns do not fit their kinds: use 'binned' for skewed numbers, and "
+        "leave out columns that nearly repeat other columns."
     )

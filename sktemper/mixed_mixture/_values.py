@@ -8,7 +8,7 @@ from scipy import sparse
 
 __all__ = ["Values", "columns_of", "is_frame"]
 
-#: Message for columns of dates and other types.
+#: Message about columns that are neither numbers nor text, such as dates.
 NO_VALUES = "{} has the dtype {}; expected numbers or text."
 
 
@@ -24,7 +24,7 @@ class Values:
     declared : tuple or None
         Categories of the dtype of the column.
     weight : ndarray of shape (n_rows,) or None
-        Weights of the rows; None stands for 1.
+        Weights of the rows; None means that all weights are 1.
 
     Raises
     ------
@@ -70,23 +70,23 @@ class Values:
             return np.array([np.nan if v is None else v for v in self.values], float)
         except (TypeError, ValueError):
             raise ValueError(
-                f"{self.name} has values that are no numbers, such as "
+                f"{self.name} has values that are not numbers, such as "
                 f"{next(v for v in self.values if isinstance(v, str))!r}: its kind "
                 "must be 'categorical'."
             ) from None
 
     def categories(self):
-        """Return the declared categories, or else all distinct values, sorted."""
+        """Return the declared categories, or all distinct values in sorted order."""
         if self.declared is not None:
             return self.declared
         if self.is_numeric:
             return np.unique(self.values[~np.isnan(self.values)]).tolist()
         known = {value for value in self.values if value is not None}
-        # numbers before text, which cannot be compared with each other
+        # numbers precede text, because numbers and text cannot be compared
         return sorted(known, key=lambda v: (isinstance(v, str), v))
 
     def coded(self, categories, option_values):
-        """Return the numbers that represent values, and the values without category.
+        """Return the numbers that represent values, and values that are not categories.
 
         Parameters
         ----------
@@ -113,7 +113,7 @@ class Values:
     def compressed(self, most=None):
         """Return the distinct numbers in increasing order, with their weights.
 
-        If there are more than ``most``, they are reduced to quantiles.
+        If there are more than ``most`` distinct numbers, quantiles are returned.
         """
         known, weight = self.known()
         numbers, places = np.unique(known, return_inverse=True)
@@ -126,7 +126,7 @@ class Values:
         return Values(self.name, numbers, self.declared, totals)
 
     def joined(self, other, most):
-        """Return the union of these numbers and others, compressed."""
+        """Return the union of both objects' numbers, compressed."""
         values = np.concatenate([self.values, other.values])
         weight = np.concatenate([self.weight, other.weight])
         return Values(self.name, values, self.declared, weight).compressed(most)

@@ -71,7 +71,7 @@ class Capabilities(Renewing):
         Raises
         ------
         ValueError
-            If the model does not define its methods.
+            If the model does not define the methods of the capability.
         """
         missing = cls._missing(capability)
         if missing:
@@ -82,7 +82,7 @@ class Capabilities(Renewing):
 
     # -- dense_vectors: for adaptive rates, and tests ----------------------------------
     def natural_parameters(self, globals_):
-        """Return the natural parameters as one vector, and leave them unchanged.
+        """Return the natural parameters as one vector; do not change ``globals_``.
 
         Parameters
         ----------
@@ -205,14 +205,14 @@ class Capabilities(Renewing):
 
         In a fit at a constant temperature above the first critical temperature, all
         components become equal.  Between the first and the second critical temperature
-        they differ in one direction, and below the last in all directions.  The
-        temperature is the reciprocal of `Powers.local`.
+        the components differ in one direction, and below the last critical temperature
+        in all directions.  The temperature is the reciprocal of `Powers.local`.
 
         Parameters
         ----------
         X : array-like
-            The data, an even sample of at most `max_start_rows` of their rows, or the
-            first chunk of a stream.
+            The data, or an even sample of at most `max_start_rows` rows of the data, or
+            the first chunk of a stream.
         hyper : object
             Initial hyperparameters.
         sample_weight : ndarray of shape (n_samples,) or None
@@ -250,7 +250,7 @@ class Capabilities(Renewing):
     def propose_split_merge(
         self, globals_, hyper, block, random, refused, row_weight=None
     ):
-        """Propose global parameters with a component split and two others merged.
+        """Propose global parameters after splits and merges of components.
 
         Parameters
         ----------
@@ -266,8 +266,8 @@ class Capabilities(Renewing):
         Returns
         -------
         globals_, hyper, key : object
-            The proposal and its key; a single None if no proposal promises a better
-            bound.
+            The proposal and its key.  If no proposal promises a better bound, a single
+            None is returned instead.
         """
         raise ValueError(f"{type(self).__name__} makes no split and merge moves.")
 

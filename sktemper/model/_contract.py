@@ -31,14 +31,14 @@ class ConjugateModel(Options, Capabilities):
     the weight :math:`w_i`, the power :math:`b_i` and the sufficient statistics
     :math:`t_i`.  The domain of natural parameters is convex, so a step stays in it.
 
-    To add a model, derive a class in a new folder.  No other part of the package
-    needs a change.  The contract has three parts:
+    To add a model, derive a class from this class, in a new folder.  No other part of
+    the package needs a change.  The contract has three parts:
 
     Required
         The attribute ``dtype``, and the methods `take`, `initial_hyper`,
         `initial_globals`, `prepare`, `local_step`, `global_bound` and
         `predictive_scores`; also either the method `step`, or the capability
-        "dense_vectors", with which the default of `step` works.
+        "dense_vectors", which the default of `step` needs.
 
     Optional, with defaults
         All other attributes, and the methods `step`, `update_hyper`, `is_finite`,
@@ -63,8 +63,9 @@ class ConjugateModel(Options, Capabilities):
         Largest number of rows of a block.  The bits of results depend on it, because
         blocks are added in their order.
     most_kept_rows : int
-        Largest number of rows for which a fit keeps the blocks that `take` returns; set
-        it if `take` is slow.  Methods must not change a block.  By default 0.
+        Largest number of rows of data for which a fit caches the blocks that `take`
+        returns; set it if `take` is slow.  Methods must not change a block.  By default
+        0.
     parameter_dtype : dtype
         Dtype in which global parameters are stored, by default float64.
     max_start_rows : int
@@ -77,8 +78,8 @@ class ConjugateModel(Options, Capabilities):
         Whether a step on all samples starts from the local parameters of the previous
         step, because the local optimum depends on the start.
     n_local : int or None
-        Number of local parameters of a row, if a step starts from them; None if it is
-        unknown.
+        Number of local parameters of a row, if a step starts from local parameters;
+        None if the number is unknown.
     birth_steps : int
         Number of steps in which a new component reaches its optimum.
     is_random : bool
@@ -89,11 +90,11 @@ class ConjugateModel(Options, Capabilities):
     scores_whole_rows : bool
         Whether `predictive_scores` is the predictive density of whole rows.
     scores_rankings : bool
-        Whether the scores of `predictive_scores` measure rankings instead of being
+        Whether the results of `predictive_scores` measure rankings.  Otherwise they are
         log-likelihoods.
     weighs_observations : bool
-        Whether observations have weights, so that `LocalStep.row_observed` is not a
-        number of observations.
+        Whether observations have weights.  `LocalStep.row_observed` is then a sum of
+        weights instead of a number of observations.
     has_continuous_local : bool or None
         Whether rows have continuous local parameters, whose prior has the power
         ``powers.prior``.  If this is None, `sktemper.testing.check_model` assumes that
@@ -218,7 +219,7 @@ class ConjugateModel(Options, Capabilities):
         raise NotImplementedError
 
     def predictive_scores(self, block, prepared):
-        """Return the held-out log-likelihood of each row at T=1, and a count.
+        """Return each row's held-out log-likelihood at T=1, and number of observations.
 
         Parameters
         ----------

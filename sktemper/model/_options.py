@@ -75,8 +75,8 @@ class Options:
         """Return whether all parameters after a step are finite.
 
         If some are not finite, the step is not taken.  A model with many parameters may
-        check fewer numbers, provided that they are finite only if all parameters are
-        finite.
+        check a few numbers instead, such as sums, if any parameter that is not finite
+        makes one of them not finite.
 
         Parameters
         ----------
@@ -110,11 +110,11 @@ class Options:
 
     @classmethod
     def has_units(cls):
-        """Return whether a row may have several units, or none."""
+        """Return whether the number of units of a row can differ from 1."""
         return cls.units_per_row is not Options.units_per_row
 
     def per_unit(self, block, values):
-        """Return the inverse temperatures of rows, or of units, for each unit.
+        """Return an inverse temperature for each unit.
 
         Parameters
         ----------
@@ -171,8 +171,9 @@ class Options:
         Returns
         -------
         shapes : list of tuple or None
-            By default the shapes after a conversion to a vector and back; None, which
-            disables the check, for a model without the capability "dense_vectors".
+            None disables the check.  By default, the parameters are converted to a
+            vector and back, and the shapes of the result are returned.  A model without
+            the capability "dense_vectors" returns None.
         """
         if "dense_vectors" not in self.capabilities():
             return None

@@ -1,4 +1,4 @@
-"""Log C, the log normaliser of tempered likelihoods, in the form that policies use."""
+"""Log C, the log normaliser of tempered likelihoods, as an object for policies."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,7 +24,7 @@ class LinearPartition:
         return np.outer(n_observed, self.per_observation)
 
     def to_sum(self, n_observed):
-        """Return None, because a step need not sum log C over its rows."""
+        """Return None, because the sum over rows follows from `per_observation`."""
         return None
 
     def after(self, local_step, smoothing):
@@ -65,7 +65,7 @@ class SizedPartition:
 
 
 def as_partition(answer):
-    """Convert a result of `ConjugateModel.log_partition` to the form for policies."""
+    """Convert a result of `ConjugateModel.log_partition` to an object for policies."""
     if hasattr(answer, "of_rows"):
         return SizedPartition(answer)
     return LinearPartition(answer)

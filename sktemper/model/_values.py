@@ -18,8 +18,8 @@ __all__ = [
     "numbers_in",
 ]
 
-#: Types of numbers that may be NaN or infinite.  (`isinstance` is faster with a tuple
-#: than with a union, and each step calls it often.)
+#: Types of numbers that may be NaN or infinite.  This is a tuple because `isinstance`,
+#: which each step calls often, is faster with a tuple than with a union.
 FLOATS = float, np.floating
 
 
@@ -31,8 +31,8 @@ class Powers(NamedTuple):
     prior : float
         Exponent of the priors of global parameters and of continuous local parameters.
     statistics : float or ndarray of shape (n_units,)
-        Weight of the statistics in the global step.  The weight of a sample is a factor
-        of it.
+        Factor of the statistics in the global step, which includes the weight of the
+        sample.
     local : float or ndarray of shape (n_units,)
         Exponent of the likelihood in the local step.
     """
@@ -49,16 +49,16 @@ class Request(NamedTuple):
     ----------
     powers : Powers
     unit_noise : ndarray of shape (n_units,) or None
-        Factors of mean 1, drawn by the noise policy.  They multiply the statistics of
-        the units.  If a row may have several units, they are also powers of the units'
-        likelihoods in the local step.  None means 1.
+        Factors of mean 1, drawn by the noise policy.  The statistics of units are
+        multiplied by these factors.  If a row may have several units, the factors are
+        also powers of the units' likelihoods in the local step.  None means 1.
     seed : int
         Seed for models that sample, see `ConjugateModel.is_random`.  Each step and each
         block has a different seed.
     local_init : ndarray or None
         Initial local parameters.
     want : collection of {"statistics", "bound", "score", "local"}
-        Names of the results to compute beside the local optimum.
+        Names of the results to compute in addition to the local optimum.
     """
 
     powers: Powers = Powers()
@@ -107,7 +107,7 @@ def all_finite(*values):
 
 
 class Stopped(Exception):
-    """A local step stopped on request, and its results are invalid."""
+    """Error of a local step that stopped on request; its results are invalid."""
 
 
 class IllDefined(ValueError):

@@ -1,4 +1,4 @@
-/* AVX2 and FMA, as far as the compiler can target them within one file. */
+/* Loops for AVX2 and FMA, if the compiler can target them in a part of a file. */
 #if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
 #include <math.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* AVX-512, with its whole registers.  SIMD_EMULATE_AVX512 keeps the width of the vectors
- * and compiles them to AVX2, for checks of these loops on machines without AVX-512. */
+/* Loops for AVX-512, with vectors of 64 bytes.  SIMD_EMULATE_AVX512 keeps this size and
+ * compiles the loops to AVX2, so that they can be tested on machines without AVX-512. */
 #if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
 #include <math.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* Instructions of every processor of the target: SSE2 on x86-64, NEON on 64-bit ARM. */
+/* Loops for instructions that every processor has: SSE2 on x86-64, NEON on 64-bit ARM. */
 #ifdef __GNUC__
 #define VECTOR_BYTES 16
 #endif
