@@ -77,6 +77,7 @@ def online_fits(X):
     return theirs, ours
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("fits", [batch_fits, online_fits])
 def test_fits_agree(X, fits):
     theirs, ours = fits(X)

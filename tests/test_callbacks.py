@@ -46,6 +46,7 @@ class Recorder:
         return context.task_name == "pass" and estimator.n_iter_ == self.stop_after
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("cls", [AnnealedLDA, TemperedLDA])
 @pytest.mark.parametrize("batch_size", [30, None])
 def test_hooks_are_called_around_the_fit_and_each_pass(documents, cls, batch_size):
@@ -232,6 +233,7 @@ def test_early_stopping_keeps_the_best_state(documents):
     np.testing.assert_array_equal(lda.components_, until.components_)
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize(
     ("schedule", "n_iter"),
     [

@@ -103,7 +103,7 @@ def lda_of(**parameters):
 # -- the bits of threads ---------------------------------------------------------------
 
 
-@pytest.mark.every(7)
+@pytest.mark.every(17)
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 @pytest.mark.machine
 def test_a_fit_has_the_bits_of_threads(client, row):
@@ -180,7 +180,7 @@ def test_starts_and_early_stopping_have_the_bits_of_threads(client, documents):
     assert state_of(cluster) == state_of(threads)
 
 
-@pytest.mark.every(7)
+@pytest.mark.every(17)
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_validation_data_on_the_cluster_and_in_memory(client, row):
     X, X_val = row.data(120)[:90], parts_of(row.data(120)[90:], 10, 7)
@@ -286,7 +286,7 @@ def in_memory(X):
 # -- lazy ------------------------------------------------------------------------------
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(17)
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_lazy_answers_have_the_right_meta(client, row):
     X = row.data(120)
@@ -461,6 +461,7 @@ def test_a_checkpoint_that_cannot_be(client, documents, tmp_path):
         skd.fit(lda_of(), dask.delayed(documents), client=client)
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("method", ["fit", "partial_fit", "transform", "score"])
 def test_methods_name_the_functions(documents, method):
     lda = lda_of().fit(documents)

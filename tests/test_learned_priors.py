@@ -175,7 +175,7 @@ def test_the_evidence_of_priors_is_that_of_the_family(covariance_type):
     assert np.ptp(differences) < 1e-9 * abs(expected)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize("covariance_type", ["full", "diag", "tied"])
 def test_a_fit_converges_after_its_moves(covariance_type):
     fit = AnnealedGaussianMixture(
@@ -242,6 +242,7 @@ def test_one_component_teaches_nothing():
     assert model.update_hyper(hyper, globals_, *told, 1.0, Powers()) is hyper
 
 
+@pytest.mark.every(3)
 @each_law
 def test_learning_never_lowers_the_bound(covariance_type):
     fit = TemperedGaussianMixture(

@@ -370,7 +370,7 @@ class HoldingOutTooMuch(GammaPoissonModel):
         return scores, 4 * n_held_out
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(13)
 @pytest.mark.parametrize(("mutation", "check", "fault"), MUTATIONS)
 def test_a_mutation_is_found_and_its_fault_is_stated(mutation, check, fault):
     case = Case(*made(mutation), 0, log_likelihood)

@@ -68,7 +68,7 @@ def expected_counts(document, topics, b, alpha=ALPHA):
     return counts / total
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(17)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("temperature", [1.0, 2.0])
 @pytest.mark.parametrize("own", [False, True])
@@ -305,7 +305,7 @@ def at_place(model, topics, X, powers=Powers(), seed=5):  # noqa: B008
     return step.local_parameters, step.statistics.dense()
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(17)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_topics", [1, 2, 5, 20, 50, 130, 300])
 @pytest.mark.parametrize("temperature", [1.0, 1.5])

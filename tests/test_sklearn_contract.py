@@ -113,6 +113,7 @@ def test_scikit_learn_checks(estimator, failures, is_chosen):
         raise ExceptionGroup(repr(estimator), wrong)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("target", TARGETS)
 def test_weights_are_repetitions_in_one_batch(counts, target):
     weight = np.random.default_rng(0).integers(0, 4, counts.shape[0])
@@ -226,7 +227,7 @@ EXAMPLES = [
 ]
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(11)
 @pytest.mark.parametrize("estimator", EXAMPLES, ids=range(len(EXAMPLES)))
 def test_fit_writes_into_no_parameter(estimator):
     lda, X = clone(estimator), data_of(estimator)
@@ -467,7 +468,7 @@ def search(grid, texts, n_jobs=1, estimator=None):
     )
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @pytest.mark.parametrize(
     "grid",
     [

@@ -66,6 +66,7 @@ def test_log_gamma():
     assert np.max(error / (1 + X * np.abs(np.log(X)))) < 1e-14
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_trigamma(dtype):
     x = X.astype(dtype)
@@ -141,6 +142,7 @@ def run(name, program=ALONE + PROGRAM):
     )
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", ["avx512", "avx2", "baseline"])
 def test_every_instruction_set_agrees(name):
     done = run(name)

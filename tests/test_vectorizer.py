@@ -440,6 +440,7 @@ def test_wider_data_widen_a_model(cls, kind, counts):
     )
 
 
+@pytest.mark.every(5)
 @quiet
 @pytest.mark.parametrize("cls", MODELS[1:])
 @pytest.mark.parametrize("wide", [False, True])
