@@ -7,10 +7,17 @@ from pathlib import Path
 
 import sktemper
 
-__all__ = ["PACKAGE", "PUBLIC", "PUBLIC_MODULES", "ROOT", "objects", "sources"]
+__all__ = ["ALONE", "PACKAGE", "PUBLIC", "PUBLIC_MODULES", "ROOT", "objects", "sources"]
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path(sktemper.__file__).parent
+#: Code that prepares another interpreter to import private modules without the package,
+#: which is quick: they need no other modules than those that they import.
+ALONE = f"""
+import sys, types
+sys.modules["sktemper"] = types.ModuleType("sktemper")
+sys.modules["sktemper"].__path__ = {[*sktemper.__path__]!r}
+"""
 PUBLIC_MODULES = [
     "base",
     "dask",

@@ -395,6 +395,7 @@ except BlockingIOError as error:
 """
 
 
+@pytest.mark.deep  # the import takes long
 def test_another_process_is_refused(folder):
     messages = []
     both(folder, np.eye(3), lambda: messages.append(run(OTHER, folder)))

@@ -345,6 +345,7 @@ write_counts(folder, given(), vectorizer, shard_rows=16)
 """
 
 
+@pytest.mark.deep  # the import takes long
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no kill -9")
 def test_a_killed_conversion_goes_on(texts, tmp_path):
     batches = [texts[:40], texts[40:70], texts[70:]]

@@ -120,6 +120,8 @@ def test_modules_are_loaded_when_asked_for_and_dask_names_its_extra():
         assert sktemper.metrics.perplexity
         assert "metrics" in dir(sktemper)
         assert not hasattr(sktemper, "nothing_of_the_kind")
+        assert sktemper.report.topic_report
+        assert "bokeh" not in sys.modules and "matplotlib" not in sys.modules
         sys.modules["distributed"] = None
         try:
             import sktemper.dask

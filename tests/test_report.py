@@ -831,12 +831,3 @@ def test_without_bokeh_the_extra_is_named(lda, X, monkeypatch):
     command = install_command("report", ("bokeh", "pandas"))
     with pytest.raises(ImportError, match=re.escape(command)):
         topic_report(lda, X)
-
-
-def test_neither_bokeh_nor_matplotlib_is_loaded_before_it_is_needed():
-    code = """if True:
-        import sys, sktemper
-        assert sktemper.report.topic_report
-        assert "bokeh" not in sys.modules and "matplotlib" not in sys.modules
-    """
-    subprocess.run([sys.executable, "-P", "-c", code], check=True)

@@ -275,6 +275,7 @@ def docstrings():
     return {name: inspect.getdoc(cls) for name, cls in sorted(ESTIMATORS.items())}
 
 
+@pytest.mark.deep
 def test_griffe_sees_signatures_and_docstrings():
     griffe = pytest.importorskip("griffe", reason="griffe is not installed")
     package = griffe.load(
