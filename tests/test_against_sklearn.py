@@ -22,7 +22,7 @@ class FromOnes(LatentDirichletAllocation):
 
 @pytest.fixture(scope="module")
 def X():
-    return make_lda_documents(400, 150, K, doc_length=40, random_state=0).astype(float)
+    return make_lda_documents(200, 100, K, doc_length=40, random_state=0).astype(float)
 
 
 @pytest.fixture

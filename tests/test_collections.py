@@ -886,10 +886,10 @@ def test_ratings_stopped_while_they_are_merged_go_on(
 
 
 def test_ratings_are_sorted_in_bounded_memory(monkeypatch, tmp_path):
-    monkeypatch.setattr(_write_ratings, "BYTES_AT_ONCE", 2**20)
+    monkeypatch.setattr(_write_ratings, "BYTES_AT_ONCE", 2**19)
     monkeypatch.setattr(_write_ratings, "LOOKED_AT", 64)
 
-    def batches(number, size=20_000):
+    def batches(number, size=10_000):
         for seed in range(number):
             random = np.random.default_rng(seed)
             users = random.integers(0, 100_000, size)

@@ -23,6 +23,7 @@ import sktemper
 from sktemper import AnnealedGaussianMixture, AnnealedLDA, SVIPlusLDA
 from sktemper._data import Data, InMemory, Source
 from sktemper.datasets import open_dense, write_dense
+from sktemper.moves import BirthMoves
 from sktemper.renewals import Renewals
 from sktemper.schedules import LinearSchedule
 
@@ -224,16 +225,17 @@ def shards_of(X, folder, *sizes):
 
 
 def test_workers_open_what_is_on_disk(client, tmp_path):
-    X = np.random.default_rng(0).normal(size=(1200, 3)) + np.arange(1200)[:, None] % 3
-    shards = shards_of(X, tmp_path, 500, 300)
-    mixture = AnnealedGaussianMixture(3, batch_size=300, max_iter=2, random_state=0)
+    X = np.random.default_rng(0).normal(size=(240, 3)) + np.arange(240)[:, None] % 3
+    shards = shards_of(X, tmp_path, 100, 60)
+    mixture = AnnealedGaussianMixture(3, batch_size=60, max_iter=2, random_state=0)
+    mixture.set_params(moves=BirthMoves(n_moves=2))
     threads = clone(mixture).fit(shards)
     skd.fit(mixture, shards, client=client)
     assert state_of(mixture) == state_of(threads)
     assert skd.score(mixture, shards, client=client) == pytest.approx(threads.score(X))
     np.testing.assert_array_equal(mixture.labels_, threads.labels_)
     lazy = skd.transform(mixture, shards)
-    assert lazy.chunks[0] == (500, 300, 400)
+    assert lazy.chunks[0] == (100, 60, 80)
     np.testing.assert_array_equal(lazy.compute(), threads.transform(X))
     with pytest.raises(TypeError, match="not on disk"):
         skd.fit(mixture, in_memory(X), client=client)

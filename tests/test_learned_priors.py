@@ -58,12 +58,8 @@ def model_of(covariance_type, k=3, learned=(), d=D):
 
 def test_the_gamma_distributions_are_those_of_scipy():
     nu, s = 2.7, np.array([0.4, 1.3, 6.0])
-    logs = [
-        quad(
-            lambda x, b=b: np.log(x) * stats.gamma(nu / 2, scale=2 / b).pdf(x), 0, 200
-        )[0]
-        for b in s
-    ]
+    laws = [stats.gamma(nu / 2, scale=2 / b) for b in s]
+    logs = [quad(lambda x, one=one: np.log(x) * one.pdf(x), 0, 200)[0] for one in laws]
     law = GammasPrecision(D)
     assert law.expected_log(nu) - np.log(s).sum() == pytest.approx(sum(logs), rel=1e-6)
     one = stats.gamma(D * nu / 2, scale=2 / (D * s[0]))

@@ -684,9 +684,9 @@ def test_a_stream_may_begin_with_few_users():
 @pytest.mark.parametrize("batch_size", [20, "auto"])
 @each_estimator
 def test_batches_find_what_a_fit_to_all_finds(cls, batch_size):
-    model = cls(3, batch_size=batch_size, max_iter=60, random_state=0).fit(X)
+    model = cls(3, batch_size=batch_size, max_iter=30, random_state=0).fit(X)
     assert_valid(model)
-    whole = plain(max_iter=60).fit(X)
+    whole = plain(max_iter=30).fit(X)
     assert model.score(X) > whole.score(X) - 0.15
 
 
@@ -874,12 +874,12 @@ def test_what_is_given_stays():
 
 
 def test_grid_search():
-    model = AnnealedMatrixFactorization(3, max_iter=15, random_state=0)
+    model = AnnealedMatrixFactorization(3, max_iter=8, random_state=0)
     grid = {"schedule__start": [1.5, 3.0], "schedule__length": [3, 6]}
     search = GridSearchCV(model, grid, cv=2, error_score="raise").fit(X)
     scores = search.cv_results_["mean_test_score"]
     assert np.isfinite(scores).all() and len(set(scores)) == 4
-    model = plain(tempering=GlobalTempering(), max_iter=15)
+    model = plain(tempering=GlobalTempering(), max_iter=8)
     grid = {"tempering__max_temperature": [5.0, 20.0], "n_components": [1, 2]}
     search = GridSearchCV(model, grid, cv=2, error_score="raise").fit(csr_of(X))
     assert search.best_params_["n_components"] == 2

@@ -384,7 +384,7 @@ def test_ctrl_c_at_any_time(documents):
     lda_of(n_init=4).fit(documents)
     duration = time.perf_counter() - begin
     interrupted = 0
-    for delay in np.linspace(0.05, 0.95, 15) * duration:
+    for delay in np.linspace(0.05, 0.95, 9) * duration:
         lda = lda_of(n_init=4)
         try:
             with ctrl_c_after(delay):

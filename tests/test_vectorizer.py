@@ -118,7 +118,7 @@ def compare(seed, fixed):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("fixed", [True, False])
 def test_it_equals_count_vectorizer(fixed):
-    assert sum(compare(seed, fixed) for seed in range(60)) > 30
+    assert sum(compare(seed, fixed) for seed in range(30)) > 15
 
 
 @pytest.mark.deep
