@@ -1,5 +1,6 @@
 """Corpora so small that a fit takes milliseconds."""
 
+import gc
 import signal
 from collections import Counter
 
@@ -42,6 +43,12 @@ def pytest_collection_modifyitems(items):
             ):
                 mark = pytest.mark.filterwarnings(warning)
                 item.add_marker(mark, append=False)
+
+
+def pytest_collection_finish(session):
+    """Spare the garbage collector the thousands of tests and what they import."""
+    gc.collect()
+    gc.freeze()
 
 
 def thin_out(item, counts):

@@ -264,7 +264,8 @@ def rating_noise(values, factors, others, prior, power, noise, biases, shape):
             power * (shape - 1) + 1 + 0.5 * factors.sum(),
             power * shape + 0.5 * error / noise,
         )
-        mean = new[0] / new[1]
+        if mean == (mean := new[0] / new[1]):
+            break  # at the fixed point
     return own, new
 
 

@@ -22,7 +22,7 @@ class FromOnes(LatentDirichletAllocation):
 
 @pytest.fixture(scope="module")
 def X():
-    return make_lda_documents(400, 150, K, doc_length=40, random_state=0).astype(float)
+    return make_lda_documents(200, 100, K, doc_length=40, random_state=0).astype(float)
 
 
 @pytest.fixture
@@ -77,6 +77,7 @@ def online_fits(X):
     return theirs, ours
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("fits", [batch_fits, online_fits])
 def test_fits_agree(X, fits):
     theirs, ours = fits(X)

@@ -99,7 +99,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.every(11)
+@pytest.mark.every(41)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("spoil", REFUSED.values(), ids=REFUSED.keys())
 def test_bad_data_are_refused(counts, method, spoil):
@@ -230,7 +230,7 @@ def reference(counts):
     return lda_of().fit(counts)
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(23)
 @pytest.mark.parametrize("convert", FORMS.values(), ids=FORMS.keys())
 @pytest.mark.machine
 def test_any_form_of_the_data_gives_the_same_bits(counts, reference, convert):
@@ -292,6 +292,7 @@ def test_dtypes_are_kept(documents, kind, dtype, kept):
         assert lda.state_.globals_.dense().dtype == np.float64
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("first", [np.float32, np.float64, np.int64])
 def test_the_first_data_fix_the_dtype(documents, first):
     lda = lda_of(warm_start=True).fit(documents.astype(first))
@@ -375,7 +376,7 @@ def test_empty_documents_get_the_prior_mean(counts, prior, dtype):
     assert lda.score(X) == pytest.approx(lda.score(counts.astype(dtype)), rel=1e-12)
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(7)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("batch_size", [None, 7])
 def test_nothing_but_empty_documents(target, batch_size):
@@ -426,7 +427,7 @@ def test_one_topic_counts(counts):
         assert_finite(lda_of(1, target=target).fit(counts), counts)
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(19)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(
     ("n_components", "n_rows", "n_features"),
@@ -522,6 +523,7 @@ def test_data_are_never_copied_whole(tmp_path, dtype):
     assert peak < 0.5 * (X.data.nbytes + X.indices.nbytes)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("bad", [-5, 60, 5_000_000])
 @pytest.mark.parametrize("n_features", [60, 100_000])
 def test_columns_outside_of_the_matrix_are_refused(documents, bad, n_features):
@@ -589,7 +591,7 @@ DAMAGES = {
 }
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(11)
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
 def test_damaged_sparse_matrices_are_refused(counts, damage):
     damage, message = damage
@@ -804,6 +806,7 @@ def test_true_is_no_number_of_components(name):
     assert not hasattr(estimator, "state_")
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("kind", [sparse.coo_array, sparse.coo_matrix])
 def test_sums_of_small_integers_do_not_wrap_around(kind):
     rows, columns = np.repeat([0, 1], 300), np.tile([0, 0, 1], 200)
@@ -819,7 +822,7 @@ def test_sums_of_small_integers_do_not_wrap_around(kind):
     assert lda.score(X) == lda.score(X.astype(float))
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("method", ["fit", "partial_fit", "score", "lower_bound"])
 def test_masked_weights_are_refused(counts, method):
     lda = TemperedLDA(2, random_state=0).fit(counts)

@@ -46,6 +46,7 @@ class Recorder:
         return context.task_name == "pass" and estimator.n_iter_ == self.stop_after
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("cls", [AnnealedLDA, TemperedLDA])
 @pytest.mark.parametrize("batch_size", [30, None])
 def test_hooks_are_called_around_the_fit_and_each_pass(documents, cls, batch_size):
@@ -179,17 +180,17 @@ def test_a_callback_stops_the_fits_of_a_grid_search(documents, n_jobs):
         def on_fit_task_end(self, estimator, context):
             return estimator.n_iter_ == 3
 
-    lda = lda_of(batch_size=10, max_iter=20).set_callbacks(Stop())
+    lda = lda_of(batch_size=10, max_iter=9).set_callbacks(Stop())
     grid = {"schedule__start": [1.5, 4]}
     search = GridSearchCV(lda, grid, cv=2, n_jobs=n_jobs, error_score="raise")
     search.fit(documents)
-    three, all_twenty = (
+    three, all_nine = (
         GridSearchCV(lda_of(batch_size=10, max_iter=n), grid, cv=2).fit(documents)
-        for n in (3, 20)
+        for n in (3, 9)
     )
     scores = search.cv_results_["mean_test_score"]
     np.testing.assert_array_equal(scores, three.cv_results_["mean_test_score"])
-    assert (scores != all_twenty.cv_results_["mean_test_score"]).all()
+    assert (scores != all_nine.cv_results_["mean_test_score"]).all()
 
 
 # -- evaluation and early stopping -----------------------------------------------------
@@ -232,6 +233,7 @@ def test_early_stopping_keeps_the_best_state(documents):
     np.testing.assert_array_equal(lda.components_, until.components_)
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize(
     ("schedule", "n_iter"),
     [

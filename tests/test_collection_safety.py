@@ -395,6 +395,7 @@ except BlockingIOError as error:
 """
 
 
+@pytest.mark.deep  # the import takes long
 def test_another_process_is_refused(folder):
     messages = []
     both(folder, np.eye(3), lambda: messages.append(run(OTHER, folder)))
@@ -592,6 +593,7 @@ def flip(path, place=-1):
 FILES = ["data", "indices", "indptr"]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("what", FILES)
 @pytest.mark.parametrize("opened_before", [False, True])
 def test_a_flipped_bit_is_noticed_and_its_file_named(
@@ -1085,7 +1087,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(17)
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("number", range(len(HOSTILE)))
 def test_hostile_descriptions_are_refused(number, version, collection, folder):
@@ -1122,6 +1124,7 @@ def test_another_generation_leads_nowhere(collection, folder):
         open_counts(folder)[0]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("place", range(3, 900, 61))
 def test_a_flipped_bit_of_the_description_is_noticed(place, collection, folder):
     flip(folder / "meta.json", place)

@@ -345,6 +345,7 @@ write_counts(folder, given(), vectorizer, shard_rows=16)
 """
 
 
+@pytest.mark.deep  # the import takes long
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no kill -9")
 def test_a_killed_conversion_goes_on(texts, tmp_path):
     batches = [texts[:40], texts[40:70], texts[70:]]
@@ -367,7 +368,7 @@ class Stop(Exception):
     pass
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(17)
 @pytest.mark.parametrize("stop", range(1, 30, 2))
 def test_stopped_at_any_write_it_goes_on(stop, texts, tmp_path, monkeypatch):
     batches = [texts[:40], texts[40:70], texts[70:]]
@@ -574,6 +575,7 @@ DAMAGE = {
 }
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("kind", DAMAGE)
 def test_damage_is_found_when_a_shard_is_opened(kind, X, collection):
     DAMAGE[kind](Path(collection.folder))
@@ -593,6 +595,7 @@ def test_entries_are_checked_in_pieces(tmp_path, monkeypatch):
         collection[0]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "change",
     [
@@ -755,7 +758,7 @@ def small_runs(monkeypatch):
     monkeypatch.setattr(_write_ratings, "LOOKED_AT", 8)
 
 
-@pytest.mark.every(11)
+@pytest.mark.every(13)
 @pytest.mark.parametrize("duplicates", ["first", "last", "mean"])
 @pytest.mark.parametrize("kind", ["numbers", "strings"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -856,7 +859,7 @@ def test_stopped_ratings_go_on(small_runs, tmp_path):
     assert contents(tmp_path / "X") == contents(tmp_path / "done")
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @pytest.mark.parametrize(
     "stop",
     ["users-00002.npy", "shard-00001.json", "user_labels.npy", "meta.json"],
@@ -883,10 +886,10 @@ def test_ratings_stopped_while_they_are_merged_go_on(
 
 
 def test_ratings_are_sorted_in_bounded_memory(monkeypatch, tmp_path):
-    monkeypatch.setattr(_write_ratings, "BYTES_AT_ONCE", 2**20)
+    monkeypatch.setattr(_write_ratings, "BYTES_AT_ONCE", 2**19)
     monkeypatch.setattr(_write_ratings, "LOOKED_AT", 64)
 
-    def batches(number, size=20_000):
+    def batches(number, size=10_000):
         for seed in range(number):
             random = np.random.default_rng(seed)
             users = random.integers(0, 100_000, size)
@@ -989,6 +992,7 @@ def test_files_that_are_cut_off(X, tmp_path):
         read_uci(tmp_path / "none.txt")
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("field", ["integer", "real", "pattern"])
 @pytest.mark.parametrize("documents", ["rows", "columns"])
 def test_matrix_market(field, documents, X, write, small_pieces, tmp_path):
@@ -1031,6 +1035,7 @@ def test_bad_matrix_market_files(text, what, tmp_path):
         list(read_matrix_market(path))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("zero_based", [True, False, "auto"])
 @pytest.mark.parametrize("n_features", [40, 50, None])
 def test_svmlight(zero_based, n_features, X, write, small_pieces, tmp_path):

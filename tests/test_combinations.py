@@ -121,7 +121,7 @@ def same_parameters(one, other):
     return np.array_equal(*vectors)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(17)
 @pytest.mark.parametrize(
     "row",
     [
@@ -143,6 +143,7 @@ def test_shortcuts(row, tempering):
     assert named.tempering == tempering
 
 
+@pytest.mark.every(5)
 @each_row
 @pytest.mark.filterwarnings("ignore:.*did not converge.*")
 @pytest.mark.filterwarnings("ignore:The lower bound still changed")
@@ -180,7 +181,7 @@ def test_nested_parameters_of_an_effective_batch_size(row):
         negative.fit(row.data(120))
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(11)
 @each_row
 @pytest.mark.parametrize("target", ["local_step", "likelihood", "posterior"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

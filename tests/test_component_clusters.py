@@ -97,6 +97,7 @@ def test_errors_of_means_separate_nothing():
     assert len(set(clusters_of(means, variances, np.full(2, MANY)))) == 2
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("covariance_type", ["full", "diag", "spherical"])
 def test_clusters_that_are_not_gaussian(covariance_type):
     random = np.random.default_rng(0)
@@ -122,6 +123,7 @@ def test_clusters_that_are_not_gaussian(covariance_type):
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("covariance_type", ["auto", "tied"])
 def test_clusters_that_are_gaussian_are_components(covariance_type):
     random = np.random.default_rng(0)

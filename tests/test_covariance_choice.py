@@ -59,7 +59,7 @@ def test_rows_may_have_missing_values():
     assert mixture.lower_bound_ == explicit.lower_bound_
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("random_state", [3, "generator"])
 def test_the_fit_is_that_of_the_chosen_type(random_state, weighted):
@@ -101,6 +101,7 @@ def evidence_of(X, monkeypatch, weight=None, **parameters):
     return kind, found
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("weights", "n_components"),
     # empty components change the constant of a Dirichlet distribution
@@ -230,6 +231,7 @@ def test_streams_are_full_without_a_fit(cls):
     assert not np.array_equal(mixture.means_, means)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "given",
     [

@@ -327,6 +327,7 @@ def test_prior_in_use_is_told():
         AnnealedBernoulliMixture(4, feature_prior="auto").fit(X)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("seed", range(2))
 def test_classes_of_surveys_are_found(seed):
     X, y = answers(600, 60, 4, 8, 2.0, seed)

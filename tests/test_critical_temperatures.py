@@ -196,6 +196,7 @@ def variants(X):
     }
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("name", variants(kmers()[0]))
 def test_the_same_documents_have_the_same(name):
     X, K = kmers()
@@ -225,6 +226,7 @@ def test_small_weights_are_no_noise():
     np.testing.assert_allclose(small, temperatures_of(X, K), rtol=1e-6)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("long", [False, True], ids=["short rows", "long rows"])
 def test_an_even_sample_is_analysed(long):
     """Of all rows in memory the same ones as of the sample that parts give."""
@@ -503,6 +505,7 @@ def test_the_display():
 # -- warnings --------------------------------------------------------------------------
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize(
     ("parameters", "expected", "absent"),
     [

@@ -23,6 +23,7 @@ import sktemper
 from sktemper import AnnealedGaussianMixture, AnnealedLDA, SVIPlusLDA
 from sktemper._data import Data, InMemory, Source
 from sktemper.datasets import open_dense, write_dense
+from sktemper.moves import BirthMoves
 from sktemper.renewals import Renewals
 from sktemper.schedules import LinearSchedule
 
@@ -103,7 +104,7 @@ def lda_of(**parameters):
 # -- the bits of threads ---------------------------------------------------------------
 
 
-@pytest.mark.every(7)
+@pytest.mark.every(17)
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 @pytest.mark.machine
 def test_a_fit_has_the_bits_of_threads(client, row):
@@ -180,7 +181,7 @@ def test_starts_and_early_stopping_have_the_bits_of_threads(client, documents):
     assert state_of(cluster) == state_of(threads)
 
 
-@pytest.mark.every(7)
+@pytest.mark.every(17)
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_validation_data_on_the_cluster_and_in_memory(client, row):
     X, X_val = row.data(120)[:90], parts_of(row.data(120)[90:], 10, 7)
@@ -224,16 +225,17 @@ def shards_of(X, folder, *sizes):
 
 
 def test_workers_open_what_is_on_disk(client, tmp_path):
-    X = np.random.default_rng(0).normal(size=(1200, 3)) + np.arange(1200)[:, None] % 3
-    shards = shards_of(X, tmp_path, 500, 300)
-    mixture = AnnealedGaussianMixture(3, batch_size=300, max_iter=2, random_state=0)
+    X = np.random.default_rng(0).normal(size=(240, 3)) + np.arange(240)[:, None] % 3
+    shards = shards_of(X, tmp_path, 100, 60)
+    mixture = AnnealedGaussianMixture(3, batch_size=60, max_iter=2, random_state=0)
+    mixture.set_params(moves=BirthMoves(n_moves=2))
     threads = clone(mixture).fit(shards)
     skd.fit(mixture, shards, client=client)
     assert state_of(mixture) == state_of(threads)
     assert skd.score(mixture, shards, client=client) == pytest.approx(threads.score(X))
     np.testing.assert_array_equal(mixture.labels_, threads.labels_)
     lazy = skd.transform(mixture, shards)
-    assert lazy.chunks[0] == (500, 300, 400)
+    assert lazy.chunks[0] == (100, 60, 80)
     np.testing.assert_array_equal(lazy.compute(), threads.transform(X))
     with pytest.raises(TypeError, match="not on disk"):
         skd.fit(mixture, in_memory(X), client=client)
@@ -286,7 +288,7 @@ def in_memory(X):
 # -- lazy ------------------------------------------------------------------------------
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(17)
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_lazy_answers_have_the_right_meta(client, row):
     X = row.data(120)
@@ -461,6 +463,7 @@ def test_a_checkpoint_that_cannot_be(client, documents, tmp_path):
         skd.fit(lda_of(), dask.delayed(documents), client=client)
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("method", ["fit", "partial_fit", "transform", "score"])
 def test_methods_name_the_functions(documents, method):
     lda = lda_of().fit(documents)

@@ -71,6 +71,7 @@ def data_of(estimator):
 # -- the contract ----------------------------------------------------------------------
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("weight_prior", WEIGHTS)
 def test_the_models_keep_the_contract(weight_prior):
     X = texts(30, n_features=6)[0].astype(float)
@@ -277,7 +278,7 @@ def test_the_bound_is_below_the_evidence_of_all_labellings(weight_prior):
 # -- fits ------------------------------------------------------------------------------
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("weight_prior", WEIGHTS)
 @pytest.mark.parametrize("estimator", [MULTINOMIAL[1], BERNOULLI[1]])
 def test_components_are_recovered(estimator, weight_prior):
@@ -319,6 +320,7 @@ def test_sparse_data_give_what_dense_data_do():
             )
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("estimator", MULTINOMIAL + BERNOULLI)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_streams_and_all_that_can_be_read(estimator):

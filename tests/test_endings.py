@@ -58,7 +58,7 @@ def stream_of(name, **parameters):
 # -- convergence -----------------------------------------------------------------------
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @pytest.mark.parametrize(
     "estimator, X",
     [
@@ -131,7 +131,7 @@ def test_what_a_move_leaves_says_whether_it_is_at_rest():
 # -- heat ------------------------------------------------------------------------------
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(11)
 @each_model
 @pytest.mark.parametrize("method", ["transform", "score", "lower_bound", "predict"])
 def test_a_hot_stream_says_so_once(name, method):
@@ -260,7 +260,7 @@ def views(estimator, X):
     return {k: v if isinstance(v, arrays) else repr(v) for k, v in expected.items()}
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(11)
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_parameters_set_later_do_not_change_what_was_fitted(row):
@@ -302,6 +302,7 @@ def test_equal_priors_are_not_changed_ones(documents):
 # -- weights ---------------------------------------------------------------------------
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("make", [lda_of, mixture_of, factorization_of])
 @unconverged
 def test_rows_of_no_weight_do_not_decide_early_stopping(make):

@@ -115,9 +115,10 @@ def test_incremental_is_partial_fit_of_each_block(incremental, documents):
     assert not hasattr(lda, "state_")
 
 
-def test_what_incremental_says_of_data(incremental, client, documents):
+def test_what_incremental_says_of_data(incremental, request, documents):
     import sktemper.dask
 
+    request.getfixturevalue("client")  # which nothing starts without dask_ml
     _, X = stream_of(documents, 40, 80)
     wrapped = incremental(lda_of_a_stream(), random_state=0).fit(X)
     fitted = wrapped.estimator_

@@ -1,11 +1,9 @@
 """Messages about optional packages: the command that they name works."""
 
-import ast
 import json
 import re
 import subprocess
 import sys
-import tomllib
 from importlib import metadata
 from pathlib import Path
 
@@ -122,6 +120,8 @@ def test_modules_are_loaded_when_asked_for_and_dask_names_its_extra():
         assert sktemper.metrics.perplexity
         assert "metrics" in dir(sktemper)
         assert not hasattr(sktemper, "nothing_of_the_kind")
+        assert sktemper.report.topic_report
+        assert "bokeh" not in sys.modules and "matplotlib" not in sys.modules
         sys.modules["distributed"] = None
         try:
             import sktemper.dask
@@ -149,36 +149,3 @@ def test_pip_finds_the_extra_of_an_installed_copy():
     )
     assert done.returncode == 0, done.stderr
     assert "already satisfied: sktemper[report]" in done.stdout
-
-
-def project():
-    path = Path(__file__).parents[1] / "pyproject.toml"
-    return tomllib.loads(path.read_text(encoding="utf-8"))
-
-
-def test_the_recipe_for_conda_requires_what_the_project_requires():
-    path = Path(__file__).parents[1] / ".ci" / "conda" / "recipe.yaml"
-    recipe = path.read_text(encoding="utf-8").lower()
-    build = project()["build-system"]["requires"]
-    for requirement in project()["project"]["dependencies"] + build:
-        name, version = re.fullmatch(r"([\w-]+)(>=.*)?", requirement).groups()
-        assert f"- {name} {version or ''}".strip().lower() + "\n" in recipe
-
-
-def test_the_tests_import_only_what_their_extra_installs():
-    """A test that needs more asks for it by `pytest.importorskip`."""
-    tests = Path(__file__).parent
-    about = project()["project"]
-    declared = about["dependencies"] + about["optional-dependencies"]["tests"]
-    names = {re.match(r"[\w-]+", requirement)[0].lower() for requirement in declared}
-    allowed = names - {"scikit-learn", "pytest-xdist"} | {"sklearn", "sktemper"}
-    allowed |= {path.stem for path in tests.glob("*.py")} | sys.stdlib_module_names
-    for path in tests.glob("*.py"):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.Import):
-                modules = {name.name for name in node.names}
-            elif isinstance(node, ast.ImportFrom):
-                modules = {node.module}
-            else:
-                continue
-            assert {m.split(".")[0].lower() for m in modules} <= allowed, path.name

@@ -60,7 +60,7 @@ def assert_finite(mixture, X):
 # -- what it finds ---------------------------------------------------------------------
 
 
-@pytest.mark.every(13)
+@pytest.mark.every(23)
 @pytest.mark.parametrize("posterior", ["structured", "factorized"])
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 @pytest.mark.parametrize("init", ["random", "data", "ica", "nmf", "array"])
@@ -223,7 +223,7 @@ def test_cooling_each_sample_frees_overlapping_features():
 # -- shapes, dtypes, forms -------------------------------------------------------------
 
 
-@pytest.mark.every(17)
+@pytest.mark.every(37)
 @pytest.mark.parametrize("cls", CLASSES)
 @pytest.mark.parametrize("batch_size", [None, 7])
 @pytest.mark.parametrize(
@@ -267,7 +267,7 @@ def test_odd_data(X, init, n_components):
     assert_finite(mixture.partial_fit(X), X)
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(17)
 @pytest.mark.parametrize("init", ["random", "data", "ica", "nmf"])
 @pytest.mark.parametrize("cls", [AnnealedFactorialMixture, TemperedFactorialMixture])
 @pytest.mark.parametrize(
@@ -298,6 +298,7 @@ def test_units_do_not_matter(cls, init, dtype, scale):
     )
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize(
     ("dtype", "kept"),
     [
@@ -373,7 +374,7 @@ def test_memory_maps(tmp_path, dtype):
 # -- what is refused -------------------------------------------------------------------
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(11)
 @pytest.mark.parametrize("method", ["fit", "partial_fit", *METHODS])
 @pytest.mark.parametrize(
     ("spoil", "message"),
@@ -525,6 +526,7 @@ def test_noisy_steps_stay_in_the_domain(distribution, learned):
     assert (np.concatenate(shares) < 1).any() == (distribution == "gaussian")
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("cls", CLASSES)
 def test_the_parameters(cls):
     assert cls().batch_size is None

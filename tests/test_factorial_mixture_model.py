@@ -133,7 +133,7 @@ dtypes = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(17)
 @dtypes
 @pytest.mark.parametrize("cooling", [None, 2.0, 1.3])
 @pytest.mark.parametrize("k", [1, 2, 7, 8, 9, 16, 40])
@@ -434,6 +434,7 @@ def enumerated_bound(X, nu, means, covariance, hyper, powers):
     return bound
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("structured", [True, False])
 @pytest.mark.parametrize("name", [*POWERS, "samples"])
 def test_the_bound_is_that_of_the_definition(name, structured):
@@ -747,6 +748,7 @@ def test_the_largest_rate_is_where_the_precision_ends(seed):
     assert not is_valid(*arguments, 1.001 * rate)
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("noise", [True, False])
 @pytest.mark.parametrize("inclusion", [True, False])
 def test_what_is_learned_stays_in_its_domain(noise, inclusion):
@@ -814,6 +816,7 @@ def test_missing_values_are_the_marginal_model(structured, cooling):
             )
 
 
+@pytest.mark.every(5)
 @dtypes
 @pytest.mark.parametrize("k", [1, 2, 5, 8, 9, 17, 33])
 def test_a_gram_for_each_sample_is_the_reference(dtype, rtol, k):
@@ -941,6 +944,7 @@ def test_taking_changes_nothing_and_fills_in():
 # -- the score -------------------------------------------------------------------------
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("structured", [True, False])
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_the_score_is_at_most_the_log_predictive(structured, missing):

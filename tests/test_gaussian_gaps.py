@@ -88,7 +88,7 @@ def test_expectations_are_integrals_over_the_gaps(covariance_type, priors, row):
         np.testing.assert_allclose(found[1], expected[1], atol=1e-6, rtol=1e-7)
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(7)
 @pytest.mark.parametrize(("covariance_type", "priors"), TYPES)
 def test_scores_are_integrals_of_the_predictive_density(covariance_type, priors):
     mixture, _, _ = fitted(covariance_type, priors)
@@ -108,6 +108,7 @@ def test_scores_are_integrals_of_the_predictive_density(covariance_type, priors)
     assert score == pytest.approx(np.log(integral), abs=1e-6)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("covariance_type", "priors"), TYPES)
 def test_the_bound_rises_to_a_stationary_point(covariance_type, priors):
     """At convergence, the parameters are best for the expected statistics."""
@@ -133,6 +134,7 @@ def test_the_bound_rises_to_a_stationary_point(covariance_type, priors):
     assert mixture.lower_bound(X) == pytest.approx(bounds[-1], abs=1e-6)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(("covariance_type", "priors"), TYPES)
 def test_rows_without_gaps_have_the_bits_that_they_have_alone(covariance_type, priors):
     mixture, model, prepared = fitted(covariance_type, priors)
@@ -165,6 +167,7 @@ def test_rows_without_gaps_have_the_bits_that_they_have_alone(covariance_type, p
     np.testing.assert_allclose(whole[1], known[1] + others[1], rtol=1e-9)
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical"])
 def test_clusters_are_found_despite_gaps(covariance_type):
     correlation = 0.3 * (covariance_type in ("full", "tied"))
@@ -211,6 +214,7 @@ def test_weights_are_repetitions(covariance_type):
     assert one.lower_bound_ == pytest.approx(other.lower_bound_, rel=1e-9)
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical"])
 def test_threads_and_parts_give_the_same_bits(covariance_type, monkeypatch):
     _, X, _ = clusters(1200)

@@ -90,6 +90,7 @@ def assert_valid(mixture, data=X):
 # -- in scikit-learn's hands -----------------------------------------------------------
 
 
+@pytest.mark.every(3)
 @unconverged
 @each_estimator
 def test_it_clusters_as_a_clusterer_does(cls):
@@ -160,7 +161,7 @@ def test_every_combination_fits_and_resumes(tempering, rate, noise, kind):
         assert (whole.history_["rate_share"] == 1).all()
 
 
-@pytest.mark.every(7)
+@pytest.mark.every(11)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @each_type
 @each_prior
@@ -186,7 +187,7 @@ def test_gaussian_weights_never_leave_the_domain(covariance_type, weight_prior):
     assert np.median(shares) > 0.1
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(29)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @each_type
 @each_prior
@@ -208,6 +209,7 @@ def test_no_temperature_crashes(covariance_type, weight_prior, target):
             assert_valid(mixture)
 
 
+@pytest.mark.every(3)
 @each_estimator
 def test_shared_names_of_the_policies(cls):
     general = {
@@ -289,7 +291,7 @@ def test_a_fit_says_whether_it_converged():
     assert not batches.converged_ and batches.lower_bounds_ == []
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @each_estimator
 def test_no_iterations_leave_the_start(cls):
     ordered = X[np.argsort(X[:, 0])]
@@ -325,7 +327,7 @@ def test_warm_start_goes_on():
     assert again.n_iter_ == 4
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @unconverged
 @each_estimator
 def test_n_init_keeps_the_best(cls):
@@ -377,6 +379,7 @@ class Snapshot:
             self.dumps.append(pickle.dumps(fitted_estimator))
 
 
+@pytest.mark.every(2)
 @unconverged
 @pytest.mark.parametrize("n_moves", [0, 4])
 def test_a_pickle_within_a_fit_goes_on_with_the_same_bits(n_moves):
@@ -399,7 +402,7 @@ def test_a_pickle_within_a_fit_goes_on_with_the_same_bits(n_moves):
         assert_same_fit(resumed, whole)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @unconverged
 @each_type
 @pytest.mark.machine
@@ -493,7 +496,7 @@ def together(mixture, weight, data=X):
         return weighted, clone(mixture).fit(repeated), repeated
 
 
-@pytest.mark.every(23)
+@pytest.mark.every(53)
 @unconverged
 @each_type
 @pytest.mark.parametrize("init_params", STARTS)
@@ -678,7 +681,7 @@ def test_bad_data_leave_the_old_fit():
         mixture.fit(X)
 
 
-@pytest.mark.every(7)
+@pytest.mark.every(11)
 @unconverged
 @each_type
 @each_prior
@@ -713,7 +716,7 @@ def test_data_without_a_regular_covariance(covariance_type, weight_prior):
     np.testing.assert_allclose(regular.covariance_prior_, expected)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 @each_type
 def test_a_collapse_is_told_as_scikit_learn_tells_it(covariance_type):
     random = np.random.default_rng(0)
@@ -769,7 +772,7 @@ def started_at(responsibilities, mixture):
     return mixture
 
 
-@pytest.mark.every(11)
+@pytest.mark.every(17)
 @each_prior
 @pytest.mark.parametrize(
     ("moves", "n_columns", "covariance_type"),
@@ -824,7 +827,7 @@ def test_tied_moves_find_the_clusters_from_any_start(n_components, weight_prior)
     assert n_components > 4 or min(stuck) < 0.6
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(7)
 @unconverged
 @each_estimator
 @pytest.mark.parametrize(

@@ -165,7 +165,7 @@ def distances_of(X, means, factors):
     return (np.einsum("kij,nkj->nki", matrices, shifts) ** 2).sum(axis=2)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(11)
 @pytest.mark.parametrize("dtype, tol", [(np.float64, 1e-12), (np.float32, 2e-5)])
 @pytest.mark.parametrize("diagonal", [False, True])
 @pytest.mark.parametrize("k", [1, 2, 3, 7, 16, 33, 60])
@@ -514,7 +514,7 @@ def assert_agree(ours, theirs, X, tol=1e-8):
     np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(11)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @each_type
 @each_prior
@@ -539,6 +539,7 @@ def test_fits_are_those_of_scikit_learn(covariance_type, weight_prior, init_para
         assert_agree(ours, theirs, X)
 
 
+@pytest.mark.every(5)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @each_type
 @each_prior
@@ -666,6 +667,7 @@ POWERS = {
 }
 
 
+@pytest.mark.every(5)
 @each_type
 @each_prior
 @pytest.mark.parametrize("powers", POWERS.values(), ids=POWERS)
@@ -724,7 +726,7 @@ def test_the_bound_is_an_expectation(weight_prior):
     assert abs(values.mean() - bound) < 4 * error
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(17)
 @each_type
 @each_prior
 @pytest.mark.parametrize("target", ["likelihood", "posterior"])
@@ -823,7 +825,7 @@ def test_the_fisher_product_is_a_second_derivative(covariance_type, weight_prior
 # -- normalisers and predictive densities ----------------------------------------------
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @each_prior
 @pytest.mark.parametrize("d", [1, 2])
 def test_the_partition_is_an_integral(weight_prior, d):
@@ -933,7 +935,7 @@ def test_the_predictive_density_integrates_to_one(covariance_type):
     assert mixture.score(X) == pytest.approx(mixture.score_samples(X).mean())
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(11)
 @each_type
 @each_prior
 def test_no_digits_are_lost_far_from_the_origin(covariance_type, weight_prior):
@@ -963,6 +965,7 @@ def test_no_digits_are_lost_far_from_the_origin(covariance_type, weight_prior):
 # -- noise -----------------------------------------------------------------------------
 
 
+@pytest.mark.every(5)
 @each_type
 @each_prior
 def test_steps_end_where_the_domain_does(covariance_type, weight_prior):

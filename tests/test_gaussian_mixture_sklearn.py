@@ -73,7 +73,7 @@ def cases_of(module):
             yield pytest.param(test, arguments, id=f"{name}-{number}")
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(17)
 @pytest.mark.filterwarnings("ignore:.*did not converge.*")
 @pytest.mark.parametrize("test, arguments", list(cases_of(theirs)))
 def test_of_scikit_learn(test, arguments, monkeypatch):
@@ -81,6 +81,7 @@ def test_of_scikit_learn(test, arguments, monkeypatch):
     test(**arguments)
 
 
+@pytest.mark.every(5)
 @pytest.mark.filterwarnings("ignore:.*did not converge.*")
 @pytest.mark.filterwarnings("ignore:The fit ended at temperature")
 @pytest.mark.parametrize("name", ["n_iter", "n_components_greater_than_n_samples"])

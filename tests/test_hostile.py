@@ -154,7 +154,7 @@ def sound(kind, family):
     return estimator_of(kind, family).fit(data_for(family).astype(np.float32))
 
 
-@pytest.mark.every(31)
+@pytest.mark.every(101)
 @pytest.mark.parametrize(("kind", "family"), EACH_KIND)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_data(kind, family, name):
@@ -195,7 +195,7 @@ PRIORS = [
 ]
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(11)
 @pytest.mark.parametrize("family, prior", PRIORS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_extreme_priors(family, prior, dtype):
@@ -209,6 +209,7 @@ def test_extreme_priors(family, prior, dtype):
         assert_usable(estimator, family)
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_weights_have_a_limit(family):
     X = data_for(family)
@@ -287,6 +288,7 @@ def test_samples_too_far_for_float32(covariance_type):
     assert np.isfinite(scores).all()
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_weights_too_small_to_count_are_none(family):
     """Even in batches of their own."""
@@ -497,6 +499,7 @@ def test_posteriors_that_are_all_the_same_leave_their_prior_a_variance():
         assert_finite([prior.natural(), prior.log_normaliser()])
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("rows", ["zeros", "equal"])
 def test_moves_of_components_without_counts_or_with_huge_ones(rows):
     X = np.zeros((30, 4), dtype=np.float32)

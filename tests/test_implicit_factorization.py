@@ -277,7 +277,7 @@ def test_a_minibatch_steps_toward_the_items_of_all():
     np.testing.assert_allclose(model.components_.T, means, rtol=1e-8, atol=1e-10)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(17)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.machine
@@ -590,6 +590,7 @@ def gain_by_hand(scores, seen, relevant):
     return found / (1 / np.log2(np.arange(best) + 2)).sum()
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("n_items", [12, 150])
 def test_the_score_is_the_gain_of_the_held_out_half(n_items):
     random = np.random.default_rng(0)

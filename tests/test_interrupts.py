@@ -488,7 +488,7 @@ def whole_fit(estimator, X):
     return whole, states, len(blocks)
 
 
-@pytest.mark.every(11)
+@pytest.mark.every(17)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @each_estimator

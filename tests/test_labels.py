@@ -31,8 +31,9 @@ def model(X):
 def test_a_wide_data_frame_is_asked_for_by_its_index_and_columns():
     wide = FRAME.pivot(index="user", columns="item", values="stars")
     X, *_ = ratings_matrix(FRAME["user"], FRAME["item"], FRAME["stars"])
-    by_table = TemperedMatrixFactorization(3, random_state=0).fit(X)
-    model = TemperedMatrixFactorization(3, random_state=0).fit(wide)
+    short = {"max_iter": 15, "random_state": 0}
+    by_table = TemperedMatrixFactorization(3, **short).fit(X)
+    model = TemperedMatrixFactorization(3, **short).fit(wide)
     np.testing.assert_array_equal(model.user_labels_, wide.index)
     np.testing.assert_array_equal(model.item_labels_, wide.columns)
     best = model.recommend([1, 7], n_items=3)
@@ -44,9 +45,7 @@ def test_a_wide_data_frame_is_asked_for_by_its_index_and_columns():
     with pytest.raises(ValueError, match="in another order"):
         model.predict(wide[wide.columns[::-1]])
     # numbers of rows and columns are no other labels
-    plain = TemperedMatrixFactorization(3, random_state=0).fit(
-        pd.DataFrame(wide.values)
-    )
+    plain = TemperedMatrixFactorization(3, **short).fit(pd.DataFrame(wide.values))
     assert plain.user_labels_ is None and plain.item_labels_ is None
     with pytest.raises(ValueError, match="users occur twice.*: 1, 2"):
         model.fit(pd.concat([wide, wide])).recommend([1])

@@ -68,7 +68,7 @@ def test_the_kernel_is_the_reference(name, dtype, rtol, k):
     assert step.n_observed == X.sum()
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(13)
 @pytest.mark.parametrize("dtype, rtol", [(np.float64, 1e-10), (np.float32, 3e-5)])
 @pytest.mark.parametrize("k", [48, 49, 640, 641, 1999, 2000])
 def test_many_topics(dtype, rtol, k):

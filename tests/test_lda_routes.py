@@ -80,7 +80,7 @@ def test_optimized_documents(n_topics, dtype, rtol, power, monkeypatch):
         assert same["alone"]
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(11)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_topics", [1, 3, 49, 130, 300])
 @pytest.mark.machine

@@ -8,6 +8,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from scipy import sparse
+from sources import ALONE
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from sktemper import (
@@ -311,7 +312,7 @@ print(*seen, threads())
 def test_one_thread_lasts_until_the_last_has_left():
     """Whoever comes first may leave first."""
     done = subprocess.run(
-        [sys.executable, "-P", "-c", PROGRAM],
+        [sys.executable, "-P", "-c", ALONE + PROGRAM],
         env={**os.environ, "OMP_NUM_THREADS": "2"},
         capture_output=True,
         text=True,

@@ -36,7 +36,7 @@ def data_of(model, n_columns):
     return random.normal(size=(210 if model == "GaussianMixture" else 20, n_columns))
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(9)
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def assert_valid(model, data=X):
 # -- users and predictions -------------------------------------------------------------
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(7)
 @each_biases
 @each_estimator
 def test_users_of_the_fit_are_those_of_transform(cls, biases):
@@ -170,6 +170,7 @@ def test_predictions_are_products(biases, dtype):
         model.inverse_transform(np.ones((2, 3)), np.ones(3))
 
 
+@pytest.mark.every(2)
 @each_biases
 def test_pairs(biases):
     model = plain(biases=biases).fit(X)
@@ -391,7 +392,7 @@ def reference():
     return plain(max_iter=6, batch_size=60, learning_rate=0.5).fit(ROUND)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(11)
 @pytest.mark.parametrize("convert", FORMS.values(), ids=FORMS)
 @pytest.mark.machine
 def test_any_form_of_the_ratings_gives_the_same_bits(reference, convert):
@@ -436,6 +437,7 @@ def test_a_data_frame():
         model.predict(frame[names[::-1]])
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64", "bool"])
 def test_integers_are_float64(kind, dtype):
@@ -449,7 +451,7 @@ def test_integers_are_float64(kind, dtype):
     assert model.score(data) == expected.score(data)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @each_estimator
 def test_float32_stays_float32(cls):
     parameters = dict(n_components=3, max_iter=30, random_state=0)
@@ -505,7 +507,7 @@ KINDS = {
 }
 
 
-@pytest.mark.every(7)
+@pytest.mark.every(11)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.machine
@@ -531,6 +533,7 @@ def test_threads_and_chunks_change_no_bit(kind, dtype):
 SCHEDULE = LinearSchedule(start=2, length=5)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("t", [0, 1, 7])
 def test_ctrl_c_leaves_the_last_complete_step(t):
     shared = dict(batch_size=50, max_iter=4, random_state=0, learning_rate=0.5)
@@ -588,7 +591,7 @@ def test_ctrl_c_does_not_wait():
         assert np.isfinite(model.components_).all()
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(7)
 @pytest.mark.parametrize("noise", [None, SVIPlusNoise(0.5)])
 @pytest.mark.parametrize("tempering", [None, "global", "local"])
 def test_a_pickle_within_a_stream_goes_on_with_the_same_bits(tempering, noise):
@@ -666,14 +669,14 @@ def test_a_stream_may_begin_with_few_users():
 @pytest.mark.parametrize("batch_size", [20, "auto"])
 @each_estimator
 def test_batches_find_what_a_fit_to_all_finds(cls, batch_size):
-    model = cls(3, batch_size=batch_size, max_iter=60, random_state=0).fit(X)
+    model = cls(3, batch_size=batch_size, max_iter=30, random_state=0).fit(X)
     assert_valid(model)
-    whole = plain(max_iter=60).fit(X)
+    whole = plain(max_iter=30).fit(X)
     assert model.score(X) > whole.score(X) - 0.15
 
 
 @unsettled
-@pytest.mark.every(7)
+@pytest.mark.every(11)
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -726,7 +729,7 @@ def test_weights_and_noise_go_together():
 
 
 @unsettled
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @each_biases
 def test_gaussian_weights_never_leave_the_domain(biases, dtype):
@@ -750,7 +753,7 @@ def test_gaussian_weights_never_leave_the_domain(biases, dtype):
     assert np.max(counts) > 1
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @unsettled
 @pytest.mark.parametrize("target", ["local_step", "likelihood", "posterior"])
 def test_no_temperature_crashes(target):
@@ -856,12 +859,12 @@ def test_what_is_given_stays():
 
 
 def test_grid_search():
-    model = AnnealedMatrixFactorization(3, max_iter=15, random_state=0)
+    model = AnnealedMatrixFactorization(3, max_iter=8, random_state=0)
     grid = {"schedule__start": [1.5, 3.0], "schedule__length": [3, 6]}
     search = GridSearchCV(model, grid, cv=2, error_score="raise").fit(X)
     scores = search.cv_results_["mean_test_score"]
     assert np.isfinite(scores).all() and len(set(scores)) == 4
-    model = plain(tempering=GlobalTempering(), max_iter=15)
+    model = plain(tempering=GlobalTempering(), max_iter=8)
     grid = {"tempering__max_temperature": [5.0, 20.0], "n_components": [1, 2]}
     search = GridSearchCV(model, grid, cv=2, error_score="raise").fit(csr_of(X))
     assert search.best_params_["n_components"] == 2
@@ -892,7 +895,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(17)
 @pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
 @pytest.mark.parametrize("bad", REFUSED.values(), ids=REFUSED)
 @pytest.mark.parametrize("method", ["fit", "partial_fit", *METHODS])
@@ -905,6 +908,7 @@ def test_bad_data_are_refused(method, bad):
         getattr(model, method)(data)
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("method", ["partial_fit", *METHODS])
 def test_another_number_of_items_is_refused(method):
     model = plain().fit(X)
@@ -1001,6 +1005,7 @@ def test_other_parameters_do_not_meet_an_old_fit():
         assert other.relevance_.shape == (3,)
 
 
+@pytest.mark.every(5)
 @unsettled
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("scale", [1e-5, 1e4])
@@ -1015,7 +1020,7 @@ def test_ratings_of_any_scale(scale, dtype):
     assert noise == pytest.approx(one.noise_variance_, rel=tol)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @unsettled
 @each_estimator
 def test_odd_shapes(cls):
@@ -1078,6 +1083,7 @@ def test_equal_noise_is_no_loss():
     np.testing.assert_allclose(users.user_noise_variances_, 0.25, atol=0.1)
 
 
+@pytest.mark.every(2)
 @each_biases
 def test_intervals_of_unequal_users_are_calibrated(biases):
     ratings, data, _ = unequal(800)

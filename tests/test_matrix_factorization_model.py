@@ -147,7 +147,7 @@ NEVER = np.zeros(1, np.intc)
 STOPPED = np.ones(1, np.intc)
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(17)
 @each_kernel_case
 def test_the_kernel_of_own_sums(rank, biases, dtype, tol):
     lengths = LENGTHS if rank < 100 else (0, 1, 7, 258)
@@ -557,7 +557,7 @@ def oracle_users(model, X, items, hyper, powers, weights):
     return posteriors, np.array(bounds), errors
 
 
-@pytest.mark.every(7)
+@pytest.mark.every(23)
 @pytest.mark.parametrize("rank", [1, 2, 5, 17])
 @each_biases
 @pytest.mark.parametrize(("dtype", "tol"), [(np.float64, 1e-10), (np.float32, 2e-4)])
@@ -746,6 +746,7 @@ def test_with_known_items_the_bound_is_the_evidence(biases, b):
         assert bound == pytest.approx(expected, rel=1e-7, abs=1e-7)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("y", [0.3, 4.0])
 def test_the_bound_is_below_the_evidence(y):
     """Of one rating by one user: an integral over both factors."""
@@ -819,7 +820,7 @@ def bounds_of(model, X, powers, n=25, seed=0, **rest):
     return np.array(bounds)
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(13)
 @each_biases
 @pytest.mark.parametrize("temperature", [1, 2, 10])
 @pytest.mark.parametrize("target", ["likelihood", "posterior"])
@@ -979,6 +980,7 @@ def test_steps_end_where_the_domain_does(biases):
     assert model.largest_rate(globals_, step.statistics, 1.0, Powers(), hyper) == np.inf
 
 
+@pytest.mark.every(5)
 @each_biases
 @each_dtype
 @each_power
@@ -1031,6 +1033,7 @@ def test_noise_leaves_users_their_precision(biases, dtype, tol, powers):
 # -- what is learned -------------------------------------------------------------------
 
 
+@pytest.mark.every(2)
 @each_biases
 def test_what_is_learned_is_the_optimum(biases):
     """Of the bound over priors and noise, with all posteriors as they are."""

@@ -202,6 +202,7 @@ def completion(lda, X, temperature_of):
     return (held_out * np.log(weights @ lda.topic_word_)).sum() / held_out.sum()
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("tempering", [None, "global", "local"])
 def test_at_unit_temperature_it_is_the_score(counts, tempering):
     lda = TemperedLDA(4, tempering=tempering, random_state=0).fit(counts)
@@ -234,7 +235,7 @@ def test_a_learned_temperature_of_all(counts):
     ) == pytest.approx(cooled.score(counts))
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("split", ["words", "tokens"])
 @pytest.mark.parametrize("temperatures", ["unit", "learned"])
 def test_perplexity_is_that_of_the_completion(counts, split, temperatures):
@@ -259,6 +260,7 @@ def test_completion_of_any_topic_model(counts):
         perplexity(theirs, counts[:1] * 0)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("split", ["words", "tokens"])
 def test_completion_leaves_the_model_as_it_was(counts, split):
     theirs = LatentDirichletAllocation(4, random_state=0).fit(counts)

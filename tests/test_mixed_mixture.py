@@ -81,6 +81,7 @@ def test_kinds_by_type_are_those_of_the_guide():
     assert adjusted_rand_score(y, mixture.labels_) > 0.85
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "kinds",
     [
@@ -239,6 +240,7 @@ def test_identifiers_are_warned_of():
 # -- the face --------------------------------------------------------------------------
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("cls", CLASSES)
 def test_a_pickle_predicts_the_same(cls):
     X, _ = survey(200)
@@ -415,7 +417,7 @@ def test_samples_are_like_the_data(fitted):
     assert adjusted_rand_score(y, mixture.predict(drawn)) > 0.8
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "convert",
     [lambda X: X, as_polars, as_objects],
@@ -487,6 +489,7 @@ def test_bootstrap_intervals_are_wider_where_classes_overlap():
     assert width > 1.15 * (posterior["high"] - posterior["low"]).mean()
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("n_items", [4, 12])
 def test_a_picture_has_a_row_for_each_option(n_items):
     random = np.random.default_rng(0)

@@ -83,7 +83,7 @@ class Snapshots(Hooks):
 # -- what the history tells ------------------------------------------------------------
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(11)
 @pytest.mark.parametrize(
     "mixture",
     [
@@ -340,7 +340,7 @@ def test_a_callback_that_stops_the_passes_stops_the_moves(whole):
 # -- going on --------------------------------------------------------------------------
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(13)
 @pytest.mark.parametrize("n_moves", [1, 7])
 @pytest.mark.parametrize("error", [None, KeyboardInterrupt, Broken])
 @pytest.mark.parametrize("pickled", [False, True])

@@ -84,7 +84,7 @@ CONFIGURATIONS = {
 # -- what is kept ----------------------------------------------------------------------
 
 
-@pytest.mark.every(11)
+@pytest.mark.every(17)
 @pytest.mark.parametrize("lda", CONFIGURATIONS.values(), ids=CONFIGURATIONS.keys())
 def test_the_best_of_the_fits_is_kept(lda):
     winners, X = set(), data_of(lda)
@@ -109,6 +109,7 @@ def test_the_first_fit_is_that_of_one_start(documents, monkeypatch):
     assert_same_fit(lda_of(n_init=3).fit(documents), one)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("winner", [0, 1, 2])
 def test_the_bound_decides(documents, winner, monkeypatch):
     fits = fits_by_hand(lda_of(), documents, 3, 0)
@@ -346,6 +347,7 @@ def test_the_policies_are_those_of_the_fit_that_is_kept(documents):
     assert lda.tempering_ is not seen[5]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_an_interrupted_bound_leaves_a_completed_fit(documents, number, monkeypatch):
     bound, calls = Problem.bound, []
@@ -382,7 +384,7 @@ def test_ctrl_c_at_any_time(documents):
     lda_of(n_init=4).fit(documents)
     duration = time.perf_counter() - begin
     interrupted = 0
-    for delay in np.linspace(0.05, 0.95, 15) * duration:
+    for delay in np.linspace(0.05, 0.95, 9) * duration:
         lda = lda_of(n_init=4)
         try:
             with ctrl_c_after(delay):

@@ -29,6 +29,7 @@ LONG = {
     "doc/guide/outliers.md",
     "doc/guide/streams.md",
     "doc/guide/text.md",
+    "doc/index.md",
     "doc/own_model.md",
     "doc/start/five_minutes.md",
 }

@@ -109,7 +109,7 @@ def short(row, **parameters):
     return {"max_iter": 6, **moves, **parameters}
 
 
-@pytest.mark.every(7)
+@pytest.mark.every(11)
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_one_part_is_the_array(row):
     X = row.data(120)
@@ -302,7 +302,7 @@ def test_a_source_is_never_asked_for_as_a_whole(documents_):
     )
 
 
-@pytest.mark.every(7)
+@pytest.mark.every(11)
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_a_collection_on_disk_is_its_shards(row, tmp_path):
     X = row.data(120)

@@ -214,6 +214,7 @@ def test_users_are_checked_too():
 # -- maps ------------------------------------------------------------------------------
 
 
+@pytest.mark.every(5)
 @each_model
 @pytest.mark.parametrize("method", ["partial_fit", "fit"])
 def test_a_mapped_pickle_goes_on(name, method, tmp_path):

@@ -48,7 +48,7 @@ def tempered(documents, request):
     ).fit(documents)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(7)
 @pytest.mark.parametrize("x", ["passes", "seconds", "steps"])
 def test_heat_map(plt, tempered, x):
     display = TemperatureDisplay.from_estimator(

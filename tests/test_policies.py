@@ -260,7 +260,7 @@ def test_auto_length(cls, unit, plan, length):
     assert cls(length=7, unit=unit).resolved(plan).length == 7
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(29)
 @pytest.mark.parametrize("cls", [LinearSchedule, ExponentialSchedule])
 @pytest.mark.parametrize("share", [0.1, 1, 3, 10])
 @pytest.mark.parametrize("batch_size", [30, 50, None])
@@ -392,7 +392,7 @@ def test_annealing_ends_at_the_model_itself(policy):
     assert powers == Powers()
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(11)
 @pytest.mark.parametrize(
     "temperature",
     [0, -1, 0.99, np.nan, np.inf, -np.inf, 1e31, 10**400],
@@ -510,6 +510,7 @@ def test_a_uniform_prior_weighs_the_rungs_by_their_cells():
     np.testing.assert_allclose(weights, [1 / 3, 4 / 9, 2 / 9])  # of 1, 1/3, 1/9
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("cls", [GlobalTempering, LocalTempering])
 def test_a_prior_nearer_to_1_is_colder(cls):
     means = []
@@ -546,6 +547,7 @@ def test_impossible_priors_are_refused(documents, cls, distribution, message):
     assert not hasattr(lda, "n_features_in_")
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("cls", [GlobalTempering, LocalTempering])
 def test_a_prior_distribution_stands_for_its_weights(documents, cls):
     b = 1 / cls(20).ladder()
@@ -665,6 +667,7 @@ def test_growing_effective_batches_end_in_plain_inference(documents):
     assert not np.array_equal(plain.components_, whole.components_)
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize(
     ("size", "batch_size", "plain"),
     [
@@ -905,7 +908,7 @@ WRONG_SOMEWHERE = [
 ]
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(29)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(("model", "value"), WRONG_SOMEWHERE)
 def test_what_a_policy_gives_is_finite_or_refused_by_name(model, value):
@@ -952,6 +955,7 @@ class WrongMoves(BirthMoves):
         return self.value if self.what == "tempering" else Untempered()
 
 
+@pytest.mark.every(5)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("value", WRONG, ids=str)
 @pytest.mark.parametrize("what", ["propose", "n_steps", "tempering", "globals_"])

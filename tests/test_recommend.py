@@ -496,7 +496,7 @@ def test_ratings_and_deviations_are_those_of_pairs(ratings):
         model.recommend(X, clip=(5, 1))
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("biases", [True, False])
 @pytest.mark.parametrize("noise_type", ["user", "common"])
 def test_shares_of_ratings_are_those_of_the_normal_equations(biases, noise_type):
@@ -667,6 +667,7 @@ def of_another_process(path, labels):
     return joblib.load(path, mmap_mode="r").recommend(labels, n_items=3)
 
 
+@pytest.mark.every(2)
 def test_processes_recommend_from_one_file(fitted, tmp_path):
     path = str(tmp_path / "model.joblib")
     joblib.dump(fitted.model.for_serving(), path)
@@ -782,6 +783,7 @@ def test_the_order_of_popularity_that_serves_is_one(fitted):
     pickle.loads(pickle.dumps(served)).recommend(["u1"])
 
 
+@pytest.mark.every(2)
 def test_threads_share_a_model(fitted):
     model = pickle.loads(pickle.dumps(fitted.model))  # remembers nothing yet
     X, labels = fitted.X, fitted.X.user_labels

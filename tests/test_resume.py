@@ -137,7 +137,7 @@ class Snapshots(StopAt):
 # -- pickle ----------------------------------------------------------------------------
 
 
-@pytest.mark.every(17)
+@pytest.mark.every(19)
 @each_configuration
 def test_a_pickle_from_within_a_fit_goes_on_with_the_same_bits(lda):
     X = data_of(lda)
@@ -166,7 +166,7 @@ def test_a_pickle_between_two_calls_goes_on_with_the_same_bits(lda):
 # -- warm start ------------------------------------------------------------------------
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(19)
 @each_configuration
 def test_warm_start_finishes_an_interrupted_plan(lda):
     X = data_of(lda)
@@ -191,6 +191,7 @@ def test_warm_start_continues_a_finished_plan_and_does_not_reheat(documents):
     np.testing.assert_array_equal(lda.history_["learning_rate"], rates)
 
 
+@pytest.mark.every(3)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     ("changed", "n_steps"),
@@ -264,7 +265,7 @@ def test_warm_start_with_other_rows(documents):
 # -- Ctrl-C ----------------------------------------------------------------------------
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(11)
 @pytest.mark.parametrize("t", [0, 1, 6, 19])
 @pytest.mark.parametrize("pickled", [False, True])
 def test_ctrl_c_leaves_the_last_complete_step(documents, t, pickled):
@@ -380,7 +381,7 @@ def fitted_attributes(lda):
     }
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(17)
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 @pytest.mark.parametrize("warm_start", [False, True])
 @pytest.mark.parametrize(
@@ -544,7 +545,7 @@ def test_any_number_of_threads_gives_the_same_bits(estimator_of, dtype, batch_si
             np.testing.assert_array_equal(getattr(many, method)(X), expected)
 
 
-@pytest.mark.every(11)
+@pytest.mark.every(13)
 @pytest.mark.parametrize(("estimator_of", "dtype"), KINDS)
 @pytest.mark.parametrize("method", ["transform", "score_samples"])
 @pytest.mark.machine
@@ -609,7 +610,7 @@ def by_numpy(path, array):
     return np.memmap(path, array.dtype, "r", shape=array.shape)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(11)
 @pytest.mark.parametrize("load", [by_joblib, by_numpy])
 @pytest.mark.parametrize(
     "estimator",
@@ -687,7 +688,7 @@ def test_the_best_state_is_the_model_and_nothing_else(documents):
     assert lda.n_iter_ == stopped + 2  # the plan was over, not interrupted
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(3)
 @pytest.mark.parametrize("tempering", ["global", "local", None])
 def test_policies_may_change_between_calls(documents, tempering):
     lda = lda_of(TemperedLDA, tempering="local").fit(documents)

@@ -67,7 +67,7 @@ def expected_counts(document, topics, b, alpha=ALPHA):
     return counts / total
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(17)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("temperature", [1.0, 2.0])
 @pytest.mark.parametrize("own", [False, True])
@@ -304,7 +304,7 @@ def at_place(model, topics, X, powers=Powers(), seed=5):  # noqa: B008
     return step.local_parameters, step.statistics.dense()
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(17)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_topics", [1, 2, 5, 20, 50, 130, 300])
 @pytest.mark.parametrize("temperature", [1.0, 1.5])
@@ -379,14 +379,9 @@ def digest_of_draws():
     return digest.hexdigest()
 
 
+@pytest.mark.deep  # the import takes long
 @pytest.mark.skipif("SKTEMPER_SIMD" in os.environ, reason="this is such a run")
-@pytest.mark.parametrize(
-    "name",
-    [
-        *(pytest.param(n, marks=pytest.mark.deep) for n in ("avx512", "avx2")),
-        "baseline",
-    ],
-)
+@pytest.mark.parametrize("name", ["avx512", "avx2", "baseline"])
 def test_every_instruction_set_draws_the_same(name):
     if name == special.instruction_set:
         pytest.skip("that is the one to compare with")

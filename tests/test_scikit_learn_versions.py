@@ -60,6 +60,7 @@ def answers():
     return ran.stdout.splitlines()
 
 
+@pytest.mark.deep  # the import takes long
 def test_without_callbacks_there_is_no_method_that_sets_them():
     absent, message, _ = answers()
     assert absent == "False"
@@ -67,6 +68,7 @@ def test_without_callbacks_there_is_no_method_that_sets_them():
     assert message.endswith("callbacks need scikit-learn 1.9 or later.")
 
 
+@pytest.mark.deep
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.machine
 def test_without_callbacks_fits_have_the_same_bits():

@@ -243,7 +243,7 @@ def short(row, kind="Annealed", **parameters):
     return estimator
 
 
-@pytest.mark.every(7)
+@pytest.mark.every(29)
 @each_row
 @each_kind
 def test_all_rows_are_trained_on_and_others_scored(row, kind):
@@ -278,7 +278,7 @@ class Snapshot(Hooks):
             self.dump = pickle.dumps(estimator)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(11)
 @each_row
 @pytest.mark.machine
 def test_a_validated_fit_goes_on_with_the_same_bits(row):

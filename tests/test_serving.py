@@ -198,7 +198,7 @@ def cases(counts):
     ]
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("number", range(5))
 def test_few_rows_have_the_bits_of_many(number, counts, monkeypatch):
     model, X, methods = cases(counts)[number]

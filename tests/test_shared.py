@@ -93,7 +93,7 @@ class Snapshots(Hooks):
             self.dumps = [pickle.dumps(estimator), pickle.dumps(fitted_estimator)]
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(17)
 @pytest.mark.parametrize(("row", "policies"), PLANS)
 def test_a_fit_goes_on_from_a_pickle_with_the_same_bits(row, policies):
     callback, X = Snapshots(), row.data(120)
@@ -118,6 +118,7 @@ class StopAfter(Hooks):
         return estimator.n_iter_ == self.n_passes
 
 
+@pytest.mark.every(11)
 @each_estimator
 def test_callbacks_see_each_pass_and_stop_a_fit(row, kind):
     callback, X = StopAfter(2), row.data(120)
@@ -134,6 +135,7 @@ def test_callbacks_see_each_pass_and_stop_a_fit(row, kind):
 # -- several starts --------------------------------------------------------------------
 
 
+@pytest.mark.every(11)
 @each_estimator
 def test_the_best_of_several_starts_is_kept(row, kind):
     X, random = row.data(120), np.random.RandomState(0)
@@ -151,6 +153,7 @@ def test_the_best_of_several_starts_is_kept(row, kind):
 # -- streams ---------------------------------------------------------------------------
 
 
+@pytest.mark.every(11)
 @each_estimator
 def test_a_stream_is_cut_into_batches_in_order(row, kind):
     X = row.data(120)
@@ -164,7 +167,7 @@ def test_a_stream_is_cut_into_batches_in_order(row, kind):
 # -- threads and chunks ----------------------------------------------------------------
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(11)
 @each_row
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("batch_size", [None, 600])
@@ -182,7 +185,7 @@ def test_any_number_of_threads_gives_the_same_bits(row, dtype, batch_size):
         np.testing.assert_array_equal(getattr(many, method)(X), expected)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(11)
 @each_row
 @pytest.mark.parametrize("method", ["transform", "score_samples"])
 @pytest.mark.machine

@@ -51,7 +51,7 @@ def local(model, X, topics, powers, rows=slice(None)):
     return step.local_parameters, step.row_bounds, step.n_iterations
 
 
-@pytest.mark.every(7)
+@pytest.mark.every(31)
 @pytest.mark.parametrize("k", [1, 3, 4, 18, 50])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", POWERS)

@@ -77,6 +77,7 @@ FLAGS = {"shuffle", "warm_start", "biases", "verbose", "random_state"}
 FLAGS |= {"learn_noise_variance", "learn_inclusion_probability"}
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_no_parameter_takes_a_bool_for_a_number(name):
     estimator = getattr(sktemper, name)
@@ -228,6 +229,7 @@ def test_words_of_a_hot_mixture_warn():
 # -- priors that are lost --------------------------------------------------------------
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("kind", ["dirichlet_distribution", "dirichlet_process"])
 def test_concentrations_that_a_float_cannot_tell_are_refused(kind):
     options = {"weight_concentration_prior_type": kind, "random_state": 0}
@@ -245,6 +247,7 @@ def test_concentrations_that_a_float_cannot_tell_are_refused(kind):
 TEXTS = [f"w{i % 7} w{i % 5} w{i % 3} w{i % 7} w{i % 11}" for i in range(60)]
 
 
+@pytest.mark.every(2)
 @quiet
 @pytest.mark.parametrize("cls", [AnnealedLDA, AnnealedMultinomialMixture])
 def test_rows_of_length_one_are_no_counts(cls):

@@ -4,6 +4,7 @@ import dataclasses
 import pickle
 import re
 import unittest
+import zlib
 
 import numpy as np
 import pytest
@@ -50,51 +51,52 @@ OF_PARAMETERS = {
     "check_set_params",
     "check_valid_tag_types",
 }
-#: Checks of numbers, which depend on the policies of an estimator.
-NUMERICAL = {
-    "check_fit_idempotent",
-    "check_methods_sample_order_invariance",
-    "check_methods_subset_invariance",
-    "check_sample_weight_equivalence_on_dense_data",
-    "check_sample_weight_equivalence_on_sparse_data",
-}
-ALL_CHECKS = OF_PARAMETERS | NUMERICAL | {"the others"}
+#: Each check that takes long is quick for one of so many models in turn.
+EVERY = 4
 
 
 def checked():
-    """Yield estimators of every model, checks that may fail, and groups of checks.
+    """Yield estimators, checks that may fail, and a function that chooses checks.
 
-    All checks run on the first configuration of a model, and those of parameters on the
-    first of each class. The others are deep.
+    Checks of parameters are quick for the first configuration of each class. Those of
+    the first configuration of each model are divided: each is quick for one of
+    `EVERY` models in turn. All others are deep.
     """
     seen = set()
-    for name, row in ROWS.items():
+    for place, (name, row) in enumerate(ROWS.items()):
         for number, (estimator, failures) in enumerate(row.for_sklearn()):
-            quick = set() if type(estimator) in seen else OF_PARAMETERS
-            quick = quick if number else ALL_CHECKS
+            is_new = type(estimator) not in seen
             seen.add(type(estimator))
-            for chosen in (quick, ALL_CHECKS - quick):
-                kind = "quick" if chosen is quick else "deep"
-                marks = [] if chosen is quick else pytest.mark.deep
-                label = f"{name}-{number}-{kind}"
-                if chosen:
-                    yield pytest.param(
-                        estimator, failures, chosen, id=label, marks=marks
-                    )
+
+            def is_quick(check, place=place, is_first=number == 0, is_new=is_new):
+                if check in OF_PARAMETERS:
+                    return is_new
+                turn = zlib.crc32(check.encode()) % EVERY
+                return is_first and turn == place % EVERY
+
+            def is_deep(check, is_quick=is_quick):
+                return not is_quick(check)
+
+            label = f"{name}-{number}"
+            if is_new or number == 0:
+                yield pytest.param(estimator, failures, is_quick, id=f"{label}-quick")
+            yield pytest.param(
+                estimator, failures, is_deep, id=f"{label}-deep", marks=pytest.mark.deep
+            )
 
 
-@pytest.mark.parametrize(("estimator", "failures", "chosen"), list(checked()))
+@pytest.mark.parametrize(("estimator", "failures", "is_chosen"), list(checked()))
 @pytest.mark.filterwarnings(
     "ignore:The stored numbers of X:UserWarning",  # of noise
     "ignore:.*too few rows for full covariances",
     "ignore:X has values other than 0 and 1, from 1 to 4",
     "ignore:.*did not converge.*",
 )
-def test_scikit_learn_checks(estimator, failures, chosen):
+def test_scikit_learn_checks(estimator, failures, is_chosen):
     wrong = []
     for own, check in estimator_checks_generator(estimator):
         name = getattr(check, "func", check).__name__
-        if (name if name in ALL_CHECKS else "the others") not in chosen:
+        if not is_chosen(name):
             continue
         try:
             check(own)
@@ -112,6 +114,7 @@ def test_scikit_learn_checks(estimator, failures, chosen):
         raise ExceptionGroup(repr(estimator), wrong)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("target", TARGETS)
 def test_weights_are_repetitions_in_one_batch(counts, target):
     weight = np.random.default_rng(0).integers(0, 4, counts.shape[0])
@@ -225,7 +228,7 @@ EXAMPLES = [
 ]
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(11)
 @pytest.mark.parametrize("estimator", EXAMPLES, ids=range(len(EXAMPLES)))
 def test_fit_writes_into_no_parameter(estimator):
     lda, X = clone(estimator), data_of(estimator)
@@ -466,7 +469,7 @@ def search(grid, texts, n_jobs=1, estimator=None):
     )
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @pytest.mark.parametrize(
     "grid",
     [

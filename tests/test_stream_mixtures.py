@@ -79,7 +79,7 @@ CASES = {
 }
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(7)
 @pytest.mark.parametrize("name", CASES)
 def test_new_clusters_are_found_and_old_ones_keep_their_columns(name):
     model, make = CASES[name]
@@ -116,7 +116,7 @@ def test_streams_of_mixtures_have_the_same_bits_for_any_number_of_jobs():
     assert one.renewals_["sample"].tolist() == two.renewals_["sample"].tolist()
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("name", ["full", "tied", "words", "wide", "bits"])
 def test_a_union_is_merged_to_what_it_was(name):
     model, make = CASES[name]

@@ -127,6 +127,7 @@ def test_prevalence(plt, lda, counts):
     assert labels[0] == f"{first}: {' '.join(lda.top_words(WORDS, 3)[first])}"
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize(
     "make",
     [

@@ -380,7 +380,7 @@ def test_what_merging_refuses(lda, counts):
         AnnealedLDA(None, n_start_components=9).partial_fit(counts)
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(11)
 @pytest.mark.parametrize("n_start", [5, 20])
 @pytest.mark.parametrize("n_topics", [1, 2, 3, 5])
 def test_few_topics_are_found_to_be_few(n_topics, n_start):

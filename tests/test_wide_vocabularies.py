@@ -107,7 +107,7 @@ def equal_on_average(a, b):
     return (np.abs(a.mean(axis=0) - b.mean(axis=0)) <= 5 * error + 1e-9).all()
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(7)
 @pytest.mark.parametrize("eta", [1e-4, 0.02, 1.0])
 @pytest.mark.parametrize("n_topics", [1, 3])
 def test_stand_ins_have_the_power_sums_of_all_words(monkeypatch, eta, n_topics):
@@ -277,7 +277,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.every(7)
+@pytest.mark.every(23)
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("kind, parameters, how", CASES)
 def test_columns_that_are_alike_are_computed_once(
@@ -291,7 +291,7 @@ def test_columns_that_are_alike_are_computed_once(
         np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-9)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @pytest.mark.parametrize(
     "change, parameters",
     [
@@ -312,6 +312,7 @@ def test_binary_values_of_sparse_columns(
         np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-9)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_many_columns_in_use_are_an_array(monkeypatch, ties_are_ties, family):
     wider = texts(60, np.arange(5, 300), 2)
@@ -327,6 +328,7 @@ def test_many_columns_in_use_are_an_array(monkeypatch, ties_are_ties, family):
     assert isinstance(dense.state_.globals_.components, np.ndarray)
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.machine
 def test_bits_of_a_row_do_not_depend_on_others(monkeypatch, family):
@@ -365,7 +367,7 @@ N_COLUMNS = 2_000_000
 MOST_SECONDS = 8.0
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(7)
 @pytest.mark.parametrize(
     "name, parameters",
     [

@@ -1,7 +1,8 @@
 """Mixins of the annealed and SVI+ estimators of each model.
 
-Each tempered model has a general estimator with any tempering and noise, an estimator whose
-tempering is always an annealing, and an estimator whose noise is always that of SVI+.
+Each tempered model has a general estimator with any tempering and noise, an estimator
+whose tempering is always an annealing, and an estimator whose noise is always that of
+SVI+.
 """
 
 from .._policy import Slot, SlotsMixin

@@ -1,40 +1,16 @@
 """The reference has a page for each public name, and "?" in a notebook leads there."""
 
-import importlib
 import inspect
 import re
-from pathlib import Path
 
 import pytest
+from sources import PACKAGE, PUBLIC, PUBLIC_MODULES, ROOT, objects
 
 import sktemper
 from sktemper import _documentation
 from sktemper._policy import Policy
 
-REFERENCE = Path(__file__).parents[1] / "doc" / "reference"
-MODULES = [
-    "base",
-    "dask",
-    "datasets",
-    "learning_rates",
-    "metrics",
-    "model",
-    "model_selection",
-    "moves",
-    "noise",
-    "plotting",
-    "renewals",
-    "report",
-    "schedules",
-    "tempering",
-    "testing",
-    "text",
-]
-PUBLIC = {f"sktemper.{name}" for name in sktemper.__all__ if name != "__version__"} | {
-    f"sktemper.{module}.{name}"
-    for module in MODULES
-    for name in importlib.import_module(f"sktemper.{module}").__all__
-}
+REFERENCE = ROOT / "doc" / "reference"
 
 
 def pages():
@@ -52,18 +28,11 @@ def pages():
                 yield f"{module}.{line.strip()}"
 
 
-def objects():
-    for name in sorted(PUBLIC):
-        module, _, attribute = name.rpartition(".")
-        yield name, getattr(importlib.import_module(module), attribute)
-
-
 def test_these_are_all_public_modules():
-    package = Path(sktemper.__file__).parent
-    here = {path.stem for path in package.glob("*.py")}
-    here |= {path.parent.name for path in package.glob("*/__init__.py")}
-    models = {path.parent.name for path in package.glob("*/_model.py")}
-    assert {name for name in here if name[0] != "_"} - models == set(MODULES)
+    here = {path.stem for path in PACKAGE.glob("*.py")}
+    here |= {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    models = {path.parent.name for path in PACKAGE.glob("*/_model.py")}
+    assert {name for name in here if name[0] != "_"} - models == set(PUBLIC_MODULES)
 
 
 def test_each_public_name_has_one_page():

@@ -6,17 +6,15 @@ import functools
 import inspect
 import re
 import textwrap
-from pathlib import Path
 
 import pytest
 from sklearn.base import BaseEstimator
-from test_reference import objects
+from sources import PACKAGE, objects, sources
 
 import sktemper
 from sktemper._policy import Policy
 from sktemper.metrics import ndcg_at_k, precision_at_k, ranking_report, recall_at_k
 
-PACKAGE = Path(sktemper.__file__).parent
 ESTIMATORS = {
     name: cls
     for name, cls in vars(sktemper).items()
@@ -59,13 +57,6 @@ DIFFERENT_KINDS = {
 
 
 # -- docstrings ------------------------------------------------------------------------
-@functools.cache
-def trees():
-    """Return the syntax trees of the package's modules, by their paths."""
-    paths = sorted(PACKAGE.rglob("*.py"))
-    return {path: ast.parse(path.read_text("utf-8")) for path in paths}
-
-
 def definitions():
     """Return the docstrings of classes and functions as they stand in the sources."""
     found = {}
@@ -78,7 +69,7 @@ def definitions():
                 if isinstance(node, ast.ClassDef):
                     visit(node.body, module, f"{name}.")
 
-    for path, tree in trees().items():
+    for path, (_, tree) in sources().items():
         parts = ("sktemper", *path.relative_to(PACKAGE).with_suffix("").parts)
         module = ".".join(parts).removesuffix(".__init__")
         visit(tree.body, module, "")
@@ -113,7 +104,7 @@ def test_docstrings_of_what_is_public_are_literals():
 
 
 def test_no_docstring_is_assigned():
-    for path, tree in trees().items():
+    for path, (_, tree) in sources().items():
         for node in ast.walk(tree):
             if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
                 targets = getattr(node, "targets", [getattr(node, "target", None)])
@@ -285,6 +276,7 @@ def docstrings():
     return {name: inspect.getdoc(cls) for name, cls in sorted(ESTIMATORS.items())}
 
 
+@pytest.mark.deep
 def test_griffe_sees_signatures_and_docstrings():
     griffe = pytest.importorskip("griffe", reason="griffe is not installed")
     package = griffe.load(

@@ -1,7 +1,6 @@
 """The house: imports run downward, and the loop knows no model and no policy."""
 
 import ast
-import functools
 import importlib
 import inspect
 import os
@@ -10,11 +9,10 @@ import shutil
 import subprocess
 import sys
 import textwrap
-from pathlib import Path
+
+from sources import PACKAGE, sources
 
 import sktemper
-
-PACKAGE = Path(sktemper.__file__).parent
 
 # Each room, and what of ours it may import: downward only.
 ARGUMENTS = {"_arguments", "_notices"}  # checks of them, and warnings
@@ -96,13 +94,6 @@ MOST_LINES, LONGEST_FILE, MOST_PARAMETERS = 40, 400, 6
 LOOP_AND_FACE = {"_data", "_loop", "_estimator"}
 SHORT_ROOMS = {"_expfam", "_ranking", "model", "plotting", "report", "schedules"}
 SHORT_ROOMS |= {"tempering", "testing", *MODELS}
-
-
-@functools.cache
-def sources():
-    """Return the text and the syntax tree of each module, by its path."""
-    texts = {path: path.read_text("utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
-    return {path: (text, ast.parse(text)) for path, text in texts.items()}
 
 
 def name_of(path):

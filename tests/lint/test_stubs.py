@@ -4,15 +4,12 @@ import ast
 import importlib
 import inspect
 import runpy
-from pathlib import Path
 
 import pytest
+from sources import PACKAGE, ROOT
 
-import sktemper
 from sktemper._sklearn import HAS_CALLBACKS
 
-ROOT = Path(__file__).resolve().parents[1]
-PACKAGE = Path(sktemper.__file__).parent
 STUBS = runpy.run_path(str(ROOT / ".ci" / "stubs"))
 
 

@@ -1,0 +1,50 @@
+"""Requirements of the tests, of the package for conda, and of the project agree."""
+
+import ast
+import re
+import sys
+import tomllib
+
+from sources import ROOT
+
+
+def project():
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def test_the_recipe_for_conda_requires_what_the_project_requires():
+    path = ROOT / ".ci" / "conda" / "recipe.yaml"
+    recipe = path.read_text(encoding="utf-8").lower()
+    build = project()["build-system"]["requires"]
+    for requirement in project()["project"]["dependencies"] + build:
+        name, version = re.fullmatch(r"([\w-]+)(>=.*)?", requirement).groups()
+        assert f"- {name} {version or ''}".strip().lower() + "\n" in recipe
+
+
+def imported_by(statements):
+    """Return the packages that statements import, given as nodes or as lines."""
+    modules = set()
+    for node in statements:
+        if isinstance(node, str):
+            names = re.sub(r" as \w+|^from | import .*|^import |[\s(]", "", node)
+            modules |= set(names.split(","))
+        elif isinstance(node, ast.Import):
+            modules |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            modules.add(node.module)
+    return {module.split(".")[0].lower() for module in modules}
+
+
+def test_the_tests_import_only_what_their_extra_installs():
+    """A test that needs more asks for it by `pytest.importorskip`."""
+    tests = sorted((ROOT / "tests").rglob("*.py"))
+    about = project()["project"]
+    declared = about["dependencies"] + about["optional-dependencies"]["tests"]
+    names = {re.match(r"[\w-]+", requirement)[0].lower() for requirement in declared}
+    allowed = names - {"scikit-learn", "pytest-xdist"} | {"sklearn", "sktemper"}
+    allowed |= {path.stem for path in tests} | sys.stdlib_module_names
+    for path in tests:
+        text = path.read_text(encoding="utf-8")
+        # Lines of code in strings look like imports too: only the tree tells.
+        if imported_by(re.findall(r"^(?:import|from) .*", text, re.M)) - allowed:
+            assert imported_by(ast.parse(text).body) <= allowed, path.name

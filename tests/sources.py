@@ -1,0 +1,57 @@
+"""The sources of the package, their syntax trees, and its public names."""
+
+import ast
+import functools
+import importlib
+from pathlib import Path
+
+import sktemper
+
+__all__ = ["ALONE", "PACKAGE", "PUBLIC", "PUBLIC_MODULES", "ROOT", "objects", "sources"]
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = Path(sktemper.__file__).parent
+#: Code that prepares another interpreter to import private modules without the package,
+#: which is quick: they need no other modules than those that they import.
+ALONE = f"""
+import sys, types
+sys.modules["sktemper"] = types.ModuleType("sktemper")
+sys.modules["sktemper"].__path__ = {[*sktemper.__path__]!r}
+"""
+PUBLIC_MODULES = [
+    "base",
+    "dask",
+    "datasets",
+    "learning_rates",
+    "metrics",
+    "model",
+    "model_selection",
+    "moves",
+    "noise",
+    "plotting",
+    "renewals",
+    "report",
+    "schedules",
+    "tempering",
+    "testing",
+    "text",
+]
+PUBLIC = {f"sktemper.{name}" for name in sktemper.__all__ if name != "__version__"} | {
+    f"sktemper.{module}.{name}"
+    for module in PUBLIC_MODULES
+    for name in importlib.import_module(f"sktemper.{module}").__all__
+}
+
+
+@functools.cache
+def sources():
+    """Return the text and the syntax tree of each module, by its path."""
+    texts = {path: path.read_text("utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
+    return {path: (text, ast.parse(text)) for path, text in texts.items()}
+
+
+def objects():
+    """Yield the public names and their values."""
+    for name in sorted(PUBLIC):
+        module, _, attribute = name.rpartition(".")
+        yield name, getattr(importlib.import_module(module), attribute)
