@@ -71,7 +71,9 @@ def from_nmf(X, n_components, hyper, random):
     X, negative = np.maximum(X, 0.0), np.minimum(X, 0.0)
     if (negative**2).sum() > MOST_NEGATIVE * (X**2).sum():
         raise ValueError(
-            'init="nmf" takes no data with so much below 0; init="ica" does.'
+            'init="nmf" requires nearly non-negative data, but the squares of the '
+            f"negative values of X exceed {MOST_NEGATIVE:.0%} of the squares of the "
+            'positive values.  Use init="ica" for these data.'
         )
     unit = X.max() or 1.0  # tolerances of NMF are absolute
     n_found = min(n_components, *X.shape)

@@ -21,7 +21,8 @@ def first_hyper(model, X, sample_weight=None):
     n_ratings, mean, variance = _mean_and_variance(model, X, sample_weight)
     if n_ratings == 0 and model.global_mean is None:
         raise ValueError(
-            "The first data have no ratings: begin with some, or give global_mean."
+            "The first data have no ratings, so that their mean is unknown.  Start with "
+            "data that have ratings, or set global_mean."
         )
     if model.global_mean is not None:
         variance += (mean - model.global_mean) ** 2
@@ -60,16 +61,17 @@ def _check_variances(component_variance, noise, variance):
     if component_variance is None:
         if variance / noise > LARGEST_RATIO:
             raise ValueError(
-                f"noise_variance={noise:g} is too small for ratings of a variance of "
-                f"{variance:.3g}: that over it may be at most {LARGEST_RATIO:g}."
+                f"noise_variance={noise:g} is too small for ratings with a variance of "
+                f"{variance:.3g}.  The variance of the ratings divided by "
+                f"noise_variance must be at most {LARGEST_RATIO:g}."
             )
         return
     ratio = component_variance**2 / noise
     if ratio > LARGEST_RATIO:
         raise ValueError(
             f"component_variance={component_variance:g} is too large for a "
-            f"noise variance of {noise:.3g}: its square over that may be at most "
-            f"{LARGEST_RATIO:g}."
+            f"noise variance of {noise:.3g}.  The square of component_variance divided "
+            f"by the noise variance must be at most {LARGEST_RATIO:g}."
         )
 
 
