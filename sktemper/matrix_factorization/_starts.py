@@ -21,8 +21,8 @@ def first_hyper(model, X, sample_weight=None):
     n_ratings, mean, variance = _mean_and_variance(model, X, sample_weight)
     if n_ratings == 0 and model.global_mean is None:
         raise ValueError(
-            "The first data have no ratings, so that their mean is unknown.  Start with "
-            "data that have ratings, or set global_mean."
+            "The first data have no ratings, so that their mean is unknown.  Start "
+            "with data that have ratings, or set global_mean."
         )
     if model.global_mean is not None:
         variance += (mean - model.global_mean) ** 2
