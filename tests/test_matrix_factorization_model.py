@@ -1136,9 +1136,9 @@ def test_ratings_without_noise(dtype):
         assert np.diff(bounds)[-1] > 100 * known
     assert bounds[-1] > 15_000
     # where no precision is left, in float32, and where none could be
-    noise, what = (2e-15, "float32") if dtype == np.float32 else (1e-16, "a variance")
+    noise, what = (2e-15, "of float32") if dtype == np.float32 else (1e-16, "with a")
     hopeless = model_of(8, 40, dtype=dtype, noise_variance=noise)
-    with pytest.raises(ValueError, match=f"too small for ratings of {what}"):
+    with pytest.raises(ValueError, match=f"too small for ratings {what}"):
         bounds_of(hopeless, X, Powers(), 40)
 
 

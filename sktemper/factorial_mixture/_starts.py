@@ -19,10 +19,10 @@ def from_noise(X, n_components, hyper, random):
 
 
 def from_small_noise(X, n_components, hyper, random):
-    """Return draws from the prior, scaled down to small components.
+    """Return draws from the prior, scaled down to squares of about the noise variance.
 
-    The sum of squares of a component is about the noise variance.  In data of many
-    dimensions, no sample would ever use the feature of a larger random component.
+    In data of many dimensions, no sample would ever use the feature of a larger random
+    component.
     """
     scale = hyper.noise_variance / X.shape[1] / hyper.component_variance
     return min(scale, 1.0) ** 0.5 * from_noise(X, n_components, hyper, random)
@@ -47,7 +47,7 @@ def from_ica(X, n_components, hyper, random):
     n_found = min(n_components, np.count_nonzero(scales > rounding))
     if n_found == 0:
         return means
-    # the whitening of FastICA would lose directions in which the first column is 0
+    # FastICA's own whitening loses directions in which the first column is 0
     white = np.sqrt(len(X)) * left[:, :n_found]
     ica = FastICA(whiten=False, random_state=random, max_iter=500)
     with warnings.catch_warnings():
@@ -66,12 +66,14 @@ def from_ica(X, n_components, hyper, random):
 def from_nmf(X, n_components, hyper, random):
     """Return the non-negative components, scaled to features that are 0 or 1.
 
-    Negative values are treated as noise and set to 0.
+    Negative values are taken as noise and set to 0.
     """
     X, negative = np.maximum(X, 0.0), np.minimum(X, 0.0)
     if (negative**2).sum() > MOST_NEGATIVE * (X**2).sum():
         raise ValueError(
-            'init="nmf" does not accept data with so much below 0; use init="ica".'
+            'init="nmf" requires nearly non-negative data, but the squares of the '
+            f"negative values of X exceed {MOST_NEGATIVE:.0%} of the squares of the "
+            'positive values.  Use init="ica" for these data.'
         )
     unit = X.max() or 1.0  # tolerances of NMF are absolute
     n_found = min(n_components, *X.shape)
@@ -89,9 +91,7 @@ def from_nmf(X, n_components, hyper, random):
 
 
 def two_means(values):
-    """Return the distance between the means of low and of high values.
-
-    The middle between the quantiles .02 and .98 separates low and high values.
+    """Return the distance between the means on both sides of the middle.
 
     Returns
     -------

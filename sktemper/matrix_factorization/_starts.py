@@ -12,16 +12,17 @@ __all__ = ["first_hyper", "first_items"]
 
 #: Initial variances of the items' means and posteriors, relative to the prior.
 START_SPREAD, START_VARIANCE = 0.1, 0.01
-#: Maximum of c^2 / noise variance, where c is the prior variance of factors.
+#: The largest square of the prior variance of factors over the noise variance.
 LARGEST_RATIO = 1e15
 
 
 def first_hyper(model, X, sample_weight=None):
-    """Return the `Hyper` at the start: given values, or initial ones to learn."""
+    """Return the given variances, and starting values of the learned ones."""
     n_ratings, mean, variance = _mean_and_variance(model, X, sample_weight)
     if n_ratings == 0 and model.global_mean is None:
         raise ValueError(
-            "The first data have no ratings: begin with some, or give global_mean."
+            "The first data have no ratings, so that their mean is unknown.  Start "
+            "with data that have ratings, or set global_mean."
         )
     if model.global_mean is not None:
         variance += (mean - model.global_mean) ** 2
@@ -60,21 +61,22 @@ def _check_variances(component_variance, noise, variance):
     if component_variance is None:
         if variance / noise > LARGEST_RATIO:
             raise ValueError(
-                f"noise_variance={noise:g} is too small for ratings of a variance of "
-                f"{variance:.3g}: it may be at most {LARGEST_RATIO:g} times as large."
+                f"noise_variance={noise:g} is too small for ratings with a variance of "
+                f"{variance:.3g}.  The variance of the ratings divided by "
+                f"noise_variance must be at most {LARGEST_RATIO:g}."
             )
         return
     ratio = component_variance**2 / noise
     if ratio > LARGEST_RATIO:
         raise ValueError(
             f"component_variance={component_variance:g} is too large for a "
-            f"noise variance of {noise:.3g}: its square divided by the noise variance "
-            f"may be at most {LARGEST_RATIO:g}."
+            f"noise variance of {noise:.3g}.  The square of component_variance divided "
+            f"by the noise variance must be at most {LARGEST_RATIO:g}."
         )
 
 
 def _mean_and_variance(model, X, sample_weight):
-    """Return total weight, mean and variance of ratings, computed block by block."""
+    """Return total weight, mean and variance of ratings, from one block at a time."""
     total = mean = squares = 0.0
     for start in range(0, X.shape[0], model.block_size):
         rows = slice(start, min(start + model.block_size, X.shape[0]))
