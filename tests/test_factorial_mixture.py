@@ -413,7 +413,7 @@ def test_values_without_end_are_refused(samples, method, dtype):
 
 def test_one_huge_value_ends():
     mixture = mixture_of().set_params(n_components=1, init="data")
-    with pytest.raises(ValueError, match=r"largest that is supported in float64 is 1e"):
+    with pytest.raises(ValueError, match=r"largest size supported in float64 is 1e"):
         mixture.partial_fit([[1e300, 0, 0]])
     mixture.set_params(noise_variance=1e-300)
     with pytest.raises(ValueError, match="with a noise variance of 1e-300 is 0.577"):

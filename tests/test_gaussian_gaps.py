@@ -265,5 +265,5 @@ def test_rows_without_any_value_and_columns_without_any():
     mean = shares @ mixture.means_
     np.testing.assert_allclose(mixture.impute(empty)[0], mean)
     X[:, 1] = np.nan
-    with pytest.raises(ValueError, match="Column 1 of X has no value"):
+    with pytest.raises(ValueError, match="Column 1 of X has only missing values"):
         clone(mixture).fit(X)

@@ -203,7 +203,7 @@ class AnnData:
         (lambda X: X, {"kinds": ["binary"]}, "1 entries, but X has 6 columns"),
         (lambda X: X, {"kinds": {"drink": "gaussian"}}, "'drink' has values that are"),
         (lambda X: X, {"kinds": {"drink": "binary"}}, "has 3 values"),
-        (lambda X: X, {"kinds": {"income": "poisson"}}, "no counts"),
+        (lambda X: X, {"kinds": {"income": "poisson"}}, "are not counts"),
         (lambda X: X, {"categories": {"drink": ["a", "a"]}}, "not all different"),
         (lambda X: X.assign(visits=np.inf), {}, "infinity"),
         (lambda X: X[:2], {}, "Expected n_samples >= n_components"),

@@ -274,7 +274,7 @@ def test_warnings_are_those_of_the_fit_that_is_kept(documents):
         lda.fit(documents)
     messages = [str(warning.message) for warning in caught]
     assert len(messages) == 2
-    assert "nothing to compare" in messages[0]
+    assert "had no scores to compare" in messages[0]
     assert "ended at temperature 1.5" in messages[1]
     assert {warning.filename for warning in caught} == {__file__}
 

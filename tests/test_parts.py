@@ -380,7 +380,7 @@ def test_lists_that_are_nearly_parts(documents_, tmp_path):
     frame = pytest.importorskip("pandas").DataFrame(documents_.toarray())
     counts = datasets.write_counts(tmp_path / "counts", [documents_])
     for X in ([counts], [frame, frame], (documents_,), [documents_, None]):
-        with pytest.raises(TypeError, match="only if it is a list each of whose items"):
+        with pytest.raises(TypeError, match="must be a list in which each item"):
             AnnealedLDA(2).fit(X)
 
 

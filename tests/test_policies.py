@@ -450,7 +450,7 @@ def test_a_model_that_asks_for_infinite_heat_is_refused(temperature):
 def test_data_that_overflow_at_the_start_are_refused(method, init):
     mixture = AnnealedFactorialMixture(1, init=init, moves=None)
     # at once, and not in an endless loop
-    with pytest.raises(ValueError, match="largest that is supported in float64"):
+    with pytest.raises(ValueError, match="largest size supported in float64"):
         getattr(mixture, method)([[1e300, 0, 0]])
     assert not hasattr(mixture, "state_")
     factorization = AnnealedMatrixFactorization(

@@ -296,9 +296,9 @@ def test_new_users_come_by_name_with_their_own_rows(fitted):
     wrong = wrong[0] if isinstance(wrong, tuple) else wrong
     fitted.model.recommend(wrong)  # sorted, as those of the fit
     wrong.item_labels = wrong.item_labels[::-1]
-    with pytest.raises(ValueError, match="differ from those of the fit"):
+    with pytest.raises(ValueError, match="differ from the items of the fit"):
         fitted.model.recommend(wrong)
-    with pytest.raises(ValueError, match="differ from those of the fit"):
+    with pytest.raises(ValueError, match="differ from the items of the fit"):
         fitted.model.partial_fit(wrong)
 
 

@@ -702,7 +702,7 @@ def test_early_stopping_says_if_it_had_nothing_to_compare(documents):
     lda = lda_of(schedule=ConstantSchedule(1.5), n_iter_no_change=1)
     with pytest.warns(ConvergenceWarning) as caught:
         lda.fit(documents)
-    assert any("nothing to compare" in str(warning.message) for warning in caught)
+    assert any("had no scores to compare" in str(warning.message) for warning in caught)
 
 
 def test_noise_that_never_acts_is_told(documents):

@@ -361,7 +361,7 @@ def test_values_are_of_the_range_of_the_training_data(name):
         (lambda X: X[:0], ValueError, "0 sample"),
         (lambda X: X.toarray()[0], ValueError, "Expected 2D array"),
         (lambda X: X * np.nan, ValueError, "NaN"),
-        (lambda X: [X, "text"], TypeError, "data in parts"),
+        (lambda X: [X, "text"], TypeError, "Data in parts"),
     ],
 )
 def test_bad_validation_data_leave_the_fit_as_it_was(documents, bad, error, message):
@@ -382,7 +382,7 @@ def test_validation_data_without_anything_held_out(documents):
         with pytest.raises(ValueError, match="X_val cannot be scored: nothing of it"):
             lda.fit(documents, X_val=nothing)
     assert not hasattr(lda, "n_features_in_")
-    with pytest.warns(UserWarning, match="nothing to compare"):
+    with pytest.warns(UserWarning, match="had no scores to compare"):
         lda.fit(np.eye(60))
     assert len(scores_of(lda)) == 0
 

@@ -444,7 +444,7 @@ def test_new_words_have_names(counts):
     lda = AnnealedLDA(4, random_state=0).partial_fit(frame[WORDS[:50]])
     with pytest.raises(ValueError, match="had column names"):
         lda.expand_features(10)
-    with pytest.raises(ValueError, match="there already"):
+    with pytest.raises(ValueError, match="repeats a name, or has one that exists"):
         lda.expand_features(WORDS[45:])
     with pytest.raises(ValueError, match="names of type str, got .1, 2"):
         lda.expand_features([1, 2])
