@@ -79,7 +79,7 @@ EXPECTED = {
     "annealed_vs_plain": "Held-out nats per token",
     "factorial_mixture_faces": "annealed, with moves",
     "factorial_mixture_toy": "shapes found",
-    "gaussian_mixture_clusters": "Clusters found, where there are 4",
+    "gaussian_mixture_clusters": "Clusters found (4 are true)",
     "gaussian_mixture_landscape": "annealed from T=100    the true ones in 2",
     "grid_search_temperature": "the best, fitted to all: ExponentialSchedule(",
     "cluster_embeddings": (
