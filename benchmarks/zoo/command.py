@@ -113,7 +113,7 @@ def _parameter(text):
 def _missing(chosen, splits, options, parameters, caches):
     """Return the pieces of work that are not cached.
 
-    First seeds come first, and data sets with few seeds, the slow ones, last.
+    They are sorted by seeds. Data sets with few seeds are last, because they are slow.
     """
     pieces = []
     for family in chosen:
@@ -214,7 +214,7 @@ def _table(chosen, splits, options):
 
 
 def _versions(records, names):
-    """Return the digests of this package's sources that are to be shown."""
+    """Return the digests of the versions of this package that tables show."""
     if not names:
         return [source_digest()]
     found = [
