@@ -1,4 +1,4 @@
-"""Few combinations of several factors in which every pair of values occurs."""
+"""Pairwise designs: few cases of several factors that contain every pair of values."""
 
 import itertools
 
@@ -10,7 +10,7 @@ __all__ = ["pairwise"]
 def pairwise(*sizes, permitted=lambda *case: True, n_tried=50, seed=0):
     """Return cases in which any two values of any two factors occur together.
 
-    Cases are chosen greedily, each as the one of ``n_tried`` random ones that has the
+    Cases are chosen greedily: each is the best of ``n_tried`` random cases, with the
     most new pairs.
 
     Parameters
@@ -42,5 +42,5 @@ def pairwise(*sizes, permitted=lambda *case: True, n_tried=50, seed=0):
 
 
 def _pairs(case):
-    """Return all pairs of a factor and its value in a case."""
+    """Return all pairs of (factor, value) in a case."""
     return set(itertools.combinations(enumerate(case), 2))

@@ -1,4 +1,4 @@
-"""At T=1 the package is scikit-learn's LatentDirichletAllocation."""
+"""At T=1 the LDA estimators agree with scikit-learn's LatentDirichletAllocation."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ K = 7
 
 
 class FromOnes(LatentDirichletAllocation):
-    """Theirs, with gamma started at ones in training too, as ours is."""
+    """scikit-learn's estimator, with gamma starting at ones, as in this package."""
 
     def _e_step(self, X, cal_sstats, random_init, parallel=None):
         return super()._e_step(X, cal_sstats, False, parallel)
@@ -27,7 +27,7 @@ def X():
 
 @pytest.fixture
 def exact_digamma(monkeypatch):
-    """Replace their three-term series by scipy's digamma."""
+    """Replace scikit-learn's three-term series of digamma by scipy's function."""
 
     def expectation_1d(doc_topic, doc_topic_prior, out):
         doc_topic += doc_topic_prior
@@ -55,7 +55,7 @@ OURS = {**SHARED, "topic_drop_tol": 0, "init_params": "random"}
 
 
 def batch_fits(X):
-    # Theirs stops at perp_tol only where it evaluates: never, here.
+    # scikit-learn's fit checks perp_tol only when it evaluates, which is never here.
     theirs = FromOnes(learning_method="batch", max_iter=8, **SHARED).fit(X)
     ours = TemperedLDA(tempering=None, batch_size=None, max_iter=8, **OURS).fit(X)
     return theirs, ours

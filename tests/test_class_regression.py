@@ -1,4 +1,4 @@
-"""Regression of classes on covariates: truth, derivatives, invariance, faults."""
+"""`class_regression`: recovery of true effects, derivatives, invariances, bad input."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Messages about optional packages: the command that they name works."""
+"""Messages about missing optional packages name a command that installs them."""
 
 import json
 import re
@@ -18,7 +18,7 @@ PACKAGES = ("bokeh", "pandas")
 
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
-    """Makes this copy look like one that was installed in some way."""
+    """Return a function that makes this copy look as if installed in a given way."""
 
     def install(origin, extras=("report",)):
         folder = tmp_path / "site" / "sktemper-1.0.dist-info"
@@ -46,7 +46,7 @@ def checkout(tmp_path):
 @pytest.mark.parametrize(
     "origin",
     [
-        None,  # from an index
+        None,  # installed from an index
         {"url": "file:///tmp/sktemper-1.0-cp311.whl", "archive_info": {}},
         {"url": "https://example.org/sktemper.git", "vcs_info": {"vcs": "git"}},
         {"url": "file:///no/such/folder", "dir_info": {}},
@@ -139,7 +139,7 @@ def test_modules_are_loaded_when_asked_for_and_dask_names_its_extra():
 
 @pytest.mark.deep
 def test_pip_finds_the_extra_of_an_installed_copy():
-    """Pip asks no index about an installed copy: `--no-index` knows none."""
+    """Pip needs no index for an installed copy: the command works with `--no-index`."""
     pytest.importorskip("pip")
     done = subprocess.run(
         [sys.executable, "-P", "-m", "pip", "install", "--no-index", "--dry-run"]

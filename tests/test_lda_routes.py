@@ -1,4 +1,4 @@
-"""All routes through LDA's local step have the same result."""
+"""All alternative implementations (routes) of LDA's local step give equal results."""
 
 import platform
 
@@ -11,7 +11,7 @@ from sktemper.lda._model import LDAModel, Topics
 from sktemper.model import Powers, Request
 
 VARIABLE = "SKTEMPER_LDA_ROUTES"
-# Microsoft's compiler has no vectors, and all documents are optimized alone.
+# Without vector types, as with Microsoft's compiler, all documents are optimized alone.
 HAS_VECTORS = not platform.python_compiler().startswith("MSC")
 N = 40
 each_dtype = pytest.mark.parametrize(
@@ -20,7 +20,7 @@ each_dtype = pytest.mark.parametrize(
 
 
 def problem(n_topics, dtype, doc_update="variational"):
-    """A model, topics and documents of very different lengths, one of them empty."""
+    """Return a model, topics, and documents of different lengths; one is empty."""
     random = np.random.default_rng(0)
     lengths = random.integers(0, 60, N)
     lengths[3] = 0
@@ -57,7 +57,7 @@ def results(step):
 @pytest.mark.parametrize("power", ["one", "half", "own"])
 @pytest.mark.machine
 def test_optimized_documents(n_topics, dtype, rtol, power, monkeypatch):
-    """The sizes choose one of two routes, whose results agree but for rounding."""
+    """The sizes choose one of two routes; their results differ only by rounding."""
     model, topics, X = problem(n_topics, dtype)
     own = np.linspace(0.4, 1.0, N)
     powers = Powers(local={"one": 1.0, "half": 0.5, "own": own}[power])

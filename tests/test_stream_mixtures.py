@@ -1,4 +1,4 @@
-"""Mixtures in streams with a half-life: clusters that appear, die and keep columns."""
+"""Mixtures in streams with a half-life: clusters appear, die and keep their indices."""
 
 import copy
 
@@ -19,7 +19,7 @@ from sktemper._loop._stream import Reservoir
 from sktemper.learning_rates import HalfLife
 from sktemper.renewals import Renewals
 
-#: Classes of the two halves of a stream.
+#: Indices of the classes in the two halves of a stream.
 HALVES = np.arange(5), np.arange(2, 7)
 N, CHUNK = 2000, 250
 STREAM = {"half_life": 1500, "renewals": Renewals(memory=800, wait=250)}
@@ -92,7 +92,7 @@ def test_new_clusters_are_found_and_old_ones_keep_their_columns(name):
     now = model.predict(X[-500:])
     assert adjusted_rand_score(y[-500:], now) > 0.99
     columns = {k: np.bincount(before[y[N // 2 : N] == k]).argmax() for k in (2, 3, 4)}
-    for k, column in columns.items():  # of clusters that live on
+    for k, column in columns.items():  # clusters of both halves
         assert (now[y[-500:] == k] == column).mean() > 0.95
     born = {c for row in model.renewals_["columns"][n_before:] for c in row}
     born |= {now[y[-500:] == k][0] for k in (5, 6)}
@@ -137,7 +137,7 @@ def test_a_union_is_merged_to_what_it_was(name):
     before, _ = model.shares(block, *present)
     same = shares.argmax(axis=1) == before.argmax(axis=1)
     assert same.mean() > 0.99 and not is_new.any()
-    # the statistics are those of the weighted rows
+    # the statistics equal those of the weighted rows
     counts = model.weights.counts(
         globals_.weights - model.weights.prior(hyper.weight_concentration)
     )
@@ -186,7 +186,7 @@ def test_without_renewals_the_population_is_exact():
 
 
 def test_weights_of_a_memory_are_unbiased():
-    # the expected sum of the weights of rows of an age is 2^-age, up to one factor
+    # the expected sum of the weights of rows of an age is proportional to 2^-age
     random, shares, n_rows = np.random.default_rng(0), np.zeros(6), np.zeros(6)
     for _ in range(300):
         memory = Reservoir()

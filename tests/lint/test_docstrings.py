@@ -1,4 +1,4 @@
-"""Docstrings and constructors are literal: editors and static readers see them."""
+"""Docstrings and constructors are literal, for editors and type checkers."""
 
 import ast
 import difflib
@@ -20,14 +20,14 @@ ESTIMATORS = {
     for name, cls in vars(sktemper).items()
     if inspect.isclass(cls) and issubclass(cls, BaseEstimator)
 }
-#: Words of a model for its samples, and for what its noise weighs.
+#: Terms of each model, and the common terms of all models for the same things.
 WORDS = {
     "LDA": {"documents": "samples"},
     "MultinomialMixture": {"documents": "samples"},
     "MatrixFactorization": {"users": "samples", "ratings": "samples"},
     "ImplicitFactorization": {"users": "samples"},
 }
-#: Parameters and attributes whose descriptions rightly differ between the models ...
+#: Parameters and attributes whose descriptions may differ between models, with reasons.
 DIFFERENT_MODELS = {
     "n_components": "has the default of the model, and says what a component is",
     "init": "depends on what components are",
@@ -49,7 +49,7 @@ DIFFERENT_MODELS = {
     "relevance_": "is of ratings or of scores",
     "user_prior_, item_prior_": "has biases in one model only",
 }
-#: ... and between the three estimators of a model.
+#: The same for descriptions that may differ between the three estimators of a model.
 DIFFERENT_KINDS = {
     "moves": "None, but of the annealed estimator",
     "tempering": "is the subject of the tempered estimator, and None in SVI+",
@@ -58,7 +58,7 @@ DIFFERENT_KINDS = {
 
 # -- docstrings ------------------------------------------------------------------------
 def definitions():
-    """Return the docstrings of classes and functions as they stand in the sources."""
+    """Return the docstrings of classes and functions in the source files."""
     found = {}
 
     def visit(body, module, prefix):
@@ -77,7 +77,7 @@ def definitions():
 
 
 def documented():
-    """Yield names and objects with a docstring: all that is public, and its members."""
+    """Yield names and objects of all public names and their public members."""
     for name, thing in objects():
         if not (inspect.isclass(thing) or inspect.isroutine(thing)):
             continue
@@ -164,7 +164,10 @@ def differences(one, other):
 
 @functools.cache
 def shared(section):
-    """Return texts of what several estimators have, by its name and then by theirs."""
+    """Return descriptions of shared parameters or attributes.
+
+    The result is a dict from their names to dicts from estimators to descriptions.
+    """
     found = {}
     for name, cls in sorted(ESTIMATORS.items()):
         for entry, text in entries_of(cls, section).items():
@@ -173,7 +176,7 @@ def shared(section):
 
 
 def unlike(entry, texts):
-    """Return how texts differ that should be alike, each difference once."""
+    """Return the differences between texts that should be equal, each once."""
     first, wrong = {}, {}
     for name, text in texts.items():
         model = model_of(name) if entry in DIFFERENT_MODELS else None
@@ -256,7 +259,7 @@ def test_a_parameter_is_in_the_same_group_in_all_estimators():
     }
 
 
-# -- static readers --------------------------------------------------------------------
+# -- static analysis -------------------------------------------------------------------
 def plain(default):
     """Return the source of a default, independent of quotes and of 1e-3 or 0.001."""
     return repr(ast.literal_eval(default))

@@ -1,4 +1,4 @@
-"""The reference has a page for each public name, and "?" in a notebook leads there."""
+"""The reference has a page for each public name, to which "?" in notebooks links."""
 
 import inspect
 import re
@@ -14,7 +14,7 @@ REFERENCE = ROOT / "doc" / "reference"
 
 
 def pages():
-    """The names for which the reference makes pages, in its order."""
+    """Names that have a page in the reference, in its order."""
     if not REFERENCE.exists():
         pytest.skip("doc/ is not beside these tests")
     for path in sorted(REFERENCE.glob("*.rst")):
