@@ -1,4 +1,4 @@
-"""The estimators of the factorial mixture: starts, missing values, odd data."""
+"""The estimators of the factorial mixture: starts, missing values, unusual data."""
 
 import dataclasses
 
@@ -26,7 +26,7 @@ SHAPES = np.array([[1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 0, 0], [0, 0, 0, 0, 1, 1.0]]
 
 
 def planted(n_samples=300, noise=0.1, missing=0.0, seed=0):
-    """Features, and the samples that they make."""
+    """Return random features, and samples that are their sums of shapes."""
     random = np.random.default_rng(seed)
     features = random.random((n_samples, 3)) < 0.4
     X = features @ SHAPES + noise * random.normal(size=(n_samples, 6))
@@ -35,7 +35,7 @@ def planted(n_samples=300, noise=0.1, missing=0.0, seed=0):
 
 
 def matched(mixture):
-    """Which component is which shape, and the cosines."""
+    """Return the component that matches each shape, and the cosines."""
     found = mixture.components_
     cosines = found @ SHAPES.T / np.linalg.norm(SHAPES, axis=1)
     cosines /= np.linalg.norm(found, axis=1)[:, None]
@@ -57,7 +57,7 @@ def assert_finite(mixture, X):
     np.linalg.cholesky(mixture.components_covariance_)
 
 
-# -- what it finds ---------------------------------------------------------------------
+# -- recovery of shapes ----------------------------------------------------------------
 
 
 @pytest.mark.every(23)
@@ -89,7 +89,7 @@ def test_missing_values_are_imputed():
     filled, truth = mixture.impute(X), features @ SHAPES
     missing = np.isnan(X)
     np.testing.assert_array_equal(filled[~missing], X[~missing])
-    # what is missing of both of a shape's values is known by its share alone
+    # if all values of a shape are missing, only its frequency predicts them
     assert np.sqrt(np.mean((filled - truth)[missing] ** 2)) < 0.25
     assert np.isnan(X).any()
     both = np.full((1, 6), np.nan)
@@ -200,7 +200,7 @@ def test_the_local_step_has_its_parameters():
 
 
 def test_cooling_each_sample_frees_overlapping_features():
-    """Given the true components, what is inferred is what made the samples."""
+    """Given the true components, the inferred features are the true features."""
     X, shapes, features = overlapping_shapes(600)
     wrong = []
     for cooling in (None, 2.0):
@@ -276,11 +276,11 @@ def test_odd_data(X, init, n_components):
     + [(np.float32, 2.0**e) for e in (-60, 60)],
 )
 def test_units_do_not_matter(cls, init, dtype, scale):
-    """Powers of 2 leave all digits as they are."""
+    """Scaling by powers of 2 changes no digits."""
     X = np.abs(samples_of()).astype(dtype)
     mixture = cls(3, init=init, max_iter=20, random_state=0)
     if cls is AnnealedFactorialMixture:
-        mixture.set_params(moves=None)  # of equal ones another may be kept
+        mixture.set_params(moves=None)  # ties between moves may break differently
     one = clone(mixture).fit(X)
     other = clone(mixture).fit(X * dtype(scale))
     np.testing.assert_allclose(
@@ -371,7 +371,7 @@ def test_memory_maps(tmp_path, dtype):
         )
 
 
-# -- what is refused -------------------------------------------------------------------
+# -- invalid input ---------------------------------------------------------------------
 
 
 @pytest.mark.every(11)

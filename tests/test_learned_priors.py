@@ -1,4 +1,4 @@
-"""Gaussian mixtures: Gamma distributions of precisions, and priors that are learned."""
+"""Gaussian mixtures: Gamma distributions of precisions, and learned priors."""
 
 import warnings
 
@@ -270,7 +270,7 @@ def test_what_is_given_stays_and_the_rest_is_learned(name, value):
 
 
 def test_clusters_of_one_width_have_one_prior():
-    """Their covariances are the same, and the prior learns what these are."""
+    """All clusters have the same covariances, and the prior learns them."""
     random = np.random.default_rng(0)
     y = np.arange(1200) % 6
     X = 12 * random.normal(size=(6, 8))[y] + random.normal(size=(1200, 8))
@@ -286,7 +286,7 @@ def test_clusters_of_one_width_have_one_prior():
 @pytest.mark.every(2)
 @pytest.mark.parametrize("covariance_type", ["diag", "spherical"])
 def test_clusters_in_many_columns_are_found(covariance_type):
-    """The priors of scikit-learn make one of clusters six standard deviations apart."""
+    """With scikit-learn's priors, clusters six standard deviations apart are merged."""
     random = np.random.default_rng(0)
     y = random.choice(5, size=1000)
     centres = random.normal(size=(5, 48)) * 6 / np.sqrt(2 * 48)

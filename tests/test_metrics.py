@@ -1,4 +1,4 @@
-"""Measures against brute force, scikit-learn, and gensim where it is installed."""
+"""Metrics compared with brute force, scikit-learn and, if it is installed, gensim."""
 
 import math
 from itertools import combinations
@@ -34,7 +34,7 @@ EPSILON = 1e-12
 
 @pytest.fixture(scope="module")
 def corpus():
-    """Counts with an empty document, and topics of words that all occur."""
+    """Return counts with an empty document, and topics of words that all occur."""
     random = np.random.default_rng(0)
     X = random.poisson(0.4, size=(50, 30))
     X[5] = 0
@@ -42,7 +42,7 @@ def corpus():
 
 
 def brute_force(topic, X):
-    """UMass and NPMI of a topic, from sets of documents."""
+    """Return UMass and NPMI of a topic, computed from sets of documents."""
     documents = {word: {d for d, row in enumerate(X) if row[word]} for word in topic}
     umass, npmi = [], []
     for first, second in combinations(topic, 2):
@@ -93,7 +93,7 @@ def test_coherence_counts_documents_not_entries(corpus):
         ),
         shape=(2, 30),
     )
-    # All of the corpus as one document, with repeated entries; and one of zeros.
+    # Repeated entries, with the whole corpus as one document, and a document of zeros.
     umass = umass_coherence(topics, twice, smoothing=1.0)
     np.testing.assert_allclose(umass, math.log(2.0))
 
@@ -192,7 +192,7 @@ def test_matching_refuses(a, b, metric, message):
 
 
 def completion(lda, X, temperature_of):
-    """The score by "words": every other word of a document is observed."""
+    """Return the score by "words", where every other word of a document is observed."""
     observed, held_out = np.zeros(X.shape), np.zeros(X.shape)
     for d, row in enumerate(X):
         words = np.flatnonzero(row)
@@ -249,7 +249,7 @@ def test_perplexity_is_that_of_the_completion(counts, split, temperatures):
 def test_completion_of_any_topic_model(counts):
     theirs = LatentDirichletAllocation(4, random_state=0).fit(counts)
     assert 1 < perplexity(theirs, counts) < 60
-    # one that knows nothing has the size of the vocabulary
+    # the perplexity of uniform topics is the size of the vocabulary
     theirs.components_ = np.ones((4, 60))
     assert perplexity(theirs, counts) == pytest.approx(60)
     with pytest.raises(AttributeError, match="temperature_"):
@@ -270,7 +270,7 @@ def test_completion_leaves_the_model_as_it_was(counts, split):
 
 
 class Remembering(LatentDirichletAllocation):
-    """Hands out what it keeps."""
+    """A model whose `transform` returns an array that it also keeps."""
 
     def transform(self, X):
         self.weights = 2.0 * super().transform(X)
@@ -285,7 +285,7 @@ def test_completion_does_not_write_into_what_transform_returns(counts):
 
 
 class Fixed:
-    """A topic model of given arrays."""
+    """A topic model with given arrays."""
 
     def __init__(self, components, doc_topic):
         self.components_, self.doc_topic = components, doc_topic
@@ -378,7 +378,7 @@ def divided(X, part):
 
 @pytest.fixture(scope="module")
 def rated():
-    """Ratings to fit to, and others of the same users."""
+    """Return training ratings, and held-out ratings of the same users."""
     X = make_ratings(300, 80, 3, n_ratings=9_000, random_state=0)
     return divided(X, np.random.default_rng(0).random(X.nnz) < 0.2)
 
@@ -396,7 +396,7 @@ def as_dense(X):
 
 
 def with_duplicates(X):
-    """The same matrix, each entry in two halves and rows from right to left."""
+    """Return the matrix with each entry as two halves, and with descending indices."""
     order = np.concatenate(
         [np.arange(*ends)[::-1] for ends in zip(X.indptr, X.indptr[1:], strict=False)]
     )
@@ -443,8 +443,8 @@ def test_measures_of_ratings_in_any_form(rated, factorization, form, measure):
 
 
 def test_completion_rmse_has_the_protocol_of_score(rated, factorization):
-    # A Gaussian predictive density has the squared errors of the same ratings in it:
-    # with variances like the noise's it is not far from theirs.
+    # The score is a mean Gaussian log density, so the RMSE predicts it if predictive
+    # variances are close to the noise variance.
     rmse = completion_rmse(factorization, rated[1])
     variance = factorization.noise_variance_
     score = -0.5 * (np.log(2 * np.pi * variance) + rmse**2 / variance)
@@ -485,7 +485,7 @@ def test_heldout_rmse_and_coverage_equal_brute_force(rated, factorization):
     assert ours == pytest.approx(clipped, rel=1e-12)
     coverage = interval_coverage(factorization, rated[1], levels=[0.5, 0.6827, 0.9])
     assert coverage[1] == pytest.approx(np.mean(np.abs(error) <= std), abs=1e-3)
-    # Of some 1,800 ratings of the model itself.
+    # The tolerance is for about 1,800 ratings that the model generated.
     np.testing.assert_allclose(coverage, [0.5, 0.6827, 0.9], atol=0.04)
 
 

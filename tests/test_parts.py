@@ -1,4 +1,4 @@
-"""Data in parts: the same answers, and bits that depend on the parts alone."""
+"""Data in parts: the same results as with one array; bits depend only on the parts."""
 
 import functools
 import operator
@@ -26,7 +26,7 @@ from sktemper.moves import BirthMoves
 
 
 def parts_of(X, *sizes):
-    """Cut rows into parts; the rest is one, too."""
+    """Divide rows into parts of given sizes; the last part has all remaining rows."""
     ends = np.cumsum([0, *sizes])
     return [X[a:b] for a, b in zip(ends, [*ends[1:], X.shape[0]], strict=True)]
 
@@ -125,7 +125,7 @@ def test_one_part_is_the_array(row):
 @pytest.mark.parametrize("batches", [1, 3])
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_parts_are_as_good_as_the_array(row, batches):
-    """A step on all rows differs by rounding; minibatches are the same ones."""
+    """Steps on all rows differ only by rounding; mini-batches have the same rows."""
     X = row.data(row.n_many)
     parts = parts_of(X, 1, row.n_many // 2, 7)
     size = None if batches == 1 else row.n_many // batches
@@ -160,7 +160,7 @@ def test_streams_of_parts(row):
     for _ in range(2):
         one.partial_fit(X)
         two.partial_fit(parts_of(X, 30, 30, 30))
-    # each piece lies in one part
+    # no batch contains rows of two parts
     assert state_of(one) == state_of(two)
 
 
@@ -253,7 +253,7 @@ def test_a_list_of_rows_is_no_list_of_parts():
 
 
 class Shards(Source):
-    """A collection whose parts are only reached by what a part answers."""
+    """A collection of parts, which are not accessible as whole arrays."""
 
     def __init__(self, parts, run):
         self.parts, self.run = parts, run
@@ -268,11 +268,11 @@ class Shards(Source):
 
 
 class Handle(InMemory):
-    """A part that is not asked for as a whole."""
+    """A part that raises an error when its whole array is read."""
 
     @property
     def X(self):
-        raise AttributeError("the whole part was asked for")
+        raise AttributeError("the whole part was read")
 
     @X.setter
     def X(self, X):
@@ -327,7 +327,7 @@ def test_a_collection_on_disk_is_its_shards(row, tmp_path):
 
 
 def test_without_shuffling_a_long_collection_is_its_shards(tmp_path):
-    """A shuffled pass visits runs of its rows, and single rows of the shards."""
+    """A shuffled pass visits the collection in runs of rows, and its shards by rows."""
     X = np.random.default_rng(0).poisson(0.5, size=(600, 20))
     collection = datasets.write_counts(tmp_path / "data", [X], shard_rows=300)
     for shuffle in (False, True):
@@ -345,7 +345,7 @@ def test_words_of_a_collection_are_those_of_topics(tmp_path):
     lda = AnnealedLDA(2, random_state=0).fit(counts)
     assert set(lda.top_words()[0]) == {"red", "green", "apple", "pear"}
     assert pickle.loads(pickle.dumps(lda)).top_words() == lda.top_words()
-    # names are no demand on what is asked of the model
+    # feature names are not required of later data
     lda.transform(vectorizer.transform(texts))
     assert lda.fit(vectorizer.transform(texts)).top_words()[0][0].isdigit()
 

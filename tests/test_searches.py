@@ -1,6 +1,6 @@
-"""What searches and early stopping judge by: scorers, and validation data of one's own.
+"""Scores for searches and early stopping: scorers, and the user's validation data.
 
-That weights multiply scores, and are routed to them, is tested in `test_endings`.
+`test_endings` tests that weights multiply scores and are routed to scorers.
 """
 
 import doctest
@@ -54,7 +54,7 @@ SCORERS = {
 
 @pytest.fixture(scope="module")
 def texts():
-    """Lines on two of four subjects."""
+    """Return texts; each has words of two of four subjects."""
     subjects = [[f"{letter}{i}" for i in range(12)] for letter in "abcd"]
     random = np.random.default_rng(0)
     lines = []
@@ -219,7 +219,7 @@ each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 def divided(row):
-    """Data to train on, and others."""
+    """Return training data and validation data."""
     X = row.data(120)
     return X[:90], X[90:]
 
@@ -239,7 +239,7 @@ def short(row, kind="Annealed", **parameters):
         parameters.pop("tempering", None)
     estimator = row.estimator(kind, batch_size=30, **{"max_iter": 3, **parameters})
     if "moves" in estimator.get_params(deep=False):
-        estimator.set_params(moves=None)  # they come after the last score
+        estimator.set_params(moves=None)  # moves come after the last score
     return estimator
 
 
@@ -271,7 +271,7 @@ def test_the_best_state_by_validation_data_is_kept(row):
 
 
 class Snapshot(Hooks):
-    """Pickle an estimator after its second pass."""
+    """Callback that pickles an estimator after its second pass."""
 
     def at_pass(self, estimator, fitted_estimator):
         if estimator.n_iter_ == 2:
@@ -403,8 +403,8 @@ def test_validation_data_of_rows_without_entries(model, data):
     nothing = sparse.csr_array(X.shape, dtype=float)
     with pytest.raises(ValueError, match="X_val cannot be scored: nothing of it"):
         model.fit(X, X_val=nothing)
-    assert model.score(X) == before  # an earlier fit is as it was
-    # rows with entries among others are enough
+    assert model.score(X) == before  # the earlier fit is unchanged
+    # some rows with entries are enough
     model.fit(X, X_val=sparse.vstack([nothing, X[:20]], format="csr"))
     assert np.isfinite(scores_of(model)).all()
 

@@ -1,4 +1,4 @@
-"""Copies for serving, and few rows: the same results without threads and checks."""
+"""Copies for serving, and calls with few rows, have the same results as the model."""
 
 import pickle
 import threading
@@ -127,7 +127,7 @@ def test_a_copy_ignores_columns_that_were_added_later(kind, counts):
     assert share > 0.05
     with pytest.warns(UserWarning, match=f"{share:.0%} of the tokens"):
         found = served.transform(X)
-    np.testing.assert_array_equal(served.transform(X), found)  # warned once
+    np.testing.assert_array_equal(served.transform(X), found)  # warns only once
     np.testing.assert_array_equal(found, served.transform(known))
     with pytest.raises(ValueError, match="59 features|should match"):
         served.transform(known.iloc[:, :59] if kind == "frame" else known[:, :59])
@@ -206,7 +206,7 @@ def test_few_rows_have_the_bits_of_many(number, counts, monkeypatch):
     again = pickle.loads(pickle.dumps(model))
     for name in methods:
         few = [getattr(model, name)(X[i : i + 3]) for i in range(0, 30, 3)]
-        with monkeypatch.context() as patch:  # by threads, with nothing kept
+        with monkeypatch.context() as patch:  # with threads and without caches
             patch.setattr(fitted_methods.FittedMethodsMixin, "_max_inline_rows", 0)
             alone = [getattr(again, name)(X[i : i + 3]) for i in range(0, 30, 3)]
         np.testing.assert_array_equal(few, alone)

@@ -1,4 +1,4 @@
-"""The estimators in scikit-learn's hands: checks, parameters, searches, output."""
+"""scikit-learn's contract: its checks, parameters, searches, containers of output."""
 
 import dataclasses
 import pickle
@@ -38,7 +38,7 @@ from sktemper.schedules import (
 )
 from sktemper.tempering import Annealing, GlobalTempering, LocalTempering
 
-#: Checks of scikit-learn on constructors, parameters and tags alone.
+#: Checks of scikit-learn that test only constructors, parameters and tags.
 OF_PARAMETERS = {
     "check_do_not_raise_errors_in_init_or_set_params",
     "check_estimator_cloneable",
@@ -51,16 +51,16 @@ OF_PARAMETERS = {
     "check_set_params",
     "check_valid_tag_types",
 }
-#: Each check that takes long is quick for one of so many models in turn.
+#: Each slow check is quick for one of this number of models in turn.
 EVERY = 4
 
 
 def checked():
     """Yield estimators, checks that may fail, and a function that chooses checks.
 
-    Checks of parameters are quick for the first configuration of each class. Those of
-    the first configuration of each model are divided: each is quick for one of
-    `EVERY` models in turn. All others are deep.
+    Checks of parameters are quick for the first configuration of each class. The other
+    checks are quick for the first configuration of one of `EVERY` models in turn, and
+    otherwise deep.
     """
     seen = set()
     for place, (name, row) in enumerate(ROWS.items()):
@@ -107,7 +107,7 @@ def test_scikit_learn_checks(estimator, failures, is_chosen):
                 error.add_note(f"{name} of {estimator}")
                 wrong.append(error)
         else:
-            # A random start may be right: that depends on scikit-learn's version.
+            # With random rows the check may pass in some versions of scikit-learn.
             if failures.get(name, RANDOM_ROWS) != RANDOM_ROWS:
                 wrong.append(AssertionError(f"{name} passes: {failures[name]}"))
     if wrong:
@@ -148,14 +148,14 @@ WEIGHTED = {
 )
 @pytest.mark.parametrize("name", WEIGHTED)
 def test_steps_on_weighted_rows_tell_what_those_on_repeated_rows_do(name, tempering):
-    """Scores, by which temperatures are inferred, and bounds, by which fits end."""
+    """Scores, from which temperatures are inferred, and bounds, which end fits."""
     estimator = clone(WEIGHTED[name]).set_params(tempering=tempering)
     X = data_of(estimator).astype(np.float64)
     weight = np.random.default_rng(0).integers(0, 4, X.shape[0])
     weighted = clone(estimator).fit(X, sample_weight=weight)
     repeated = clone(estimator).fit(X[np.repeat(range(120), weight)])
     columns = ["batch_bound", "lower_bound"]
-    if tempering != "local":  # which tells the mean over rows
+    if tempering != "local":  # its temperature is a mean over rows
         columns.append("temperature")
     for column in columns:
         one, two = (fitted.history_[column] for fitted in (weighted, repeated))
@@ -178,7 +178,7 @@ def test_a_weighted_step_has_the_sums_of_weighted_rows():
     assert (weighted.n_rows, weighted.statistics) == (4, "statistics")
     assert weighted.row_bounds is step.row_bounds and step.score == 9.0
     whole = LocalStep.of_rows(row_observed=rows[0], row_bounds=rows[1], n_iterations=4)
-    assert whole.weighted(weights).score == 0.0  # none was wanted
+    assert whole.weighted(weights).score == 0.0  # no score was requested
     assert (whole.n_rows, whole.bound) == (4, pytest.approx(rows[1].sum()))
     for name in ("row_scores", "row_bounds", "row_observed"):
         lacking = dataclasses.replace(step, **{name: None})
@@ -274,7 +274,7 @@ def test_nested_parameters_reach_the_defaults():
     assert repr(lda.schedule) == repr(ExponentialSchedule(start=5, unit="passes"))
     assert repr(lda.learning_rate) == repr(RobbinsMonro(offset=3))
     assert lda.get_params()["schedule__start"] == 5
-    assert AnnealedLDA().schedule is None  # nothing is shared
+    assert AnnealedLDA().schedule is None  # instances share nothing
     lda = AnnealedLDA(schedule=StepSchedule())
     assert lda.set_params(schedule__schedule__start=7).schedule.schedule.start == 7
     lda = TemperedLDA(tempering=None, learning_rate=0.3).set_params(
@@ -448,7 +448,7 @@ def test_a_changed_number_of_components_does_not_meet_an_old_fit(estimator_of):
     X, n_components = data_of(fitted), fitted.n_components
     bits = fitted.fit(X).components_
     transformed = fitted.transform(X)
-    for n in (2, 9):  # kernels must not write K components into other rows
+    for n in (2, 9):  # kernels must not write K components into rows of other sizes
         assert n != n_components
         fitted.set_params(n_components=n, warm_start=True)
         for method in (fitted.partial_fit, fitted.fit):
@@ -485,7 +485,7 @@ def test_grid_search(texts, grid):
     found = search(grid, texts)
     scores = found.cv_results_["mean_test_score"]
     assert np.isfinite(scores).all()
-    assert len(set(scores)) == len(scores)  # each setting arrives
+    assert len(set(scores)) == len(scores)  # each setting has an effect
     for name, value in found.best_params_.items():
         assert repr(found.best_estimator_.get_params()[name]) == repr(value)
     assert found.score(texts) > -np.log(60)
