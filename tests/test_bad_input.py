@@ -1,4 +1,4 @@
-"""Input that is wrong, odd, extreme or read-only."""
+"""Invalid, unusual, extreme and read-only input."""
 
 import hashlib
 import tracemalloc
@@ -115,7 +115,7 @@ def test_bad_data_are_refused(counts, method, spoil):
 def test_another_number_of_features_is_refused(counts, method):
     lda = lda_of().fit(counts)
     cases = [(counts[:, :59], 59), (sparse.hstack([counts] * 2), 120)]
-    if method == "partial_fit":  # which widens the model for more columns
+    if method == "partial_fit":  # it accepts more columns
         cases = cases[:1]
     for X, n_features in cases:
         message = f"X has {n_features} features, but AnnealedLDA is expecting 60"
@@ -139,7 +139,7 @@ def test_attributes_before_fit():
 
 
 def unsorted_with_duplicates(X):
-    """Split each count in two entries, with all entries of a row in random order."""
+    """Return counts divided into two entries each, in random order within rows."""
     rng = np.random.default_rng(0)
     rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
     rows, columns = np.tile(rows, 2), np.tile(X.indices, 2)
@@ -279,7 +279,7 @@ def test_dtypes_are_kept(documents, kind, dtype, kept):
     X = documents.toarray().astype(dtype)
     if kind == "sparse":
         if dtype == np.float16:
-            dtype = np.longdouble  # scipy has the one and not the other
+            dtype = np.longdouble  # scipy supports only longdouble
             kept = np.float64
         X = sparse.csr_array(X.astype(dtype))
     for lda in (lda_of().fit(X), lda_of().partial_fit(X)):
@@ -324,7 +324,7 @@ def test_one_step_in_float32_agrees_with_float64(many_documents):
     single = clone(lda).partial_fit(many_documents)
     double = clone(lda).partial_fit(many_documents.astype(np.float64))
     np.testing.assert_allclose(single.components_, double.components_, rtol=1e-4)
-    single.state_ = double.state_  # the same topics, in double
+    single.state_ = double.state_  # the same topics in double precision
     gamma = single.transform(many_documents, normalize=False)
     single.state_.dtype = np.dtype(np.float32)
     np.testing.assert_allclose(
@@ -384,7 +384,7 @@ def test_nothing_but_empty_documents(target, batch_size):
     lda = lda_of(target=target, batch_size=batch_size)
     with pytest.raises(ValueError, match="no tokens"):
         lda.fit(X)
-    for _ in range(60):  # a stream may begin with them, and forgets the start
+    for _ in range(60):  # a stream may begin with empty documents
         lda.partial_fit(X)
     np.testing.assert_allclose(lda.components_, lda.components_[0, 0], rtol=1e-6)
     assert_finite(lda, X)
@@ -435,7 +435,7 @@ def test_one_topic_counts(counts):
 )
 def test_odd_shapes(counts, target, n_components, n_rows, n_features):
     X = counts[:n_rows, :n_features].tolil()
-    X[0, 0] = 1  # no token at all is refused
+    X[0, 0] = 1  # data without tokens are refused
     X = X.tocsr()
     lda = lda_of(n_components, target=target, max_iter=20).fit(X)
     assert lda.components_.shape == (n_components, n_features)
@@ -447,7 +447,7 @@ def test_odd_shapes(counts, target, n_components, n_rows, n_features):
 
 
 def mapped(folder, X, **dtypes):
-    """The matrix in read-only maps of files, as a corpus larger than memory."""
+    """Return the matrix with arrays in read-only memory maps of files."""
     parts = {}
     for name in ("data", "indices", "indptr"):
         np.save(folder / name, getattr(X, name).astype(dtypes.get(name, np.int32)))
@@ -472,7 +472,7 @@ def test_memory_maps(tmp_path, documents, dtype):
 
 
 def test_a_pass_over_a_map_visits_each_row_once(tmp_path):
-    """And in the order in which it visits those of a matrix in memory."""
+    """The order is the same as with a matrix in memory."""
     in_memory = sparse.csr_array(np.eye(700))
 
     class Watching(AnnealedLDA):
@@ -504,7 +504,7 @@ def test_a_pass_over_a_map_visits_each_row_once(tmp_path):
 @pytest.mark.parametrize("dtype", [np.int32, np.float32, np.float64])
 def test_data_are_never_copied_whole(tmp_path, dtype):
     rng = np.random.default_rng(0)
-    n_rows, length = 40_000, 25  # a start looks at 4,000 of them
+    n_rows, length = 40_000, 25  # a start uses 4,000 rows
     columns = np.sort(rng.integers(0, 400, (n_rows, length)), axis=1).ravel()
     counts = np.ones(n_rows * length)
     indptr = length * np.arange(n_rows + 1)
@@ -540,7 +540,7 @@ def test_columns_outside_of_the_matrix_are_refused(documents, bad, n_features):
 
 
 def damaged(part, value, container=sparse.csr_matrix):
-    """Return a function that sets an entry, or cuts off what follows it (None)."""
+    """Return a function that sets an entry of an array, or with None truncates it."""
 
     def damage(X):
         X = container(X, copy=True)
@@ -697,7 +697,7 @@ def test_zeros_in_place_of_nan_are_warned_of(method):
     model = AnnealedMatrixFactorization(2, batch_size=None, max_iter=60, tol=1e3)
     with pytest.warns(UserWarning, match="NaN .* sparse .*ratings_matrix"):
         getattr(clone(model), method)(pivot.fillna(0))
-    # neither of these is the mistake
+    # none of these forms is the mistake
     getattr(clone(model), method)(pivot)
     getattr(clone(model), method)(ratings.tocsr())
     getattr(clone(model), method)(pivot.fillna(3))

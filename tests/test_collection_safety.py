@@ -1,4 +1,4 @@
-"""Collections on disk under kills, other writers, damage and hostile descriptions."""
+"""Collections on disk after kills, with other writers, damage and invalid metadata."""
 
 import errno
 import json
@@ -123,7 +123,7 @@ def test_a_collection_is_written_again_from_itself(collection, folder):
     expected = np.concatenate([before[start : start + 5] for start in range(0, 60, 7)])
     assert np.array_equal(rows_of(few), expected)
     few.verify()
-    # of all that was there before, nothing is left
+    # no file of the earlier collection remains
     assert sorted(path.name for path in folder.iterdir()) == [
         "generation-00002",
         "meta.json",
@@ -245,7 +245,7 @@ print(stop)
 
 
 def run(code, *arguments):
-    """Run code in a process of its own, and return what it prints."""
+    """Run code in a new process, and return its output."""
     command = [sys.executable, "-P", "-c", code, *map(str, arguments)]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
@@ -254,7 +254,7 @@ def run(code, *arguments):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
-@pytest.mark.deep  # a process for each call
+@pytest.mark.deep  # it starts a process for each call
 @pytest.mark.parametrize("kind", ["counts", "dense", "ratings"])
 def test_killed_at_any_call_the_old_or_the_new_opens(kind, folder):
     assert int(run(KILLED, kind, folder)) > 10
@@ -319,7 +319,7 @@ def test_beginning_anew_in_an_unfinished_folder(folder):
 
 
 def both(folder, first, second, **options):
-    """Begin to write, let ``second`` happen after the first batch, and go on."""
+    """Write a collection, and call ``second`` after the first batch."""
 
     def given():
         yield first
@@ -403,7 +403,7 @@ def test_another_process_is_refused(folder):
 
 
 def claimed_by_a_dead_writer(folder, **changes):
-    """Leave what a conversion leaves that was killed."""
+    """Make a folder as a killed conversion leaves it."""
     interrupted("counts", folder, 2, shard_rows=8)
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
@@ -457,7 +457,7 @@ def test_without_locks_the_process_table_tells(folder, monkeypatch):
     started = _claims._started(parent)
     claimed_by_a_dead_writer(folder, pid=parent, process_started=started)
     assert "was claimed by" in message_of(lambda: go_on(folder))
-    if started is not None:  # the number was given to another process meanwhile
+    if started is not None:  # another process has got the same pid
         shutil.rmtree(folder)
         claimed_by_a_dead_writer(folder, pid=parent, process_started=started - 1)
         go_on(folder).verify()
@@ -483,7 +483,7 @@ def test_claims_of_no_process(pid, token, folder, monkeypatch):
     assert "was claimed by" in message_of(lambda: go_on(folder))
     (folder / "writer.json").unlink()
     claimed = {"pid": os.getpid(), "host": socket.gethostname(), "token": token}
-    (folder / "writer.json").write_text(json.dumps(claimed))  # another thread's, dead
+    (folder / "writer.json").write_text(json.dumps(claimed))  # of an ended thread
     go_on(folder).verify()
 
 
@@ -581,13 +581,13 @@ def test_writers_after_one_another(folder):
 
 
 def flip(path, place=-1):
-    """Change a bit of a file, and leave its size as it was."""
+    """Change a bit of a file without changing its size."""
     with open(path, "r+b") as file:
         file.seek(place, 2 if place < 0 else 0)
         byte = file.read(1)
         file.seek(place, 2 if place < 0 else 0)
         file.write(bytes([byte[0] ^ 1]))
-    os.utime(path, ns=(1, time.time_ns()))  # clocks of file systems are slow
+    os.utime(path, ns=(1, time.time_ns()))  # file systems have coarse clocks
 
 
 FILES = ["data", "indices", "indptr"]
@@ -708,7 +708,7 @@ def test_threads_wait_for_one_to_read_a_shard(collection, monkeypatch):
 
 
 def changing(monkeypatch, change, after):
-    """Let ``change`` happen once a fit has asked for rows so many times."""
+    """Call ``change`` after a fit has read rows ``after`` times."""
     n_calls, rows = [0], _parts.Part.rows
 
     def counted(*arguments):
@@ -790,7 +790,7 @@ def test_within_a_fit_files_are_looked_at_now_and_then(collection, monkeypatch):
         part.rows(slice(2), "one")
     assert not looks
     part.rows(slice(2), "another")
-    assert len(looks) == 4  # its three files and the description
+    assert len(looks) == 4  # three files of the shard and the description
     monkeypatch.setattr(_open_shards, "LOOK_EVERY", 0.0)
     part.rows(slice(2), "another")
     part.rows(slice(2))
@@ -999,7 +999,7 @@ def test_columns_of_data_frames_have_one_order(folder):
 
 
 def described(folder, change, version=2, seal=True):
-    """Change a description; seal it anew, or write it as version 1 had it."""
+    """Change a description; write it with a new checksum or in version 1's format."""
     path = folder / "meta.json"
     meta = json.loads(path.read_text())
     if version == 1:
@@ -1095,7 +1095,7 @@ def test_hostile_descriptions_are_refused(number, version, collection, folder):
     described(folder, change, version)
     with pytest.raises(ValueError, match=r"(meta|feature_names)\.json") as caught:
         X = open_counts(folder)
-        _ = X.feature_names  # whose file is missing
+        _ = X.feature_names  # the file of names is missing
     assert str(folder) in str(caught.value)
 
 
@@ -1151,7 +1151,7 @@ def test_pipes_are_not_waited_for(name, collection, folder):
 
 
 def test_names_in_descriptions_lead_nowhere(folder, tmp_path):
-    """No text of a description becomes part of a path."""
+    """No text of a description is used as a part of a path."""
     write_ratings(folder, batches_of("ratings"), shard_rows=20)
     outside = tmp_path / "outside"
     shutil.copytree(folder, outside)

@@ -1,4 +1,4 @@
-"""Data on disk: what is written is what was given, whatever happens in between."""
+"""Collections on disk: they contain the given data, also after interruptions."""
 
 import doctest
 import gzip
@@ -53,7 +53,7 @@ HASHING = HashingVectorizer(n_features=512, alternate_sign=False, norm=None)
 
 
 class Bare:
-    """A model that takes rows as they are."""
+    """A model whose blocks are the rows themselves."""
 
     def take(self, X, rows):
         return X[rows]
@@ -161,7 +161,7 @@ def test_indices_take_the_smallest_type(n_features, dtype, tmp_path):
 
 
 def test_counts_become_canonical_and_what_is_given_stays(tmp_path):
-    given = [[2, 1, 0, 0], [2, 0, 2, 1], [0, 4]]  # unsorted, twice, a zero
+    given = [[2, 1, 0, 0], [2, 0, 2, 1], [0, 4]]  # unsorted, duplicate, a zero
     X = sparse.csr_array(tuple(map(np.array, given)), shape=(1, 3))
     collection = write_counts(tmp_path / "X", [X])
     block = collection.parts[0].rows(slice(None))
@@ -286,7 +286,7 @@ def test_of_later_batches_few_texts_are_looked_at(monkeypatch):
     common = ["tea"] * 500
     words.look_at(common, HASHING.transform(common))
     assert len(seen) <= 10
-    common[321] = "hapax"  # the only one with a column that has no name
+    common[321] = "hapax"  # only this word's column has no name yet
     words.look_at(common, HASHING.transform(common))
     assert len(seen) <= 20 and "hapax" in seen
 
@@ -630,7 +630,7 @@ def test_a_damaged_description_is_refused(change, collection):
 
 @pytest.fixture(scope="module")
 def huge(tmp_path_factory):
-    """A mapped matrix of more than 2**31 entries, which takes no room on disk."""
+    """A mapped matrix of more than 2**31 entries, in files that use no disk space."""
     folder, n_rows = tmp_path_factory.mktemp("huge"), 30_000_000
     n_entries = 75 * n_rows  # 2.25e9
     X = sparse.csr_array((n_rows, 100_000), dtype=np.uint8)
@@ -1103,7 +1103,7 @@ def test_gensim(X, tmp_path):
 
 
 class CorpusLike:
-    """Has what gensim's corpora have."""
+    """A stand-in with the methods of gensim's corpora."""
 
     def __init__(self, bags, **attributes):
         self.bags, self.id2word = bags, None

@@ -1,4 +1,4 @@
-"""Moves: kept where the bound rises, told in the history, resumed, and worth it."""
+"""Moves: kept if the bound rises, recorded in the history, resumed, and useful."""
 
 import copy
 import dataclasses
@@ -56,7 +56,7 @@ def whole():
 
 
 class StopAtMove(Hooks):
-    """Stop the fit after some moves of the call, or raise."""
+    """Callback that stops the fit after some moves of the call, or raises an error."""
 
     def __init__(self, n_moves, error=None):
         self.n_moves, self.error = n_moves, error
@@ -69,7 +69,7 @@ class StopAtMove(Hooks):
 
 
 class Snapshots(Hooks):
-    """Pickle the estimator and its copy after the third move."""
+    """Callback that pickles the estimator and its copy after the third move."""
 
     def __init__(self):
         self.dumps, self.bounds = [], []
@@ -80,7 +80,7 @@ class Snapshots(Hooks):
             self.dumps = [pickle.dumps(estimator), pickle.dumps(fitted_estimator)]
 
 
-# -- what the history tells ------------------------------------------------------------
+# -- the history -----------------------------------------------------------------------
 
 
 @pytest.mark.every(11)
@@ -150,11 +150,11 @@ def test_total_samples_scale_the_bound():
     assert fitted.history_["move_bound"][-1] == pytest.approx(bound, rel=1e-9)
 
 
-# -- how long --------------------------------------------------------------------------
+# -- number of moves -------------------------------------------------------------------
 
 
 class Chosen(BirthMoves):
-    """Proposals that are as bad, or as good, as a list says."""
+    """Proposals of which only those with the indices in ``good`` raise the bound."""
 
     def __init__(self, n_moves=100, patience=15, n_iter=1, good=(), calls=None):
         super().__init__(n_moves, patience, n_iter)
@@ -192,11 +192,11 @@ def test_as_many_as_asked_for():
     assert len(moving(moves=moves).fit(TOY).history_["move_kept"]) == len(calls) == 3
 
 
-# -- what is given up ------------------------------------------------------------------
+# -- proposals that are given up early -------------------------------------------------
 
 
 class Asked(BirthMoves):
-    """Births that are given up, or not, as it is said."""
+    """Births with a fixed answer of `is_hopeless`, which records its arguments."""
 
     def __init__(self, n_moves=6, n_iter=5, max_samples=2000, answer=None, asked=None):
         super().__init__(n_moves, n_iter=n_iter, max_samples=max_samples)
@@ -238,7 +238,7 @@ def test_a_proposal_takes_its_steps_unless_it_is_given_up():
     ],
 )
 def test_proposals_without_hope(deficit, gain, n_left, is_hopeless):
-    """They cannot reach the present bound, or have returned to its optimum."""
+    """Hopeless proposals cannot reach the present bound, or are at the old optimum."""
     assert BirthMoves().is_hopeless(deficit, gain, n_left) == is_hopeless
 
 
@@ -337,7 +337,7 @@ def test_a_callback_that_stops_the_passes_stops_the_moves(whole):
     assert_same_fit(fitted, whole)
 
 
-# -- going on --------------------------------------------------------------------------
+# -- continued fits --------------------------------------------------------------------
 
 
 @pytest.mark.every(13)
@@ -408,7 +408,7 @@ def test_moves_switched_off_are_off():
     before = copy.deepcopy(mixture)
     assert mixture.fit(TOY).n_iter_ == 30
     assert len(mixture.history_["move_kept"]) == 2
-    before.set_params(moves=BirthMoves(4)).fit(TOY)  # or made fewer
+    before.set_params(moves=BirthMoves(4)).fit(TOY)  # or made fewer moves
     assert before.n_iter_ == 15
     assert len(before.history_["move_kept"]) == 2 + 4
 
@@ -433,7 +433,7 @@ def test_each_start_has_its_moves():
     assert several.lower_bound(TOY) == max(bounds)
 
 
-# -- odd data --------------------------------------------------------------------------
+# -- unusual data ----------------------------------------------------------------------
 
 
 @pytest.mark.every(17)
@@ -466,18 +466,18 @@ def test_odd_data(X, n_components):
     assert mixture.noise_variance_ > 0
 
 
-# -- what they are for -----------------------------------------------------------------
+# -- better optima ---------------------------------------------------------------------
 
 
 def n_recovered(mixture, shapes):
-    """Shapes found with a cosine above 0.98, each by a component of its own."""
+    """Return the number of shapes that different components match above 0.98."""
     found = mixture.components_
     cosines = found @ shapes.T / np.linalg.norm(shapes, axis=1)
     cosines /= np.linalg.norm(found, axis=1)[:, None]
     return (cosines[linear_sum_assignment(-cosines)] > 0.98).sum()
 
 
-@pytest.mark.deep  # the third block of the readme does, too
+@pytest.mark.deep  # the third block of README.md tests this too
 def test_moves_find_all_features_of_a_toy():
     X, shapes, _ = overlapping_shapes(600)
     plain, annealed, moved = (
@@ -505,7 +505,7 @@ def test_any_model_may_be_reheated():
     fitted = moving(moves=ReheatMoves(n_moves=9, start=9.0)).fit(TOY)
     bounds, kept = fitted.history_["move_bound"], fitted.history_["move_kept"]
     assert (np.diff(bounds, prepend=before.lower_bound(TOY)) >= 0).all()
-    assert kept[:-1].all()  # one failure and it ends
+    assert kept[:-1].all()  # the first failure ends the moves
     assert len(kept) == 9 or not kept[-1]
     for bad in ({"start": 1.0}, {"n_iter": 0}, {"max_samples": 0}, {"n_moves": -1}):
         with pytest.raises(InvalidParameterError, match=f"'{next(iter(bad))}'"):

@@ -1,4 +1,4 @@
-"""The page to explore topics: what is in it, and what a browser makes of it."""
+"""The page of `topic_report`: its data, its text and its figures."""
 
 import builtins
 import datetime as dt
@@ -38,7 +38,7 @@ from sktemper.report._target import check_path, write_page  # noqa: E402
 from sktemper.report._texts import Reader, tinted_pieces  # noqa: E402
 
 N_TOPICS = 6
-#: Where words of the corpus break a page that takes them for markup or formulas.
+#: Words that break a page that interprets them as markup or formulas.
 HOSTILE = [
     "<script>alert(1)</script>",
     "</script>",
@@ -72,7 +72,7 @@ def texts(X, names):
     ]
 
 
-#: Tests in which Bokeh serializes the figures, which takes longest; others need none.
+#: Tests that need figures; in all others Bokeh does not serialize them, which is slow.
 WITH_FIGURES = {
     "test_prevalence_over_dates_and_by_groups",
     "test_words_may_be_any_string",
@@ -85,13 +85,13 @@ WITH_FIGURES = {
 
 @pytest.fixture(autouse=True)
 def figures(request, monkeypatch):
-    """Leave figures out of pages of tests that look at other parts of them."""
+    """Leave figures out of pages in tests of other parts of the page."""
     if request.node.originalname not in WITH_FIGURES:
         monkeypatch.setattr(bokeh.embed, "json_item", lambda figure, name: None)
 
 
 def data_of(path):
-    """The data that a page holds."""
+    """Return the data in a page."""
     pattern = r'<script type="application/json" id="report-data">(.*?)</script>'
     (found,) = re.findall(pattern, path.read_text(encoding="utf-8"), re.DOTALL)
     return json.loads(found)
@@ -101,7 +101,7 @@ def in_turns(values, n):
     return [values[i : i + n] for i in range(0, len(values), n)]
 
 
-# -- what is in the page ---------------------------------------------------------------
+# -- contents of the page --------------------------------------------------------------
 
 
 def test_words_are_those_of_topics_at_every_place_of_the_slider(
@@ -354,11 +354,11 @@ def test_a_mixture_of_multinomials_has_a_topic_a_document(names, tmp_path):
         topic_report(mixture, X, names[:5], path=path)
 
 
-# -- where in a text its features are --------------------------------------------------
+# -- positions of features in texts ----------------------------------------------------
 
 
 def read(text, known, vectorizer=None):
-    """The pieces of a text that are found to be features."""
+    """Return the pieces of a text that are features."""
     spans = Reader(vectorizer).spans(text, known)
     return [(text[a:b], features) for a, b, features in spans]
 
@@ -424,7 +424,7 @@ def test_the_vectorizer_says_what_is_a_word(X, lda, names, tmp_path):
 
 
 @pytest.mark.parametrize("container", [sparse.csr_matrix, sparse.csr_array])
-@pytest.mark.filterwarnings("ignore")  # its own, of what it uses
+@pytest.mark.filterwarnings("ignore")  # warnings of pyLDAvis itself
 def test_pyldavis_prepares_our_models(lda, X, names, container):
     pyldavis = pytest.importorskip("pyLDAvis")
     Y = container(X)
@@ -645,7 +645,7 @@ def link_to(tmp_path):
     def link(target, name="link.html"):
         try:
             (tmp_path / name).symlink_to(target)
-        except OSError:  # of Windows without the right to
+        except OSError:  # on Windows, links need a permission
             pytest.skip("no symbolic links here")
         return tmp_path / name
 
@@ -661,7 +661,7 @@ def test_what_a_link_leads_to_is_replaced(link_to, tmp_path):
     assert write_page(path, "after") == path
     assert path.is_symlink() and (tmp_path / "other.html").is_symlink()
     assert page.read_text(encoding="utf-8") == "after"
-    page.unlink()  # the links lead to nothing
+    page.unlink()  # the links are broken
     write_page(check_path(path), "new")
     assert page.read_text(encoding="utf-8") == "new" and path.is_symlink()
     assert sorted(one.name for one in tmp_path.rglob("*")) == [
@@ -675,7 +675,7 @@ def test_what_a_link_leads_to_is_replaced(link_to, tmp_path):
 def test_links_that_lead_nowhere_are_refused(link_to, tmp_path):
     for target, error in (
         ("none/page.html", FileNotFoundError),
-        ("link.html", OSError),  # to itself
+        ("link.html", OSError),  # a link to itself
         (".", IsADirectoryError),
     ):
         path = link_to(target)
@@ -690,7 +690,7 @@ def test_only_regular_files_are_replaced(lda, X, link_to, tmp_path, monkeypatch)
     deleted = (tmp_path / "deleted").open("wb")
     (tmp_path / "deleted").unlink()
     with socket.socket(socket.AF_UNIX) as listens, deleted:
-        monkeypatch.chdir(tmp_path)  # a name of a socket is short
+        monkeypatch.chdir(tmp_path)  # paths of sockets must be short
         listens.bind("socket")
         paths = [tmp_path / "pipe", tmp_path / "socket", "/dev/null", "/dev/full"]
         paths += [link_to("pipe"), link_to("/dev/null", "null")]
@@ -741,7 +741,7 @@ def test_names_that_are_too_long_are_refused_at_once(lda, X, tmp_path):
         topic_report(lda, X, path=tmp_path / ("x" * 300))
 
 
-#: Writes pages of one letter; what is read must be of one letter, too.
+#: Script that writes pages of one repeated letter; readers must see only one letter.
 WRITES = """if True:
     import sys
     from pathlib import Path
