@@ -880,56 +880,6 @@ def with_entry(value):
     return data
 
 
-REFUSED = {
-    "inf": (with_entry(np.inf), "infinity"),
-    "sparse inf": (csr_of(with_entry(np.inf)), "infinity"),
-    "sparse nan": (
-        sparse.csr_array(np.where(np.arange(25) == 3, np.nan, 1.0) * np.ones((9, 1))),
-        "contains NaN",
-    ),
-    "one dimension": (X[0], "Expected 2D array, got 1D"),
-    "complex": (X * 1j, "Complex data not supported"),
-    "no rows": (X[:0], "Found array with 0 sample"),
-    "no columns": (X[:, :0], "0 feature"),
-    "words": (np.array([["good", "bad"]]), "dtype='numeric' is not compatible"),
-}
-
-
-@pytest.mark.every(17)
-@pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
-@pytest.mark.parametrize("bad", REFUSED.values(), ids=REFUSED)
-@pytest.mark.parametrize("method", ["fit", "partial_fit", *METHODS])
-def test_bad_data_are_refused(method, bad):
-    data, message = bad
-    model = plain()
-    if method not in ("fit", "partial_fit"):
-        model.fit(X)
-    with pytest.raises(ValueError, match=message):
-        getattr(model, method)(data)
-
-
-@pytest.mark.every(5)
-@pytest.mark.parametrize("method", ["partial_fit", *METHODS])
-def test_another_number_of_items_is_refused(method):
-    model = plain().fit(X)
-    with pytest.raises(ValueError, match="X has 24 features, but Tempered"):
-        getattr(model, method)(X[:, :24])
-    outside = csr_of(X)
-    outside.indices[3] = 25
-    with pytest.raises(ValueError, match="column indices outside"):
-        getattr(model, method)(outside)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_nothing_works_before_fit(method):
-    with pytest.raises(NotFittedError):
-        getattr(plain(), method)(X)
-    with pytest.raises(AttributeError, match="not fitted"):
-        _ = plain().user_factors_
-    with pytest.raises(NotFittedError):
-        plain().inverse_transform(np.ones((1, 3)))
-
-
 @pytest.mark.parametrize("cls", ESTIMATORS)
 @pytest.mark.parametrize(
     ("name", "value"),
