@@ -52,7 +52,7 @@ OF_PARAMETERS = {
     "check_valid_tag_types",
 }
 #: Each check that takes long is quick for one of so many models in turn.
-EVERY = 4
+EVERY = 6
 
 
 def checked():
