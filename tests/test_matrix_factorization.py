@@ -584,7 +584,7 @@ def test_ctrl_c_does_not_wait():
     ratings = np.random.default_rng(0).normal(size=(3000, 200))
     model = plain(60, max_iter=10**6, tol=0.0, n_jobs=2)
     begin = time.perf_counter()
-    with pytest.raises(KeyboardInterrupt), ctrl_c_after(0.4):
+    with pytest.raises(KeyboardInterrupt), ctrl_c_after(0.2):
         model.fit(ratings)
     assert time.perf_counter() - begin < 3
     if hasattr(model, "components_"):
@@ -618,14 +618,14 @@ def test_warm_start_goes_on():
 
 
 def test_a_fit_ends_when_it_has_converged():
-    model = plain(max_iter=5000, tol=1e-2).fit(X)
+    model = plain(max_iter=5000, tol=0.1).fit(X)
     bounds = model.history_["lower_bound"]
     assert 10 < len(bounds) == model.n_iter_ < 5000
     changes = np.diff(bounds)
     assert changes.min() > -1e-8
-    assert abs(changes[-1]) < 1e-2 <= abs(changes[-2])
+    assert abs(changes[-1]) < 0.1 <= abs(changes[-2])
     assert model.lower_bound(X) >= bounds[-1]
-    weighted = plain(max_iter=5000, tol=1e-2).fit(X, sample_weight=np.full(150, 2.0))
+    weighted = plain(max_iter=5000, tol=0.1).fit(X, sample_weight=np.full(150, 2.0))
     assert weighted.n_iter_ < 5000
 
 
@@ -669,9 +669,9 @@ def test_a_stream_may_begin_with_few_users():
 @pytest.mark.parametrize("batch_size", [20, "auto"])
 @each_estimator
 def test_batches_find_what_a_fit_to_all_finds(cls, batch_size):
-    model = cls(3, batch_size=batch_size, max_iter=30, random_state=0).fit(X)
+    model = cls(3, batch_size=batch_size, max_iter=15, random_state=0).fit(X)
     assert_valid(model)
-    whole = plain(max_iter=30).fit(X)
+    whole = plain(max_iter=15).fit(X)
     assert model.score(X) > whole.score(X) - 0.15
 
 
