@@ -28,16 +28,17 @@ def pairwise(*sizes, permitted=lambda *case: True, n_tried=50, seed=0):
     cases : list of tuple of int
     """
     every = itertools.product(*map(range, sizes))
-    allowed = [case for case in every if permitted(*case)]
-    missing = set().union(*map(_pairs, allowed))
+    pairs = {case: _pairs(case) for case in every if permitted(*case)}
+    missing = set().union(*pairs.values())
     random, cases = np.random.default_rng(seed), []
     while missing:
         wanted = min(missing)
-        tried = [case for case in allowed if wanted in _pairs(case)]
+        tried = [case for case, own in pairs.items() if wanted in own]
         random.shuffle(tried)
-        best = max(tried[:n_tried], key=lambda case: len(_pairs(case) & missing))
-        cases.append(tuple(best))
-        missing -= _pairs(best)
+        tried = map(tuple, tried[:n_tried])
+        best = max(tried, key=lambda case: len(pairs[case] & missing))
+        cases.append(best)
+        missing -= pairs[best]
     return cases
 
 

@@ -9,7 +9,6 @@ import pytest
 from fits import data_of
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 
 import sktemper
 from sktemper import (
@@ -62,77 +61,6 @@ def assert_finite(lda, X):
     assert np.isfinite(lda.score_samples(X)).all()
     assert np.isfinite(lda.lower_bound(X))
     assert np.isfinite(lda.history_["batch_bound"]).all()
-
-
-# -- what is refused -------------------------------------------------------------------
-
-
-def with_entry(value):
-    def spoil(X):
-        X = X.copy()
-        X.data[7] = value
-        return X
-
-    return spoil
-
-
-REFUSED = {
-    "nan": (with_entry(np.nan), "Input X contains NaN"),
-    "inf": (with_entry(np.inf), "Input X contains infinity"),
-    "negative": (with_entry(-1), "Negative values in data"),
-    "dense nan": (lambda X: with_entry(np.nan)(X).toarray(), "contains NaN"),
-    "dense inf": (lambda X: with_entry(np.inf)(X).toarray(), "contains infinity"),
-    "dense negative": (lambda X: with_entry(-1)(X).toarray(), "Negative values"),
-    "negative integers": (
-        lambda X: with_entry(-1)(X).astype(np.int64),
-        "Negative values",
-    ),
-    "one dimension": (lambda X: X.toarray()[0], "Expected 2D array, got 1D"),
-    "scalar": (lambda X: 3.0, "Expected 2D array, got scalar"),
-    "three dimensions": (lambda X: X.toarray()[None], "Found array with dim 3"),
-    "complex": (lambda X: X.toarray() * 1j, "Complex data not supported"),
-    "sparse complex": (lambda X: X * 1j, "Complex data not supported"),
-    "no rows": (lambda X: X[:0], "Found array with 0 sample"),
-    "no columns": (lambda X: X[:, :0], "0 feature"),
-    "huge": (with_entry(1e31), "counts above"),
-    "words": (lambda X: np.array([["to", "be"]]), "dtype='numeric' is not compatible"),
-}
-
-
-@pytest.mark.every(41)
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("spoil", REFUSED.values(), ids=REFUSED.keys())
-def test_bad_data_are_refused(counts, method, spoil):
-    spoil, message = spoil
-    lda = lda_of()
-    if method not in ("fit", "partial_fit"):
-        lda.fit(counts)
-    with pytest.raises(ValueError, match=message):
-        getattr(lda, method)(spoil(counts))
-
-
-@pytest.mark.parametrize("method", METHODS[1:])
-def test_another_number_of_features_is_refused(counts, method):
-    lda = lda_of().fit(counts)
-    cases = [(counts[:, :59], 59), (sparse.hstack([counts] * 2), 120)]
-    if method == "partial_fit":  # it accepts more columns
-        cases = cases[:1]
-    for X, n_features in cases:
-        message = f"X has {n_features} features, but AnnealedLDA is expecting 60"
-        with pytest.raises(ValueError, match=message):
-            getattr(lda, method)(X)
-
-
-@pytest.mark.parametrize("method", METHODS[2:])
-def test_nothing_works_before_fit(counts, method):
-    with pytest.raises(NotFittedError):
-        getattr(lda_of(), method)(counts)
-
-
-def test_attributes_before_fit():
-    for name in ("components_", "n_iter_", "history_", "schedule_", "topic_word_"):
-        with pytest.raises(AttributeError, match="not fitted"):
-            getattr(lda_of(), name)
 
 
 # -- the same counts in another form ---------------------------------------------------

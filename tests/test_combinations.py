@@ -87,16 +87,16 @@ def test_every_combination_fits_and_resumes(name, tempering, rate, noise):
         assert set(policies.values()) == {None}
         policies = {}
     whole.set_params(
-        **parameters, **policies, learning_rate=rate, batch_size=40, max_iter=4
+        **parameters, **policies, learning_rate=rate, batch_size=20, max_iter=4
     )
-    X = row.data(120).astype(np.float64)
+    X = row.data(120)[:60].astype(np.float64)
     parts = clone(whole).set_params(max_iter=2, warm_start=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         whole.fit(X)
         streamed = clone(whole).partial_fit(X)
-        again = pickle.loads(pickle.dumps(clone(streamed).partial_fit(X[:80])))
-        again.set_params(total_samples=None).partial_fit(X[80:])
+        again = pickle.loads(pickle.dumps(clone(streamed).partial_fit(X[:40])))
+        again.set_params(total_samples=None).partial_fit(X[40:])
         parts.fit(X)
         parts = pickle.loads(pickle.dumps(parts)).fit(X)
     for fitted in (whole, streamed, again, parts):

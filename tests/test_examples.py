@@ -144,6 +144,7 @@ PICTURES = {
 
 #: Examples that take seconds.
 SLOW = {
+    "annealed_vs_plain",
     "cluster_embeddings",
     "factorial_mixture_faces",
     "factorial_mixture_toy",
@@ -152,6 +153,7 @@ SLOW = {
     "grid_search_temperature",
     "how_many_topics",
     "matrix_factorization",
+    "outliers",
     "serve_recommendations",
 }
 

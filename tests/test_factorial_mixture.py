@@ -151,8 +151,8 @@ def test_nothing_known_of_a_sample():
 @pytest.mark.parametrize("cls", CLASSES)
 def test_what_is_given_is_not_learned(cls):
     _, X = planted()
-    mixture = cls(3, noise_variance=0.05, inclusion_probability=0.25, random_state=0)
-    mixture.fit(X)
+    mixture = cls(3, noise_variance=0.05, inclusion_probability=0.25, max_iter=5)
+    mixture.set_params(random_state=0).fit(X)
     assert mixture.noise_variance_ == 0.05
     np.testing.assert_array_equal(mixture.inclusion_probability_, 0.25)
     mixture.set_params(
@@ -374,28 +374,6 @@ def test_memory_maps(tmp_path, dtype):
 # -- invalid input ---------------------------------------------------------------------
 
 
-@pytest.mark.every(11)
-@pytest.mark.parametrize("method", ["fit", "partial_fit", *METHODS])
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        (lambda X: np.where(X == X[2, 3], np.inf, X), "Input X contains infinity"),
-        (lambda X: X[0], "Expected 2D array, got 1D"),
-        (lambda X: X[None], "Found array with dim 3"),
-        (lambda X: X * 1j, "Complex data not supported"),
-        (lambda X: X[:0], "Found array with 0 sample"),
-        (lambda X: X[:, :0], "0 feature"),
-        (lambda X: np.array([["to", "be"]]), "could not convert"),
-    ],
-)
-def test_bad_data_are_refused(samples, method, spoil, message):
-    mixture = mixture_of()
-    if method not in ("fit", "partial_fit"):
-        mixture.fit(samples)
-    with pytest.raises(ValueError, match=message):
-        getattr(mixture, method)(spoil(samples))
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("method", ["fit", "partial_fit", "transform", "score"])
 def test_values_without_end_are_refused(samples, method, dtype):
@@ -441,24 +419,6 @@ def test_the_scale_of_float32_is_anything_else(scale):
     X = (planted(60, missing=0.1)[1] * scale).astype(np.float32)
     mixture = SVIPlusFactorialMixture(3, max_iter=3, init="data", random_state=0).fit(X)
     assert_finite(mixture, X)
-
-
-def test_sparse_data_are_refused(samples):
-    from scipy import sparse
-
-    with pytest.raises(TypeError, match="dense data is required"):
-        mixture_of().fit(sparse.csr_array(samples))
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_what_does_not_fit_is_refused(samples, method):
-    with pytest.raises(NotFittedError):
-        getattr(mixture_of(), method)(samples)
-    mixture = mixture_of().fit(samples)
-    with pytest.raises(
-        ValueError, match="X has 5 features, but Annealed.* expecting 6"
-    ):
-        getattr(mixture, method)(samples[:, :5])
 
 
 def test_inverse_transform(samples):

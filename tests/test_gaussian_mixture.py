@@ -556,15 +556,16 @@ def test_weights_of_one_are_none_and_of_zero_no_samples():
 @pytest.mark.parametrize(
     "moves", [None, FEW, pytest.param("default", marks=pytest.mark.deep)]
 )
+@unconverged
 def test_fewer_kinds_of_samples_than_components(moves):
     data = np.repeat(X[:2], 20, axis=0)
     # moves use all rows, so one start is sufficient
     for init_params in STARTS if moves is None else ["kmeans"]:
-        mixture = AnnealedGaussianMixture(
-            5, init_params=init_params, max_iter=300, random_state=0
-        )
-        if moves != "default":
-            mixture.set_params(moves=moves)
+        mixture = AnnealedGaussianMixture(5, init_params=init_params, random_state=0)
+        if moves == "default":
+            mixture.set_params(max_iter=300)
+        else:
+            mixture.set_params(moves=moves, max_iter=20)
         assert_valid(mixture.fit(data), data)
 
 
@@ -812,8 +813,8 @@ def test_moves_find_the_clusters(moves, n_columns, covariance_type, weight_prior
 def test_tied_moves_find_the_clusters_from_any_start(n_components, weight_prior):
     centers = [[0, 0], [6, 0], [0, 6], [6, 6]]
     found, stuck = [], []
-    for seed in range(5):
-        data, cells = make_blobs(400, centers=centers, random_state=seed)
+    for seed in range(2):
+        data, cells = make_blobs(200, centers=centers, random_state=seed)
         mixture = plain(
             n_components,
             covariance_type="tied",

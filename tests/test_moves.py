@@ -246,10 +246,10 @@ def test_deficits_and_gains_are_those_of_the_bound():
     X = TOY[:, :3]
     mixture = AnnealedGaussianMixture(5, moves=None, tol=1e-9, random_state=0)
     before = clone(mixture).fit(X).lower_bound(X)
-    moves = Asked(n_moves=8, n_iter=200, answer=False, asked=(asked := []))
+    moves = Asked(n_moves=4, n_iter=60, answer=False, asked=(asked := []))
     fitted = mixture.set_params(moves=moves).fit(X)
     first = fitted.history_["move_kept"].argmax()
-    deficits, gains, _ = np.array(asked).reshape(-1, 198, 3)[first].T
+    deficits, gains, _ = np.array(asked).reshape(-1, 58, 3)[first].T
     np.testing.assert_allclose(np.diff(deficits), -gains[1:], atol=1e-7)
     assert (gains > -1e-7).all()
     reached = fitted.history_["move_bound"][first]

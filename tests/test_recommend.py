@@ -43,7 +43,7 @@ def fitted(request):
     """A fitted model of each kind, and its labelled data."""
     if request.param == "ratings":
         X, *_ = ratings_matrix(FRAME["user"], FRAME["item"], FRAME["stars"])
-        model = TemperedMatrixFactorization(4, random_state=0)
+        model = TemperedMatrixFactorization(4, max_iter=30, random_state=0)
     else:
         X = interactions_matrix(FRAME["user"], FRAME["item"], FRAME["stars"])
         model = ImplicitFactorization(6, max_iter=30, random_state=0, tol=1)
@@ -321,7 +321,7 @@ def test_rows_are_numbers_where_data_have_no_labels(fitted):
 
 def test_names_of_parts_of_collections_and_of_columns(ratings, tmp_path):
     model, X = ratings.model, ratings.X
-    options = {"n_components": 4, "random_state": 0}
+    options = {"n_components": 4, "max_iter": 30, "random_state": 0}
     expected = model.recommend(["u19", "u140"], n_items=3)
     parts = [X[:80], X[80:]]
     stored = write_ratings(tmp_path / "ratings", [(USERS, ITEMS, TABLE.data)])
@@ -399,7 +399,7 @@ def test_interactions():
 def ratings():
     X, *_ = ratings_matrix(FRAME["user"], FRAME["item"], FRAME["stars"])
     return SimpleNamespace(
-        model=TemperedMatrixFactorization(4, random_state=0).fit(X), X=X
+        model=TemperedMatrixFactorization(4, max_iter=30, random_state=0).fit(X), X=X
     )
 
 
@@ -587,7 +587,7 @@ def test_similar_items_point_the_same_way(fitted):
 
 def test_zeros_that_fill_a_table_are_warned_of():
     wide = FRAME.pivot(index="user", columns="item", values="stars").fillna(0)
-    model = TemperedMatrixFactorization(2, random_state=0)
+    model = TemperedMatrixFactorization(2, max_iter=30, random_state=0)
     with pytest.warns(UserWarning, match="zeros are taken as ratings of 0"):
         model.fit(wide)
     long = wide.stack().reset_index()

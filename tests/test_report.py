@@ -192,7 +192,7 @@ def test_long_texts_are_cut_and_the_page_says_so(lda, X, names, texts, tmp_path)
     assert sum(len(p if isinstance(p, str) else p[0]) for p in one["pieces"]) == 2000
 
 
-def test_prevalence_over_dates_and_by_groups(lda, X, names, tmp_path):
+def test_prevalence_over_dates_and_by_groups(lda, X, names, tmp_path, monkeypatch):
     days = np.arange(300) % 4
     dates = np.datetime64("2020-01-01") + 365 * days
     groups = np.array(["a", "b", "c"])[days % 3]
@@ -211,6 +211,7 @@ def test_prevalence_over_dates_and_by_groups(lda, X, names, tmp_path):
     assert data["dates"]["places"][0] == 1577836800000
     sizes = [tokens[groups == g].sum() for g in data["groups"]["names"]]
     assert data["groups"]["n_tokens"] == sizes == sorted(sizes, reverse=True)
+    monkeypatch.setattr(bokeh.embed, "json_item", lambda figure, name: None)
     same = data_of(
         topic_report(lda, X, names, path=tmp_path / "a.html", dates=dates.astype(str))
     )

@@ -151,7 +151,7 @@ def test_threads_infer_while_another_one_trains(counts):
     for thread in threads:
         thread.start()
     try:
-        for _ in range(15):
+        for _ in range(6):
             lda.partial_fit(counts)
             copy = lda.for_serving()
             expected[id(copy)] = copy.transform(counts)
@@ -162,7 +162,7 @@ def test_threads_infer_while_another_one_trains(counts):
             thread.join()
     assert not wrong
     alone = AnnealedLDA(4, random_state=0)
-    for _ in range(16):
+    for _ in range(7):
         alone.partial_fit(counts)
     np.testing.assert_array_equal(alone.components_, lda.components_)
 
