@@ -125,9 +125,9 @@ def topics(n_topics, n_words):
 
 
 def gensim_calls(X, n_topics):
-    """Return a dict with gensim's call and the conversion of its documents.
+    """Return a dict from a name to a pair of functions; empty without gensim.
 
-    The dict is empty if gensim is not installed.
+    The first function infers the topics of documents, and the second converts them.
     """
     models = installed("gensim.models")
     if models is None:
@@ -146,9 +146,9 @@ def gensim_calls(X, n_topics):
 
 
 def tomotopy_calls(X, n_topics):
-    """Return a dict with tomotopy's call and the conversion of its documents.
+    """Return a dict from a name to a pair of functions; empty without tomotopy.
 
-    The dict is empty if tomotopy is not installed.
+    The first function infers the topics of documents, and the second converts them.
     """
     tomotopy = installed("tomotopy")
     if tomotopy is None:
@@ -257,8 +257,8 @@ def main():
             f"{origin()}, Python "
             f"{platform.python_version()}, NumPy {np.__version__}, one thread. CPU "
             "times of all threads of the process, in milliseconds, of "
-            f"{ROUNDS} rounds in which the packages took turns; other work ran on "
-            "both cores. The ratio is that of the medians to the first package.\n\n"
+            f"{ROUNDS} rounds; calls of the packages alternate. Other work ran on both "
+            "cores. The ratio is the median divided by that of the first package.\n\n"
             "```\nOPENBLAS_NUM_THREADS=1 python -P benchmarks/bench_latency.py --write"
             "\n```\n\n"
         )

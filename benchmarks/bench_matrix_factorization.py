@@ -207,8 +207,9 @@ def table_of_error(frame):
 
 #: All settings of Paisley et al.
 PAPER = {**GIVEN, "global_mean": 0.0}
-#: Number of passes of all methods but SVI+; number of passes t of SVI+ after which the
-#: paper's effective batch size, 50 t, reaches the number of ratings.
+#: The number of passes of most methods, and that of SVI+. In pass t of SVI+, the
+#: effective batch size of the paper is 50 t; in the last pass it is the number of
+#: ratings.
 N_PASSES, N_NOISY = 1000, 1850
 
 

@@ -431,8 +431,8 @@ def main():
     add_arguments(parser, STAGES)
     head = head_of("Surveys", "bench_surveys")
     head[-1] += (
-        " Means over the seeds that are counted in a row; a stage that was interrupted "
-        "goes on with the others."
+        " Values are means over seeds; each row has the number of its seeds, because a "
+        "stage may have been interrupted."
     )
     run(parser, STAGES, "bench_surveys", head)
 

@@ -159,8 +159,8 @@ def compare(names, folders, cases, n_pairs):
         yield row(case, found)
     yield ""
     yield (
-        f"Processes take turns; medians of {n_pairs} of each commit.  A ratio above 1 "
-        f"says that {second} is faster. {processor()}, {os.cpu_count()} threads, "
+        f"Medians of {n_pairs} alternating processes of each commit.  A ratio above 1 "
+        f"means that {second} is faster. {processor()}, {os.cpu_count()} threads, "
         f"Python {platform.python_version()}, OpenBLAS' kernels: "
         f"{', '.join(sorted(blas)) or 'unknown'}."
     )
@@ -182,11 +182,11 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("first", help="commit, or folder with compiled kernels")
-    parser.add_argument("second", nargs="?", default=ROOT, help="by default this one")
+    parser.add_argument("second", nargs="?", default=ROOT, help="default: this one")
     parser.add_argument("--pairs", type=int, default=9)
-    parser.add_argument("--cases", nargs="+", help="by default all")
-    parser.add_argument("--peers", action="store_true", help="other packages, too")
-    parser.add_argument("--output", type=Path, help="a file for table and command")
+    parser.add_argument("--cases", nargs="+", help="default: all")
+    parser.add_argument("--peers", action="store_true", help="measure peers too")
+    parser.add_argument("--output", type=Path, help="file for the table")
     arguments = parser.parse_args()
     with (
         checkout(arguments.first) as (first, base),

@@ -1,9 +1,11 @@
 """Common parts of benchmarks that measure in stages: command line, tables and report.
 
-A stage consists of a function of the options, a heading, and a function from its table
-to the lines of the report.  The first function yields pairs: the keys of a row, and a
-function that measures and returns the other values of the row, or a list of several
-rows.  Its docstring is printed above the table.
+A stage is a tuple of three: a function that plans the measurements, a heading, and a
+function that converts the table of results to lines of the report.  The first function
+takes the options and yields a pair for each row of the table.  A pair has the keys of
+the row, and a function that makes the measurement and returns the other values.  It may
+also return a list of several rows.  The docstring of the first function is printed
+above the table.
 """
 
 import argparse
@@ -39,10 +41,10 @@ class Options(argparse.Namespace):
 def add_arguments(parser, stages):
     """Add arguments for the stages to measure and the number of seeds."""
     parser.add_argument("--stages", nargs="*", choices=stages, default=list(stages))
-    parser.add_argument("--seeds", type=int, help="fewer or more than usual")
+    parser.add_argument("--seeds", type=int, help="number of seeds")
     parser.add_argument("--minutes", type=float, default=np.inf, help="of a stage")
-    parser.add_argument("--quick", action="store_true", help="little of everything")
-    parser.add_argument("--output", type=Path, help="instead of this checkout")
+    parser.add_argument("--quick", action="store_true", help="a short trial run")
+    parser.add_argument("--output", type=Path, help="folder of tables and report")
     corpora.add_argument(parser)
 
 
@@ -52,7 +54,7 @@ def run(parser, stages, name, head):
     Parameters
     ----------
     parser : argparse.ArgumentParser
-        With the arguments of `add_arguments`.
+        A parser to which `add_arguments` has added arguments.
     stages : dict
     name : str
         Name of the benchmark, of its folder and of its report.
@@ -137,8 +139,8 @@ def head_of(title, script, *packages):
         "",
         f"Made at commit {commit or 'unknown'}, {datetime.now(UTC):%Y-%m-%d}, on one "
         f"thread of {processor()}, kernels for {special.instruction_set}; "
-        f"{', '.join(versions)}. `benchmarks/{script}.py` made this, and says what is "
-        "measured; every number is in a table beside this page.",
+        f"{', '.join(versions)}. `benchmarks/{script}.py` wrote this and describes "
+        "the measurements; all numbers are in tables beside this page.",
     ]
 
 

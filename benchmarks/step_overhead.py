@@ -24,8 +24,8 @@ from pathlib import Path
 from checkouts import output_of
 
 ROOT = Path(__file__).resolve().parents[1]
-#: Numbers of rows of a block, blocks of a long step, timed steps, and rows of a call of
-#: `partial_fit`.
+#: The number of rows of a block, of blocks of a long step, of timed steps, and of rows
+#: of a call of `partial_fit`.
 BLOCK, BLOCKS, STEPS, PIECE = 256, 8, 120, 50
 
 

@@ -6,10 +6,10 @@
 
 Coherence is the mean NPMI of ten words per topic on held-out documents. Diversity is
 the share of distinct words among 25 words of each topic. The score is in nats per
-held-out token by document completion. The words of a topic are either the most probable
-ones or, for all packages, the most relevant ones with a weight of .9, in the order of
-`topics(relevance=0.9)`. Everything runs in one thread, and times are CPU times. The
-training sets have at most 20,000 documents.
+held-out token by document completion. Words are ranked in two ways, for all packages:
+by probability, and by relevance with a weight of .9, as in `topics(relevance=0.9)`.
+Everything runs in one thread, and times are CPU times. The training sets have at most
+20,000 documents.
 
 tomotopy and scikit-learn are left out if they are not installed. Rows of finished fits
 are stored in ``benchmarks/results/topic_quality.csv``, so that an interrupted benchmark

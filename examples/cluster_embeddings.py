@@ -91,7 +91,7 @@ def embed(counts, n_columns, seed):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[2])
     parser.add_argument("--max-documents", type=int, default=6000)
-    parser.add_argument("--n-columns", type=int, default=64, help="of the embeddings")
+    parser.add_argument("--n-columns", type=int, default=64, help="of default vectors")
     parser.add_argument("--n-components", type=int, default=60)
     parser.add_argument("--embeddings", help=".npy file, a row per description")
     parser.add_argument("--seed", type=int, default=0)

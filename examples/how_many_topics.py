@@ -49,7 +49,7 @@ def main():
 def parse_arguments():
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[2])
     parser.add_argument("--max-documents", type=int, default=6000)
-    parser.add_argument("--true", type=int, default=20, help="topics of the generated")
+    parser.add_argument("--true", type=int, default=20, help="number of true topics")
     parser.add_argument(
         "--topics", type=int, nargs="+", default=[5, 10, 20, 40, 80, 160]
     )

@@ -43,7 +43,7 @@ def main():
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[2])
-    parser.add_argument("--folder", type=Path, help="for the shards; it is kept")
+    parser.add_argument("--folder", type=Path, help="folder of the shards")
     parser.add_argument("--copies", type=int, default=120, help="of the corpus")
     parser.add_argument("--max-documents", type=int, help="of the corpus")
     parser.add_argument("--n-components", type=int, default=20)

@@ -47,10 +47,10 @@ def parse_arguments():
         "folder",
         nargs="?",
         type=Path,
-        help="of files named by their dates, such as 2024-05-31.txt",
+        help="folder of files named by their dates, such as 2024-05-31.txt",
     )
     parser.add_argument(
-        "--documents", type=int, default=27_500, help="of the shipped corpus, at most"
+        "--documents", type=int, default=27_500, help="number of written documents"
     )
     parser.add_argument("--n-components", type=int, default=50)
     parser.add_argument("--half-life", type=float, default=5_000, help="in documents")

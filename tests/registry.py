@@ -57,8 +57,8 @@ WEIGHT_CHECKS = (
 )
 SPARSE_CHECKS = "check_estimator_sparse_matrix", "check_estimator_sparse_array"
 OTHER_BATCHES = (
-    "Repeated rows make other batches, in another order, than weighted rows do, each "
-    "row has noise of its own, and D and S stay row counts."
+    "Repeated rows are in other batches and in another order than weighted rows, each "
+    "row has separate noise, and D and S are numbers of rows without weights."
 )
 ILL_CONDITIONED = (
     "The rows are fewer than the columns. Priors of full covariances that are learned "
@@ -70,7 +70,7 @@ ALL_ITEMS = dict.fromkeys(
 )
 NO_CLASSIFIER = dict.fromkeys(
     SPARSE_CHECKS,
-    "scikit-learn takes what has predict_proba for a classifier, of 2 or 4 classes.",
+    "For scikit-learn, a class with predict_proba is a classifier of 2 or 4 classes.",
 )
 #: Parameters for few passes without a warning that the start still has an effect.
 QUICK = {

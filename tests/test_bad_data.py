@@ -78,7 +78,8 @@ BAD = {
     "huge": (
         with_entry(1e300),
         "no counts above|size supported|at most",
-        # The one compares values with a threshold; to the other it is a category.
+        # The Bernoulli mixture compares values with a threshold, and in the mixed
+        # mixture every value can be a category.
         EVERY - {"BernoulliMixture", "MixedMixture"},
     ),
     "sparse": (as_sparse(lambda X: X), "Sparse data was passed for X", ONLY_DENSE),

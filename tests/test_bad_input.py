@@ -260,7 +260,7 @@ def test_one_step_in_float32_agrees_with_float64(many_documents):
     )
 
 
-# -- odd shapes and extreme values -----------------------------------------------------
+# -- unusual shapes and extreme values -------------------------------------------------
 
 
 @pytest.mark.every(7)

@@ -809,7 +809,7 @@ def test_forked_children_can_open_shards(collection):
         assert collection[0].shape == (20, 12)
 
 
-# -- going on --------------------------------------------------------------------------
+# -- continued conversions -------------------------------------------------------------
 
 
 def interrupted(kind, folder, n_batches, **options):

@@ -85,7 +85,7 @@ def test_optimized_documents(n_topics, dtype, rtol, power, monkeypatch):
 @pytest.mark.parametrize("n_topics", [1, 3, 49, 130, 300])
 @pytest.mark.machine
 def test_sampled_documents(n_topics, dtype, monkeypatch):
-    """Lanes and chains draw from one distribution: means over many draws agree."""
+    """Both ways of sampling, lanes and chains, have the same means over many draws."""
     model, topics, X = problem(n_topics, dtype, "sampled")
     X, n = X[:8], 250
     found = {}
@@ -99,7 +99,8 @@ def test_sampled_documents(n_topics, dtype, monkeypatch):
     means = [found[route].mean(axis=1) for route in ("lanes", "chains")]
     variance = sum(found[route].var(axis=1) for route in ("lanes", "chains")) / n
     difference = np.abs(means[0] - means[1])
-    # among 8 n_topics entries, 5 standard errors; most topics of many are drawn rarely
+    # The tolerance is 5 standard errors, because there are 8 n_topics entries. The term
+    # 3 / n is for topics that are drawn rarely, if there are many.
     assert (difference < 5 * np.sqrt(variance) + 3.0 / n).all()
     if n_topics > 1:
         assert not np.array_equal(found["lanes"], found["chains"])

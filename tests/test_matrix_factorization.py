@@ -65,7 +65,7 @@ def plain(n_components=3, **parameters):
 
 
 def csr_of(X, dtype=np.float64):
-    """What is not NaN, zeros included."""
+    """Return the values that are not NaN, including zeros, as a CSR matrix."""
     known = ~np.isnan(X)
     starts = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
     items = np.nonzero(known)[1].astype(np.int32)

@@ -417,7 +417,7 @@ def test_kernels_on_every_instruction_set(name):
 
 
 def sparse_of(X, cls=sparse.csr_array):
-    """What is not NaN, zeros included."""
+    """Return the values that are not NaN, including zeros, as a sparse matrix."""
     users, items, values = known_of(X)
     return cls((values, (users, items)), shape=X.shape)
 

@@ -401,7 +401,7 @@ def test_ctrl_c_at_any_time(documents):
     assert interrupted > 3
 
 
-# -- going on --------------------------------------------------------------------------
+# -- continued fits --------------------------------------------------------------------
 
 
 def test_a_continued_fit_has_one_start(documents, monkeypatch):

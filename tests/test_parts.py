@@ -218,7 +218,7 @@ def test_moves_find_clusters_in_parts():
     np.testing.assert_array_equal(mixture.labels_, whole.labels_)
 
 
-# -- what is refused -------------------------------------------------------------------
+# -- invalid input ---------------------------------------------------------------------
 
 
 def test_parts_of_different_widths(documents_):

@@ -491,7 +491,7 @@ def test_circles_of_very_different_sizes_stay_within_the_map(seed):
     assert (np.abs(centres) <= least + 1e-9).all()
 
 
-# -- what is refused -------------------------------------------------------------------
+# -- invalid input ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-import sktemper  # noqa: F401, which imports what it needs of scikit-learn
+import sktemper  # noqa: F401, it imports scikit-learn's modules
 
 FIT = """
 import numpy as np

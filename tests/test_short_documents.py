@@ -1,4 +1,4 @@
-"""Short documents of latent Dirichlet allocation: many at once, each in a lane."""
+"""Short documents of LDA, of which the kernel optimizes several in parallel (lanes)."""
 
 import numpy as np
 import oracles
@@ -17,7 +17,7 @@ POWERS = {
 
 
 def problem(k, dtype, tol=1e-3, max_iter=100, drop_tol=0.0, seed=0):
-    """Return documents of 0 to 300 words, a model and topics that differ much."""
+    """Return documents of 0 to 300 words, a model, and very different topics."""
     random = np.random.default_rng(seed)
     lengths = np.minimum(random.geometric(0.03, N) - 1, 300)
     lengths[:4] = 0, 1, 300, 299

@@ -497,7 +497,7 @@ def test_grid_search_over_temperings(texts):
     assert len(set(search(grid, texts, 1, lda).cv_results_["mean_test_score"])) == 2
 
 
-@pytest.mark.deep  # it starts processes, each of which imports everything
+@pytest.mark.deep  # it starts processes, whose imports take long
 def test_grid_search_in_processes_finds_the_same(texts):
     grid = {"annealedlda__schedule__start": [1.5, 4]}
     one, two = (search(grid, texts, n_jobs) for n_jobs in (1, 2))

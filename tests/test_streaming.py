@@ -190,7 +190,7 @@ def test_the_total_after_fit(counts):
     lda = lda_of(learning_rate=1.0, max_iter=9, batch_size=60).fit(counts)
     lda.partial_fit(counts[:30])  # rows of fit count once, not in each pass
     assert total_of_last_step(lda, counts[:30]) == pytest.approx(150)
-    lda.fit(counts[:60])  # restarts
+    lda.fit(counts[:60])  # a new fit
     lda.partial_fit(counts[:30])
     assert total_of_last_step(lda, counts[:30]) == pytest.approx(90)
 

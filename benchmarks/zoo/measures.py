@@ -114,9 +114,9 @@ def categorical_log_density(weights, probabilities, X, question=None):
     probabilities : array-like of shape (n_components, n_features)
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
     question : array-like of shape (n_features,), default=None
-        Index of the question of each column, which is an answer.  Probabilities are
-        then scaled to sum to 1 for each question.  None: they sum to 1 over all
-        columns.
+        Index of a question for each column, if columns are one-hot answers.
+        Probabilities are then scaled to sum to 1 for each question.  None: they sum to
+        1 over all columns.
     """
     p = np.asarray(probabilities, dtype=np.float64)
     group = np.zeros(p.shape[1], dtype=int) if question is None else question

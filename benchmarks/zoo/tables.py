@@ -45,7 +45,7 @@ class Results:
             if known != record["fingerprint"]:
                 raise ValueError(
                     f"The data of {draw[0]!r}, seed {draw[1]}, have changed: remove "
-                    "their older lines from the cache."
+                    "lines for older data from the cache."
                 )
             self.facts.setdefault(draw[0], record["facts"])
             self.cells[draw[0], column][draw[1]] = record
@@ -420,9 +420,9 @@ def head(title, records, versions, command):
     yield ""
     yield (
         "Cells are means over seeds, with the worst seed in parentheses. Seconds are "
-        "of CPU time of the fit alone, each in a process of its own. A peer is ahead "
-        "where its mean is better by more than the standard deviation over seeds. Slow "
-        "fits have one seed of a split; a cell is empty if the fit was not run, or if "
-        "the figure is not defined."
+        "CPU times of fits, each in a new process. A peer is ahead if its mean is "
+        "better by more than the standard deviation over seeds. Slow fits have one "
+        "seed in each split. A cell is empty if the fit was not run, or if the figure "
+        "is not defined."
     )
     yield ""

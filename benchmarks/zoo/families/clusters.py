@@ -390,20 +390,21 @@ FAMILY = Family(
     name="clusters",
     title="Gaussian mixtures",
     page="clusters",
-    about="""Separations are in standard deviations of a cluster: the least distance of
-centres, or the root mean square one from 32 columns on. The adjusted Rand index
-compares labels of the training rows with the classes, without rows of noise. Components
-are in use if they have a training row; a fit is exact if as many are in use as there
-are classes. Large components have more than 2 % of the rows. The density is of held-out
-rows: the predictive one of our fits, that at the fitted parameters of scikit-learn's
-mixtures. On discrete columns densities have no bound, because a component may shrink to
-a single value. The columns of real data have unit variance. All methods but KMeans and
-HDBSCAN get the limit of components. Our first method has defaults alone; the second is
-also told the covariance type ("full" for real data); the third has defaults too, and
-counts clusters of components. BIC chooses the type and the
-number of components of `GaussianMixture`, without full covariances from 101 columns on;
-KMeans is told the number of classes, with ten starts; HDBSCAN has scikit-learn's
-defaults, and its noise counts as one more label.""",
+    about="""The separation of clusters is the least distance of centres in standard
+deviations of a cluster; from 32 columns on, it is the root mean square distance. The
+adjusted Rand index compares labels of the training rows with the classes, without rows
+of noise. Components are in use if they have a training row; a fit is exact if the
+number of components in use is the number of classes. Large components have more than 2
+% of the rows. The log density is that of held-out rows: the predictive density of this
+package's fits, and the density at the fitted parameters of scikit-learn's mixtures. On
+discrete columns densities have no bound, because a component may shrink to a single
+value. The columns of real data have unit variance. All methods but KMeans and HDBSCAN
+get the largest number of components. The first method of this package has only
+defaults; the second also gets the covariance type ("full" for real data); the third has
+defaults, and counts clusters of components. BIC chooses the type and the number of
+components of `GaussianMixture`, without full covariances from 101 columns on. KMeans
+gets the true number of classes, with ten starts. HDBSCAN has scikit-learn's defaults,
+and its noise counts as one more label.""",
     data_sets=(
         *_data_sets(SHAPES, LABELLED, held_back=False),
         *_data_sets(SHAPES_HELD_BACK, LABELLED_HELD_BACK, held_back=True),

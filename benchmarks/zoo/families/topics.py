@@ -288,14 +288,15 @@ FAMILY = Family(
     name="topics",
     title="Topic models",
     page="counts",
-    about="""Topics are found if their cosine with a true one, assigned one to one, is
-above .8. The score is in nats per held-out token by document completion; the weights of
-documents are inferred by the same code for all methods, with the prior that the method
-has. NPMI of ten words is measured on the held-out texts, diversity is the share of
-distinct words among 25 of each topic. Every method gets the number of components and
-has its defaults otherwise: scikit-learn's LDA in batch and online; tomotopy with 200
-sweeps; and `NMF` with the Kullback-Leibler loss, the expected counts of which get the
-priors of `AnnealedLDA`.""",
+    about="""True topics count as found if they are matched, one to one, with fitted
+    topics
+and the cosine is above .8. The score is in nats per held-out token by document
+completion; the same code infers the weights of documents for all methods, with the
+method's prior. The NPMI of ten words per topic is measured on the held-out texts, and
+diversity is the share of distinct words among 25 of each topic. Every method gets the
+number of components and otherwise has its defaults: scikit-learn's LDA in batch and
+online; tomotopy with 200 sweeps; and `NMF` with the Kullback-Leibler loss, whose
+expected counts get the priors of `AnnealedLDA`.""",
     data_sets=DATA_SETS,
     methods=(
         Method("AnnealedLDA", annealed, role="default"),
