@@ -89,7 +89,7 @@ def test_fits_agree(X, fits):
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("fits", [batch_fits, online_fits])
-def test_what_their_digamma_contributes(X, fits, exact_digamma):
+def test_differences_are_due_to_the_approximate_digamma(X, fits, exact_digamma):
     theirs, ours = fits(X)
     np.testing.assert_allclose(ours.components_, theirs.components_, rtol=1e-9)
     np.testing.assert_allclose(ours.transform(X), theirs.transform(X), rtol=1e-9)

@@ -561,7 +561,7 @@ def test_sound_sparse_matrices_are_not_copied(counts, tmp_path):
     assert check_sparse(one_row) is one_row
 
 
-def test_what_is_behind_the_last_entry_is_left_out(counts, reference):
+def test_array_elements_after_the_last_entry_are_ignored(counts, reference):
     X = counts.copy()
     X.data = np.append(X.data, [np.nan, -1e300])
     X.indices = np.append(X.indices, np.array([-1, 10**6], X.indices.dtype))
@@ -592,12 +592,12 @@ def test_what_is_behind_the_last_entry_is_left_out(counts, reference):
         ),
     ],
 )
-def test_of_texts_the_vectorizer_is_named(texts, method, form, message):
+def test_the_error_for_texts_names_a_vectorizer(texts, method, form, message):
     with pytest.raises(ValueError, match=rf"(?s){message}.*CountVectorizer"):
         getattr(lda_of(), method)(form(texts))
 
 
-def test_of_signed_hashes_the_option_is_named(texts):
+def test_the_error_for_signed_hashes_names_the_option(texts):
     text = pytest.importorskip("sklearn.feature_extraction.text")
     X = text.HashingVectorizer(n_features=64, norm=None).transform(texts)
     message = r"(?s)Negative values in data passed to X.*alternate_sign=False"
@@ -701,7 +701,7 @@ ESTIMATORS = {
 
 
 @pytest.mark.parametrize("make", ESTIMATORS.values(), ids=ESTIMATORS.keys())
-def test_what_no_float_can_hold_is_refused(make):
+def test_integers_too_large_for_a_float_are_refused(make):
     X = np.random.default_rng(0).poisson(3.0, (20, 5))
     large = X.astype(object)
     large[3, 3] = 10**400
@@ -727,7 +727,7 @@ def test_numbers_of_samples_and_words_are_whole(counts, number):
 
 
 @pytest.mark.parametrize("name", [n for n in sktemper.__all__ if n[0].isupper()])
-def test_true_is_no_number_of_components(name):
+def test_booleans_are_not_numbers_of_components(name):
     estimator = getattr(sktemper, name)(True)
     with pytest.raises(ValueError, match="'n_components' parameter .* Got True"):
         estimator.fit(data_of(estimator))

@@ -286,7 +286,9 @@ def test_a_damaged_collection_can_be_replaced(collection, folder):
     assert len(list(folder.iterdir())) == 2
 
 
-def test_the_old_one_is_kept_if_the_new_one_is_damaged(collection, folder, monkeypatch):
+def test_the_old_collection_is_kept_if_the_new_is_damaged(
+    collection, folder, monkeypatch
+):
     before, commit = contents(folder), _arrays.check_crc
 
     def damaging(path, *rest):
@@ -302,7 +304,7 @@ def test_the_old_one_is_kept_if_the_new_one_is_damaged(collection, folder, monke
     assert contents(folder) == before
 
 
-def test_beginning_anew_in_an_unfinished_folder(folder):
+def test_a_new_conversion_in_an_unfinished_folder(folder):
     def failing():
         yield counts_of(40)
         raise Stop
@@ -335,7 +337,7 @@ def message_of(call):
     return str(caught.value)
 
 
-def test_a_second_writer_is_told_who_writes(folder):
+def test_the_error_of_a_second_writer_names_the_first(folder):
     messages = []
 
     def second():
@@ -464,7 +466,7 @@ def test_without_locks_the_process_table_tells(folder, monkeypatch):
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"pid": "?"}', "[" * 9999])
-def test_claims_that_say_nothing(text, folder):
+def test_claims_without_contents(text, folder):
     folder.mkdir()
     (folder / "writer.json").write_text(text)
     if text.startswith('{"'):
@@ -542,7 +544,7 @@ def test_forked_children_hold_no_claim(folder):
         os.killpg(writer.pid, 9)
 
 
-def test_a_claim_that_finds_no_room_is_nobodys(folder, monkeypatch):
+def test_a_claim_on_a_full_disk_is_void(folder, monkeypatch):
     class Full(_claims.FileIO):
         def write(self, text):
             return super().write(text[:3])
@@ -743,7 +745,7 @@ def test_shards_that_change_under_a_fit_raise(
         fit(collection, max_iter=20)
 
 
-def test_what_is_put_back_does_not_stop_a_fit(collection, folder, monkeypatch):
+def test_a_file_replaced_by_a_copy_does_not_stop_a_fit(collection, folder, monkeypatch):
     expected = fit(collection, 8).components_
     path = folder / "shard-00001.data.npy"
 
@@ -775,7 +777,7 @@ def test_a_replacement_stops_fits_to_the_old_one(collection, folder, monkeypatch
         fit(collection, max_iter=20)
 
 
-def test_within_a_fit_files_are_looked_at_now_and_then(collection, monkeypatch):
+def test_a_fit_checks_files_at_intervals(collection, monkeypatch):
     looks, stat = [], os.stat
 
     def looking(path, *arguments, **options):
@@ -841,7 +843,7 @@ def spoiled(path, text):
 @pytest.mark.parametrize("kind", ["counts", "dense"])
 @pytest.mark.parametrize("name", ["shard-00001.data.npy", "shard-00001.json"])
 @pytest.mark.parametrize("text", [None, "flip", *NOTES], ids=lambda t: str(t)[:9])
-def test_going_on_relies_on_intact_shards_alone(kind, name, text, folder, tmp_path):
+def test_only_intact_shards_are_continued(kind, name, text, folder, tmp_path):
     write, _ = KINDS[kind]
     write(tmp_path / "done", batches_of(kind), shard_rows=8)
     batches = interrupted(kind, folder, 2, shard_rows=8)
@@ -859,7 +861,7 @@ def test_going_on_relies_on_intact_shards_alone(kind, name, text, folder, tmp_pa
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize("key", ["position", "stamps", "rows", "crc", "n_features"])
-def test_notes_are_believed_only_with_their_checksum(key, folder, tmp_path):
+def test_notes_need_a_valid_checksum(key, folder, tmp_path):
     write_counts(tmp_path / "done", batches_of("counts"), shard_rows=8)
     batches = interrupted("counts", folder, 2, shard_rows=8)
     path = folder / "shard-00001.json"
@@ -893,7 +895,7 @@ def test_without_the_words_of_hashed_text_all_is_written_again(text, folder, tmp
 @pytest.mark.every(11)
 @pytest.mark.parametrize("name", ["run-00001.npy", "run-00001.json"])
 @pytest.mark.parametrize("text", [None, "flip", *NOTES], ids=lambda t: str(t)[:9])
-def test_going_on_relies_on_intact_runs_alone(name, text, small_runs, folder, tmp_path):
+def test_only_intact_runs_are_continued(name, text, small_runs, folder, tmp_path):
     write_ratings(tmp_path / "done", batches_of("ratings"))
     batches = interrupted("ratings", folder, 3)
     assert (folder / "run-00002.npy").exists()
@@ -1135,7 +1137,7 @@ def test_a_flipped_bit_of_the_description_is_noticed(place, collection, folder):
 @pytest.mark.parametrize(
     "text", ["[" * 10**5, "[1, NaN]", "7", "null", "", "\0", '"a"']
 )
-def test_descriptions_that_are_none(text, collection, folder):
+def test_invalid_descriptions_are_refused(text, collection, folder):
     (folder / "meta.json").write_text(text)
     with pytest.raises(ValueError, match=r"meta\.json"):
         open_counts(folder)
@@ -1150,7 +1152,7 @@ def test_pipes_are_not_waited_for(name, collection, folder):
         open_counts(folder)[0]
 
 
-def test_names_in_descriptions_lead_nowhere(folder, tmp_path):
+def test_names_in_descriptions_are_not_used_as_paths(folder, tmp_path):
     """No text of a description is used as a part of a path."""
     write_ratings(folder, batches_of("ratings"), shard_rows=20)
     outside = tmp_path / "outside"
@@ -1219,7 +1221,7 @@ def test_places_are_asked_for_by_labels_of_the_same_type():
         X.users(["2", 1])
 
 
-def test_sums_that_no_float_holds(folder):
+def test_sums_that_overflow_are_nan(folder):
     X = write_dense(folder, [np.full((2, 1), 1e308)] * 2, shard_rows=1)
     assert np.isnan(X.sum) and np.isnan(open_dense(folder).sum)
     assert X.extremes().max() == 1e308

@@ -132,7 +132,7 @@ def same_parameters(one, other):
 )
 @pytest.mark.parametrize("tempering", ["global", "local"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_shortcuts(row, tempering):
+def test_names_of_policies_equal_the_policies(row, tempering):
     named = row.estimator(tempering=tempering, batch_size=40, max_iter=4)
     X = row.data(120)
     policy = {"global": GlobalTempering(), "local": LocalTempering()}[tempering]

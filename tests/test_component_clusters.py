@@ -88,7 +88,7 @@ def test_links_are_those_of_all_pairs(seed):
     )
 
 
-def test_errors_of_means_separate_nothing():
+def test_errors_of_means_do_not_separate_clusters():
     """Two random parts of samples of one Gaussian have different means."""
     random = np.random.default_rng(0)
     X = random.normal(size=(2, 30, 200))

@@ -257,7 +257,7 @@ def test_a_mixture_that_cannot_be_fitted_raises_its_own_error():
     assert str(auto.value) == str(full.value)
 
 
-def test_a_new_fit_chooses_anew_and_an_error_leaves_the_old_fit():
+def test_a_new_fit_chooses_again_and_an_error_leaves_the_old_fit():
     mixture = fitted(clusters("diag")[0])
     mixture.set_params(covariance_prior=-1.0)
     with pytest.raises(ValueError, match="covariance_prior"):

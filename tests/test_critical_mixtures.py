@@ -222,7 +222,7 @@ def test_there_is_no_signal_in_noise(seed):
 
 
 @pytest.mark.parametrize("draw", [yes_no, answers, documents])
-def test_few_rows_tell_what_many_do(draw):
+def test_few_rows_give_the_temperatures_of_many(draw):
     estimator = AnnealedBernoulliMixture if draw is yes_no else None
     estimator = estimator or AnnealedMultinomialMixture
     X, _ = draw(8000)
@@ -261,7 +261,7 @@ def test_rows_of_large_data_are_sampled_evenly(seed):
     assert_allclose(critical_temperatures(estimator, X), expected, rtol=1e-9)
 
 
-def test_data_that_tell_nothing():
+def test_data_without_information():
     same = np.tile([1.0, 0.0, 1.0], (30, 1))
     for estimator in AnnealedBernoulliMixture(3), AnnealedMultinomialMixture(3):
         assert_allclose(critical_temperatures(estimator, same), 1.0)
@@ -272,7 +272,7 @@ def test_data_that_tell_nothing():
     assert_allclose(found, 1.0)
 
 
-def test_annealing_begins_above_the_first():
+def test_annealing_begins_above_the_first_critical_temperature():
     X, _ = answers(600)
     estimator = AnnealedMultinomialMixture(4, random_state=0)
     first = critical_temperatures(estimator, X)[0]
@@ -311,14 +311,14 @@ def test_prior_of_answers_is_uniform():
     assert auto_feature_prior(X, 30) == 0.1
 
 
-def test_prior_of_words_where_nothing_tells():
+def test_default_of_the_automatic_prior():
     assert auto_feature_prior(np.eye(4), 1) == 0.1  # one token per row
     assert auto_feature_prior(np.full((3, 4), 0.7), 1) == 0.1  # not counts
     assert auto_feature_prior(np.zeros((3, 4)), 1) == 0.1
     assert auto_feature_prior(np.diag([1e300, 1e300]), 1) == 0.1
 
 
-def test_prior_in_use_is_told():
+def test_prior_in_use_is_reported():
     X, _ = answers(200)
     assert AnnealedMultinomialMixture(4).fit(X).feature_prior_ == 1.0
     given = AnnealedMultinomialMixture(4, feature_prior=0.25).fit(X)

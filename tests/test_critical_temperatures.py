@@ -119,7 +119,7 @@ def test_topics_of_a_fit_differ_below_and_are_equal_above(made):
     assert spreads[0] > 0.05 and spreads[1] < 0.002
 
 
-def test_they_are_roots_of_their_equation():
+def test_critical_temperatures_are_roots_of_their_equation():
     eigenvalues, K, n = np.array([0.9, 0.4, 0.1, 0.01, 0.0]), 12, 100.0
     T = roots(eigenvalues, n, K, ALPHA)
     assert (np.diff(T) <= 0).all()
@@ -133,7 +133,7 @@ def test_they_are_roots_of_their_equation():
     assert (roots(np.zeros(3), 300.0, 12, 1.0) == 1.0).all()
 
 
-def test_short_and_extreme_rows_have_some():
+def test_temperatures_of_extreme_rows_are_finite():
     for n in (1e-200, 1e-3, 1.0, 5.0, 1e30):
         for alpha in (1e-30, 0.05, 1.0, 1e30):
             T = roots(np.array([1.0, 0.3, 0.0]), n, 50, alpha)
@@ -152,7 +152,7 @@ def test_noise_alone_is_no_signal():
         assert T[0] < floor + 0.03 and T[-1] == pytest.approx(floor)
 
 
-def test_more_rows_are_foreseen():
+def test_eigenvalues_do_not_depend_on_the_number_of_rows():
     """The noise is subtracted, so that few rows give the same values as many rows."""
     random = np.random.default_rng(4)
     X = documents(random, 4000, 40, random.dirichlet(np.full(300, 0.1), 4), 1.0)
@@ -198,7 +198,7 @@ def variants(X):
 
 @pytest.mark.every(5)
 @pytest.mark.parametrize("name", variants(kmers()[0]))
-def test_the_same_documents_have_the_same(name):
+def test_forms_of_documents_have_the_same_temperatures(name):
     X, K = kmers()
     data, weight = variants(X)[name]
     found = critical_temperatures(AnnealedLDA(K), data, weight)
@@ -299,7 +299,7 @@ def test_the_start_of_a_schedule(cls, plan, start):
     ],
     ids=repr,
 )
-def test_who_begins_at_them(lda, known):
+def test_policies_that_start_at_critical_temperatures(lda, known):
     X, _ = kmers()
     lda.set_params(max_iter=1, random_state=0)
     with warnings.catch_warnings():
@@ -316,7 +316,7 @@ def test_who_begins_at_them(lda, known):
         assert cooling.start == lda.n_components**0.25
 
 
-def test_a_stream_begins_at_those_of_its_first_piece():
+def test_a_stream_begins_at_the_temperature_of_its_first_chunk():
     X, K = kmers()
     K = 40  # its fourth root is far above the critical temperature
     lda = AnnealedLDA(K, total_samples=500).partial_fit(X[:200])
@@ -339,7 +339,7 @@ def test_temperatures_and_schedule_are_computed_at_once(monkeypatch):
     assert len(hypers) == 1
 
 
-def test_too_few_rows_tell_nothing():
+def test_too_few_rows_are_refused():
     X, K = kmers()
     with pytest.raises(ValueError, match="too few samples"):
         critical_temperatures(AnnealedLDA(K), X[: 2 * K - 1])
@@ -354,7 +354,7 @@ def test_too_few_rows_tell_nothing():
         critical_temperatures(AnnealedLDA(K), -X)
 
 
-def test_the_estimator_stays_as_it_is():
+def test_the_estimator_is_not_changed():
     X, K = kmers()
     lda = AnnealedLDA(K)
     before = dict(vars(lda))

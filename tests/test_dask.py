@@ -336,7 +336,7 @@ def test_a_client_gets_the_estimator_and_not_the_graph(client, documents):
         skd.transform(lda, X, client="tcp://")
 
 
-def test_known_chunks_stay_known(documents):
+def test_sizes_of_chunks_are_kept(documents):
     lda = lda_of().fit(documents)
     X = da.from_array(documents.toarray(), chunks=(50, 60))
     assert skd.transform(lda, X).chunks == ((50, 50, 20), (3,))
@@ -522,7 +522,7 @@ class Stopping(Hooks):
 
 
 @pytest.mark.machine
-def test_a_checkpoint_goes_on_with_the_same_bits(client, documents, tmp_path):
+def test_a_checkpoint_continues_with_the_same_bits(client, documents, tmp_path):
     parts = array_of(parts_of(documents, 40, 30))
     lda = SVIPlusLDA(3, max_iter=3, batch_size=40, random_state=0)
     whole = skd.fit(clone(lda), parts, client=client)
@@ -555,7 +555,7 @@ def test_a_checkpoint_goes_on_with_the_same_bits(client, documents, tmp_path):
 
 
 @in_processes  # each process imports the package itself
-def test_workers_of_another_version_are_told(client, documents):
+def test_workers_of_another_version_are_reported(client, documents):
     parts, here = array_of(parts_of(documents, 60)), sktemper.__version__
     first, *_ = sorted(client.nthreads())
     set_version = "import sktemper; sktemper.__version__ = {!r}"
@@ -572,7 +572,7 @@ def test_workers_of_another_version_are_told(client, documents):
     skd.fit(lda_of(), parts, client=client)
 
 
-def test_workers_without_the_package_are_told(client, monkeypatch):
+def test_workers_without_the_package_are_reported(client, monkeypatch):
     answers = {"tcp://a": ModuleNotFoundError("sktemper"), "tcp://b": OSError("lost")}
     monkeypatch.setattr(client, "run", lambda *arguments, **options: answers)
     with pytest.warns(UserWarning, match="1 of 2 .*tcp://a has none that can be"):

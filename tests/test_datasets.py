@@ -369,7 +369,7 @@ def test_users_are_more_or_less_active_and_items_popular(monkeypatch, dense_shar
         assert 0.6 < unlike.getnnz(axis=axis).var() / (mean**2 * (np.e - 1)) < 1.4
 
 
-def test_both_ways_of_drawing_pairs_agree(monkeypatch):
+def test_dense_and_sparse_draws_of_pairs_agree(monkeypatch):
     shares = []
     for dense_share in (0, 1):
         monkeypatch.setattr(_made_ratings, "_DENSE_SHARE", dense_share)
@@ -482,7 +482,7 @@ def test_columns_of_data_frames(kind):
     np.testing.assert_array_equal(back.toarray(), X.toarray())
 
 
-def test_new_users_are_brought_to_known_columns():
+def test_new_users_are_reindexed_to_known_columns():
     given = ["c", "a", "b"]  # any order
     table = ["x", "y", "x"], ["b", "z", "c"], [4, 5, 3]
     X, users, items = ratings_matrix(*table, item_labels=given, unknown="ignore")
@@ -598,7 +598,7 @@ def test_titles_in_latin_1_and_no_titles(tmp_path):
     assert titles.tolist() == ["Misérables, Les (1995)"]
 
 
-def test_what_is_not_movielens_is_refused(tmp_path):
+def test_files_that_are_not_movielens_are_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match="There is no"):
         load_movielens(tmp_path / "ml-100k")
     with pytest.raises(FileNotFoundError, match=r"has none of ratings\.csv"):
@@ -732,7 +732,7 @@ def test_titles_may_have_any_character_but_newlines(tmp_path):
     assert load_movielens(tmp_path).item_titles.tolist() == [title]
 
 
-def test_of_several_files_none_is_chosen(tmp_path):
+def test_several_matching_files_are_refused(tmp_path):
     line = "1\t2\t3\t4\n"
     path = tmp_path / "ml.zip"
     with zipfile.ZipFile(path, "w") as archive:

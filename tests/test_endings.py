@@ -82,7 +82,7 @@ def test_a_bound_that_still_moves_is_warned_of(estimator, X):
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_bound_at_rest_but_for_rounding_is_not(dtype):
+def test_a_converged_bound_with_rounding_errors_does_not_warn(dtype):
     X = samples_of().astype(dtype)
     TemperedFactorialMixture(3, tempering=None, tol=0.0, random_state=0).fit(X)
     X = ratings_of().astype(dtype)
@@ -107,7 +107,7 @@ def test_moves_do_not_hide_that_a_mixture_did_not_converge():
     assert not mixture.converged_
 
 
-def test_what_a_move_leaves_says_whether_it_is_at_rest():
+def test_convergence_is_judged_after_moves():
     """Convergence is judged after the moves, not after the passes before them."""
     X = blobs()
     mixture = TemperedGaussianMixture(8, tempering=None, init_params="random")
@@ -135,7 +135,7 @@ def test_what_a_move_leaves_says_whether_it_is_at_rest():
 @pytest.mark.every(11)
 @each_model
 @pytest.mark.parametrize("method", ["transform", "score", "lower_bound", "predict"])
-def test_a_hot_stream_says_so_once(name, method):
+def test_a_hot_stream_warns_once(name, method):
     stream = stream_of(name)
     X = data_of(stream)
     if not hasattr(stream, method):
@@ -160,7 +160,7 @@ def test_a_hot_stream_says_so_once(name, method):
         other.transform(X)  # T > 1 again
 
 
-def test_other_methods_of_a_hot_stream_say_so(documents, samples):
+def test_other_methods_of_a_hot_stream_warn(documents, samples):
     lda = stream_of("AnnealedLDA").partial_fit(documents)
     with pytest.warns(ConvergenceWarning, match="still at"):
         lda.top_words()
@@ -177,7 +177,7 @@ def test_other_methods_of_a_hot_stream_say_so(documents, samples):
             getattr(model, method)(argument)
 
 
-def test_of_many_threads_one_warns(documents, monkeypatch):
+def test_only_one_of_many_threads_warns(documents, monkeypatch):
     lda = stream_of("AnnealedLDA").partial_fit(documents)
     said = []
     monkeypatch.setattr(_messages, "warn", lambda message, kind: said.append(message))
@@ -212,7 +212,7 @@ def test_callbacks_may_ask_a_fit_that_is_hot(documents):
     assert asks.n_hot > 0
 
 
-def test_an_interrupted_fit_is_hot(documents):
+def test_an_interrupted_fit_may_be_above_temperature_1(documents):
     class Stops(Hooks):
         def at_pass(self, estimator, fitted_estimator):
             raise KeyboardInterrupt
@@ -230,7 +230,7 @@ def test_an_interrupted_fit_is_hot(documents):
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize("name", ANNEALED)
-def test_a_stream_beyond_its_total_says_so_once(name):
+def test_a_stream_beyond_its_total_warns_once(name):
     stream = stream_of(name, total_samples=40)
     X = data_of(stream)
     stream.partial_fit(X[:60]).partial_fit(X[60:100])
@@ -340,7 +340,7 @@ def test_rows_of_no_weight_do_not_decide_early_stopping(make):
     assert last == pytest.approx(expected, rel=1e-6)
 
 
-def test_too_few_rows_of_any_weight_to_hold_some_out(documents):
+def test_too_few_rows_with_weight_cannot_be_held_out(documents):
     weight = np.zeros(120)
     weight[3] = 1
     with pytest.raises(ValueError, match="leaves none of 1 samples"):

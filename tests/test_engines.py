@@ -115,7 +115,7 @@ def test_incremental_is_partial_fit_of_each_block(incremental, documents):
     assert not hasattr(lda, "state_")
 
 
-def test_what_incremental_says_of_data(incremental, request, documents):
+def test_incremental_refuses_dask_arrays_in_score(incremental, request, documents):
     import sktemper.dask
 
     request.getfixturevalue("client")  # here, so that it starts only with dask_ml

@@ -55,21 +55,21 @@ def checkout(tmp_path):
     ],
     ids=["index", "wheel", "git", "gone", "damaged", "list"],
 )
-def test_of_an_installed_wheel_the_name_is_enough(origin, installed):
+def test_the_command_for_an_installed_wheel_has_the_name(origin, installed):
     installed(origin)
     command = install_command("report", PACKAGES)
     assert command == '`python -m pip install "sktemper[report]"`'
 
 
 @pytest.mark.parametrize("editable, option", [(True, "-e "), (False, "")])
-def test_of_a_checkout_its_folder_is_named(editable, option, installed, checkout):
+def test_a_checkouts_folder_is_named(editable, option, installed, checkout):
     installed({"url": checkout.as_uri(), "dir_info": {"editable": editable}})
     command = install_command("report", PACKAGES)
     expected = f'`python -m pip install {option}".[report]"` in the folder {checkout}'
     assert command == expected
 
 
-def test_of_sources_that_were_not_installed(tmp_path, checkout, monkeypatch):
+def test_the_command_for_uninstalled_sources(tmp_path, checkout, monkeypatch):
     def none(name):
         raise metadata.PackageNotFoundError(name)
 
@@ -81,7 +81,7 @@ def test_of_sources_that_were_not_installed(tmp_path, checkout, monkeypatch):
     assert command == "`python -m pip install bokeh pandas`"
 
 
-def test_an_extra_that_this_copy_has_not_is_not_advised(installed):
+def test_a_command_names_no_extra_that_this_version_lacks(installed):
     installed(None, extras=("plot",))
     command = install_command("report", PACKAGES)
     assert command == "`python -m pip install bokeh pandas`"

@@ -129,7 +129,7 @@ def test_dropped_columns_are_the_model_of_the_others():
         )
 
 
-def test_nothing_known_of_a_sample():
+def test_a_sample_without_values_has_the_prior():
     _, X = planted()
     mixture = mixture_of().fit(X)
     X[5] = np.nan
@@ -149,7 +149,7 @@ def test_nothing_known_of_a_sample():
 
 @pytest.mark.every(5)
 @pytest.mark.parametrize("cls", CLASSES)
-def test_what_is_given_is_not_learned(cls):
+def test_given_parameters_are_not_learned(cls):
     _, X = planted()
     mixture = cls(3, noise_variance=0.05, inclusion_probability=0.25, max_iter=5)
     mixture.set_params(random_state=0).fit(X)
@@ -376,7 +376,7 @@ def test_memory_maps(tmp_path, dtype):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("method", ["fit", "partial_fit", "transform", "score"])
-def test_values_without_end_are_refused(samples, method, dtype):
+def test_values_that_overflow_are_refused(samples, method, dtype):
     mixture = mixture_of()
     if method not in ("fit", "partial_fit"):
         mixture.fit(samples.astype(dtype))
@@ -389,7 +389,7 @@ def test_values_without_end_are_refused(samples, method, dtype):
             getattr(mixture, method)(X)
 
 
-def test_one_huge_value_ends():
+def test_one_huge_value_is_refused():
     mixture = mixture_of().set_params(n_components=1, init="data")
     with pytest.raises(ValueError, match=r"largest size supported in float64 is 1e"):
         mixture.partial_fit([[1e300, 0, 0]])
@@ -407,7 +407,7 @@ def test_one_huge_value_ends():
 @pytest.mark.every(13)
 @pytest.mark.parametrize("cls", CLASSES)
 @pytest.mark.parametrize("scale", [0, 1e-320, 1e-160, 1e-155, 1e-60, 1e-49, 1e49])
-def test_the_scale_of_the_data_is_anything_else(cls, scale):
+def test_data_of_extreme_scales_have_finite_fits(cls, scale):
     _, X = planted(60, missing=0.1)
     X *= scale
     mixture = cls(3, max_iter=3, init="data", random_state=0).fit(X)
@@ -415,7 +415,7 @@ def test_the_scale_of_the_data_is_anything_else(cls, scale):
 
 
 @pytest.mark.parametrize("scale", [1e-44, 1e-29, 1e29])
-def test_the_scale_of_float32_is_anything_else(scale):
+def test_float32_data_of_extreme_scales_have_finite_fits(scale):
     X = (planted(60, missing=0.1)[1] * scale).astype(np.float32)
     mixture = SVIPlusFactorialMixture(3, max_iter=3, init="data", random_state=0).fit(X)
     assert_finite(mixture, X)

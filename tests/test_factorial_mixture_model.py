@@ -308,7 +308,7 @@ def test_probabilities_of_logits_of_any_size(dtype):
 
 
 @pytest.mark.parametrize("heat", [np.inf, np.nan, 0.5])
-def test_heat_that_cannot_cool_is_none(heat):
+def test_infinite_temperatures_of_samples_are_ignored(heat):
     gram = np.array([[1, 0.3], [0.3, 2]])
     products = np.random.default_rng(0).normal(0, 1, (5, 2))
     plain = swept(products, gram)
@@ -626,7 +626,7 @@ def test_the_factorized_posterior_is_the_optimum_of_coordinate_updates(temperatu
 
 @pytest.mark.parametrize("inclusion", [True, False])
 @pytest.mark.parametrize("noise", [True, False])
-def test_what_is_learned_is_the_optimum(noise, inclusion):
+def test_learned_parameters_maximize_the_bound(noise, inclusion):
     X, model, components = problem(
         learn_noise_variance=noise, learn_inclusion_probability=inclusion, missing=0.2
     )
@@ -752,7 +752,7 @@ def test_the_largest_rate_is_where_the_precision_ends(seed):
 @pytest.mark.every(5)
 @pytest.mark.parametrize("noise", [True, False])
 @pytest.mark.parametrize("inclusion", [True, False])
-def test_what_is_learned_stays_in_its_domain(noise, inclusion):
+def test_learned_parameters_stay_in_the_domain(noise, inclusion):
     for seed in range(150):
         arguments = with_negative_weights(
             seed, 0.3, learn_noise_variance=noise, learn_inclusion_probability=inclusion
@@ -767,7 +767,7 @@ def test_what_is_learned_stays_in_its_domain(noise, inclusion):
             assert is_valid(*arguments, share * min(rate, 1.0), scale), seed
 
 
-def test_positive_weights_lead_nowhere_bad():
+def test_positive_weights_stay_in_the_domain():
     X, model, components = problem(
         learn_noise_variance=True, learn_inclusion_probability=True
     )
@@ -855,7 +855,7 @@ def test_samples_with_missing_values_share_the_calls_of_kernels(monkeypatch):
 
 
 @pytest.mark.parametrize("most", [1, 40, 200])
-def test_grams_that_are_not_kept_are_made_anew(monkeypatch, most):
+def test_grams_that_are_not_kept_are_made_again(monkeypatch, most):
     X, model, components = problem(n=40, missing=0.1, local_cooling=2.0)
     X[:11] = np.nan_to_num(X[:11])
     start = np.random.default_rng(0).random((40, K))
@@ -895,7 +895,7 @@ def test_the_component_that_is_missed_least(missing, structured):
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_what_is_wanted_does_not_change_the_answer(missing):
+def test_requested_results_do_not_change_other_results(missing):
     X, model, components = problem(missing=missing)
     whole = local(model, X, components, Powers())
     for want in (("bound",), ("score", "local"), ("local",), ("statistics",)):
@@ -916,7 +916,7 @@ def test_a_stopped_gram_is_void():
         _couplings.grams(model, block, np.arange(N), prepared, True, out)
 
 
-def test_nothing_observed_is_the_prior():
+def test_rows_without_values_have_the_prior():
     X, model, components = problem(missing=1.0)
     step = observed(model, X, components)
     np.testing.assert_allclose(
@@ -929,7 +929,7 @@ def test_nothing_observed_is_the_prior():
     assert not scores.any() and not n_held_out.any()
 
 
-def test_taking_changes_nothing_and_fills_in():
+def test_take_copies_and_fills_gaps():
     X, model, _ = problem(missing=0.3)
     before = X.copy()
     block = model.take(X, slice(3, 9))

@@ -176,7 +176,7 @@ def test_bounds_are_divergences(family, power):
 
 
 @each_family
-def test_what_is_no_distribution_is_not_valid(family):
+def test_parameters_of_no_distribution_are_invalid(family):
     parameters = posterior_of(family)
     assert family.is_valid(parameters)
     assert not family.is_valid(parameters - 50.0)
@@ -462,7 +462,7 @@ def _means_of(family, each):
     )
 
 
-def test_a_family_need_not_share_and_stores_rows_as_they_are():
+def test_families_have_defaults_for_sharing_and_blocks():
     family = Family(3)
     assert family.alone is family
     block = family.block(np.arange(6).reshape(2, 3))

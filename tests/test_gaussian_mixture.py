@@ -93,7 +93,7 @@ def assert_valid(mixture, data=X):
 @pytest.mark.every(3)
 @unconverged
 @each_estimator
-def test_it_clusters_as_a_clusterer_does(cls):
+def test_the_clustering_check_of_scikit_learn_passes(cls):
     # without moves and with diagonal covariances, because the check requires that no
     # component is empty
     mixture = cls(3, covariance_type="diag", max_iter=20, moves=None)
@@ -320,7 +320,7 @@ def test_passes_are_logged_at_intervals(caplog):
 
 
 @unconverged
-def test_warm_start_goes_on():
+def test_warm_start_continues():
     parts = plain(5, max_iter=4, warm_start=True).fit(X).fit(X)
     whole = plain(5, max_iter=8).fit(X)
     assert parts.n_iter_ == 8
@@ -347,7 +347,7 @@ def test_n_init_keeps_the_best(cls):
 @pytest.mark.parametrize("noise", [None, SVIPlusNoise(0.5)])
 @pytest.mark.parametrize("rate", [RobbinsMonro(1), AdaptiveRate(n_warmup_batches=2)])
 @pytest.mark.parametrize("tempering", [None, "global", Annealing()])
-def test_a_pickle_within_a_stream_goes_on_with_the_same_bits(tempering, rate, noise):
+def test_a_pickle_within_a_stream_continues_with_the_same_bits(tempering, rate, noise):
     mixture = plain(
         4,
         tempering=tempering,
@@ -384,7 +384,7 @@ class Snapshot:
 @pytest.mark.every(2)
 @unconverged
 @pytest.mark.parametrize("n_moves", [0, 4])
-def test_a_pickle_within_a_fit_goes_on_with_the_same_bits(n_moves):
+def test_a_pickle_within_a_fit_continues_with_the_same_bits(n_moves):
     snapshot = Snapshot()
     snapshot.dumps.clear()
     moves = MoveSequence([SplitMergeMoves(n_moves), BirthMoves(n_moves, n_iter=3)])
@@ -478,7 +478,7 @@ def test_a_stream_finds_the_clusters(covariance_type, weight_prior):
     assert mixture.score(many) > whole.score(many) - 0.1
 
 
-def test_a_stream_may_begin_with_few_samples_and_go_on_with_one():
+def test_a_stream_may_begin_with_few_samples_and_continue_with_one():
     mixture = plain(8).partial_fit(X[:4])
     assert_valid(mixture)
     mixture.partial_fit(X[4:5])
@@ -539,7 +539,7 @@ def test_weights_are_repetitions_in_one_batch(covariance_type, init_params, poli
 
 
 @unconverged
-def test_weights_of_one_are_none_and_of_zero_no_samples():
+def test_weights_of_one_equal_no_weights_and_weights_of_zero_remove_samples():
     for init_params in STARTS:
         mixture = plain(3, max_iter=5, init_params=init_params)
         none = clone(mixture).fit(X)
@@ -625,7 +625,7 @@ MATRIX = np.array([[2.0, 0.5], [0.5, 1.0]])
     ],
     ids=str,
 )
-def test_what_scikit_learn_refuses_is_refused_as_there(parameters):
+def test_bad_parameters_raise_the_errors_of_scikit_learn(parameters):
     with pytest.raises(ValueError) as theirs:
         BayesianGaussianMixture(**parameters).fit(X)
     message = str(theirs.value)
@@ -721,7 +721,7 @@ def test_data_without_a_regular_covariance(covariance_type, weight_prior):
 
 @pytest.mark.every(5)
 @each_type
-def test_a_collapse_is_told_as_scikit_learn_tells_it(covariance_type):
+def test_collapsed_components_raise_the_error_of_scikit_learn(covariance_type):
     random = np.random.default_rng(0)
     copies = np.repeat(random.normal(size=(6, 3)), 10, axis=0)
     prior = {"diag": np.full(3, 1e-30), "spherical": 1e-30}
@@ -863,7 +863,7 @@ def test_moves_on_a_part_of_the_samples():
 
 
 @unconverged
-def test_reheating_deals_samples_out_anew():
+def test_reheating_assigns_samples_again():
     """The data have a tight cluster inside of a wide one; the start is arbitrary."""
     random = np.random.default_rng(2)
     wide = random.normal(size=(300, 6))
@@ -905,7 +905,7 @@ def test_moves_after_minibatches_are_judged_on_some_samples(monkeypatch):
 @pytest.mark.every(2)
 @pytest.mark.parametrize("batch_size", [None, 16])
 @pytest.mark.machine
-def test_moves_on_parts_go_on_with_the_same_bits(batch_size, monkeypatch):
+def test_moves_on_parts_continue_with_the_same_bits(batch_size, monkeypatch):
     monkeypatch.setattr(moves_of_loop, "JUDGING_ROWS", 160)
     data, _ = lattice(2)
     moves = [SplitMergeMoves(20, max_samples=100), BirthMoves(8, max_samples=60)]

@@ -968,7 +968,7 @@ def test_no_digits_are_lost_far_from_the_origin(covariance_type, weight_prior):
 @pytest.mark.every(5)
 @each_type
 @each_prior
-def test_steps_end_where_the_domain_does(covariance_type, weight_prior):
+def test_steps_end_at_the_boundary_of_the_domain(covariance_type, weight_prior):
     """With negative weights steps end at `largest_rate`, and otherwise nowhere."""
     model, X = model_of(covariance_type, weight_prior), clusters(45)
     hyper, globals_ = begun(model, X)
@@ -1062,7 +1062,7 @@ def moved_rows(part):
 
 
 @each_type
-def test_what_is_two_is_split_and_what_is_one_is_merged(covariance_type):
+def test_the_best_change_splits_two_clusters_and_merges_parts(covariance_type):
     labels = np.zeros(120, int)
     labels[TOP] = np.tile([1, 2], 20)
     found = search(labels, 3, covariance_type)
@@ -1089,7 +1089,7 @@ def test_a_merge_needs_no_split(covariance_type):
 
 
 @each_type
-def test_nothing_is_made_at_once_where_all_is_right(covariance_type):
+def test_no_change_is_made_to_the_true_clusters(covariance_type):
     for k in (3, 5):
         found = search(np.repeat([0, 1, 2], 40), k, covariance_type)
         assert found.together == ()

@@ -77,7 +77,7 @@ def cases_of(module):
 @pytest.mark.every(17)
 @pytest.mark.filterwarnings("ignore:.*did not converge.*")
 @pytest.mark.parametrize("test, arguments", list(cases_of(theirs)))
-def test_of_scikit_learn(test, arguments, monkeypatch):
+def test_tests_of_scikit_learn_pass(test, arguments, monkeypatch):
     monkeypatch.setattr(theirs, "BayesianGaussianMixture", PLAIN)
     test(**arguments)
 
@@ -95,14 +95,14 @@ def test_of_scikit_learn(test, arguments, monkeypatch):
         SVIPlusGaussianMixture,
     ],
 )
-def test_of_scikit_learn_for_all_mixtures(name, cls):
+def test_tests_of_scikit_learn_for_all_mixtures_pass(name, cls):
     if name == "n_iter":
         shared.test_gaussian_mixture_n_iter(cls())
     else:
         shared.test_mixture_n_components_greater_than_n_samples_error(cls())
 
 
-def test_what_does_not_apply_exists():
+def test_tests_that_do_not_apply_exist():
     """The names in the list are those of existing tests."""
     assert all(hasattr(theirs, name) for name in NOT_APPLICABLE)
     assert len(list(cases_of(theirs))) >= 15

@@ -136,7 +136,7 @@ def test_half_lives(value):
     "value",
     [0, -1, np.inf, np.nan, True, "30", "D", "0D", "3M", np.timedelta64(3, "M"), [1]],
 )
-def test_what_is_no_half_life(stream, value):
+def test_invalid_half_lives_are_refused(stream, value):
     with pytest.raises(ValueError, match="half_life"):
         lda(half_life=value).partial_fit(stream[:50])
     with pytest.raises(ValueError, match="half_life"):
@@ -247,7 +247,7 @@ def test_a_topic_that_lives_keeps_its_column():
         before, n_before = now, n_renewals
 
 
-def test_an_alarm_sounds_to_both_sides():
+def test_alarms_detect_rises_and_falls_of_the_score():
     random, policy = np.random.default_rng(0), Renewals()
     for shift in (-0.3, 0.3):
         watch, fired = Watch(), []
@@ -341,13 +341,13 @@ def test_widths_may_grow_in_mid_stream():
     assert model.renewals_["sample"][0] == 1000
 
 
-def test_the_other_estimators_take_part(stream):
+def test_renewals_of_other_estimators(stream):
     model = TemperedLDA(K, tempering=None, half_life=H, renewals=RENEWALS)
     assert len(learned(model, stream[:1500]).renewals_["sample"]) > 0
 
 
 # -- other columns ---------------------------------------------------------------------
-def test_a_stream_with_a_half_life_goes_on_with_more_or_fewer_columns():
+def test_a_stream_with_a_half_life_continues_with_more_or_fewer_columns():
     X = make_lda_documents(2600, 60, 5, doc_length=40, random_state=1)
     narrow = X[:1500, :50]
     lda = AnnealedLDA(5, half_life=800, random_state=0).partial_fit(narrow)
@@ -409,7 +409,7 @@ def test_the_course_of_a_stream_is_thinned():
     assert np.average(columns["score"], weights=n) == pytest.approx(2500.5)
 
 
-def test_alarms_are_told(fitted):
+def test_alarms_are_reported(fitted):
     alarms = fitted.alarms_
     assert alarms["sample"].tolist() == [a.sample for a in fitted.state_.stream.alarms]
     assert list(alarms) == ["sample", "step", "time"]
@@ -461,7 +461,7 @@ def test_records_of_a_stream_are_bounded():
     assert len(stream.alarmed(10, 1).alarms) == 1000
 
 
-def test_a_topic_that_mostly_consists_of_a_new_one_is_new():
+def test_a_topic_dominated_by_a_new_topic_is_new():
     prior = np.full((4, 12), 0.1)
     model = LDAModel(3, 12, np.full(3, 0.1), prior[:1])
     alive = np.repeat(np.eye(3), 4, axis=1)  # each topic has four words

@@ -334,7 +334,7 @@ def test_the_last_step_of_a_stream_leaves_components_that_can_be_read():
     ["LDA", "MultinomialMixture", "MatrixFactorization", "ImplicitFactorization"],
 )
 @pytest.mark.parametrize("dtype, value", [(np.uint8, 200), (np.float32, 3e38)])
-def test_entries_that_are_there_twice_add_up(family, dtype, value):
+def test_duplicate_entries_are_summed(family, dtype, value):
     """The sum has the dtype of the computation; it could overflow that of the data."""
     if value > 1e30:
         largest = {"MatrixFactorization": value, "ImplicitFactorization": 1e14}
@@ -357,7 +357,7 @@ def test_entries_that_are_there_twice_add_up(family, dtype, value):
 @pytest.mark.parametrize("kind", ["Annealed", "local", "SVIPlus"])
 @pytest.mark.parametrize("flag", ["has_canonical_format", "has_sorted_indices"])
 @pytest.mark.filterwarnings("ignore:The stored numbers of X")
-def test_flags_of_a_matrix_that_are_wrong_are_not_believed(family, kind, flag):
+def test_wrong_flags_of_sparse_matrices_have_no_effect(family, kind, flag):
     """scipy neither sums nor sorts entries if the flags claim a canonical format."""
 
     def twice():

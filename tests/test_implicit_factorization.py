@@ -351,7 +351,7 @@ def test_it_stops_where_the_items_are_found():
 # -- data ------------------------------------------------------------------------------
 
 
-def test_of_data_without_unknown_pairs_their_weight_is_nothing():
+def test_the_weight_of_unknown_pairs_has_no_effect_without_any():
     """A large weight of unknown pairs magnified the rounding of sums of weights."""
     factorization = ImplicitFactorization(1, zero_weight=1e15, pair_weight=1e-15)
     for n_items in range(2, 12):
@@ -542,7 +542,7 @@ def test_ratings_that_are_taken_as_weights_are_warned_of():
 # -- users -----------------------------------------------------------------------------
 
 
-def test_a_user_of_whom_nothing_is_known_likes_what_is_popular():
+def test_a_user_without_items_is_recommended_popular_items():
     X, _, _ = tastes(400)
     model = ImplicitFactorization(6, random_state=0).fit(X)
     scores = model.predict(sparse.csr_array((1, X.shape[1])))[0]
@@ -553,7 +553,7 @@ def test_a_user_of_whom_nothing_is_known_likes_what_is_popular():
     )
 
 
-def test_items_of_ones_kind_come_first():
+def test_items_of_the_users_kind_come_first():
     X, users, kinds = tastes(500, seed=3)
     model = ImplicitFactorization(random_state=0).fit(X)
     scores = model.predict(X)
@@ -636,7 +636,7 @@ def test_equal_scores_are_in_every_order():
             assert found == pytest.approx(gain_by_hand(scores, seen, relevant))
 
 
-def test_early_stopping_goes_by_the_rankings():
+def test_early_stopping_uses_ranking_scores():
     X, _, _ = tastes(400)
     model = ImplicitFactorization(
         4, max_iter=30, batch_size=60, n_iter_no_change=2, random_state=0
@@ -683,7 +683,7 @@ def test_a_pickle_is_small_and_has_its_functions():
     np.testing.assert_array_equal(loaded.user_factors_, model.user_factors_)
 
 
-def test_factors_are_not_found_anew():
+def test_factors_are_cached():
     X, _, _ = tastes()
     model = ImplicitFactorization(3, random_state=0).fit(X)
     assert model.components_.base is model.components_.base
@@ -727,7 +727,7 @@ def test_weights_of_users_are_repetitions():
     assert one.zero_weight_ == pytest.approx(two.zero_weight_)
 
 
-def test_the_page_is_right():
+def test_the_code_of_the_page_runs():
     if not PAGE.exists():
         pytest.skip("the documentation is not beside these tests")
     options = doctest.NORMALIZE_WHITESPACE
@@ -737,7 +737,7 @@ def test_the_page_is_right():
     assert tried > 10 and not failed
 
 
-def test_there_is_one_kind():
+def test_there_is_only_one_estimator():
     parameters = ImplicitFactorization().get_params()
     assert not {"tempering", "gradient_noise", "moves", "schedule"} & set(parameters)
     words = " ".join(ImplicitFactorization.__doc__.split())

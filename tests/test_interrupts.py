@@ -51,7 +51,7 @@ def until(condition):
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
-def test_what_has_not_begun_never_does(n_threads):
+def test_calls_that_have_not_begun_are_cancelled(n_threads):
     stop, begun = np.zeros(1, dtype=np.intc), []
 
     def task(shared, part, number):
@@ -67,7 +67,7 @@ def test_what_has_not_begun_never_does(n_threads):
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, Broken])
-def test_an_error_beside_the_tasks_stops_them(error):
+def test_an_error_of_the_caller_stops_the_tasks(error):
     stop, stopped = np.zeros(1, dtype=np.intc), []
 
     def task(shared, part, number):
@@ -83,7 +83,7 @@ def test_an_error_beside_the_tasks_stops_them(error):
     assert not stop[0]
 
 
-def test_a_task_that_was_handed_over_in_the_last_moment_is_stopped():
+def test_a_task_submitted_during_an_interrupt_is_stopped():
     stop, stopped = np.zeros(1, dtype=np.intc), []
 
     def task(shared, part, number):
@@ -102,7 +102,7 @@ def test_a_task_that_was_handed_over_in_the_last_moment_is_stopped():
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
-def test_of_what_is_done_at_once_nothing_begins_after_ctrl_c(n_threads):
+def test_no_call_in_the_calling_thread_begins_after_ctrl_c(n_threads):
     stop, begun = np.zeros(1, dtype=np.intc), []
 
     def task(shared, part, number):
@@ -121,7 +121,7 @@ def test_of_what_is_done_at_once_nothing_begins_after_ctrl_c(n_threads):
 
 
 @pytest.mark.parametrize("worthwhile", [0.0, np.inf])
-def test_what_is_done_at_once_may_fail_and_be_done_again(monkeypatch, worthwhile):
+def test_failed_calls_can_be_repeated(monkeypatch, worthwhile):
     """A failed call can be repeated; short calls run in the calling thread."""
     monkeypatch.setattr(_workers, "WORTHWHILE", worthwhile)
     stop = np.zeros(1, dtype=np.intc)
@@ -187,9 +187,7 @@ def test_blocks_are_even():
 
 @pytest.mark.parametrize("in_thread", [False, True])
 @pytest.mark.parametrize("workers", [Workers, InlineWorkers])
-def test_a_commit_is_made_whole_however_often_ctrl_c_is_pressed(
-    monkeypatch, workers, in_thread
-):
+def test_a_commit_is_complete_after_repeated_ctrl_c(monkeypatch, workers, in_thread):
     done = []
 
     def commit():
@@ -206,7 +204,7 @@ def test_a_commit_is_made_whole_however_often_ctrl_c_is_pressed(
         assert done == [0, 1, 2]
 
 
-def test_a_commit_handed_over_in_the_last_moment_is_whole_or_not_made(monkeypatch):
+def test_a_commit_during_an_interrupt_is_complete_or_absent(monkeypatch):
     monkeypatch.setattr(_workers, "run_undisturbed", lambda function: False)
     done = []
 
@@ -229,7 +227,7 @@ def test_a_commit_handed_over_in_the_last_moment_is_whole_or_not_made(monkeypatc
         assert done == ["begun", "ended"]
 
 
-def test_ctrl_c_at_any_instruction_of_a_commit_leaves_it_whole_or_not_begun():
+def test_ctrl_c_at_any_instruction_leaves_a_commit_complete_or_absent():
     before, handler = sys.gettrace(), signal.getsignal(signal.SIGINT)
     room = run_undisturbed.__code__.co_filename
 
@@ -311,7 +309,7 @@ def test_the_calling_thread_looks_for_ctrl_c_many_times_a_second(monkeypatch):
     assert _tasks.LONGEST_SLEEP <= 0.05
 
 
-def test_an_error_of_a_task_is_raised_whenever_it_is_asked_for():
+def test_an_error_of_a_task_is_raised_by_each_request():
     task = Task(lambda: (_ for _ in ()).throw(TimeoutError("own")))
     task.run()
     for _ in range(2):
@@ -330,7 +328,7 @@ def test_a_task_is_made_or_cancelled():
     assert made == [1] and not task.cancel()
 
 
-def test_ctrl_c_at_any_moment_locks_nobody_up():
+def test_ctrl_c_at_any_moment_causes_no_deadlock():
     """Ctrl-C comes before each instruction of the calling thread's Python code in turn.
 
     With `concurrent.futures`, some instructions would leave a lock locked forever.

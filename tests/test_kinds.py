@@ -85,7 +85,7 @@ def test_parameters_are_validated(estimator, parameter):
         estimator.fit(counts_of(30))
 
 
-def test_what_a_class_declares_takes_precedence():
+def test_constraints_of_a_class_take_precedence():
     assert Narrower._parameter_constraints["target"] == "no_validation"
     assert "target" in AnnealedGammaPoisson._parameter_constraints
     assert "target" not in TemperedGammaPoisson._parameter_constraints

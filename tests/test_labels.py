@@ -66,7 +66,7 @@ def test_items_in_another_order_are_refused_wherever_rows_are_read(model, X, met
     assert len(getattr(model, method)(X[:5]) if method != "score" else "s")
 
 
-def test_labels_stay_with_other_numbers_and_fewer_columns(X):
+def test_labels_are_kept_by_arithmetic_and_selection(X):
     mean = X.data.mean()
     for other in (X / mean, X * 2, 2 * X, X.log1p(), X.power(0.5), X > 0, abs(X)):
         np.testing.assert_array_equal(other.user_labels, X.user_labels)
@@ -90,7 +90,7 @@ def test_labels_stay_with_other_numbers_and_fewer_columns(X):
     assert sparse.csr_array(X).shape == X.shape and X[0, 0] == dense[0, 0]
 
 
-def test_a_number_needs_no_list_and_types_are_told(model):
+def test_a_single_name_needs_no_list(model):
     assert model.recommend(7, n_items=2).equals(model.recommend([7], n_items=2))
     assert model.recommend(np.int64(7), n_items=2)["user"].tolist() == [7, 7]
     with pytest.raises(
@@ -127,7 +127,7 @@ def test_rankings_are_of_the_same_users_and_items(model, X):
         ranking_report(model, few, X_seen=X_train)
 
 
-def test_users_of_earlier_chunks_are_told_how_to_come(X):
+def test_errors_for_users_of_earlier_chunks_name_a_remedy(X):
     model = ImplicitFactorization(4, random_state=0)
     model.partial_fit(X[:50]).partial_fit(X[50:])
     assert model.recommend(60, n_items=1)["user"].tolist() == [60]
@@ -167,7 +167,7 @@ def test_zeros_of_a_dense_table_of_clicks_are_none(X):
     assert sum(part.nnz for part in parts) == 5
 
 
-def test_the_ends_of_a_scale():
+def test_the_parameter_clip_is_validated():
     X, *_ = ratings_matrix(FRAME["user"], FRAME["item"], FRAME["stars"])
     model = TemperedMatrixFactorization(2, random_state=0).fit(X)
     for clip in (5, (1,), (5, 1), "15", (1, None)):

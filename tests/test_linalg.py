@@ -39,7 +39,7 @@ def factors(n_rows, n_inner, n_columns, dtype):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_rows", ROWS)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_the_product(n_rows, shape, dtype):
+def test_products_have_small_errors(n_rows, shape, dtype):
     rows, matrix = factors(n_rows, *shape, dtype)
     product = tiled_matmul(rows, matrix)
     assert product.dtype == dtype
@@ -74,7 +74,7 @@ def test_the_bits_of_a_row_are_its_own(shape, dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_infinite_neighbours_do_not_matter(dtype):
+def test_infinite_rows_do_not_change_other_rows(dtype):
     rows, matrix = factors(40, 20, 30, dtype)
     expected = tiled_matmul(rows, matrix)
     rows[1::2] = np.nan
@@ -83,7 +83,7 @@ def test_infinite_neighbours_do_not_matter(dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_any_layout_does(dtype):
+def test_components_of_any_memory_layout_are_accepted(dtype):
     rows, matrix = factors(200, 40, 30, dtype)
     expected = tiled_matmul(rows, matrix)
     read_only = matrix.copy()

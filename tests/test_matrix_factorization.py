@@ -266,7 +266,7 @@ def test_recommendations(rank_by):
         plain().recommend(data)
 
 
-def test_among_equals_the_first_is_recommended():
+def test_ties_are_recommended_in_the_order_of_items():
     unrated = np.full((150, 4), np.nan)
     model = plain().fit(np.hstack([X, unrated]))
     items, ratings = model.recommend(
@@ -597,7 +597,7 @@ def test_ctrl_c_does_not_wait():
 @pytest.mark.every(7)
 @pytest.mark.parametrize("noise", [None, SVIPlusNoise(0.5)])
 @pytest.mark.parametrize("tempering", [None, "global", "local"])
-def test_a_pickle_within_a_stream_goes_on_with_the_same_bits(tempering, noise):
+def test_a_pickle_within_a_stream_continues_with_the_same_bits(tempering, noise):
     model = plain(
         tempering=tempering, gradient_noise=noise, batch_size=30, total_samples=150
     )
@@ -614,7 +614,7 @@ def test_a_pickle_within_a_stream_goes_on_with_the_same_bits(tempering, noise):
         )
 
 
-def test_warm_start_goes_on():
+def test_warm_start_continues():
     shared = dict(noise_type="common", tol=0.0)
     parts = plain(max_iter=4, warm_start=True, **shared).fit(X).fit(X)
     assert_same(parts, plain(max_iter=8, **shared).fit(X))
@@ -790,7 +790,7 @@ def test_global_tempering_finds_the_noise():
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("of", ["user", "rating"])
-def test_outliers_are_hot(of):
+def test_outliers_have_high_temperatures(of):
     data, random = X.copy(), np.random.default_rng(0)
     odd = np.zeros(X.shape, bool)
     if of == "user":
@@ -849,7 +849,7 @@ def test_a_given_start():
         assert not hasattr(model, "n_features_in_")
 
 
-def test_what_is_given_stays():
+def test_given_parameters_do_not_change():
     model = plain(global_mean=2.5, noise_variance=0.4, component_variance=0.9).fit(X)
     assert (model.global_mean_, model.noise_variance_) == (2.5, 0.4)
     for mean, covariance in (model.user_prior_, model.item_prior_):
@@ -1048,7 +1048,7 @@ def test_intervals_of_unequal_users_are_calibrated(biases):
     assert (away < 1.645).mean() == pytest.approx(0.9, abs=0.02)
 
 
-def test_nobody_depends_on_who_is_in_the_same_block():
+def test_results_of_a_user_do_not_depend_on_the_block():
     _, data, _ = unequal()
     model = plain(2).fit(data)
     whole = model.transform(data)

@@ -492,7 +492,7 @@ def test_the_start():
 
 
 @each_biases
-def test_items_start_where_they_are_told(biases):
+def test_items_start_at_given_values(biases):
     init = np.random.default_rng(0).normal(size=(3, 9))
     model = model_of(biases=biases, init=init)
     X = ratings_of()
@@ -956,7 +956,7 @@ def is_valid(model, natural):
 
 
 @each_biases
-def test_steps_end_where_the_domain_does(biases):
+def test_steps_end_at_the_boundary_of_the_domain(biases):
     """With negative weights steps end at `largest_rate`, and otherwise nowhere."""
     model, X = model_of(biases=biases), ratings_of(30)
     hyper, globals_ = begun(model, X)
@@ -1037,7 +1037,7 @@ def test_noise_leaves_users_their_precision(biases, dtype, tol, powers):
 
 @pytest.mark.every(2)
 @each_biases
-def test_what_is_learned_is_the_optimum(biases):
+def test_learned_parameters_maximize_the_bound(biases):
     """Learned priors and noise maximize the bound with fixed posteriors."""
     model, X = model_of(2, biases=biases), ratings_of(30)
     hyper, globals_ = begun(model, X)
@@ -1332,7 +1332,7 @@ def noisy_users(model, X, items, hyper, powers):
         for biases in (False, True)
     ],
 )
-def test_each_user_has_noise_of_his_own(exactly, biases, name):
+def test_each_user_has_a_noise_variance(exactly, biases, name):
     X, powers = ratings_of(), POWERS[name]
     model = model_of(biases=biases, user_noise=True)
     hyper, globals_ = begun(model, X)

@@ -111,7 +111,7 @@ def test_coherence_of_an_estimator_takes_its_top_words(documents, measure):
     )
 
 
-def test_smoothing_by_one_is_the_papers():
+def test_smoothing_by_one_gives_the_value_of_the_paper():
     X = [[1, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]]
     np.testing.assert_allclose(
         umass_coherence([[0, 1]], X, smoothing=1), math.log((1 + 1) / 3)
@@ -119,7 +119,7 @@ def test_smoothing_by_one_is_the_papers():
 
 
 @pytest.mark.parametrize("measure", [umass_coherence, npmi_coherence])
-def test_a_word_in_no_document_counts_as_nothing_known(measure):
+def test_words_without_documents_count_as_unknown(measure):
     assert measure([[2, 1]], [[1, 1, 0], [1, 0, 0]]) == [0.0]
 
 
@@ -204,7 +204,7 @@ def completion(lda, X, temperature_of):
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize("tempering", [None, "global", "local"])
-def test_at_unit_temperature_it_is_the_score(counts, tempering):
+def test_the_completion_at_temperature_1_is_the_score(counts, tempering):
     lda = TemperedLDA(4, tempering=tempering, random_state=0).fit(counts)
     ours = completion_log_likelihood(lda, counts)
     assert ours == pytest.approx(lda.score(counts), rel=1e-9)
@@ -349,7 +349,7 @@ def test_measures_of_topics_want_a_fitted_model(counts, measure):
         (Fixed(np.full((2, 60), np.nan), [1.0]), "components_ contains NaN"),
     ],
 )
-def test_what_are_no_topics(counts, topics, message):
+def test_invalid_topics_are_refused(counts, topics, message):
     for measure in (umass_coherence, npmi_coherence):
         with pytest.raises(ValueError, match=message):
             measure(topics, counts)

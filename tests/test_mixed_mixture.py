@@ -215,7 +215,7 @@ def test_bad_input_is_refused(change, parameters, message):
         AnnealedMixedMixture(3, **parameters).fit(change(X))
 
 
-def test_what_is_no_table_is_refused():
+def test_invalid_tables_are_refused():
     X, _ = survey(50)
     mixture = AnnealedMixedMixture(3)
     dates = X.assign(day=pd.Timestamp("2020-02-02"))

@@ -116,7 +116,7 @@ def test_moves_never_lower_the_bound(mixture):
         np.testing.assert_array_equal(history[name], before.history_[name])
 
 
-def test_without_moves_nothing_is_told():
+def test_without_moves_the_history_has_no_moves():
     for moves in (None, BirthMoves(n_moves=0)):
         fitted = moving(moves=moves).fit(TOY)
         assert not [name for name in fitted.history_ if name.startswith("move")]
@@ -178,7 +178,7 @@ def test_patience():
     assert fitted.state_.moves.left == (0,)
 
 
-def test_a_success_restores_patience():
+def test_a_kept_move_restores_patience():
     fitted = moving(moves=BirthMoves(n_moves=60, patience=5)).fit(TOY)
     kept = fitted.history_["move_kept"]
     assert len(kept) < 60
@@ -187,7 +187,7 @@ def test_a_success_restores_patience():
     assert max(map(len, runs)) < 5
 
 
-def test_as_many_as_asked_for():
+def test_the_number_of_moves_is_the_given_one():
     moves = Chosen(n_moves=3, calls=(calls := []))
     assert len(moving(moves=moves).fit(TOY).history_["move_kept"]) == len(calls) == 3
 
@@ -257,7 +257,7 @@ def test_deficits_and_gains_are_those_of_the_bound():
     assert before - deficits[-1] == pytest.approx(reached, abs=1e-3)
 
 
-def test_on_a_part_only_what_is_clearly_worse_is_given_up():
+def test_on_some_samples_only_much_worse_proposals_are_given_up():
     moves = Asked(12, max_samples=100, answer=True, asked=(asked := []))
     fitted = moving(moves=moves).fit(TOY)
     assert fitted.history_["move_kept"].any()
@@ -276,7 +276,7 @@ def test_on_a_part_only_what_is_clearly_worse_is_given_up():
         (1e9, 0.0, 1, False),
     ],
 )
-def test_when_a_proposal_is_hopeless(deficit, gain, n_left, expected):
+def test_moves_judge_whether_a_proposal_is_hopeless(deficit, gain, n_left, expected):
     assert Moves().is_hopeless(deficit, gain, n_left) is expected
 
 
@@ -309,7 +309,7 @@ class Recorder:
         self.events.append(("end", context.task_name, context.task_id))
 
 
-def test_callbacks_are_told_of_moves():
+def test_callbacks_are_called_for_moves():
     recorder = Recorder()
     moving(
         max_iter=3, moves=BirthMoves(2), schedule=ConstantSchedule(1.0)
@@ -344,7 +344,7 @@ def test_a_callback_that_stops_the_passes_stops_the_moves(whole):
 @pytest.mark.parametrize("n_moves", [1, 7])
 @pytest.mark.parametrize("error", [None, KeyboardInterrupt, Broken])
 @pytest.mark.parametrize("pickled", [False, True])
-def test_interrupted_moves_go_on_with_the_same_bits(whole, n_moves, error, pickled):
+def test_interrupted_moves_continue_with_the_same_bits(whole, n_moves, error, pickled):
     mixture = moving(warm_start=True).set_callbacks(StopAtMove(n_moves, error))
     if error is None:
         mixture.fit(TOY)
@@ -376,7 +376,7 @@ def test_an_interrupted_proposal_leaves_the_last_move(whole):
     assert_same_fit(mixture.fit(TOY), whole)
 
 
-def test_a_pickle_from_within_the_moves_goes_on_with_the_same_bits():
+def test_a_pickle_from_within_the_moves_continues_with_the_same_bits():
     snapshots = Snapshots()
     whole = moving().set_callbacks(snapshots).fit(TOY)
     for dump in snapshots.dumps:
@@ -512,7 +512,7 @@ def test_any_model_may_be_reheated():
             moving(moves=ReheatMoves(**bad)).fit(TOY)
 
 
-def test_what_moves_may_be():
+def test_values_of_the_parameter_moves():
     assert isinstance(as_moves(None), NoMoves)
     assert repr(as_moves("birth")) == repr(BirthMoves())
     mine = BirthMoves(3)
@@ -586,7 +586,7 @@ def test_a_model_that_makes_no_moves_has_no_parameter_for_them(cls):
     assert mixture_of().moves is None
 
 
-def test_moves_that_wait_for_ever_are_told_of():
+def test_moves_that_are_never_made_warn():
     mixture = moving(TemperedFactorialMixture, tempering="local")
     with pytest.warns(ConvergenceWarning, match="No moves were made"):
         mixture.fit(TOY)
@@ -601,7 +601,7 @@ def test_the_start_of_moves_acts():
     assert not np.array_equal(cold, hot)
 
 
-def test_rows_of_no_weight_hinder_no_moves():
+def test_rows_without_weight_do_not_affect_moves():
     odd = np.random.default_rng(0).normal(0, 3, (3 * len(TOY), 16))
     X, weight = np.vstack([TOY, odd]), np.repeat([1.0, 0.0], [len(TOY), len(odd)])
     known = dict(noise_variance=0.01, inclusion_probability=0.3)

@@ -170,7 +170,7 @@ def test_a_random_state_is_drawn_from_once_a_start(documents):
     assert random.randint(2**31) == by_hand.randint(2**31)
 
 
-def test_of_equal_fits_the_first_is_kept(documents):
+def test_the_first_of_equal_fits_is_kept(documents):
     init = np.random.default_rng(0).gamma(1.0, size=(4, 60))
     lda = lda_of(
         TemperedLDA, tempering=None, init=init, batch_size=None, shuffle=False, n_init=3
@@ -218,7 +218,7 @@ class Recorder:
         self.copy = fitted_estimator
 
 
-def test_callbacks_are_told_of_the_passes_of_all_fits(documents):
+def test_callbacks_are_called_for_the_passes_of_all_fits(documents):
     recorder = Recorder()
     lda = lda_of(n_init=3).set_callbacks(recorder).fit(documents)
     passes = [(hook, "pass", i) for i in range(15) for hook in ("begin", "end")]
@@ -279,7 +279,7 @@ def test_warnings_are_those_of_the_fit_that_is_kept(documents):
     assert {warning.filename for warning in caught} == {__file__}
 
 
-def test_what_is_wrong_with_a_fit_that_lost_is_not_told(documents, monkeypatch):
+def test_only_the_kept_fit_warns(documents, monkeypatch):
     bounds = iter([1.0, 2.0])
     monkeypatch.setattr(Problem, "bound", lambda *_: next(bounds))
     recorder = Recorder(lambda i: i == 0)  # the first fit ends above T=1
@@ -426,7 +426,7 @@ def test_a_stream_has_one_start(documents):
 
 
 @pytest.mark.parametrize("cls", [AnnealedLDA, SVIPlusLDA, TemperedLDA])
-def test_the_parameter(documents, cls):
+def test_the_parameter_n_init(documents, cls):
 
     assert cls().n_init == 1
     assert clone(cls(n_init=7)).n_init == 7

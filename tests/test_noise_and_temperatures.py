@@ -352,7 +352,7 @@ def joint_objective(X, topic_word, gamma, phi, state):
 @pytest.mark.every(5)
 @pytest.mark.parametrize("partition_priors", [None, (0.05, 0.05)])
 @pytest.mark.parametrize("score", ["expected", "plug-in"])
-def test_which_updates_never_lower_the_joint_objective(score, partition_priors, counts):
+def test_updates_that_never_lower_the_joint_objective(score, partition_priors, counts):
     X = counts[:25, :15].toarray()
     X = X[X.sum(axis=1) > 0]
     policy = GlobalTempering(
@@ -515,7 +515,7 @@ def test_the_history_has_the_distribution_over_the_ladder(counts, policy):
     np.testing.assert_array_equal(after, np.vstack([probabilities, present]))
 
 
-def test_the_ladders_are_what_was_asked_for():
+def test_ladders_have_the_given_temperatures():
     np.testing.assert_allclose(GlobalTempering(3, 4.0).ladder(), [1, 2, 4])
     np.testing.assert_array_equal(
         GlobalTempering(temperatures=[1, 3, 49]).ladder(), [1, 3, 49]
@@ -581,7 +581,7 @@ def local_lda(counts):
     ).fit(counts)
 
 
-def test_documents_of_random_words_are_hotter(local_lda, counts):
+def test_documents_of_random_words_have_higher_temperatures(local_lda, counts):
     tokens = np.ravel(counts.sum(axis=1)).astype(int)
     noise = np.array([np.random.default_rng(0).multinomial(n, np.ones(60) / 60)
                       for n in tokens])  # fmt: skip
@@ -641,7 +641,7 @@ def test_a_document_without_words_has_the_temperature_of_the_prior(local_lda):
     ],
     ids=str,
 )
-def test_who_has_temperatures_of_samples(counts, lda, has):
+def test_estimators_that_have_temperatures_of_samples(counts, lda, has):
     lda = clone(lda)
     assert hasattr(lda, "temperatures") is has
     if has:
@@ -658,7 +658,7 @@ def test_who_has_temperatures_of_samples(counts, lda, has):
         assert "temperatures of their own" in str(caught.value.__cause__)
 
 
-def test_nonsense_has_no_temperatures():
+def test_invalid_temperings_have_no_temperatures():
     assert not hasattr(TemperedLDA(3, tempering="warm"), "temperatures")
 
 
@@ -741,7 +741,7 @@ def test_bad_partition_priors(documents, tempering, priors):
         {"partition_priors": (1e-4, 1e-4)},
     ],
 )
-def test_a_changed_ladder_is_used_when_a_fit_goes_on(documents, change):
+def test_a_changed_ladder_is_used_when_a_fit_continues(documents, change):
     lda = TemperedLDA(4, tempering=LocalTempering(10), random_state=0)
     lda.partial_fit(documents).partial_fit(documents)
     cold = lda.temperature_
@@ -750,7 +750,7 @@ def test_a_changed_ladder_is_used_when_a_fit_goes_on(documents, change):
     assert lda.temperature_ > cold + 0.2
 
 
-def test_a_changed_metric_begins_anew(documents):
+def test_a_changed_metric_restarts_the_adaptive_rate(documents):
     lda = AnnealedLDA(4, learning_rate=AdaptiveRate(), random_state=0)
     lda.partial_fit(documents).set_params(learning_rate__metric="identity")
     assert lda.partial_fit(documents).state_.policies.learning_rate.metric == "identity"

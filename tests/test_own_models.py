@@ -39,7 +39,7 @@ def made(cls):
     return cls(N_COMPONENTS, X.shape[1]), X
 
 
-def test_an_own_model_keeps_all_promises():
+def test_a_users_model_passes_all_checks():
     results = check_model(
         TemperedGammaPoisson(N_COMPONENTS),
         counts_of(N_ROWS),
@@ -61,7 +61,7 @@ def test_a_policy_that_the_model_cannot_serve_is_refused(policy):
 
 @pytest.mark.deep
 @pytest.mark.parametrize("seed", range(1, 4))
-def test_an_own_model_keeps_them_from_any_start(seed):
+def test_a_users_model_passes_all_checks_from_any_start(seed):
     model, X = made(GammaPoissonModel)
     check_model(model, X, log_likelihood=log_likelihood, random_state=seed)
 
@@ -82,7 +82,7 @@ def without_likelihood():
     return check_model(*made(Counting)), calls
 
 
-def test_a_start_is_made_once_and_once_to_see_that_it_repeats(without_likelihood):
+def test_check_model_makes_two_starts(without_likelihood):
     assert len(without_likelihood[1]) == 2
 
 

@@ -62,14 +62,14 @@ def test_page(path, tmp_path, monkeypatch):
                 assert printed.split() == block.output.split()
 
 
-def test_what_blocks_need_is_not_a_requirement_of_the_tests():
+def test_packages_of_skipped_blocks_are_not_requirements_of_the_tests():
     """Only blocks that need other packages may be left out of the suite."""
     needed = {n for path in pages.pages() for b in pages.blocks(path) for n in b.needs}
     required = {"numpy", "scipy", "sklearn", "pandas", "matplotlib", "skops", "dask"}
     assert not needed & required
 
 
-def test_a_block_that_fails_is_told(tmp_path):
+def test_a_block_that_fails_is_reported(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(
         "```python\n>>> 1 + 1\n3\n```\n\n"

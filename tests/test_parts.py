@@ -183,7 +183,7 @@ def test_weights_starts_and_early_stopping(documents_):
     assert bounds[0] == pytest.approx(bounds[1], rel=1e-6)
 
 
-def test_a_fit_of_parts_goes_on_where_it_was_interrupted(documents_):
+def test_a_fit_of_parts_continues_where_it_was_interrupted(documents_):
     parts = parts_of(documents_, 100, 10)
     whole = SVIPlusLDA(3, max_iter=4, batch_size=30, random_state=0).fit(parts)
     first = SVIPlusLDA(3, max_iter=4, batch_size=30, random_state=0, warm_start=True)
@@ -240,7 +240,7 @@ def test_a_bad_part_leaves_the_estimator_as_it_was(documents_):
         lda.fit([documents_[:0], documents_[:0]])
 
 
-def test_a_list_of_rows_is_no_list_of_parts():
+def test_a_list_of_rows_is_not_a_list_of_parts():
     X = [[0.0, 1.0], [2.0, 0.5], [1.0, 1.0]]
     rows = AnnealedGaussianMixture(1, max_iter=2, random_state=0).fit(X)
     same = AnnealedGaussianMixture(1, max_iter=2, random_state=0).fit(np.array(X))
@@ -376,7 +376,7 @@ def test_a_collection_is_neither_an_array_nor_indexed_by_rows(tmp_path):
         np.asarray(counts)
 
 
-def test_lists_that_are_nearly_parts(documents_, tmp_path):
+def test_invalid_lists_of_parts_are_refused(documents_, tmp_path):
     frame = pytest.importorskip("pandas").DataFrame(documents_.toarray())
     counts = datasets.write_counts(tmp_path / "counts", [documents_])
     for X in ([counts], [frame, frame], (documents_,), [documents_, None]):
@@ -416,7 +416,7 @@ def write_ratings_matrix(folder, batches, **options):
     return datasets.write_ratings(folder, triples, **options)
 
 
-def test_what_a_collection_cannot_be_is_refused_without_a_look_at_it(tmp_path):
+def test_unsuitable_collections_are_refused_by_their_description(tmp_path):
     X = np.random.default_rng(0).random(size=(9, 3))
     X[4, 1] = np.nan
     dense = datasets.write_dense(tmp_path / "dense", [X])

@@ -164,7 +164,7 @@ def test_says_that_matplotlib_is_missing(monkeypatch, lda):
         TemperatureDisplay.from_estimator(lda)
 
 
-def test_displays_refuse_what_is_no_picture(plt):
+def test_displays_refuse_data_that_cannot_be_drawn(plt):
     points = {"x": [1.0, 2.0], "y": [1.0, 2.0]}
     with pytest.raises(ValueError, match="x_name must be one of .*'steps'"):
         TrainingCurveDisplay(**points, x_name="step").plot()

@@ -592,7 +592,7 @@ def test_a_search_over_prior_distributions(documents):
     ],
     ids=name_of,
 )
-def test_rates(policy, rates):
+def test_rates_of_fixed_policies(policy, rates):
     before = pickle.dumps(policy)
     for steps, expected in rates.items():
         state = policy.initial_state()
@@ -604,7 +604,7 @@ def test_rates(policy, rates):
     assert pickle.dumps(policy) == before
 
 
-def test_what_stands_for_a_rate():
+def test_values_of_the_parameter_learning_rate():
     default = RobbinsMonro(3)
     assert as_learning_rate(None, default) is default
     assert as_learning_rate(default, None) is default
@@ -635,7 +635,7 @@ def test_noise_has_mean_one_and_its_own_random_numbers(policy):
     assert pickle.dumps(policy) == before
 
 
-def test_what_stands_for_noise():
+def test_values_of_the_parameter_gradient_noise():
     assert isinstance(as_noise(None), NoNoise)
     for value in (0.5, "dirichlet", SVIPlusNoise):
         with pytest.raises(InvalidParameterError, match="'gradient_noise' parameter"):
@@ -686,7 +686,7 @@ def test_growing_effective_batches_end_in_plain_inference(documents):
         (0.99, 30, False),
     ],
 )  # fmt: skip
-def test_noise_that_never_acts_is_told(documents, size, batch_size, plain):
+def test_noise_that_never_acts_is_reported(documents, size, batch_size, plain):
     lda = SVIPlusLDA(
         3, effective_batch_size=size, batch_size=batch_size, learning_rate=0.5
     )
@@ -911,7 +911,7 @@ WRONG_SOMEWHERE = [
 @pytest.mark.every(29)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(("model", "value"), WRONG_SOMEWHERE)
-def test_what_a_policy_gives_is_finite_or_refused_by_name(model, value):
+def test_results_of_policies_are_finite_or_refused(model, value):
     """The state before the error remains complete and usable."""
     shared = {"batch_size": 60, "max_iter": 2, "random_state": 0}
     X = data_of(TEMPERED[model]())
@@ -959,7 +959,7 @@ class WrongMoves(BirthMoves):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("value", WRONG, ids=str)
 @pytest.mark.parametrize("what", ["propose", "n_steps", "tempering", "globals_"])
-def test_moves_are_finite_or_refused_by_name(what, value):
+def test_results_of_moves_are_finite_or_refused(what, value):
     mixture = mixture_of(moves=WrongMoves(what, value), max_iter=3)
     if what == "globals_" and not isinstance(value, float):
         return

@@ -212,7 +212,7 @@ def test_two_ratings_of_a_film_are_named_with_the_file(write):
         ("2\n0\n1\n", 2, "from 1 to"),
     ],
 )
-def test_sizes_are_believed_as_far_as_the_file_can_hold(header, number, what, write):
+def test_sizes_larger_than_the_file_are_refused(header, number, what, write):
     path = write("docword.txt", header + "1 1 1\n")
     what = f"docword.txt, line {number}: expected .*{what}"
     with pytest.raises(ValueError, match=what):
@@ -302,7 +302,7 @@ def test_bad_counts_of_bags_name_the_document():
                 break  # a generator can be used only once
 
 
-def test_whole_counts_are_not_cut_to_integers(write):
+def test_fractional_counts_are_refused(write):
     for count in "1.5", "1e3", "1.0":
         with pytest.raises(ValueError, match="line 6: expected row, column and value"):
             list(read_uci(write("a", f"2\n3\n3\n1 1 5\n1 3 1\n2 2 {count}\n")))
@@ -615,6 +615,6 @@ def test_carriage_returns_inside_of_texts_are_kept(write):
     assert list(read_text(path)) == [["tea\rrum", "gin"]]
 
 
-def test_words_of_a_set_have_no_numbers():
+def test_a_set_of_words_is_refused():
     with pytest.raises(ValueError, match="id2word.*a mapping or a sequence"):
         read_gensim([[(0, 1)]], {"tea", "rum"})

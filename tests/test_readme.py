@@ -53,7 +53,7 @@ def first_block():
     return block.code, block.output
 
 
-def test_it_is_short():
+def test_the_readme_is_short():
     lines = README.read_text("utf-8").splitlines()
     assert len(lines) <= LONGEST
     for block in pages.blocks(README):
@@ -89,7 +89,7 @@ def test_an_example_of_each_other_model():
         assert not wrong, wrong
 
 
-def test_it_says_what_another_processor_changes():
+def test_the_readme_mentions_other_processors():
     assert "another\nprocessor" in README.read_text("utf-8")
 
 

@@ -403,7 +403,7 @@ def ratings():
     )
 
 
-def test_likely_is_popular_times_liked(ratings):
+def test_likely_scores_are_popularity_times_probability(ratings):
     model, X = ratings.model, ratings.X
     counts = X.getnnz(axis=0)
     np.testing.assert_allclose(model.item_popularity_, counts / counts.sum())
@@ -599,7 +599,7 @@ def test_zeros_that_fill_a_table_are_warned_of():
 # -- copies for serving ----------------------------------------------------------------
 
 
-def test_nothing_is_solved_for_anew(fitted, monkeypatch):
+def test_posteriors_are_cached(fitted, monkeypatch):
     model = pickle.loads(pickle.dumps(fitted.model))
     model.recommend(["u1"]), model.transform(fitted.X[:1]), model.similar_items(["f1"])
     components, users = model.components_, model.user_factors_
@@ -624,7 +624,7 @@ def test_nothing_is_solved_for_anew(fitted, monkeypatch):
     model.similar_items(["f1"]), model.explain("u1", "f1")
 
 
-def test_what_is_remembered_is_of_the_last_fit(fitted):
+def test_cached_values_are_those_of_the_last_fit(fitted):
     model = type(fitted.model)(**fitted.model.get_params()).fit(fitted.X)
     before, first = model.components_.copy(), model.recommend(["u1"])
     model.set_params(random_state=1, n_components=2).fit(fitted.X[:, :].copy()[::-1])
@@ -685,7 +685,7 @@ def test_processes_recommend_from_one_file(fitted, tmp_path):
         )
 
 
-def test_what_serves_is_checked(fitted):
+def test_values_for_serving_are_checked(fitted):
     served = fitted.model.for_serving()
     pickle.loads(pickle.dumps(served))
     values = served._cached_values()
@@ -743,7 +743,7 @@ def with_one(array, value):
     ids=["none", "list", "nan", "inf", "half", "objects", "narrow", "3d", "3", "text"],
 )
 @pytest.mark.parametrize("name", ["item_vectors", "user_vectors", "directions"])
-def test_arrays_that_serve_are_whole_and_finite(fitted, name, damage):
+def test_arrays_for_serving_are_complete_and_finite(fitted, name, damage):
     served = fitted.model.for_serving()
     values = served._cached_values()
     if name not in values:
@@ -765,7 +765,7 @@ def test_arrays_that_serve_are_whole_and_finite(fitted, name, damage):
         values[name] = intact
 
 
-def test_the_order_of_popularity_that_serves_is_one(fitted):
+def test_the_order_by_popularity_is_a_permutation(fitted):
     served = fitted.model.for_serving()
     if not hasattr(served, "item_popularity_"):
         pytest.skip("nothing is ranked by popularity")
@@ -811,7 +811,7 @@ def test_threads_share_a_model(fitted):
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, Broken])
-def test_what_interrupts_a_search_ends_its_threads(monkeypatch, error):
+def test_an_interruption_of_a_search_ends_its_threads(monkeypatch, error):
     pools, begun, stop = [], [], np.zeros(1, dtype=np.intc)
 
     class Pool(_best.Pool):
@@ -846,7 +846,7 @@ def test_any_number_of_jobs_recommends_the_same(fitted, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["item_vectors", "user_vectors", "directions"])
-def test_what_serves_lies_row_by_row(fitted, name):
+def test_arrays_for_serving_are_c_contiguous(fitted, name):
     served = fitted.model.for_serving()
     values = served._cached_values()
     if name not in values:

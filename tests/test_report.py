@@ -169,7 +169,7 @@ def test_words_of_texts_have_the_topics_of_explain(lda, X, names, texts, tmp_pat
             assert percent == round(100 * best["probability"][word.lower()])
 
 
-def test_without_texts_words_that_tell_most_come_first(lda, X, names, tmp_path):
+def test_without_texts_the_most_informative_words_come_first(lda, X, names, tmp_path):
     data = data_of(topic_report(lda, X, names, path=tmp_path / "a.html"))
     share = np.array(data["prevalence"]) @ lda.topic_word_
     one = data["documents"][0]
@@ -184,7 +184,7 @@ def test_without_texts_words_that_tell_most_come_first(lda, X, names, tmp_path):
     assert not data["has_texts"]
 
 
-def test_long_texts_are_cut_and_the_page_says_so(lda, X, names, texts, tmp_path):
+def test_long_texts_are_cut_with_a_note(lda, X, names, texts, tmp_path):
     long = [text + " filler" * 1000 for text in texts]
     data = data_of(topic_report(lda, X, names, long, tmp_path / "a.html"))
     one = data["documents"][0]
@@ -451,7 +451,7 @@ def test_pyldavis_prepares_a_model_beside_its_vectorizer(lda, X, names):
 # -- labels and the map ----------------------------------------------------------------
 
 
-def test_labels_cover_nothing():
+def test_labels_do_not_overlap():
     random = np.random.default_rng(0)
     centres, radii = topic_map_layout(
         random.dirichlet(np.ones(50), 30), np.ones(30), width=500, height=400
@@ -581,7 +581,7 @@ def test_a_page_that_is_replaced_keeps_its_mode(mode, tmp_path):
 
 @pytest.mark.skipif(os.name != "posix", reason="the umask of POSIX")
 @pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])
-def test_of_a_new_page_the_umask_decides(umask, tmp_path):
+def test_a_new_page_has_the_mode_of_the_umask(umask, tmp_path):
     before = os.umask(umask)
     try:
         write_page(tmp_path / "a.html", "page")
@@ -624,7 +624,7 @@ def test_the_time_of_a_page_is_that_of_its_writing(tmp_path):
     assert path.stat().st_mtime > 1e9
 
 
-def test_an_owner_that_cannot_be_kept_is_told(tmp_path, monkeypatch):
+def test_an_owner_that_cannot_be_kept_is_reported(tmp_path, monkeypatch):
     path = tmp_path / "a.html"
     path.write_text("before", encoding="utf-8")
     of_another = os.stat_result((*os.stat(path)[:4], 4242, 4242, *os.stat(path)[6:]))
@@ -653,7 +653,7 @@ def link_to(tmp_path):
     return link
 
 
-def test_what_a_link_leads_to_is_replaced(link_to, tmp_path):
+def test_the_target_of_a_link_is_replaced(link_to, tmp_path):
     (tmp_path / "folder").mkdir()
     page = tmp_path / "folder" / "page.html"
     page.write_text("before", encoding="utf-8")
@@ -673,7 +673,7 @@ def test_what_a_link_leads_to_is_replaced(link_to, tmp_path):
     ]
 
 
-def test_links_that_lead_nowhere_are_refused(link_to, tmp_path):
+def test_broken_links_are_refused(link_to, tmp_path):
     for target, error in (
         ("none/page.html", FileNotFoundError),
         ("link.html", OSError),  # a link to itself
@@ -706,7 +706,7 @@ def test_only_regular_files_are_replaced(lda, X, link_to, tmp_path, monkeypatch)
         assert sorted(tmp_path.iterdir()) == before
 
 
-def test_files_and_folders_that_may_not_be_written_are_told(tmp_path, monkeypatch):
+def test_files_and_folders_that_may_not_be_written_are_reported(tmp_path, monkeypatch):
     path = tmp_path / "a.html"
     path.write_text("before", encoding="utf-8")
     may = os.access

@@ -139,7 +139,7 @@ class Snapshots(StopAt):
 
 @pytest.mark.every(19)
 @each_configuration
-def test_a_pickle_from_within_a_fit_goes_on_with_the_same_bits(lda):
+def test_a_pickle_from_within_a_fit_continues_with_the_same_bits(lda):
     X = data_of(lda)
     callback = Snapshots(2)
     whole = clone(lda).set_callbacks(callback).fit(X)
@@ -154,7 +154,7 @@ def test_a_pickle_from_within_a_fit_goes_on_with_the_same_bits(lda):
 
 @pytest.mark.every(5)
 @each_configuration
-def test_a_pickle_between_two_calls_goes_on_with_the_same_bits(lda):
+def test_a_pickle_between_two_calls_continues_with_the_same_bits(lda):
     X = data_of(lda)
     lda = clone(lda).set_params(total_samples=120)
     whole = clone(lda).partial_fit(X).partial_fit(X)
@@ -207,7 +207,7 @@ def test_warm_start_continues_a_finished_plan_and_does_not_reheat(documents):
         ({"evaluate_every": 1, "validation_fraction": 0.6, "batch_size": 50}, 1),
     ],
 )
-def test_an_interrupted_pass_goes_on_whatever_batches_are_now(
+def test_an_interrupted_pass_continues_whatever_batches_are_now(
     documents, changed, n_steps
 ):
     lda = lda_of(schedule=PressingAt(3), warm_start=True, max_iter=2)
@@ -246,7 +246,7 @@ def test_an_interrupted_pass_leaves_out_no_row():
             assert first_batch(state, n_rows + 1, n_new) == 0
 
 
-def test_without_warm_start_fit_starts_anew(documents):
+def test_without_warm_start_fit_starts_again(documents):
     lda = lda_of().fit(documents)
     first = copy.deepcopy(lda)
     assert_same_fit(lda.fit(documents), first)
@@ -457,7 +457,7 @@ class HugeWeights(GradientNoise):
     ],
     ids=lambda estimator: type(estimator).__name__,
 )
-def test_what_is_not_finite_is_never_committed(estimator, method):
+def test_steps_with_infinite_results_are_never_committed(estimator, method):
     """A fit continues after such a step as after any other error."""
     X = data_of(estimator)
     fitted = clone(estimator).set_params(
@@ -698,14 +698,14 @@ def test_policies_may_change_between_calls(documents, tempering):
     assert lda.learning_rate_.metric == "fisher"
 
 
-def test_early_stopping_says_if_it_had_nothing_to_compare(documents):
+def test_early_stopping_warns_without_scores_to_compare(documents):
     lda = lda_of(schedule=ConstantSchedule(1.5), n_iter_no_change=1)
     with pytest.warns(ConvergenceWarning) as caught:
         lda.fit(documents)
     assert any("had no scores to compare" in str(warning.message) for warning in caught)
 
 
-def test_noise_that_never_acts_is_told(documents):
+def test_noise_that_never_acts_is_reported(documents):
     lda = lda_of(TemperedLDA, tempering=None, gradient_noise=SVIPlusNoise(1000))
     with pytest.warns(ConvergenceWarning, match="effective batch size"):
         lda.fit(documents)

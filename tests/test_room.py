@@ -16,7 +16,7 @@ def place(array):
     return array.ctypes.data
 
 
-def test_what_is_given_back_serves_the_next():
+def test_freed_memory_is_reused():
     room = Room()
     first = room.empty(LARGE, np.float64)
     first[:] = 1.0
@@ -64,7 +64,7 @@ def test_arrays_outlive_their_room():
     assert free.pieces == {}
 
 
-def test_a_room_keeps_only_so_much(monkeypatch):
+def test_a_room_keeps_a_limited_amount_of_memory(monkeypatch):
     monkeypatch.setattr(rooms, "MOST_BYTES", 3 * 10**6)
     room = Room()
     arrays = [room.empty(LARGE, np.float64) for _ in range(3)]

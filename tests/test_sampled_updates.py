@@ -134,7 +134,7 @@ def test_each_documents_tokens_are_all_counted_once():
     assert (step.local_parameters[5] == 0.1).all()
 
 
-def test_the_bound_is_one():
+def test_sampled_bounds_are_below_the_optimum():
     """Bounds at a sampled gamma are below the bounds at the optimal gamma."""
     X = np.random.default_rng(0).poisson(0.7, (30, V))
     sampled, topics = tiny()
@@ -331,7 +331,7 @@ def test_a_document_depends_on_no_neighbours(dtype, n_topics, temperature):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.machine
-def test_a_temperature_of_its_own_depends_on_no_neighbours(dtype):
+def test_the_result_at_own_temperatures_depends_on_no_other_document(dtype):
     model, topics, X = case(6, dtype)
     powers = np.linspace(0.4, 1.0, len(X))
     gammas, _ = at_place(model, topics, X, Powers(local=powers))

@@ -176,7 +176,7 @@ def test_scorers_are_pickled_and_shown(texts, name):
     assert repr(scorer).startswith(f"make_{name}_scorer(")
 
 
-def test_a_model_of_no_class_that_is_known(documents):
+def test_a_model_of_an_unknown_class(documents):
     lda = lda_of().fit(documents)
     other = SimpleNamespace(components_=lda.components_, transform=lda.transform)
     for scorer in SCORERS.values():
@@ -281,7 +281,7 @@ class Snapshot(Hooks):
 @pytest.mark.every(11)
 @each_row
 @pytest.mark.machine
-def test_a_validated_fit_goes_on_with_the_same_bits(row):
+def test_a_validated_fit_continues_with_the_same_bits(row):
     X, X_val = divided(row)
     callback = Snapshot()
     estimator = short(row, max_iter=6, n_iter_no_change=3).set_callbacks(callback)
@@ -339,7 +339,7 @@ def test_fit_predict_and_fit_transform_take_validation_data(samples):
 
 @pytest.mark.every(3)
 @each_row
-def test_a_fit_of_another_dtype_before_has_no_say(row):
+def test_an_earlier_fit_of_another_dtype_has_no_effect(row):
     X, X_val = divided(row)
     new = short(row).fit(X, X_val=X_val)
     other = short(row).fit(X.astype(np.float32)).fit(X, X_val=X_val)

@@ -226,7 +226,7 @@ def test_no_thread_is_started_for_few_rows(fitted, counts, monkeypatch):
         fitted.transform(counts[:33])
 
 
-def test_what_is_kept_is_of_the_present_fit_and_parameters(counts):
+def test_cached_models_are_those_of_the_current_fit_and_parameters(counts):
     one = AnnealedLDA(4, max_doc_update_iter=100, random_state=0).partial_fit(counts)
     first = one.transform(counts[:3])
     one.set_params(max_doc_update_iter=1)
@@ -266,7 +266,7 @@ def test_bad_rows_raise_what_they_raised(change, fitted, counts, monkeypatch):
     assert str(error.value) == str(expected.value)
 
 
-def test_plainly_valid_data_are_what_scikit_learn_returns_unchanged(fitted, counts):
+def test_data_that_skip_validation_are_valid_for_scikit_learn(fitted, counts):
     options = {"accept_sparse": "csr", "dtype": "numeric", "ensure_non_negative": True}
     random = np.random.default_rng(0)
     n_plain = 0

@@ -95,7 +95,7 @@ class Snapshots(Hooks):
 
 @pytest.mark.every(17)
 @pytest.mark.parametrize(("row", "policies"), PLANS)
-def test_a_fit_goes_on_from_a_pickle_with_the_same_bits(row, policies):
+def test_a_fit_continues_from_a_pickle_with_the_same_bits(row, policies):
     callback, X = Snapshots(), row.data(120)
     estimator = estimator_of(row, policies).set_callbacks(callback)
     whole = quietly(estimator.fit, X)

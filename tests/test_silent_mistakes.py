@@ -110,7 +110,7 @@ def test_no_policy_takes_a_bool_for_a_number(policy, parameter, value):
         policy(**{parameter: value}).validate()
 
 
-def test_no_schedule_says_a_bool():
+def test_schedules_must_not_return_booleans():
     lda = TemperedLDA(3, tempering=Annealing(lambda t: True))
     with pytest.raises(TypeError, match="gave True as the temperature"):
         lda.fit(documents_of())
@@ -151,7 +151,7 @@ def test_no_method_takes_a_bool_for_a_number():
 
 
 @quiet
-def test_nothing_else_counts_as_true():
+def test_flags_must_be_booleans():
     X, ratings = documents_of(), ratings_of()
     model = fitted("AnnealedMatrixFactorization")
     calls = [
@@ -231,7 +231,7 @@ def test_words_of_a_hot_mixture_warn():
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("kind", ["dirichlet_distribution", "dirichlet_process"])
-def test_concentrations_that_a_float_cannot_tell_are_refused(kind):
+def test_concentrations_too_small_for_a_float_are_refused(kind):
     options = {"weight_concentration_prior_type": kind, "random_state": 0}
     X = samples_of()
     for lost in (1e-17, 1e-30):
@@ -264,7 +264,7 @@ def test_rows_of_length_one_are_no_counts(cls):
 
 
 @quiet
-def test_answers_coded_one_and_two_are_told():
+def test_answers_coded_one_and_two_are_reported():
     random = np.random.default_rng(0)
     answers = (random.random((80, 6)) < [[0.9] * 6, [0.1] * 6][0]).astype(float)
     answers[40:] = 1 - answers[40:]
@@ -314,7 +314,7 @@ OLD, NEW = ([f"{kind}{i}" for i in range(30)] for kind in ("old", "new"))
 
 @quiet
 @pytest.mark.parametrize("cls", [AnnealedLDA, AnnealedMultinomialMixture])
-def test_words_that_a_vectorizer_left_out_are_told_once(cls):
+def test_words_that_a_vectorizer_left_out_are_reported_once(cls):
     vectorizer = CountVectorizer().fit(stream(OLD))
     chunks = [vectorizer.transform(stream(OLD, seed=seed)) for seed in range(3)]
     mixed = vectorizer.transform(stream(OLD[:10] + NEW[:20], seed=4))
@@ -333,7 +333,7 @@ def test_words_that_a_vectorizer_left_out_are_told_once(cls):
 
 
 @quiet
-def test_documents_that_became_empty_are_told():
+def test_documents_that_became_empty_are_reported():
     vectorizer = CountVectorizer().fit(stream(OLD))
     lda = AnnealedLDA(3, total_samples=200, random_state=0)
     lda.fit(vectorizer.transform(stream(OLD)))
@@ -343,7 +343,7 @@ def test_documents_that_became_empty_are_told():
 
 
 @quiet
-def test_short_chunks_and_shorter_texts_are_not_taken_for_that():
+def test_short_chunks_and_texts_do_not_warn():
     X = CountVectorizer().fit_transform(stream(OLD, 200))
     lda = AnnealedLDA(3, total_samples=500, random_state=0).partial_fit(X[:100])
     for start in range(100, 200, 5):
@@ -413,7 +413,7 @@ def test_ratings_in_another_order_are_refused_by_metrics():
             measure(model, X[::-1])
 
 
-def test_topics_are_looked_at():
+def test_topics_are_validated_by_metrics():
     X = documents_of()
     for measure in (lambda topics: npmi_coherence(topics, X), topic_diversity):
         with pytest.raises(ValueError, match="a column number twice"):

@@ -247,7 +247,7 @@ def test_fit_writes_into_no_parameter(estimator):
     assert lda._repr_html_()
 
 
-def test_what_was_used_stands_in_fitted_twins(documents):
+def test_policies_in_use_are_fitted_attributes(documents):
     rate = RobbinsMonro(offset=1)
     lda = AnnealedLDA(3, learning_rate=rate, max_iter=4, batch_size=40)
     lda.set_params(schedule__start=5).fit(documents)
@@ -295,7 +295,7 @@ def test_nested_parameters_reach_the_defaults():
         ("gradient_noise", "distribution", "sktemper.noise.SVIPlusNoise()"),
     ],
 )
-def test_what_is_off_has_no_parameters(slot, nested, example):
+def test_policies_that_are_none_have_no_parameters(slot, nested, example):
     lda = TemperedLDA(tempering=None)
     with pytest.raises(ValueError, match=re.escape(f"{slot}={example}")):
         lda.set_params(**{f"{slot}__{nested}": 3})
@@ -303,7 +303,7 @@ def test_what_is_off_has_no_parameters(slot, nested, example):
 
 
 @pytest.mark.parametrize("shortcut", ["global", "local"])
-def test_shortcuts_without_a_parameter_name_a_policy_that_has_it(shortcut):
+def test_errors_of_nested_parameters_name_a_policy_that_has_them(shortcut):
     lda = TemperedLDA(tempering=shortcut)
     policy = {"global": GlobalTempering(), "local": LocalTempering()}[shortcut]
     message = rf"{re.escape(repr(policy))}, which has no parameter 'schedule'\."

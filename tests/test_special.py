@@ -163,7 +163,7 @@ KERNEL_TESTS = (
     "factorial_mixture_model.py::test_a_sample_does_not_depend_on_its_neighbours",
     "factorial_mixture_model.py::test_many_features_of_samples_that_miss_values",
     "factorial_mixture_model.py::test_no_probability_overflows",
-    "factorial_mixture_model.py::test_taking_changes_nothing_and_fills_in",
+    "factorial_mixture_model.py::test_take_copies_and_fills_gaps",
 )
 
 
@@ -178,7 +178,7 @@ def test_an_unknown_instruction_set_is_refused():
     assert "SKTEMPER_SIMD='neon2'" in run("neon2").stderr
 
 
-def test_the_caller_keeps_its_subnormals():
+def test_threads_of_the_caller_keep_subnormals():
     """Neither a kernel nor its import makes a thread flush subnormals to zero."""
     for n_jobs in (1, 2):
         lda = TemperedLDA(2, tempering=None, batch_size=4, max_iter=1, n_jobs=n_jobs)

@@ -106,7 +106,7 @@ def test_new_clusters_are_found_and_old_ones_keep_their_columns(name):
     assert born.isdisjoint(columns.values())
 
 
-def test_a_stationary_stream_gets_no_phantoms():
+def test_a_stationary_stream_gets_no_new_topics():
     X, y, model = learned_half("full")
     X, y = X[:N], y[:N]
     model = learned(copy.deepcopy(model), np.tile(X, (2, 1)))
@@ -126,7 +126,7 @@ def test_streams_of_mixtures_have_the_same_bits_for_any_number_of_jobs():
 
 @pytest.mark.every(5)
 @pytest.mark.parametrize("name", ["full", "tied", "words", "wide", "bits"])
-def test_a_union_is_merged_to_what_it_was(name):
+def test_a_union_of_copies_is_merged_to_the_original(name):
     model, make = CASES[name]
     X, y = make()
     X, weight = X[:N], np.random.default_rng(0).uniform(0.5, 1.5, N)

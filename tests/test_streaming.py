@@ -172,7 +172,7 @@ def test_a_given_total_stands_even_if_exceeded(counts, total):
     assert lda.history_["passes"][-1] == 90 / total
 
 
-def test_rows_without_words_do_not_make_a_stream_come_again(counts):
+def test_empty_documents_do_not_make_a_stream_repeated(counts):
     empty = sparse.csr_array((9, counts.shape[1]), dtype=counts.dtype)
     chunks = [sparse.vstack([empty, counts[i : i + 20]], format="csr") for i in (0, 60)]
     lda = lda_of(total_samples=10, batch_size=40)
@@ -264,7 +264,7 @@ def test_a_stream_never_reheats(counts, schedule):
     assert (np.diff(lda.history_["temperature"]) <= 0).all()
 
 
-def test_a_stream_goes_on_cooling_after_an_unfinished_fit(counts):
+def test_a_stream_continues_cooling_after_an_unfinished_fit(counts):
     lda = lda_of(max_iter=1, learning_rate=0.4)
     with pytest.warns(UserWarning, match="ended at temperature 2,"):
         lda.fit(counts[:100])
@@ -352,7 +352,7 @@ def test_the_history_of_an_endless_stream_stays_small():
     assert len(pickle.dumps(history)) < 10_000
 
 
-def test_rows_of_nothing_do_not_tell_that_a_stream_is_repeated():
+def test_empty_rows_do_not_count_as_repeated_data():
     def data(X):
         return data_of(X, lambda X: X)
 

@@ -179,7 +179,7 @@ def test_dates_that_are_written(plt, lda, counts):
         assert display.places.tolist() == sorted(names)
 
 
-def test_the_largest_of_many_groups(plt, lda, counts):
+def test_only_the_largest_of_many_groups_are_drawn(plt, lda, counts):
     groups = [f"g{number:02}" for number in range(40)] * 3
     display = TopicPrevalenceDisplay.from_estimator(lda, counts, groups)
     tokens = np.asarray(counts.sum(axis=1)).reshape(3, 40).sum(axis=0)
@@ -374,7 +374,7 @@ def test_numbers_of_small_topics_have_room_on_the_map(plt):
     assert (np.array(widths) < 2 * radii).all()
 
 
-def test_the_legend_of_two_searches_keeps_together_what_belongs_together(plt, search):
+def test_the_legend_of_two_searches_groups_their_lines(plt, search):
     first = NumberOfComponentsDisplay.from_estimator(search, name="b")
     NumberOfComponentsDisplay.from_estimator(search, name="a", ax=first.ax_)
     texts = [text.get_text() for text in first.ax_.get_legend().texts]
@@ -435,7 +435,7 @@ def test_displays_of_topics_refuse_other_estimators(plt, lda, counts, display):
         display.from_estimator(Pipeline([("lda", lda)]), *others)
 
 
-def test_what_displays_refuse(plt, lda, counts):
+def test_displays_refuse_bad_arguments(plt, lda, counts):
     with pytest.raises(TypeError, match="Gaussian mixture, got AnnealedLDA"):
         MixtureEllipsesDisplay.from_estimator(lda, counts)
     with pytest.raises(TypeError, match="text must be a str, got .'a'"):

@@ -128,7 +128,7 @@ def test_words_explained_add_up_to_the_documents(lda, counts):
     np.testing.assert_allclose(tokens + lda.doc_topic_prior_, gamma, atol=1e-4)
 
 
-def test_only_probable_topics_are_told(lda, counts):
+def test_only_probable_topics_are_explained(lda, counts):
     everything = lda.explain(counts[:5], WORDS, min_probability=0.0)
     table = lda.explain(counts[:5], WORDS, min_probability=0.6)
     best = everything.groupby(["document", "word"], sort=False)["probability"].max()
@@ -180,7 +180,7 @@ def test_similar_documents(lda, counts):
         (lambda m, X: m.explain(X[:, :9]), "9 features"),
     ],
 )
-def test_what_tables_refuse(lda, counts, call, match):
+def test_tables_refuse_bad_arguments(lda, counts, call, match):
     with pytest.raises(ValueError, match=match):
         call(lda, counts)
     with pytest.raises(NotFittedError):
@@ -364,14 +364,14 @@ def test_a_fit_from_more_topics_finds_the_true_ones():
         ({"n_start_components": 0}, "n_start_components"),
     ],
 )
-def test_what_a_fit_from_more_topics_refuses(counts, parameters, match):
+def test_a_fit_from_more_topics_refuses_bad_parameters(counts, parameters, match):
     lda = AnnealedLDA(4).set_params(**parameters)
     with pytest.raises(ValueError, match=match):
         lda.fit(counts)
     assert not hasattr(lda, "state_")
 
 
-def test_what_merging_refuses(lda, counts):
+def test_merging_refuses_bad_arguments(lda, counts):
     with pytest.raises(ValueError, match="is more than the 4 topics"):
         lda.merge_topics(5)
     with pytest.raises(ValueError, match="n_components must be at least 1"):
@@ -425,7 +425,7 @@ def test_new_words_leave_the_old_ones_their_bits(counts, prior):
     assert np.isfinite(lda.score(counts))
 
 
-def test_words_that_were_there_from_the_start_are_no_others(counts):
+def test_later_words_equal_words_without_counts(counts):
     """Words added later have the same parameters as words that never occurred."""
     start = np.random.default_rng(0).gamma(100, 0.01, (4, 60))
     start[:, 50:] = 1.0
@@ -481,7 +481,7 @@ def test_seeded_topics_stay_and_others_are_free(debian):
     assert (seeded._prevalence()[:2] > 0.2 / 15).all()
 
 
-def test_what_seeds_are_refused(debian):
+def test_bad_seeds_are_refused(debian):
     X, words = debian
     with pytest.warns(UserWarning, match="'xyzzy'") as caught:
         prior = seeded_prior(

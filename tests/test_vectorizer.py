@@ -178,7 +178,7 @@ def test_words_get_columns_once_enough_recent_documents_have_them(half_life):
         assert vectorizer.n_unknown_tokens_ == unknown
 
 
-def test_a_fit_goes_on_as_a_stream():
+def test_a_fit_continues_as_a_stream():
     texts = list(chunks_of(np.random.default_rng(1), 4))
     fitted = StreamingCountVectorizer(min_df=3).fit(texts[0])
     stream = StreamingCountVectorizer(min_df=3).partial_fit(texts[0])
@@ -191,7 +191,7 @@ def test_a_fit_goes_on_as_a_stream():
     assert again.n_tokens_ == sum(len(text.split()) for text in texts[0])
 
 
-def test_pickles_go_on():
+def test_pickles_continue():
     chunks = list(chunks_of(np.random.default_rng(2), 6))
     whole = StreamingCountVectorizer(min_df=2, half_life=30)
     parts = clone(whole)
@@ -283,7 +283,7 @@ def test_memory_is_bounded_where_words_come_once(monkeypatch):
         assert vectorizer.n_unknown_tokens_ == 600
 
 
-def test_words_that_cannot_get_columns_are_told_once():
+def test_words_that_cannot_get_columns_are_reported_once():
     vectorizer = StreamingCountVectorizer(max_features=2, min_df=2)
     vectorizer.partial_fit(["aa bb", "aa bb cc"])  # "cc" is rare
     with pytest.warns(UserWarning, match="62% of the tokens .* max_features=2"):
@@ -494,7 +494,7 @@ def test_dropped_columns_leave_the_others_their_bits(cls, counts):
 
 @quiet
 @pytest.mark.parametrize("cls", MODELS[1:])
-def test_what_is_dropped_and_added_again_is_as_without_data(cls):
+def test_dropped_and_added_columns_have_no_data(cls):
     """The model has many columns, most of which are not stored separately."""
     random = np.random.default_rng(0)
     X = sparse.random(80, 30_000, density=0.001, random_state=random, format="csr")

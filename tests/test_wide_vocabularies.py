@@ -135,7 +135,7 @@ def test_stand_ins_have_the_power_sums_of_all_words(monkeypatch, eta, n_topics):
         assert 0.7 < ratio < 1.4
 
 
-def test_words_of_several_priors_have_stand_ins_of_their_own(monkeypatch):
+def test_groups_of_words_with_different_priors_have_stand_ins(monkeypatch):
     monkeypatch.setattr(of_topics, "MOST_DRAWN", 128)
     V, random = 1500, np.random.default_rng(1)
     eta = np.full((2, V), 0.05)

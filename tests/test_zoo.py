@@ -295,7 +295,7 @@ def test_tables_show_the_wanted_version_and_what_was_stopped(zoo, invented):
     assert "Held back" not in both
 
 
-def test_what_was_not_fitted_is_named(zoo, invented):
+def test_data_sets_without_a_fit_are_named(zoo, invented):
     records = [record("ours", seed, 1.0, commit="new") for seed in (0, 1)]
     # a fit of another version, and a fit of the other split
     records.append(record("ours", 2, 1.0, commit="old", version="v0"))
@@ -365,7 +365,7 @@ def test_the_smallest_sets_run_end_to_end_once(zoo, families, tmp_path):
 
 
 @pytest.mark.deep
-def test_a_fit_is_stopped_by_the_limit_and_others_go_on(tmp_path):
+def test_a_fit_is_stopped_by_the_limit_and_others_continue(tmp_path):
     script = """
 import sys
 sys.path.insert(0, sys.argv[1])

@@ -188,7 +188,7 @@ def unlike(entry, texts):
 
 
 @pytest.mark.parametrize("section", ["Parameters", "Attributes"])
-def test_what_estimators_share_is_described_alike(section):
+def test_shared_entries_have_equal_descriptions(section):
     wrong = {
         entry: unlike(entry, texts)
         for entry, texts in sorted(shared(section).items())
@@ -199,7 +199,7 @@ def test_what_estimators_share_is_described_alike(section):
     assert not wrong, "\n\n".join(wrong)
 
 
-def test_only_what_differs_is_said_to():
+def test_listed_entries_do_differ():
     texts = shared("Parameters") | shared("Attributes")
     for entry in DIFFERENT_MODELS:
         assert len(set(texts[entry].values())) > 1, entry

@@ -39,7 +39,7 @@ def test_each_public_name_has_one_page():
     assert sorted(pages()) == sorted(PUBLIC)
 
 
-def test_what_is_public_has_a_docstring():
+def test_public_names_have_docstrings():
     for name, thing in objects():
         if inspect.isclass(thing) or inspect.isroutine(thing):
             assert inspect.getdoc(thing), name

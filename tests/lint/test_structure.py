@@ -165,7 +165,7 @@ def knows_models(path, text):
             yield f"{name_of(path)} tests for a type: {found[0]}"
 
 
-def test_the_loop_and_the_face_know_no_model_and_no_policy():
+def test_the_loop_and_estimators_test_no_types_of_models_and_policies():
     assert_none(
         line
         for path, (text, _) in sources().items()
@@ -245,7 +245,7 @@ def test_violations_are_found(tmp_path, monkeypatch):
     ]
 
 
-def test_sources_without_kernels_say_so(tmp_path):
+def test_sources_without_kernels_raise_a_clear_error(tmp_path):
     without = shutil.ignore_patterns("*.so", "*.pyd", "data", "__pycache__")
     shutil.copytree(PACKAGE, tmp_path / "sktemper", ignore=without)
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONSAFEPATH"}

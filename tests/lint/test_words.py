@@ -60,7 +60,7 @@ def replaced_names(path, tree):
 
 
 @pytest.mark.parametrize("found_in", [bad_summaries, replaced_names])
-def test_words_have_one_meaning_and_summaries_say_what_a_thing_is(found_in):
+def test_names_and_summaries_follow_the_rules(found_in):
     found = [line for p, (_, tree) in sources().items() for line in found_in(p, tree)]
     assert not found, "\n".join(found)
 
