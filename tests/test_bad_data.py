@@ -95,7 +95,7 @@ BAD = {
     "words": (
         lambda X: np.array([["to", "be"]]),
         "dtype='numeric' is not compatible|could not convert string",
-        EVERY - {"MixedMixture"},  # takes them for the names of categories
+        EVERY - {"MixedMixture"},  # in which strings are names of categories
     ),
     "dates": (
         lambda X: np.nan_to_num(X).astype("M8[s]"),
@@ -153,7 +153,7 @@ CASES = [(name, kind) for name in ROWS for kind in BAD if name in BAD[kind][2]]
 
 @pytest.mark.filterwarnings(
     "ignore::sklearn.exceptions.ConvergenceWarning",
-    "ignore:invalid value encountered:RuntimeWarning",  # of conversions to integers
+    "ignore:invalid value encountered:RuntimeWarning",  # conversions to integers warn
 )
 @pytest.mark.parametrize(("name", "kind"), CASES)
 def test_invalid_data_are_refused_by_all_methods(name, kind):

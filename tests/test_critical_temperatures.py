@@ -126,7 +126,8 @@ def test_critical_temperatures_are_roots_of_their_equation():
     a = n / (K * T)
     u = a / T * polygamma(1, ALPHA + a)
     np.testing.assert_allclose(T[:4] - 1, (eigenvalues * u / (1 - u))[:4], rtol=1e-6)
-    # with eigenvalue 0 a document alone breaks the symmetry below a temperature
+    # Even with the eigenvalue 0, topics of a single document become unequal below a
+    # temperature.
     assert T[4] > 1 and u[4] == pytest.approx(1)
     long_rows = roots(eigenvalues, 1e9, K, ALPHA)
     np.testing.assert_allclose(long_rows, 1 + np.sqrt(eigenvalues), rtol=1e-6)

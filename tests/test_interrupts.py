@@ -180,7 +180,7 @@ def test_blocks_are_even():
         assert len(set(lengths[:-1])) <= 1
         if len(lengths) == 1:
             assert n_rows <= size
-        elif n_rows > 16 * len(lengths) ** 2:  # rounding adds less than a block
+        elif n_rows > 16 * len(lengths) ** 2:  # large enough to ignore rounding
             assert len(lengths) % 2 == 0
             assert lengths[-1] > lengths[0] - 16 * len(lengths)
 

@@ -93,7 +93,7 @@ def test_coherence_counts_documents_not_entries(corpus):
         ),
         shape=(2, 30),
     )
-    # Repeated entries, with the whole corpus as one document, and a document of zeros.
+    # One document has all words of the corpus, as repeated entries; another is empty.
     umass = umass_coherence(topics, twice, smoothing=1.0)
     np.testing.assert_allclose(umass, math.log(2.0))
 

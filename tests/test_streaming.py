@@ -152,7 +152,7 @@ def test_the_total_of_a_stream(counts):
         seen += rows.stop - rows.start
         lda.partial_fit(counts[rows])
         assert total_of_last_step(lda, counts[rows]) == pytest.approx(seen)
-    lda.partial_fit(counts)  # all rows of a call count from its first piece on
+    lda.partial_fit(counts)  # D includes all rows of a call from its first step on
     assert total_of_last_step(lda, counts[80:]) == pytest.approx(seen + 120)
     assert lda.history_["passes"].tolist() == [1, 1, 1, *(np.r_[130, 170, 210] / 210)]
 

@@ -130,7 +130,7 @@ def test_stand_ins_have_the_power_sums_of_all_words(monkeypatch, eta, n_topics):
     of_few, of_all = draws(few, 200), draws(each, 60)
     assert equal_on_average(of_few[:, 1:], of_all[:, 1:])
     np.testing.assert_allclose(of_few[:, 0], 0, atol=1e-9)  # probabilities sum to 1
-    if eta * V < 10:  # draws vary much then; the variances must agree
+    if eta * V < 10:  # draws vary much, so their standard deviations are compared
         ratio = of_few[:, -1].std() / of_all[:, -1].std()
         assert 0.7 < ratio < 1.4
 
@@ -364,8 +364,8 @@ def test_damaged_columns_are_refused(monkeypatch):
 # -- computing time --------------------------------------------------------------------
 
 N_COLUMNS = 2_000_000
-#: Limit of CPU seconds: ten times the present time, and less than before sparse
-#: updates.
+#: Limit of CPU seconds, about ten times the measured time. A computation with all
+#: columns took longer than this limit.
 MOST_SECONDS = 8.0
 
 

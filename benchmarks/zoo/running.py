@@ -122,7 +122,7 @@ def run(work, n_jobs):
     Each of ``n_jobs`` processes takes the next piece of work when it is idle.  A fit
     that fails or is stopped does not affect other fits.
     """
-    # neither class starts a thread, so that processes can be forked safely
+    # Value and SimpleQueue start no threads, so that processes can be forked safely
     following, records = FORK.Value("i", 0), FORK.SimpleQueue()
 
     parent = os.getpid()
