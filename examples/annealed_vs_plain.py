@@ -70,7 +70,7 @@ def parse_arguments():
 
 
 def save_picture(models, path):
-    """Draw the held-out score and the bound of each fit, and its temperature below.
+    """Draw the held-out score, the bound and the temperature of each fit in panels.
 
     The bound is drawn only at steps with T=1. At other temperatures it is a bound of
     another likelihood, the tempered one, and cannot be compared.

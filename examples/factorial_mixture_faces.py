@@ -156,7 +156,7 @@ def fit(model, X_train, X_test):
 
 
 def draw_scores(fits, scores, path):
-    """Draw the held-out scores, and the temperatures of the same fits below."""
+    """Draw the held-out scores, and in a second panel the temperatures of the fits."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import StrMethodFormatter
 
@@ -164,7 +164,7 @@ def draw_scores(fits, scores, path):
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[2.5, 1])
     for name, model in fits.items():
         curve, temperature = scores[name], model.history_["temperature"]
-        style = "-" if model.moves is None else "--"  # dashes show the fit below
+        style = "-" if model.moves is None else "--"  # curves overlap
         above.plot(np.arange(1, len(curve) + 1), curve, style, label=name)
         below.plot(np.arange(1, len(temperature) + 1), temperature, style)
     highest = max(curve.max() for curve in scores.values())

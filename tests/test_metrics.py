@@ -93,7 +93,8 @@ def test_coherence_counts_documents_not_entries(corpus):
         ),
         shape=(2, 30),
     )
-    # One document has all words of the corpus, as repeated entries; another is empty.
+    # One document has all words of the corpus, as repeated entries, and the other only
+    # stored zeros.
     umass = umass_coherence(topics, twice, smoothing=1.0)
     np.testing.assert_allclose(umass, math.log(2.0))
 

@@ -68,9 +68,9 @@ def test_a_users_model_passes_all_checks_from_any_start(seed):
 
 @pytest.fixture(scope="module")
 def without_likelihood():
-    """Return results of `check_model` without a likelihood, and recorded calls.
+    """Run `check_model` without a likelihood.
 
-    The recorded calls are those of `initial_globals`.
+    Return its results, and the recorded calls of `initial_globals`.
     """
     calls = []
 
@@ -112,7 +112,7 @@ def found_by(check, fault):
 
 
 class Changed(GammaPoissonModel):
-    """Base of mutations of the results of local steps."""
+    """Base class of models whose local steps return wrong results."""
 
     def local_step(self, block, prepared, request):
         found = super().local_step(block, prepared, request)
