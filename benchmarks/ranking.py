@@ -3,10 +3,10 @@
     OPENBLAS_NUM_THREADS=1 python -P benchmarks/ranking.py --data ml-100k.zip \
         >benchmarks/results/ranking.md
 
-The script compares rankings by the held-out films of a user and by their ratings.  A
-tenth of all ratings is held out at random, three times.  Each model ranks the films
-that a user has not rated in the other nine tenths.  ``--data`` is a download of
-MovieLens, or a file written by scipy's ``save_npz``.
+A tenth of all ratings is held out at random, three times.  Each model ranks the films
+that a user has not rated in the other nine tenths.  A held-out film of the user counts
+as relevant; a second set of metrics counts only films that the user liked.  ``--data``
+is a download of MovieLens, or a file written by scipy's ``save_npz``.
 """
 
 import argparse

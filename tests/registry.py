@@ -540,7 +540,7 @@ FACTORIAL_MIXTURE = Row(
     },
     log_likelihood=of_sums_of_features,
     configurations=(
-        # at higher temperatures components are equal up to rounding errors
+        # at higher temperatures, components differ only by rounding errors
         *(
             Configuration(
                 "Annealed",

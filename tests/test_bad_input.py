@@ -673,7 +673,7 @@ def test_sampled_documents_with_words_that_do_not_occur(dtype, want_statistics):
             10,
             0.0,
             np.zeros(1, np.int32),
-            np.ones(2, np.uint8),  # all sampled
+            np.ones(2, np.uint8),  # all rows are sampled
             totals,
             prior,
             0,

@@ -186,7 +186,7 @@ from pathlib import Path
 from sktemper.datasets import open_counts, open_dense, open_ratings, write_counts
 from sktemper.datasets import write_dense, write_ratings
 
-os.fsync = lambda descriptor: None  # which outlives no power cut, but a kill
+os.fsync = lambda descriptor: None  # only needed for power cuts
 kind, folder = sys.argv[1], Path(sys.argv[2])
 write = {"counts": write_counts, "dense": write_dense, "ratings": write_ratings}[kind]
 opened = {"counts": open_counts, "dense": open_dense, "ratings": open_ratings}[kind]

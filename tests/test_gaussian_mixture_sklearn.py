@@ -186,7 +186,7 @@ def test_gaussian_mixture_model_ellipsoids():
     assert adjusted_rand_score(clusters, labels) > 0.97
 
 
-@pytest.mark.deep  # of the gallery, as the one with ellipsoids is
+@pytest.mark.deep  # the gallery example with ellipsoids is quick
 @pytest.mark.filterwarnings("ignore:.*did not converge.*")
 @pytest.mark.parametrize("concentration, init", [(1e-2, "random"), (1e2, "kmeans")])
 def test_gaussian_mixture_model_sine_curve(concentration, init):
@@ -225,7 +225,7 @@ def test_gaussian_mixture_model_sine_curve(concentration, init):
         assert annealed.lower_bound_ > plain.lower_bound_
 
 
-@pytest.mark.deep  # of the gallery, as the one with ellipsoids is
+@pytest.mark.deep  # the gallery example with ellipsoids is quick
 @pytest.mark.filterwarnings("ignore:.*did not converge.*")
 @pytest.mark.parametrize(
     "prior, concentrations",

@@ -408,7 +408,7 @@ def test_data_stay_as_they_are():
     places = np.array([0, 2, 0, 1, 1, 0, 2]), np.array([3, 1, 3, 0, 2, 3, 1])
     order = np.argsort(places[0], kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(places[0]))])
-    values = np.arange(7.0)  # with a stored zero and duplicate pairs
+    values = np.arange(7.0)  # include a stored zero, and values of duplicate pairs
     X = sparse.csr_array((values, places[1][order], starts), shape=(3, 4))
     before = [part.copy() for part in (X.data, X.indices, X.indptr)]
     ImplicitFactorization(2, max_iter=2).fit(X).score(X)

@@ -223,7 +223,7 @@ def test_a_row_that_does_not_exist():
     for rows in ([4], [0, -1]):
         with pytest.raises(IndexError, match="is none of a matrix of 4 rows"):
             sparse_rows(X, np.array(rows))
-    X.indptr[2:] = 7  # more entries than there are
+    X.indptr[2:] = 7  # more than the number of entries
     with pytest.raises(IndexError, match="row 1 is none"):
         sparse_rows(X, np.array([0, 1]))
 

@@ -942,7 +942,7 @@ def test_dense_vectors_are_the_parameters():
     for wrong in (model_of(4), model_of(2), model_of(biases=False), model_of(3, 8)):
         with pytest.raises(ValueError, match=other):
             wrong.check(globals_, hyper)
-    # also four numbers each, with another meaning
+    # items also have four numbers in this model, with another meaning
     with pytest.raises(ValueError, match=other):
         model_of(4, biases=False).check(globals_, hyper)
 

@@ -408,7 +408,7 @@ def test_moves_switched_off_are_off():
     before = copy.deepcopy(mixture)
     assert mixture.fit(TOY).n_iter_ == 30
     assert len(mixture.history_["move_kept"]) == 2
-    before.set_params(moves=BirthMoves(4)).fit(TOY)  # or made fewer moves
+    before.set_params(moves=BirthMoves(4)).fit(TOY)  # adds four moves
     assert before.n_iter_ == 15
     assert len(before.history_["move_kept"]) == 2 + 4
 

@@ -87,7 +87,7 @@ def checked():
 
 @pytest.mark.parametrize(("estimator", "failures", "is_chosen"), list(checked()))
 @pytest.mark.filterwarnings(
-    "ignore:The stored numbers of X:UserWarning",  # of noise
+    "ignore:The stored numbers of X:UserWarning",  # the checks' data are random
     "ignore:.*too few rows for full covariances",
     "ignore:X has values other than 0 and 1, from 1 to 4",
     "ignore:.*did not converge.*",
@@ -147,8 +147,8 @@ WEIGHTED = {
     ids=str,
 )
 @pytest.mark.parametrize("name", WEIGHTED)
-def test_steps_on_weighted_rows_tell_what_those_on_repeated_rows_do(name, tempering):
-    """Scores, from which temperatures are inferred, and bounds, which end fits."""
+def test_steps_on_weighted_rows_have_the_scores_of_repeated_rows(name, tempering):
+    """Their scores and bounds are equal, so that temperatures and ends of fits are."""
     estimator = clone(WEIGHTED[name]).set_params(tempering=tempering)
     X = data_of(estimator).astype(np.float64)
     weight = np.random.default_rng(0).integers(0, 4, X.shape[0])

@@ -37,7 +37,7 @@ DIFFERENT_MODELS = {
     "tempering": "says what a temperature means for the model",
     "moves": "has the moves that the model supports",
     "schedule": "has the start that suits the model",
-    "tol": "is also a change of the lower bound where the model watches it",
+    "tol": "is also a change of the lower bound if a model's fits can end by it",
     "feature_prior": "depends on the distribution of a feature",
     "noise_variance": "depends on what the noise is added to",
     "component_variance": "depends on what a component is",
@@ -51,8 +51,8 @@ DIFFERENT_MODELS = {
 }
 #: The same for descriptions that may differ between the three estimators of a model.
 DIFFERENT_KINDS = {
-    "moves": "None, but of the annealed estimator",
-    "tempering": "is the subject of the tempered estimator, and None in SVI+",
+    "moves": "has another default in the annealed estimator",
+    "tempering": "has another default in the SVI+ estimator",
 }
 
 
@@ -84,9 +84,9 @@ def documented():
         yield name, thing
         for member in dir(thing) if inspect.isclass(thing) else ():
             value = inspect.getattr_static(thing, member)
-            value = getattr(value, "fget", value)  # of a property
-            value = getattr(value, "__func__", value)  # of a method of the class
-            value = getattr(value, "func", value)  # of a cached property
+            value = getattr(value, "fget", value)  # property
+            value = getattr(value, "__func__", value)  # class method
+            value = getattr(value, "func", value)  # cached property
             if member[0] != "_" and inspect.isroutine(value):
                 yield f"{name}.{member}", value
 
@@ -261,7 +261,7 @@ def test_a_parameter_is_in_the_same_group_in_all_estimators():
 
 # -- static analysis -------------------------------------------------------------------
 def plain(default):
-    """Return the source of a default, independent of quotes and of 1e-3 or 0.001."""
+    """Return the source of a default in a normal form, such as 0.001 for 1e-3."""
     return repr(ast.literal_eval(default))
 
 
@@ -316,6 +316,6 @@ def test_jedi_sees_signatures_and_docstrings(name, jedi_script):
     (found,) = script.infer(2, column - 2)
     assert inspect.cleandoc(found.docstring(raw=True)) == inspect.getdoc(cls)
     (signature,) = script.get_signatures(2, column)
-    texts = [p.to_string() for p in signature.params]  # with the types of the stub
+    texts = [p.to_string() for p in signature.params]  # types come from the stub
     seen = [(t.partition(":")[0], t.rpartition("=")[2]) for t in texts]
     assert [(n, plain(default)) for n, default in seen] == list(defaults_of(cls))
