@@ -16,7 +16,7 @@ def seeded(random_state):
 
 
 def dtype_of(dtype, kinds):
-    """Return a dtype; raise if it is float16, or if its kind is not in ``kinds``.
+    """Return a valid dtype; raise for float16, or for a kind that is not in ``kinds``.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ def triples_of(batch, number):
             ratings = ratings.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError(
-                f"Batch {number} has a rating that is none: {error}."
+                f"Batch {number} has a rating that is not a number: {error}."
             ) from error
     if ratings.ndim != 1 or not len(users) == len(items) == len(ratings):
         raise ValueError(
