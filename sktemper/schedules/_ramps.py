@@ -115,10 +115,11 @@ class LinearSchedule(_Ramp):
     ----------
     start : float or "auto", default="auto"
         First value.  "auto" is computed at the start of a fit: 1.2 times the first
-        critical temperature of the data, see `sktemper.critical_temperatures`, but at
-        most the start temperature of the model, for LDA the fourth root of the number
-        of topics (3.2 for 100).  Without critical temperatures it is the start
-        temperature of the model.  In a stream of unknown length it is at most 2.
+        critical temperature of the data (see `sktemper.critical_temperatures`), but at
+        most the start temperature of the model.  The start temperature of LDA is the
+        fourth root of the number of topics (3.2 for 100 topics).  Without critical
+        temperatures, "auto" is the start temperature of the model.  In a stream of
+        unknown length, it is at most 2.
     stop : float, default=1.0
         Last value.
     length : float or "auto", default="auto"
@@ -153,10 +154,11 @@ class ExponentialSchedule(_Ramp):
     ----------
     start : float or "auto", default="auto"
         First value.  "auto" is computed at the start of a fit: 1.2 times the first
-        critical temperature of the data, see `sktemper.critical_temperatures`, but at
-        most the start temperature of the model, for LDA the fourth root of the number
-        of topics (3.2 for 100).  Without critical temperatures it is the start
-        temperature of the model.  In a stream of unknown length it is at most 2.
+        critical temperature of the data (see `sktemper.critical_temperatures`), but at
+        most the start temperature of the model.  The start temperature of LDA is the
+        fourth root of the number of topics (3.2 for 100 topics).  Without critical
+        temperatures, "auto" is the start temperature of the model.  In a stream of
+        unknown length, it is at most 2.
     stop : float, default=1.0
         Last value.
     length : float or "auto", default="auto"
@@ -186,8 +188,8 @@ class RampSchedule(Schedule):
     .. math:: M(t) = start + slope \, t
 
     As the ``effective_batch_size`` of `sktemper.noise.SVIPlusNoise`, the schedule makes
-    the noise fade.  The defaults give M = 50, 100, 150, ..., as section IV.A of [1]_.
-    Its first iteration is t = 0 here.
+    the noise fade.  The defaults give M = 50, 100, 150, ..., as in section IV.A of
+    [1]_, whose first iteration is t = 0 here.
 
     Parameters
     ----------

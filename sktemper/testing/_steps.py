@@ -10,7 +10,7 @@ from ._case import POWERS, close, close_statistics, precision, same
 
 
 def check_statistics_scale(case):
-    """Scales and powers multiply the statistics, and so does ``scaled``."""
+    """Scales, powers and the method ``scaled`` multiply the statistics."""
     case.require("dense_vectors")
     rtol = precision(case.model)
     plain = case.local_step().statistics
@@ -84,11 +84,11 @@ def check_dense_vectors_round_trip(case):
 
 
 def check_the_prior_is_the_target_of_no_data(case):
-    """The target without data is the prior, raised to its power."""
+    """The target without data is the prior raised to the power ``powers.prior``."""
     statistics = case.local_step().statistics
     whole = case.target(statistics, Powers(), 0.0)
     half = case.target(statistics, Powers(prior=0.5), 0.0)
-    fault = "the target without data at prior=0.5 is not half of that at 1; parameter"
+    fault = "the target without data at prior=0.5 is not half the one at 1; parameter"
     close(half, 0.5 * whole, fault, 1e-10)
 
 
