@@ -1,8 +1,8 @@
-"""Explains an import of sources whose kernels are not compiled.
+"""Check, during the import, that the kernels are compiled.
 
-``python -c "import sktemper"`` in a checkout takes the folder there, even where another
-``sktemper`` is installed.  Without this the first kernel that is missing is reported as
-a circular import.
+In a checkout, ``python -c "import sktemper"`` imports the folder of the checkout, even
+if another ``sktemper`` is installed.  Without this check, Python would report the first
+missing kernel as a circular import.
 """
 
 from importlib.util import find_spec

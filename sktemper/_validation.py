@@ -1,4 +1,4 @@
-"""Validation of data."""
+"""Validation of data, beyond the checks of scikit-learn."""
 
 import copy
 
@@ -22,7 +22,7 @@ __all__ = [
 #: Dtypes of indices in matrices that scipy creates.  Other dtypes, for instance from
 #: files, occur only if a user assigns to the arrays of a matrix.
 INDEX_DTYPES = np.dtype(np.int32), np.dtype(np.int64)
-#: Options of `validate_data` that `_is_plainly_valid` knows.
+#: Options of `validate_data` that `_is_plainly_valid` supports.
 PLAIN_OPTIONS = {
     "accept_sparse",
     "dtype",
@@ -61,7 +61,7 @@ def check_data(estimator, X, **options):
 
 
 def check_no_container(X):
-    """Raise if ``X`` is an object that has the data beside other things.
+    """Raise if ``X`` is a container with other contents besides the data.
 
     Raises
     ------
@@ -75,9 +75,9 @@ def check_no_container(X):
 def _is_plainly_valid(estimator, X, options):
     """Return whether `validate_data` would return these few data unchanged.
 
-    Its own checks look for data frames of all libraries and read the tags of the
-    estimator, which takes longer than computing with a row.  All data that are not
-    plainly valid are left to it, with its conversions, warnings and errors.
+    `validate_data` looks for data frames of all libraries and reads the tags of the
+    estimator, which takes longer than computations with a row.  It is still called for
+    all other data, to convert them, to warn or to raise errors.
     """
     known = vars(estimator)
     is_known = "feature_names_in_" not in known and PLAIN_OPTIONS.issuperset(options)
@@ -131,25 +131,25 @@ def check_unmasked(X, name="X", may_be_nan=True):
     ----------
     X : object
     name : str, default="X"
-        Of the argument, for the message.
+        Name of the argument, for the message.
     may_be_nan : bool, default=True
-        Whether there are estimators for which missing values may be NaN.
+        Whether some estimators accept NaN as missing values.
 
     Raises
     ------
     TypeError
-        If ``X`` is a masked array of numpy with a value that is masked.
+        If ``X`` is a masked array of numpy with at least one masked value.
     """
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        remedy = "Leave out what is masked, and all that belongs to it."
+        remedy = "Leave out masked values, and all that belongs to them."
         if may_be_nan:
             remedy = (
                 f"Where missing values may be NaN pass {name}.astype(float)"
                 ".filled(numpy.nan)."
             )
         raise TypeError(
-            f"{name} is a masked array, and what its mask hides would be taken for "
-            f"data. {remedy}"
+            f"{name} is a masked array, and its masked values would be used as data. "
+            f"{remedy}"
         )
 
 
@@ -185,8 +185,8 @@ def check_sparse(X):
     X : object
         The same matrix.  Formats "lil" and "dok" are converted to CSR, surplus entries
         of the arrays are cut off, and indices of compressed formats are int32 or int64.
-        A COO matrix of small integers is returned as CSR, of int64 where sums of
-        duplicates need it.
+        A COO matrix of small integers is returned as CSR; its dtype is int64 if sums of
+        duplicates require it.
 
     Raises
     ------
@@ -276,10 +276,10 @@ def _check_coordinates(X):
 
 
 def _with_whole_sums(X):
-    """Return a COO matrix of small integers as CSR, with sums that did not wrap around.
+    """Return a COO matrix of small integers as CSR; sums of duplicates do not overflow.
 
-    scipy adds entries of the same place in the type of the matrix: of uint8, the sum of
-    200 and 100 is 44.
+    scipy adds duplicates in the dtype of the matrix: with uint8, the sum of 200 and 100
+    is 44.
     """
     if X.ndim != 2 or X.dtype.kind not in "iu" or X.dtype.itemsize == 8:
         return X

@@ -147,8 +147,8 @@ class _Runs:
                 self.number += 1
         except ValueError as error:
             warnings.warn(
-                f"{error} The conversion in {self.folder} goes on from temporary file "
-                f"{self.number}; this and all later files are written again.",
+                f"{error} The conversion in {self.folder} goes on from run "
+                f"{self.number}; this and all later runs are written again.",
                 stacklevel=5,
             )
         remove(self.folder, "run-*", first=self.number)
