@@ -87,7 +87,7 @@ class _MixedMixture(
         Parameters
         ----------
         X : DataFrame or array-like of shape (n_samples, n_features)
-            Answers, with the columns of the training data; gaps are NaN or None.
+            Answers, with the columns of the training data; NaN or None if missing.
 
         Returns
         -------
