@@ -348,11 +348,7 @@ def _values(scores, X_test, X_seen, relevant, wanted):
         raise ValueError(
             "No user has a relevant item: X_test needs entries, and values of at least "
             "relevant if this is set"
-            + (
-                "; entries that are also in X_seen do not count."
-                if seen is not None
-                else "."
-            )
+            + ("; entries in X_seen do not count." if seen is not None else ".")
         )
     of_rows = _scores_of(scores, X_seen, held_out.shape)
     values = np.empty((len(wanted), n_users))
