@@ -324,12 +324,12 @@ def test_number_of_components_of_a_pipeline_by_several_scores(plt, counts):
     )
     whole = NumberOfComponentsDisplay.from_estimator(search, param="lda__n_components")
     assert whole.n_components.tolist() == display.n_components.tolist() == [1, 3]
-    with pytest.raises(ValueError, match="vary 'components', but 'lda__n_components'"):
+    with pytest.raises(ValueError, match="'components' .* varied: 'lda__n_components'"):
         NumberOfComponentsDisplay.from_estimator(search, param="components")
-    with pytest.raises(ValueError, match="'npmi', but 'completion' or 'diversity'"):
+    with pytest.raises(ValueError, match="'npmi', only 'completion' or 'diversity'"):
         NumberOfComponentsDisplay.from_estimator(search, metric="npmi")
     search.refit = False
-    with pytest.raises(ValueError, match="metric='completion' or 'diversity'"):
+    with pytest.raises(ValueError, match="metric to one of 'completion' or 'div"):
         NumberOfComponentsDisplay.from_estimator(search)
 
 

@@ -32,7 +32,8 @@ def first_hyper(model, X, sample_weight=None):
     n_unknown, n_stored, weight, squares = _totals(model, X, sample_weight)
     if n_stored == 0:
         raise ValueError(
-            "The first data have no stored pairs: begin with some that are not 0."
+            "X has no stored pairs: the first data of a fit need at least one entry "
+            "that is not 0."
         )
     zero_weight = model.zero_weight
     if zero_weight is None:
