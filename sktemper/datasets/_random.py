@@ -26,5 +26,5 @@ def dtype_of(dtype, kinds):
     """
     found = np.dtype(dtype)
     if found.kind not in kinds or found == np.float16:
-        refuse("dtype", f"{KINDS[kinds]} with a larger range than float16", dtype)
+        refuse("dtype", f"{KINDS[kinds]} other than float16", dtype)
     return found
