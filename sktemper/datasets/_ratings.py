@@ -53,10 +53,10 @@ default=None
     Returns
     -------
     X : CSR matrix of shape (n_users, n_items)
-        The ratings, in float32 if the given ones are, else in float64.  A sparse array
-        if scikit-learn's ``sparse_interface`` is set to that.  The matrix has
+        The ratings, in float32 if the argument has this type, else in float64; a sparse
+        array if scikit-learn's option ``sparse_interface`` is "sparray".  It has
         ``user_labels`` and ``item_labels``, which slices keep, and ``X.users(labels)``
-        returns the rows of some users.  A model that is fitted to it takes labels of
+        returns the rows of some users.  A model that was fitted to X accepts labels of
         users and items.
     user_labels : ndarray of shape (n_users,)
         Labels of the rows.
@@ -159,8 +159,8 @@ default=None
     Returns
     -------
     X : CSR matrix of shape (n_users, n_items)
-        The weights, in float32 if the given ones are, else in float64.  A sparse array
-        if scikit-learn's ``sparse_interface`` is set to that.  The matrix has
+        The weights, in float32 if the argument has this type, else in float64; a sparse
+        array if scikit-learn's option ``sparse_interface`` is "sparray".  It has
         ``user_labels`` and ``item_labels``, which slices keep, and ``X.users(labels)``
         returns the rows of some users.
 
