@@ -101,11 +101,11 @@ def needs(estimator, attribute, what):
     hint = ""
     if hasattr(estimator, "steps"):
         hint = (
-            "; pass the last step of the pipeline, pipeline[-1], and the data that "
+            "; for a pipeline, pass the last step, pipeline[-1], and the data that "
             "pipeline[:-1].transform(X) returns"
         )
     elif hasattr(estimator, "best_estimator_"):
-        hint = "; pass best_estimator_ of the search"
+        hint = "; for a search, pass best_estimator_"
     raise TypeError(f"estimator must be {what}, got {type(estimator).__name__}{hint}.")
 
 

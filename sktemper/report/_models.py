@@ -48,7 +48,7 @@ def model_of(estimator, embeddings=None):
     hint = ""
     if hasattr(estimator, "steps"):
         hint = (
-            "; pass the last step of the pipeline, pipeline[-1], and as X the result "
+            "; for a pipeline, pass the last step, pipeline[-1], and as X the result "
             "of pipeline[:-1].transform"
         )
     raise TypeError(
