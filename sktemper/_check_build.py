@@ -1,8 +1,8 @@
-"""Check, during the import, that the kernels are compiled.
+"""Clear error for the import of a checkout whose kernels are not compiled.
 
-In a checkout, ``python -c "import sktemper"`` imports the folder of the checkout, even
-if another ``sktemper`` is installed.  Without this check, Python would report the first
-missing kernel as a circular import.
+``python -c "import sktemper"`` in a checkout imports the sources of the checkout, even
+if another ``sktemper`` is installed.  Without this module, Python would report the
+first missing kernel as a circular import.
 """
 
 from importlib.util import find_spec

@@ -104,7 +104,8 @@ def tiled_matmul(rows, matrix):
 def sparse_rows(X, rows):
     """Return ``X[rows]``; a slice returns a view.
 
-    The slices of scipy silently drop column indices outside of the matrix.
+    Slices of scipy are not used, because they silently drop column indices that are
+    outside of the matrix.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ def check_data(estimator, X, **options):
 
 
 def check_no_container(X):
-    """Raise if ``X`` is a container with other contents besides the data.
+    """Raise if ``X`` is an object that contains data together with annotations.
 
     Raises
     ------
@@ -75,9 +75,10 @@ def check_no_container(X):
 def _is_plainly_valid(estimator, X, options):
     """Return whether `validate_data` would return these few data unchanged.
 
-    `validate_data` looks for data frames of all libraries and reads the tags of the
-    estimator, which takes longer than computations with a row.  It is still called for
-    all other data, to convert them, to warn or to raise errors.
+    If so, the caller does not call `validate_data`, which looks for data frames of all
+    libraries and reads the tags of the estimator.  This takes longer than computations
+    with one row.  All other data are passed to `validate_data`, which converts them,
+    warns or raises an error.
     """
     known = vars(estimator)
     is_known = "feature_names_in_" not in known and PLAIN_OPTIONS.issuperset(options)
@@ -141,15 +142,15 @@ def check_unmasked(X, name="X", may_be_nan=True):
         If ``X`` is a masked array of numpy with at least one masked value.
     """
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        remedy = "Leave out masked values, and all that belongs to them."
+        remedy = "Remove the rows or columns with masked values."
         if may_be_nan:
             remedy = (
-                f"Where missing values may be NaN pass {name}.astype(float)"
+                f"If missing values may be NaN, pass {name}.astype(float)"
                 ".filled(numpy.nan)."
             )
         raise TypeError(
-            f"{name} is a masked array, and its masked values would be used as data. "
-            f"{remedy}"
+            f"{name} is a masked array, whose masked values would be used like other "
+            f"values. {remedy}"
         )
 
 
@@ -185,8 +186,8 @@ def check_sparse(X):
     X : object
         The same matrix.  Formats "lil" and "dok" are converted to CSR, surplus entries
         of the arrays are cut off, and indices of compressed formats are int32 or int64.
-        A COO matrix of small integers is returned as CSR; its dtype is int64 if sums of
-        duplicates require it.
+        A COO matrix of small integers is converted to CSR, and to int64 if a sum of
+        duplicate entries would overflow.
 
     Raises
     ------
@@ -276,10 +277,10 @@ def _check_coordinates(X):
 
 
 def _with_whole_sums(X):
-    """Return a COO matrix of small integers as CSR; sums of duplicates do not overflow.
+    """Return a COO matrix of small integers as CSR, with sums that do not overflow.
 
-    scipy adds duplicates in the dtype of the matrix: with uint8, the sum of 200 and 100
-    is 44.
+    scipy adds duplicate entries in the dtype of the matrix.  In uint8, for example, the
+    sum of 200 and 100 is 44.
     """
     if X.ndim != 2 or X.dtype.kind not in "iu" or X.dtype.itemsize == 8:
         return X
@@ -304,7 +305,7 @@ def _check_lists(X):
         or len(row) != len(values)
         for row, values in zip(*parts, strict=True)
     ):
-        _refuse(X, "a row has not as many values as column indices")
+        _refuse(X, "a row has different numbers of values and column indices")
 
 
 def _check_integers(X, **parts):

@@ -621,7 +621,7 @@ def test_a_damaged_description_is_refused(change, collection):
     with pytest.raises(ValueError, match=r"meta\.json"):
         open_counts(collection.folder)
     path.write_text(json.dumps(meta)[:-20])
-    with pytest.raises(ValueError, match=r"meta\.json is damaged, it is no JSON"):
+    with pytest.raises(ValueError, match=r"meta\.json is damaged: it is no valid JSON"):
         open_counts(collection.folder)
 
 

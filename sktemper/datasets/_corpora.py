@@ -31,7 +31,7 @@ def load_debian_descriptions():
 
         data : CSR matrix of int32, shape (52189, 6000)
             How often each word occurs in each document. The rows are in random order.
-            With scikit-learn's setting ``sparse_interface="sparray"``, a CSR array.
+            A sparse array if scikit-learn's option ``sparse_interface`` is "sparray".
         feature_names : ndarray of str, shape (6000,)
             The words, in alphabetical order.
         document_names : ndarray of str, shape (52189,)

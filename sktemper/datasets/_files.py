@@ -121,12 +121,12 @@ def read_json(path, crc=None):
     try:
         value = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is damaged, it is no JSON: {error}.") from error
+        raise ValueError(f"{path} is damaged: it is no valid JSON: {error}.") from error
     found = None if crc is None else zlib.crc32(text)
     if isinstance(value, dict) and "checksum" in value:
         found, crc = _checksum(value), value["checksum"]
     if found != crc:
-        raise ValueError(f"{path} is damaged: its checksum and content do not match.")
+        raise ValueError(f"{path} is damaged: its text has another checksum.")
     return value
 
 

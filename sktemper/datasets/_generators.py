@@ -96,8 +96,8 @@ def make_lda_documents(
     Returns
     -------
     X : CSR matrix of shape (n_samples, n_features)
-        The word counts. With scikit-learn's setting ``sparse_interface="sparray"``, a
-        CSR array.
+        The word counts; a sparse array if scikit-learn's option ``sparse_interface``
+        is "sparray".
 
     doc_topic : ndarray of shape (n_samples, n_components)
         The distribution over topics of each document, :math:`\theta`. Only returned
@@ -178,7 +178,7 @@ def make_factorial_mixture(
 
     By default, the data are similar to the toy data of [1]_: the components are eight
     overlapping shapes of 4 x 4 pixels, each weighted by a uniform draw from [0.5, 1].
-    The shapes were designed for this package.
+    The shapes differ from the shapes of the paper.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def make_factorial_mixture(
         The samples.
 
     features : ndarray of shape (n_samples, n_components)
-        The features of each sample, :math:`z`, as bool. Only returned if
+        Whether each sample has each feature, :math:`z`, as bool. Only returned if
         ``return_components`` is True.
 
     components : ndarray of shape (n_components, n_features)
@@ -267,8 +267,8 @@ def _probability(inclusion_probability, n_components):
         (probability >= 0) & (probability <= 1)
     ):
         raise ValueError(
-            f"inclusion_probability must be a number in [0, 1] or {n_components} of "
-            f"them, got {inclusion_probability!r}."
+            "inclusion_probability must be a number in [0, 1] or an array of "
+            f"{n_components} such numbers, got {inclusion_probability!r}."
         )
     return probability
 
@@ -277,7 +277,8 @@ def _concentration(name, prior, size):
     prior = np.asarray(prior, dtype=np.float64)
     if prior.shape not in ((), (size,)) or not np.all((prior > 0) & (prior < np.inf)):
         raise ValueError(
-            f"{name} must be a positive number or {size} of them, got {prior!r}."
+            f"{name} must be a positive number or an array of {size} positive numbers, "
+            f"got {prior!r}."
         )
     return np.broadcast_to(prior, size)
 
@@ -297,7 +298,7 @@ def _draw_words(lengths, doc_topic, word_cdf, dtype, rng):
     counts = sparse.csr_matrix((ones, coordinates), shape=shape)
     if dtype.kind != "f" and counts.data.max(initial=0) > np.iinfo(dtype).max:
         raise ValueError(
-            f"A count of {counts.data.max()} is too large for dtype={dtype}. Take "
-            "dtype=numpy.int32, or shorter documents."
+            f"A count of {counts.data.max()} is too large for dtype={dtype}. Use "
+            "dtype=numpy.int32, or a smaller doc_length."
         )
     return counts.astype(dtype, copy=False)

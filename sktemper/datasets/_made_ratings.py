@@ -111,8 +111,8 @@ def make_ratings(
     Returns
     -------
     X : CSR matrix of shape (n_users, n_items)
-        The ratings. With scikit-learn's setting ``sparse_interface="sparray"``, a CSR
-        array.
+        The ratings; a sparse array if scikit-learn's option ``sparse_interface`` is
+        "sparray".
 
     user_factors : ndarray of shape (n_users, n_components)
         The factors of the users, u. This array and the following arrays are only

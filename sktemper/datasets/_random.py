@@ -6,7 +6,7 @@ from sklearn.utils import check_random_state
 from .._arguments import refuse
 
 #: Descriptions of kinds of types, for error messages.
-KINDS = {"f": "a floating type", "iuf": "a type of integers or floats"}
+KINDS = {"f": "a floating-point type", "iuf": "a type of integers or floats"}
 
 
 def seeded(random_state):
@@ -26,5 +26,5 @@ def dtype_of(dtype, kinds):
     """
     found = np.dtype(dtype)
     if found.kind not in kinds or found == np.float16:
-        refuse("dtype", f"{KINDS[kinds]}, in which no value is cut off", dtype)
+        refuse("dtype", f"{KINDS[kinds]} other than float16", dtype)
     return found

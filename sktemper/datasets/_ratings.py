@@ -53,11 +53,11 @@ default=None
     Returns
     -------
     X : CSR matrix of shape (n_users, n_items)
-        The ratings: float32 if ``ratings`` is float32, else float64.  With
-        scikit-learn's setting ``sparse_interface="sparray"``, a CSR array.  The matrix
-        has ``user_labels`` and ``item_labels``, which slices keep, and
-        ``X.users(labels)`` returns the rows of some users.  The methods of a model
-        that was fitted to this matrix accept labels of users and items.
+        The ratings, in float32 if the argument has this type, else in float64; a sparse
+        array if scikit-learn's option ``sparse_interface`` is "sparray".  It has
+        ``user_labels`` and ``item_labels``, which slices keep, and ``X.users(labels)``
+        returns the rows of some users.  A model that was fitted to X accepts labels of
+        users and items.
     user_labels : ndarray of shape (n_users,)
         Labels of the rows.
     item_labels : ndarray of shape (n_items,)
@@ -159,10 +159,10 @@ default=None
     Returns
     -------
     X : CSR matrix of shape (n_users, n_items)
-        The weights: float32 if ``weights`` is float32, else float64.  With
-        scikit-learn's setting ``sparse_interface="sparray"``, a CSR array.  The matrix
-        has ``user_labels`` and ``item_labels``, which slices keep, and
-        ``X.users(labels)`` returns the rows of some users.
+        The weights, in float32 if the argument has this type, else in float64; a sparse
+        array if scikit-learn's option ``sparse_interface`` is "sparray".  It has
+        ``user_labels`` and ``item_labels``, which slices keep, and ``X.users(labels)``
+        returns the rows of some users.
 
     Raises
     ------

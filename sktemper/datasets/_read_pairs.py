@@ -81,7 +81,7 @@ def read_svmlight(path, *, n_features=None, zero_based="auto"):
 
 
 def read_lda_c(path, vocab=None, *, n_features=None):
-    r"""Read counts in the LDA-C format, which gensim's `BleiCorpus` uses, in batches.
+    r"""Read counts in the LDA-C format, as gensim's `BleiCorpus` does, in batches.
 
     Each line is a document: the number of different words, followed by ``word:count``
     for each of these words.  A word is given by its index, from 0.

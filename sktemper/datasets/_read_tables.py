@@ -16,7 +16,7 @@ __all__ = ["read_text", "read_triples"]
 BLOCK = 2**22
 #: Largest number of column names in a message, and of characters of each name.
 MOST_NAMED, LONGEST_NAME = 20, 40
-#: Extensions of files, without the ``.gz`` of compressed files.
+#: Extensions of files, before a final ".gz".
 TABLES, TEXTS = (".parquet", ".csv", ".tsv"), (".txt",)
 
 
@@ -142,7 +142,7 @@ def _pyarrow():
 
 
 def _ending(file):
-    """Return the extension of a file, without the ``.gz`` of a compressed text file."""
+    """Return the extension of a file, before a final ".gz"."""
     suffixes = [suffix.lower() for suffix in file.suffixes]
     if suffixes[-1:] == [".gz"] and suffixes[-2:-1] != [".parquet"]:
         suffixes.pop()
@@ -269,8 +269,8 @@ class _Labels:
             kind, values = "numbers", _whole(values, name, file, row)
         else:
             raise ValueError(
-                f"{file}: the column {name} is neither whole numbers nor strings but "
-                f"{values.type}; label_type=str reads the column as strings."
+                f"{file}: the column {name} has the type {values.type}, but must have "
+                "whole numbers or strings; label_type=str reads it as strings."
             )
         before, where = self.kinds.setdefault(name, (kind, file))
         if kind != before:
@@ -314,7 +314,7 @@ def _whole(values, name, file, row):
     if values.dtype.kind != "f":
         return values
     wrong = ~((values == np.rint(values)) & (np.abs(values) <= 2**53))
-    what = "no whole number up to 2^53; label_type=str reads strings"
+    what = "no whole number up to 2^53; label_type=str reads it as strings"
     _refuse_row(wrong, name, file, row, what)
     return values.astype(np.int64)
 
@@ -418,6 +418,6 @@ def _check_columns(file, columns, names):
             raise ValueError(f"{file} has no column {name}; it has {shown}{more}.")
         if names.count(name) > 1:
             raise ValueError(
-                f"{file} has {names.count(name)} columns {name}; give each a name of "
-                "its own."
+                f"{file} has {names.count(name)} columns {name}; give each column a "
+                "different name."
             )

@@ -189,7 +189,7 @@ class SizesMixin:
         )
         more._without_prior_of_predictions()
         vars(more).pop("state_", None)
-        more._end_of_fit_checks = ()  # later merges remove duplicate topics
+        more._end_of_fit_checks = ()  # equal topics are merged later, without a warning
         more.fit(X, None, sample_weight, X_val=X_val)
         merged = more
         for _ in range(N_MERGES if self.n_components is None else 1):
@@ -246,7 +246,10 @@ class SizesMixin:
 
     # -- other words -------------------------------------------------------------------
     def _parameters_on(self, places):
-        """Return parameters that have a value for each word, for a new vocabulary."""
+        """Return the parameters that have a value for each word, for new columns.
+
+        Words without a former column get the smallest value.
+        """
         prior = (self.state_.fixed or self._fixed())["topic_word_prior"]
         if np.ndim(prior) == 0:
             return {}

@@ -75,24 +75,24 @@ class Tempering(Policy):
     def sample_temperatures(self, model, block, prepared, state):
         """Return the temperature of each row of a block, shape (n_rows,).
 
-        The method is only defined if `per_sample` is True, and must be a pure function.
+        Only defined if `per_sample` is True.  The method must be a pure function.
         """
         raise NotImplementedError
 
     def remedy(self, state, clock):
         """Return advice for a fit that ended above T=1."""
         if self.is_settled(state, clock):
-            return "The schedule stays there: let it stop at 1."
+            return "The schedule ends at this temperature: let it stop at 1."
         return (
-            "Raise max_iter, shorten the schedule (its length), or go on with "
-            "partial_fit or warm_start=True."
+            "Raise max_iter, shorten the schedule, or continue the fit "
+            "with partial_fit or warm_start=True."
         )
 
     def local_step(self, model, block, prepared, request, state):
-        """Return the local step of a block.
+        """Return the local step of a block, with the results that the policy needs.
 
-        The method must be a pure function, because it may be called several times for a
-        block.  The policy replaces ``request.want`` by the results that it needs.
+        These results replace ``request.want``.  The method must be a pure function,
+        because it may be called several times for the same block.
         """
         request = request._replace(want=self._wanted(model))
         return model.local_step(block, prepared, request)

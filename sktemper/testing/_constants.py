@@ -6,8 +6,8 @@ from scipy.special import logsumexp
 from ..model import Powers
 from ._case import Skip, close, precision
 
-#: Largest number of states of a row's local parameters that can be inferred from the
-#: logarithm of this number.
+#: Largest number of states of a row that can be recognised by its logarithm, because
+#: logarithms of larger numbers are too close to one another.
 MOST_STATES = 100
 #: Number of draws of local parameters, largest number of repetitions of the draws,
 #: least effective number of draws, and powers of the likelihood.  At low powers, the
@@ -42,7 +42,7 @@ def check_row_bounds_have_their_constants(case):
         scores, _ = case.predictive_scores(globals_=globals_)
         fault = (
             "row_bounds have a wrong constant: they are not the predictive density of "
-            "rows if parameters are almost certain; row"
+            "rows under almost certain parameters; row"
         )
         close(bounds, scores, fault, 1e-3, 1e-3)
     elif case.log_likelihood is None:
@@ -79,7 +79,7 @@ def _compare_with_draws(case):
             most = sum(map(np.multiply, MOST_GAPS, units)) + slack
             _refuse(excess < -most, step.row_bounds, estimates, power, "about")
     if not is_compared:
-        raise Skip("too few draws from the prior contribute to a row's likelihood")
+        raise Skip("too few draws from the prior contribute to the likelihood of rows")
 
 
 def _log_likelihoods(case, globals_):
@@ -122,8 +122,8 @@ def _refuse(wrong, bounds, estimates, power, relation):
         row = np.flatnonzero(wrong)[0]
         raise AssertionError(
             f"row_bounds have a wrong constant: for row {row} and the power {power:g} "
-            f"of the likelihood, expected {relation} {estimates[row]:.6g}, estimated "
-            f"with log_likelihood, got {bounds[row]:.6g}"
+            f"of the likelihood, expected {relation} {estimates[row]:.6g}, as computed "
+            f"from log_likelihood, got {bounds[row]:.6g}"
         )
 
 

@@ -29,7 +29,7 @@ def check_statistics_scale(case):
         ),
     }
     for name, target in tripled.items():
-        fault = f"3 as {name} does not multiply what the statistics add to the target"
+        fault = f"with {name} = 3, the difference of target and prior is not tripled"
         close(target - prior, 3 * gain, fault, rtol, atol)
 
 
@@ -48,7 +48,7 @@ def check_powers_of_units_are_their_own(case):
         found = case.local_step(powers=Powers(1.0, power, power))
         bounds = (np.asarray(steps[p].row_bounds) for p in (0.5, 0.8))
         expected = np.where(of_rows == 0.5, *bounds)
-        fault = f"row_bounds with powers of {what} for each unit are not those of one"
+        fault = f"row_bounds with powers of {what} for each unit differ from one common"
         atol = rtol * np.abs(expected).max()
         close(found.row_bounds, expected, f"{fault} power; row", rtol, atol)
         if what == "1/2":
