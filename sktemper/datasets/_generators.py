@@ -178,7 +178,7 @@ def make_factorial_mixture(
 
     By default, the data are similar to the toy data of [1]_: the components are eight
     overlapping shapes of 4 x 4 pixels, each weighted by a uniform draw from [0.5, 1].
-    The shapes differ from the shapes of the paper.
+    The shapes were designed for this package.
 
     Parameters
     ----------

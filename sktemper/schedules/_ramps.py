@@ -115,11 +115,10 @@ class LinearSchedule(_Ramp):
     ----------
     start : float or "auto", default="auto"
         First value.  "auto" is computed at the start of a fit: 1.2 times the first
-        critical temperature of the data (see `sktemper.critical_temperatures`), but at
-        most the start temperature of the model.  The start temperature of LDA is the
-        fourth root of the number of topics (3.2 for 100 topics).  Without critical
-        temperatures, "auto" is the start temperature of the model.  In a stream of
-        unknown length, it is at most 2.
+        critical temperature of the data, see `sktemper.critical_temperatures`, but at
+        most the start temperature of the model, for LDA the fourth root of the number
+        of topics (3.2 for 100).  Without critical temperatures it is the start
+        temperature of the model.  In a stream of unknown length it is at most 2.
     stop : float, default=1.0
         Last value.
     length : float or "auto", default="auto"
@@ -154,11 +153,10 @@ class ExponentialSchedule(_Ramp):
     ----------
     start : float or "auto", default="auto"
         First value.  "auto" is computed at the start of a fit: 1.2 times the first
-        critical temperature of the data (see `sktemper.critical_temperatures`), but at
-        most the start temperature of the model.  The start temperature of LDA is the
-        fourth root of the number of topics (3.2 for 100 topics).  Without critical
-        temperatures, "auto" is the start temperature of the model.  In a stream of
-        unknown length, it is at most 2.
+        critical temperature of the data, see `sktemper.critical_temperatures`, but at
+        most the start temperature of the model, for LDA the fourth root of the number
+        of topics (3.2 for 100).  Without critical temperatures it is the start
+        temperature of the model.  In a stream of unknown length it is at most 2.
     stop : float, default=1.0
         Last value.
     length : float or "auto", default="auto"
