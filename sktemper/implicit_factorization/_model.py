@@ -259,8 +259,8 @@ class ImplicitFactorizationModel(ConjugateModel):
         """Return the parameters as one vector, item after item.
 
         The elements of a packed precision are the coefficients of -x x^T / 2, where
-        elements beside the diagonal count twice.  Precision times mean is the
-        coefficient of x.
+        off-diagonal elements count twice.  Precision times mean is the coefficient of
+        x.
         """
         rows = globals_.own.swapaxes(0, 1).reshape(self.n_features, -1)
         at = self.n_square * self.panel_width

@@ -274,7 +274,7 @@ class MatrixFactorizationModel(ConjugateModel):
         """Return the parameters as one vector.
 
         The elements of a packed precision are the coefficients of -x x^T / 2, where
-        elements beside the diagonal count twice.  Precision times mean is the
+        off-diagonal elements count twice.  Precision times mean is the
         coefficient of x.
         """
         return globals_.ravel()
