@@ -356,7 +356,7 @@ class _Layout:
 
 
 def _places(names, columns):
-    """Return positions of columns in a header; None if a column is not there once."""
+    """Return positions of columns in a header; None unless each occurs once."""
     names = [name.strip().strip('"').replace("_", "").lower() for name in names]
     places = [
         [place for place, name in enumerate(names) if name in wanted]
