@@ -52,7 +52,8 @@ class GlobalTempering(_Ladder):
         distribution of the inverse temperature 1/T with a method ``cdf``, such as
         ``scipy.stats.beta(2, 1)``.  The weight of a temperature is then the mass
         between the midpoints to its neighbours; the highest temperature also gets the
-        mass down to 1/T = 0.  Mass outside of (0, 1] is ignored.  None means uniform weights.
+        mass down to 1/T = 0.  Mass outside of (0, 1] is ignored.  None means uniform
+        weights.
     partition_priors : object or "auto", default="auto"
         Priors under which log C is computed; for LDA a pair (alpha, eta).  They may
         differ from the priors of the model.  Sparse priors keep the temperature high.
