@@ -84,8 +84,8 @@ class _Once:
     def __init__(self, documents, n_features):
         if n_features is None:
             raise ValueError(
-                "corpus is a generator, which can be read once only, but the number of "
-                "columns would be found by reading it before. Give n_features or "
+                "corpus is a generator, which can be read once only, but to find the "
+                "number of columns it would have to be read twice. Give n_features or "
                 "id2word, or a list of the documents."
             )
         self.documents = documents
@@ -118,7 +118,7 @@ def _names_of_ids(id2word, n_features):
         if not is_whole or not 0 <= number < (n_features or LARGEST_SIZE):
             last = "" if n_features is None else f" to {n_features - 1}"
             raise ValueError(
-                f"id2word has a word of the number {number!r}; expected whole numbers "
+                f"id2word has a word with the number {number!r}; expected whole numbers "
                 f"from 0{last}."
             )
     size = n_features or max(words) + 1
