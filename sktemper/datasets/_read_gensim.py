@@ -118,8 +118,8 @@ def _names_of_ids(id2word, n_features):
         if not is_whole or not 0 <= number < (n_features or LARGEST_SIZE):
             last = "" if n_features is None else f" to {n_features - 1}"
             raise ValueError(
-                f"id2word has a word with the number {number!r}; expected whole numbers "
-                f"from 0{last}."
+                f"id2word has a word with the number {number!r}; expected whole "
+                f"numbers from 0{last}."
             )
     size = n_features or max(words) + 1
     if size - len(words) > MOST_UNNAMED and n_features is None:
