@@ -17,11 +17,11 @@ def missing_packages(user, packages, extra):
     Parameters
     ----------
     user : str
-        What needs them, the first word of the message.
+        Name of the function that needs the packages, the first word of the message.
     packages : tuple of str
-        The names by which pip installs them.
+        The packages, by their names for pip.
     extra : str
-        The extra of this package that has them.
+        The extra of this package that installs the packages.
 
     Returns
     -------
@@ -37,8 +37,8 @@ def missing_packages(user, packages, extra):
 def install_command(extra, packages):
     """Return the command that installs an extra of this copy of the package.
 
-    - A copy that was installed from a folder which is still there: ``".[extra]"``,
-      and the folder to run the command in.
+    - A copy that was installed from a folder that still exists: ``".[extra]"``, and the
+      folder in which the command must run.
     - Any other copy that was installed by pip: ``"sktemper[extra]"``.  For a
       requirement that is installed, pip asks no index about ``sktemper`` and only adds
       the packages of the extra, so that the command also works for a wheel that is in
@@ -50,12 +50,12 @@ def install_command(extra, packages):
     ----------
     extra : str
     packages : tuple of str
-        The packages that the extra has.
+        The packages that the extra installs.
 
     Returns
     -------
     command : str
-        A command, and the folder to run it in if that matters.
+        A command, and the folder in which it must run, if this matters.
     """
     pip = "python -m pip install"
     try:
@@ -74,7 +74,7 @@ def install_command(extra, packages):
 def _source_folder(installed):
     """Return the source folder that a copy was installed from, and whether editable.
 
-    The folder is None if there is none any more.
+    The folder is None if the copy was not installed from a folder that still exists.
     """
     if installed is None:
         folder, is_editable = Path(__file__).parents[1], True
