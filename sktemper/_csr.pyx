@@ -26,7 +26,7 @@ def copied_rows(X, rows):
     Raises
     ------
     IndexError
-        If one of the rows, or of its entries, is none of the matrix.
+        If a row index, or an entry of a row, is outside of the matrix.
     """
     starts = np.empty(len(rows) + 1, dtype=np.intp)
     rows = np.ascontiguousarray(rows, dtype=np.intp)

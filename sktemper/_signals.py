@@ -1,4 +1,4 @@
-"""Calls during which signals wait."""
+"""Function calls that signals such as Ctrl-C do not interrupt."""
 
 import _signal  # the functions of `signal` spend most of their time on enumerations
 import threading
@@ -12,10 +12,11 @@ SIGNALS = tuple(map(int, _signal.valid_signals()))
 def run_undisturbed(function):
     """Call ``function()`` in this thread while signals wait, if this is possible.
 
-    Handlers of signals that are written in Python, such as that of Ctrl-C, run in the
-    main thread between any two instructions, and may raise there.  If there is one such
-    handler, it is replaced during the call, and called afterwards if its signal has
-    arrived.  More of them could not be restored together.
+    Handlers of signals that are written in Python, such as the handler of Ctrl-C, run
+    in the main thread between any two instructions, and may raise there.  If there is
+    one such handler, it is replaced during the call, and called afterwards if its
+    signal has arrived.  If there are several, signals cannot wait, because several
+    handlers could not be restored in one uninterrupted operation.
 
     Parameters
     ----------
