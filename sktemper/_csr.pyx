@@ -66,7 +66,7 @@ def lengths_of_rows(
             total += indptr[row + 1] - indptr[row]
             starts[i + 1] = total
     if not inside:
-        raise IndexError(f"row {row} is none of a matrix of {n_rows} rows")
+        raise IndexError(f"row {row} is outside of a matrix of {n_rows} rows")
 
 
 def copy_rows(
