@@ -273,8 +273,7 @@ def open_counts(folder, n_parts=None, *, verify=True):
         If there is no such folder.
     ValueError
         If the folder has no finished collection of counts, or its description is
-        damaged.
-        Each shard is checked when a process first uses it.
+        damaged.  Each shard is checked when a process first uses it.
     """
     return _open(folder, "counts", n_parts, verify)
 
@@ -333,8 +332,7 @@ def open_ratings(folder, n_parts=None, *, verify=True):
         If there is no such folder.
     ValueError
         If the folder has no finished collection of ratings, or its description is
-        damaged.
-        Each shard is checked when a process first uses it.
+        damaged.  Each shard is checked when a process first uses it.
     """
     return _open(folder, "ratings", n_parts, verify)
 
