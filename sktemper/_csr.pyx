@@ -26,7 +26,7 @@ def copied_rows(X, rows):
     Raises
     ------
     IndexError
-        If a row, or an entry of a row, is outside of the matrix.
+        If a row index, or an entry of a row, is outside of the matrix.
     """
     starts = np.empty(len(rows) + 1, dtype=np.intp)
     rows = np.ascontiguousarray(rows, dtype=np.intp)
@@ -66,7 +66,7 @@ def lengths_of_rows(
             total += indptr[row + 1] - indptr[row]
             starts[i + 1] = total
     if not inside:
-        raise IndexError(f"row {row} is none of a matrix of {n_rows} rows")
+        raise IndexError(f"row {row} is outside of a matrix of {n_rows} rows")
 
 
 def copy_rows(

@@ -17,11 +17,11 @@ def missing_packages(user, packages, extra):
     Parameters
     ----------
     user : str
-        Feature that needs the packages.  The message begins with this text.
+        Name of the function that needs the packages, the first word of the message.
     packages : tuple of str
-        Names of the packages, as pip needs them.
+        The packages, by their names for pip.
     extra : str
-        Extra of this package that contains the packages.
+        The extra of this package that installs the packages.
 
     Returns
     -------
@@ -37,14 +37,12 @@ def missing_packages(user, packages, extra):
 def install_command(extra, packages):
     """Return the command that installs an extra of this copy of the package.
 
-    The command depends on the origin of the copy:
-
     - A copy that was installed from a folder that still exists: ``".[extra]"``, and the
-      folder in which to run the command.
-    - Any other copy that was installed by pip: ``"sktemper[extra]"``.  Because
-      ``sktemper`` is installed, pip does not look for it in an index, and only adds the
-      packages of the extra.  The command therefore also works for a wheel that is in no
-      index.
+      folder in which the command must run.
+    - Any other copy that was installed by pip: ``"sktemper[extra]"``.  For a
+      requirement that is installed, pip asks no index about ``sktemper`` and only adds
+      the packages of the extra, so that the command also works for a wheel that is in
+      no index.
     - A source folder that was not installed: ``".[extra]"`` and the folder.
     - Otherwise: the names of the packages.
 
@@ -52,12 +50,12 @@ def install_command(extra, packages):
     ----------
     extra : str
     packages : tuple of str
-        Packages that the extra contains.
+        The packages that the extra installs.
 
     Returns
     -------
     command : str
-        A command, and the folder in which to run it if the folder matters.
+        A command, and the folder in which it must run, if this matters.
     """
     pip = "python -m pip install"
     try:
@@ -76,7 +74,7 @@ def install_command(extra, packages):
 def _source_folder(installed):
     """Return the source folder of a copy, and whether the installation is editable.
 
-    The folder is None if it does not exist any more.
+    The folder is None if the copy was not installed from a folder that still exists.
     """
     if installed is None:
         folder, is_editable = Path(__file__).parents[1], True

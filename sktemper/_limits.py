@@ -174,18 +174,18 @@ def checked_weights(sample_weight):
     Raises
     ------
     ValueError
-        If a weight is too large, or all weights are too small.
+        If a weight is too large, or if all weights are too small.
     """
     top = float(sample_weight.max(initial=0))
     if top > LARGEST_WEIGHT:
         raise ValueError(
-            f"sample_weight has a weight of {top:.3g}, but they may be at most "
-            f"{LARGEST_WEIGHT:g}. Divide them by their mean."
+            f"sample_weight has a weight of {top:.3g}, but weights may be at most "
+            f"{LARGEST_WEIGHT:g}. Divide the weights by their mean."
         )
     if 0 < top < 1 / LARGEST_WEIGHT:
         raise ValueError(
-            f"sample_weight has none above {top:.3g}, but one must be at least "
-            f"{1 / LARGEST_WEIGHT:g}. Divide them by their mean."
+            f"sample_weight has no weight above {top:.3g}, but one must be at least "
+            f"{1 / LARGEST_WEIGHT:g}. Divide the weights by their mean."
         )
     lost = sample_weight < top * LEAST_SHARE
     return np.where(lost, 0.0, sample_weight) if lost.any() else sample_weight

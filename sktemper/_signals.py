@@ -1,4 +1,4 @@
-"""Function calls that signals do not interrupt, because their handlers run later."""
+"""Function calls that signals such as Ctrl-C do not interrupt."""
 
 import _signal  # the functions of `signal` spend most of their time on enumerations
 import threading
@@ -15,8 +15,8 @@ def run_undisturbed(function):
     Handlers of signals that are written in Python, such as the handler of Ctrl-C, run
     in the main thread between any two instructions, and may raise there.  If there is
     one such handler, it is replaced during the call, and called afterwards if its
-    signal has arrived.  Several handlers are not replaced, because a signal could
-    arrive when only some of them are restored.
+    signal has arrived.  If there are several, signals cannot wait, because several
+    handlers could not be restored in one uninterrupted operation.
 
     Parameters
     ----------

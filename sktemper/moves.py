@@ -1,8 +1,9 @@
 """Moves: proposals that leave a poor optimum, accepted if the lower bound rises.
 
-A change of components can leave optima that no temperature leaves.  For example, a
-superfluous component moves to where the model explains the data worst.  The model makes
-proposals, the policy decides how many and how they are fitted, and the loop runs them.
+A change of components can escape from optima that tempering cannot escape from.  For
+example, a superfluous component moves to where the model explains the data worst.  The
+model makes proposals.  The policy decides how many proposals are made and how they are
+fitted, and the loop fits and tests them.
 """
 
 import math
@@ -332,7 +333,7 @@ class MoveSequence(Moves):
         return tuple(self.moves)
 
     def validate(self):
-        """Check that all items are moves, and check their parameters; return self."""
+        """Check the types and the parameters of the moves; return self."""
         self._validate_params()
         for policy in self.moves:
             if not isinstance(policy, Moves):

@@ -649,7 +649,7 @@ def test_who_has_temperatures_of_samples(counts, lda, has):
     if not has:
         with pytest.raises(AttributeError, match="'temperatures'") as caught:
             lda.temperatures(counts)
-        assert "temperatures of their own" in str(caught.value.__cause__)
+        assert "temperatures of single samples" in str(caught.value.__cause__)
 
 
 def test_nonsense_has_no_temperatures():

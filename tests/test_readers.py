@@ -423,7 +423,7 @@ def test_words_of_ids_are_checked():
         with pytest.raises(ValueError, match="must be a mapping or a sequence"):
             read_gensim(BAGS, words)
     for number in -1, 1.5, "0", True, 2**31, None:
-        with pytest.raises(ValueError, match="id2word has a word of the number"):
+        with pytest.raises(ValueError, match="id2word has a word with the number"):
             read_gensim(BAGS, {number: "tea"})
     with pytest.raises(
         ValueError, match="number 3; expected whole numbers from 0 to 2"

@@ -1,4 +1,4 @@
-"""Functions that run on workers, and values that are sent between processes."""
+"""Functions that workers call, and values that the driver and workers exchange."""
 
 import functools
 import io
@@ -147,10 +147,10 @@ def packed(items):
 
 # -- tasks -----------------------------------------------------------------------------
 def folded(task, shipped, part, items, is_only):
-    """Return the sum of ``task(shared, part, item)`` of a part, from left to right.
+    """Return the sum of ``task(shared, part, item)`` over items, from left to right.
 
-    The sum is compacted, see `compacted`.  It is not compacted if ``is_only`` is True,
-    because no other sum is added to it.
+    The sum is compacted, see `compacted`, unless ``is_only`` is True, because then no
+    other sum is added to it.
     """
     results = _results(task, shipped, part, items)
     try:

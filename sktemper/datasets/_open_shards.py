@@ -43,8 +43,8 @@ class _Shard:
     seen : tuple
         Sizes and modification times of these files when they were opened.
     visit, looked : str or None, float
-        Name of the last fit or call that checked these sizes and times, and the time of
-        this check.
+        Name of the last visit that checked these sizes and times, see `Part.rows`, and
+        the time of this check.
     """
 
     __slots__ = ("looked", "maps", "matrix", "paths", "seen", "visit")
@@ -168,8 +168,8 @@ def _refuse_change(part, before, here):
         raise ValueError(f"{path} is missing: it was removed after it was opened.")
     if not part.verify:
         raise ValueError(
-            f"{path} was changed after it was opened, and with verify=False it cannot "
-            "be checked for damage."
+            f"{path} was changed after it was opened, and with verify=False it is not "
+            "known whether it is damaged: open the collection again."
         )
 
 

@@ -85,8 +85,8 @@ class _Once:
     def __init__(self, documents, n_features):
         if n_features is None:
             raise ValueError(
-                "corpus is a generator, which can be read only once, but finding the "
-                "number of columns needs an additional pass. Give n_features or "
+                "corpus is a generator, which can be read once only, but to find the "
+                "number of columns it would have to be read twice. Give n_features or "
                 "id2word, or a list of the documents."
             )
         self.documents = documents
@@ -119,8 +119,8 @@ def _names_of_ids(id2word, n_features):
         if not is_whole or not 0 <= number < (n_features or LARGEST_SIZE):
             last = "" if n_features is None else f" to {n_features - 1}"
             raise ValueError(
-                f"id2word has a word of the number {number!r}; expected whole numbers "
-                f"from 0{last}."
+                f"id2word has a word with the number {number!r}; expected whole "
+                f"numbers from 0{last}."
             )
     size = n_features or max(words) + 1
     if size - len(words) > MOST_UNNAMED and n_features is None:

@@ -129,9 +129,8 @@ class MatrixFactorizationModel(ConjugateModel):
     def auto_temperature(self, hyper):
         """Return twice the ratio of the ratings' variance to the noise variance.
 
-        If the priors are learned, the result is 1.05.
-
-        At a high temperature, learned priors would switch factors off for good.
+        If the priors are learned, the result is 1.05, because learned priors would
+        remove factors permanently at a high temperature.
         """
         if self.component_variance is None:
             return 1.05
@@ -139,7 +138,7 @@ class MatrixFactorizationModel(ConjugateModel):
 
     # -- the state of a fit ----------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):
-        """Return the `Hyper` at the start: given values, or initial ones to learn."""
+        """Return the `Hyper` at the start: given values, or initial values to learn."""
         return first_hyper(self, X, sample_weight)
 
     def initial_globals(self, X, random, hyper=None, sample_weight=None):

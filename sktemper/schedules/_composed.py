@@ -125,8 +125,8 @@ def as_schedule(value, parameter="schedule"):
     if isinstance(value, Real | Integral):
         refuse(
             parameter,
-            f"a schedule: ExponentialSchedule(start={value}) begins there and cools "
-            f"to 1, ConstantSchedule({value}) stays there for ever",
+            f"a schedule: ExponentialSchedule(start={value}) cools from {value} to 1, "
+            f"and ConstantSchedule({value}) is constant",
             value,
         )
     if callable(value) and not isinstance(value, type):

@@ -50,8 +50,8 @@ class GlobalTempering(_Ladder):
     temperature_prior : array-like, distribution or None, default=None
         Weights of the temperatures, of shape (n_temperatures,), or a frozen
         distribution of the inverse temperature 1/T with a method ``cdf``, such as
-        ``scipy.stats.beta(2, 1)``.  Each temperature then gets the mass of 1/T up to
-        the midpoints to its neighbours on the ladder; the highest temperature gets all
+        ``scipy.stats.beta(2, 1)``.  The weight of a temperature is then the mass
+        between the midpoints to its neighbours; the highest temperature also gets the
         mass down to 1/T = 0.  Mass outside of (0, 1] is ignored.  None means uniform
         weights.
     partition_priors : object or "auto", default="auto"
@@ -84,7 +84,7 @@ class GlobalTempering(_Ladder):
     ----------
     .. [1] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
        tempering", AISTATS 2016, algorithm 1.
-    .. [2] The same with S. Mandt, "Multicanonical stochastic variational inference".
+    .. [2] S. Mandt and others, "Multicanonical stochastic variational inference".
 
     Examples
     --------
@@ -193,7 +193,7 @@ class GlobalTempering(_Ladder):
     def remedy(self, state, clock):
         """Return advice for a fit that ended above T=1."""
         if self.cap is None:
-            return "Set a cap that falls to 1, or partition_priors less sparse."
+            return "Set a cap that falls to 1, or less sparse partition_priors."
         return super().remedy(state, clock)
 
     def local_step(self, model, block, prepared, request, state):
