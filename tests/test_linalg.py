@@ -221,10 +221,10 @@ def test_rows_that_follow_one_another_are_a_slice(dtype):
 def test_a_row_that_does_not_exist():
     X = sparse.csr_array(np.eye(4))
     for rows in ([4], [0, -1]):
-        with pytest.raises(IndexError, match="is none of a matrix of 4 rows"):
+        with pytest.raises(IndexError, match="outside of a matrix of 4 rows"):
             sparse_rows(X, np.array(rows))
     X.indptr[2:] = 7  # more than the number of entries
-    with pytest.raises(IndexError, match="row 1 is none"):
+    with pytest.raises(IndexError, match="row 1 is outside"):
         sparse_rows(X, np.array([0, 1]))
 
 

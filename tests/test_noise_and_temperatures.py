@@ -655,7 +655,7 @@ def test_estimators_that_have_temperatures_of_samples(counts, lda, has):
     if not has:
         with pytest.raises(AttributeError, match="'temperatures'") as caught:
             lda.temperatures(counts)
-        assert "temperatures of their own" in str(caught.value.__cause__)
+        assert "temperatures of single samples" in str(caught.value.__cause__)
 
 
 def test_invalid_temperings_have_no_temperatures():

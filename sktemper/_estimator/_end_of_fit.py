@@ -29,7 +29,7 @@ TEMPERATURE_TOL = 1e-9
 
 def warn_of_the_end(estimator, run):
     """Run all checks at the end of a fit, and warn of their messages."""
-    if run.state.progress.steps == 0:  # the user asked for the start
+    if run.state.progress.steps == 0:  # max_iter=0: the result is the start
         return
     if not is_above_one(estimator):
         estimator._warned.clear()
@@ -81,7 +81,7 @@ def noise_was_none(estimator, run):
         return None
     return (
         f"The effective batch size is at least the batch size, {batch_size}, at every "
-        "step: the weights are 1 and the fit had no noise."
+        "step, so that the fit had no noise. Set a smaller effective_batch_size."
     )
 
 

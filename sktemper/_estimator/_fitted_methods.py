@@ -25,8 +25,8 @@ def _has_sample_temperatures(estimator):
     tempering = estimator.tempering_ if fitted else estimator._tempering()
     if not tempering.per_sample:
         raise AttributeError(
-            f"{type(tempering).__name__} gives samples no temperatures of their own; "
-            "a tempering such as sktemper.tempering.LocalTempering does."
+            f"{type(tempering).__name__} infers no temperatures of single samples; "
+            "use a tempering such as sktemper.tempering.LocalTempering."
         )
     return True
 

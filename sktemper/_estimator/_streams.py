@@ -135,7 +135,7 @@ class StreamsMixin:
         if rate is not None and self.total_samples is not None:
             raise ValueError(
                 "A half-life and total_samples are both given, but a half-life sets "
-                "the number of samples that count: leave total_samples at None."
+                "the effective number of samples: leave total_samples at None."
             )
         return rate
 
@@ -203,7 +203,7 @@ class StreamsMixin:
             memory = _sample_of_fit(problem, renewals, weight, state.seed)
             due = n_rows + rows_of(renewals, total)
             stream = replace(stream, memory=memory, due=due)
-            if len(memory) >= rows_of(renewals, 0):  # no renewal starts anew
+            if len(memory) >= rows_of(renewals, 0):  # large enough for usual renewals
                 stream = replace(stream, reason="schedule")
         state.stream, state.policies.learning_rate = stream, Population(total)
 

@@ -21,8 +21,9 @@ LOG_2, LOG_2_PI = math.log(2.0), math.log(2.0 * math.pi)
 def log_chisquare(degrees, random, size):
     """Draw log x of chi-square variables x, finite even for tiny degrees of freedom.
 
-    Draws of x might underflow to 0.  Therefore the logarithm of a draw from Gamma(a) is
-    computed as that of a draw from Gamma(a + 1) times U^(1 / a), for a uniform U.
+    Draws of x might underflow to 0.  A draw from Gamma(a) is therefore replaced by a
+    draw from Gamma(a + 1) times U^(1 / a), for a uniform U, which has the same
+    distribution and whose logarithm is finite.
     """
     if np.min(degrees) >= 1:
         return np.log(random.chisquare(degrees, size))

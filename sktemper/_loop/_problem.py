@@ -229,7 +229,7 @@ class Problem:
     def units(self, rows):
         """Return the number of units of each row, and the sum of these numbers.
 
-        None stands for the numbers if each row is one unit.
+        If each row is one unit, the first value is None.
         """
         if not self.model.has_units():
             return None, len(rows)
@@ -240,7 +240,7 @@ class Problem:
     def local_steps(self, batch, inputs, tempering, state, blocks=None):
         """Return the sum of the local steps of the blocks of a batch.
 
-        A caller that has the result of `blocks` already passes it as ``blocks``.
+        The argument ``blocks`` is the result of the method `blocks`, if it is known.
         """
         model = self.model
         keeps_local = model.keeps_local and batch.is_whole

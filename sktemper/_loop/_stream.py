@@ -22,7 +22,7 @@ __all__ = ["Alarm", "Challenger", "Reservoir", "Renewal", "Stream", "Watch"]
 SLACK = 1.25
 #: Number of scored rows that enter an alarm test together.
 ROWS_OF_TEST = 250
-#: Number of tests before an alarm whose rows may have arrived after the change.
+#: Number of tests before an alarm.  Their rows may have arrived after the change.
 TESTS_OF_ALARM = 2
 #: Number of tests that the running mean of scores averages.
 TESTS_OF_MEAN = 20
@@ -327,8 +327,8 @@ class Stream:
     def first_recent(self):
         """Index in the stream of the first row to which new components are fitted.
 
-        These rows follow the last renewal and, after an alarm, belong at the earliest
-        to the last `TESTS_OF_ALARM` tests before the alarm.
+        It is the first row after the last renewal.  After an alarm, it is at least the
+        first row of the last `TESTS_OF_ALARM` tests before the alarm.
         """
         return max(self.last, self.changed - TESTS_OF_ALARM * ROWS_OF_TEST)
 

@@ -50,10 +50,11 @@ def ranking_measures(scores, rows, items, measures):
 
 
 def _ties(scores, rows, own, k):
-    """Return the number of better items than each given item, and the number of ties.
+    """Return for each given item the number of better items, and the number of ties.
 
-    The number of ties includes the item.  Both numbers are exact for items that may be
-    among the first k.  For other items, the number of all items and 1 are returned.
+    The ties are the items with the same score, including the given item.  Both numbers
+    are exact for items that may be among the first k.  For other items, the number of
+    all items and 1 are returned.
     """
     n_items = scores.shape[1]
     k = min(k, n_items)

@@ -181,9 +181,9 @@ class ImplicitFactorization(
     Notes
     -----
     Rows are users and columns are items.  Zeros are pairs that are not stored, even if
-    a sparse matrix has them as entries.  Stored numbers must not be negative.  To make
-    give a stored pair less influence than a pair that is not stored, set its weight
-    below w0.
+    a sparse matrix has them as entries.  Stored numbers must not be negative.  To give
+    a stored pair less influence than a pair that is not stored, set its weight below
+    w0.
 
     Weights and targets are functions of one stored number.  A second matrix would have
     to be sliced and passed along with ``X`` in parts, pipelines and grid searches.  If
@@ -339,7 +339,7 @@ class ImplicitFactorization(
 
     def _check_enough(self, data):
         if not any(matrix.data.any() for matrix in data.validated):
-            raise ValueError("X has no stored pairs: no entry, or none but zeros.")
+            raise ValueError("X has no stored pairs: no entries, or only zeros.")
 
     def _inspect_training_data(self, data, fresh):
         super()._inspect_training_data(data, fresh)
@@ -543,9 +543,9 @@ def _warn_of_weights(values):
         return
     warn(
         f"The stored numbers of X are taken as weights, with a mean of {mean:.3g}, but "
-        "zero_weight suits weights with a mean of about 1. Divide X by that number, or "
-        "set pair_weight=1.0 if all pairs should have the same weight, or a function "
-        "such as numpy.log1p."
+        "zero_weight suits weights with a mean of about 1. Divide X by the mean, set "
+        "pair_weight=1.0 if all pairs should have the same weight, or set pair_weight "
+        "to a function such as numpy.log1p."
     )
 
 

@@ -119,7 +119,7 @@ def transposed(
     const double[::1] row_factors,
     intptr_t n_others,
 ):
-    """Return the pairs of each of the others, for pairs that are sorted by row.
+    """Sort pairs by their entries in ``others``, if they are sorted by row.
 
     Parameters
     ----------
@@ -128,14 +128,14 @@ def transposed(
     row_factors : ndarray of shape (n_rows,) or None
         A further factor for all pairs of a row.  None means 1.
     n_others : int
-        Number of the others, with or without pairs.
+        Number of possible values in ``others``.
 
     Returns
     -------
     known : ndarray of int32 of shape (n_known,)
-        Indices of the others who have pairs, in increasing order.
+        Values that occur in ``others``, in increasing order.
     starts, rows, square_factors, linear_factors : ndarray
-        The pairs of each of them, as arguments of `pair_sums`.
+        The pairs of each of these values, as arguments of `pair_sums`.
     """
     cdef intptr_t n_rows = starts.shape[0] - 1, n_pairs = others.shape[0]
     cdef intptr_t n_known = 0, row, k, j, at

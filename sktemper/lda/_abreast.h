@@ -112,7 +112,7 @@ typedef struct {
     intptr_t n_iterations;
 } GROUP;
 
-/* CHUNK vectors in which each element of x is repeated CHUNK times. */
+/* Writes CHUNK vectors, in which each element of x is repeated CHUNK times. */
 ALWAYS_INLINE void NAME(spread)(VECTOR x, VECTOR *out)
 {
     out[0] = SHUFFLE(x, x, INTEGER, NAME(SPREAD)(0));

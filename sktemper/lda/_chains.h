@@ -8,8 +8,8 @@
  * temperature.  The first term is the same for all tokens of a word, so that its sum is
  * computed once, and draws from it are rare.  The second term is zero except for the topics
  * of other tokens.  The time for a token therefore depends on the number of topics in its
- * document, and not on the number of all topics.  This algorithm is faster than that of
- * `_lanes.h` for many topics and for long documents. */
+ * document, and not on the number of all topics.  For many topics and for long documents, this
+ * algorithm is faster than the algorithm in `_lanes.h`. */
 
 #define CHAIN NAME(chain)
 

@@ -66,8 +66,8 @@ class LDAModel(RenewingMixin, StartsMixin, ConjugateModel):
     tol, max_iter : float, int
         Tolerance and largest number of iterations of a document.
     drop_tol : float
-        The iterations of a document skip topics with fewer of its tokens than this
-        times alpha; 0 skips none.
+        The iterations of a document skip topics to which they assign fewer tokens than
+        this value times alpha; 0 skips no topics.
     init : ndarray of shape (n_topics, n_features) or None
         Initial lambda.
     init_params : {"spectral", "random"}
@@ -247,7 +247,7 @@ class LDAModel(RenewingMixin, StartsMixin, ConjugateModel):
         return scores
 
     def step(self, globals_, statistics, scale, powers, rate, hyper):
-        """Step lambda toward ``prior + scale * statistics``; change only words seen."""
+        """Step lambda toward ``prior + scale * statistics``, see `Topics`."""
         u, totals = globals_.u, globals_.u_totals.copy()
         keep = 1.0 - rate
         decay = keep * globals_.decay
@@ -335,7 +335,7 @@ class LDAModel(RenewingMixin, StartsMixin, ConjugateModel):
         """Return the log normaliser per token, c(b), at inverse temperatures b.
 
         It is c(b) = E log sum_v (sum_k theta_k beta_kv)^b over theta ~ Dirichlet(alpha)
-        and beta ~ Dirichlet(eta), estimated from ``n_samples`` squared pairs of draws.
+        and beta ~ Dirichlet(eta), estimated from ``n_samples ** 2`` pairs of draws.
         ``priors`` is a pair (alpha, eta), which may differ from the priors of the
         model, or a key of `PARTITION_PRIORS`.
         """

@@ -138,7 +138,10 @@ class PriorsMixin:
         parts = self._maps(problem, _predictive_scores, prior, rows)
         scores, held_out = np.sum(parts, axis=0)
         if held_out == 0:
-            raise ValueError("Nothing of X is held out to be predicted.")
+            raise ValueError(
+                "Nothing of X is held out to be predicted: X needs documents with at "
+                "least two distinct words."
+            )
         return scores / held_out
 
     def _maps(self, problem, function, prior, rows):

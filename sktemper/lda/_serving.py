@@ -115,7 +115,7 @@ class ServingMixin:
         if self._serves:
             raise ValueError(
                 f"This {type(self).__name__} is a copy for serving, which cannot be "
-                "trained: train the estimator whose for_serving made it, or a clone."
+                "trained: train the original estimator, or a clone of this copy."
             )
 
     def _validate(self, X, reset):

@@ -129,9 +129,8 @@ class MatrixFactorizationModel(ConjugateModel):
     def auto_temperature(self, hyper):
         """Return twice the ratio of the ratings' variance to the noise variance.
 
-        If the priors are learned, the result is 1.05.
-
-        At a high temperature, learned priors would switch factors off for good.
+        If the priors are learned, the result is 1.05, because learned priors would
+        remove factors permanently at a high temperature.
         """
         if self.component_variance is None:
             return 1.05
@@ -139,7 +138,7 @@ class MatrixFactorizationModel(ConjugateModel):
 
     # -- the state of a fit ----------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):
-        """Return the `Hyper` at the start: given values, or initial ones to learn."""
+        """Return the `Hyper` at the start: given values, or initial values to learn."""
         return first_hyper(self, X, sample_weight)
 
     def initial_globals(self, X, random, hyper=None, sample_weight=None):
@@ -157,7 +156,11 @@ class MatrixFactorizationModel(ConjugateModel):
         super().check(globals_, hyper)
         settings = self.n_components, self.user_noise
         if (hyper.n_components, hyper.user_noise) != settings:
-            raise ValueError("n_components or noise_type are not those of the fit")
+            raise ValueError(
+                "n_components and noise_type must have the same values as in the fit: "
+                "set the former values, or call fit with warm_start=False to start a "
+                "new model."
+            )
 
     def prepare(self, globals_, hyper):
         """Return the items' moments, and their prior."""
@@ -270,7 +273,7 @@ class MatrixFactorizationModel(ConjugateModel):
         """Return the parameters as one vector.
 
         The elements of a packed precision are the coefficients of -x x^T / 2, where
-        elements beside the diagonal count twice.  Precision times mean is the
+        off-diagonal elements count twice.  Precision times mean is the
         coefficient of x.
         """
         return globals_.ravel()

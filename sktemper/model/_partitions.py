@@ -10,7 +10,7 @@ __all__ = ["LinearPartition", "SizedPartition", "as_partition"]
 
 @dataclass(frozen=True)
 class LinearPartition:
-    """Log C of samples that is linear in their numbers of observations.
+    """Log C that is linear in the number of observations of a sample.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class LinearPartition:
 
 @dataclass(frozen=True)
 class SizedPartition:
-    """Log C of samples that is any function of their numbers of observations.
+    """Log C that is any function of the number of observations of a sample.
 
     Parameters
     ----------
