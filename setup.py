@@ -1,7 +1,7 @@
-"""Finds and compiles the extensions; all else stands in pyproject.toml.
+"""Build of the extensions; all other settings are in pyproject.toml.
 
-Of a model's loops in C, `translate` writes what Cython and the compiler need besides
-them; how they are laid out stands in ``sktemper/_simd/__init__.py``.
+If a model has loops in C, `translate` generates the declarations for Cython, and a C
+file for each instruction set.  ``sktemper/_simd/__init__.py`` describes their layout.
 """
 
 import gzip
@@ -18,31 +18,32 @@ from setuptools.command.sdist import sdist
 
 PACKAGE = Path("sktemper")
 SIMD = PACKAGE / "_simd"
-# The line by which a .pyx asks for the loops of its folder.
+# A .pyx that contains this line uses the C loops of its folder.
 INCLUDE = 'include "_loops.pxi"'
-# SKTEMPER_DEBUG=1 checks every index and leaves C's assert() in.
+# SKTEMPER_DEBUG=1 checks every index and keeps C's assert() active.
 DEBUG = os.environ.get("SKTEMPER_DEBUG", "0") not in ("", "0")
 
-# Cython remembers files in one place, but extensions are built side by side.
+# Cython has one global cache of files, but threads build extensions at the same time.
 TRANSLATING = threading.Lock()
 DIRECTIVES = {
     "language_level": 3,
     "boundscheck": DEBUG,
     "initializedcheck": DEBUG,
     "nonecheck": DEBUG,
-    # Off in both: with wraparound a negative index would pass the bounds check, and
-    # without cdivision a debug build would compute another thing than a release.
+    # Debug and release builds have the same values: with wraparound, a negative index
+    # would pass the bounds check, and without cdivision, results would differ.
     "wraparound": False,
     "cdivision": True,
     "freethreading_compatible": True,
 }
-# Never -ffast-math, which flips denormals for the whole process or breaks careful
-# code, and never -march=native: what ships must run elsewhere.
+# Do not add -ffast-math: it may flush denormals in the whole process, and breaks code
+# that relies on the order of operations.  Do not add -march=native: wheels must run on
+# other processors.
 FLAGS = {
     "unix": ["-O3", "-fno-math-errno", "-fno-trapping-math", "-fopenmp-simd"],
     "msvc": ["/O2"],
 }
-# Python's own flags have -g (megabytes in a wheel) and -DNDEBUG.
+# Python's own flags include -g, which adds megabytes to a wheel, and -DNDEBUG.
 if DEBUG:
     FLAGS = {compiler: [*flags, "-UNDEBUG"] for compiler, flags in FLAGS.items()}
 else:
@@ -54,7 +55,7 @@ def paths(directory, pattern):
 
 
 def extensions():
-    """One extension for each .pyx, rebuilt when a header that it may read changes."""
+    """Return an extension for each .pyx; a changed header rebuilds it."""
     shared = [*paths(SIMD, "**/*.h"), *paths(PACKAGE, "**/*.pxd"), "setup.py"]
     return [
         Extension(
@@ -74,7 +75,7 @@ def without_comments(path):
 
 
 def constants_and_structs(folder):
-    """Return Cython's declarations of what stands in the folder's _blocks.h."""
+    """Return Cython declarations of the constants and structs in _blocks.h."""
     blocks = folder / "_blocks.h"
     text = without_comments(blocks) if blocks.exists() else ""
     lines = []
@@ -89,7 +90,7 @@ def constants_and_structs(folder):
 
 
 def loops(folder):
-    """Return the members of a folder's table, pointers to its functions behind LOOP."""
+    """Return the members of a folder's table: pointers to functions marked LOOP."""
     loop = r"^LOOP\s+([^;{}()]*?)\s*\bNAME\((\w+)\)\s*\(([^()]*)\)\s*\{"
     found = [
         match
@@ -141,14 +142,14 @@ typedef struct {{
 
 
 def write(path, text):
-    """Write a file, unless it says the same already and need not be compiled again."""
+    """Write a file unless it has this content, so that it is not compiled again."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.write_text(text, encoding="utf-8")
 
 
 def write_loops(folder, build_dir):
-    """Write what stands around a folder's loops; return the C files of it."""
+    """Write the generated files for a folder's loops; return the paths of C files."""
     members, out = loops(folder), Path(build_dir, folder)
     has_blocks = (folder / "_blocks.h").exists()
     names = {
@@ -175,14 +176,14 @@ def write_loops(folder, build_dir):
 
 
 def translate(extension, build_dir):
-    """Return an extension whose sources are C, with its loops if it asks for them."""
+    """Translate an extension to C; add its C loops if its .pyx uses them."""
     source = Path(extension.sources[0])
     generated = []
     if INCLUDE in source.read_text(encoding="utf-8").splitlines():
         generated = write_loops(source.parent, build_dir)
         extension.include_dirs = [*extension.include_dirs, str(build_dir)]
     with TRANSLATING:
-        # else it would look for _loops.pxi where the first extension has its own
+        # The cache would lead to the _loops.pxi of the first extension.
         Dependencies._dep_tree = None
         (translated,) = cythonize(
             [extension],
@@ -196,7 +197,7 @@ def translate(extension, build_dir):
 
 
 class BuildExt(build_ext):
-    """Translates and compiles outside of the source tree, by the compiler's flags."""
+    """Command that translates and compiles extensions outside of the source tree."""
 
     def build_extension(self, ext):
         ext.extra_compile_args = FLAGS.get(self.compiler.compiler_type, [])
@@ -204,10 +205,10 @@ class BuildExt(build_ext):
 
 
 class SDist(sdist):
-    """Writes archives of the same bytes if SOURCE_DATE_EPOCH sets the time of files."""
+    """Command that writes reproducible archives if SOURCE_DATE_EPOCH is set."""
 
     def make_archive(self, base_name, format, *args, base_dir=None, **kwargs):
-        """Write an archive; those of other formats are as setuptools makes them."""
+        """Write an archive; setuptools writes archives of other formats."""
         epoch = os.environ.get("SOURCE_DATE_EPOCH")
         if format != "gztar" or not epoch:
             return super().make_archive(
@@ -232,11 +233,11 @@ class SDist(sdist):
         return str(path)
 
 
-# Scripts in .ci/ import this module for what stands above.
+# Scripts in .ci/ import this module, which must not call setup() then.
 if __name__ == "__main__":
     setup(
         ext_modules=extensions(),
         cmdclass={"build_ext": BuildExt, "sdist": SDist},
-        # A debug build must not be taken for a release build that is up to date.
+        # Debug builds have another folder, so that they do not replace release builds.
         options={"build": {"build_base": "build/debug"}} if DEBUG else {},
     )

@@ -1,7 +1,7 @@
-"""How the documentation is built.
+"""Configuration of Sphinx for the documentation.
 
 ``python -m pip install ".[docs]" && python -P -m sphinx -W doc doc/_build/html`` builds
-the site without a network; ``-t quick`` leaves out running the examples.
+the site without a network; ``-t quick`` builds it without running the examples.
 """
 
 import sys
@@ -52,11 +52,11 @@ autodoc_typehints = "none"
 autodoc_inherit_docstrings = True
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
-# Not asked for: an example, a longer text and cross references in each method.  A name
-# for what is returned is welcome, as in scikit-learn.
+# A method needs no example, no extended summary and no "See Also".  Results may have
+# names, as in scikit-learn.
 numpydoc_validation_checks = {"all", "EX01", "ES01", "SA01", "RT02", "GL01"}
-# Of what authors of models and of policies define, a line is enough for a method that
-# overrides another; and what is documented by its attributes has no parameters.
+# In models and policies, one line is enough for a method that overrides another method.
+# Named tuples document attributes instead of parameters.
 numpydoc_validation_exclude = {
     r"^sktemper\.(?:base|model|moves|noise|learning_rates|renewals|schedules|tempering)\.\w+\.",
     r"^sktemper\.(?:base|model)\.",
@@ -96,7 +96,7 @@ html_css_files = ["sktemper.css"]
 html_favicon = "_static/favicon.svg"
 html_copy_source = False
 html_show_sourcelink = False
-# Contents of a page of the reference show `fit()`: `AnnealedLDA.fit()` is cut off.
+# Tables of contents show `fit()`, because there is no space for `AnnealedLDA.fit()`.
 toc_object_entries_show_parents = "hide"
 # The blank line that ends a doctest is not shown.
 highlight_options = {name: {"stripnl": True} for name in ("python", "pycon")}

@@ -1,4 +1,4 @@
-"""Checks of arguments.  Unlike in scikit-learn, a bool is no number."""
+"""Checks of arguments.  Unlike in scikit-learn, a bool is not accepted as a number."""
 
 import datetime
 import math
@@ -82,12 +82,12 @@ def check_scale(clip):
 
 
 def columns_of(features, n_features, names=None):
-    """Return features as column numbers, in increasing order.
+    """Return features as column indices, in increasing order.
 
     Parameters
     ----------
     features : array-like of str, int or bool
-        Names, columns, or which of all columns.
+        Names of columns, column indices, or a mask with an entry for each column.
     n_features : int
         Number of columns.
     names : array-like of str or None, default=None
@@ -103,7 +103,9 @@ def columns_of(features, n_features, names=None):
         refuse("features", "a list of names or of columns", features)
     if features.dtype.kind == "b":
         if len(features) != n_features:
-            raise ValueError(f"features has {len(features)} of {n_features} flags.")
+            raise ValueError(
+                f"features has {len(features)} flags, expected {n_features}."
+            )
         return np.flatnonzero(features)
     if features.dtype.kind in "iu" or not len(features):
         columns = np.unique(features).astype(np.intp)
@@ -111,7 +113,7 @@ def columns_of(features, n_features, names=None):
             raise ValueError(f"features must be columns from 0 to {n_features - 1}.")
         return columns
     if names is None:
-        raise ValueError("The columns have no names: features must be their numbers.")
+        raise ValueError("The columns have no names: features must be column indices.")
     places = {name: place for place, name in enumerate(names)}
     unknown = [name for name in features.tolist() if name not in places]
     if unknown:

@@ -36,7 +36,8 @@ def bootstrap_profiles(
     """Return profiles of classes with bootstrap intervals.
 
     The mixture is fitted again to samples drawn with replacement.  The classes of each
-    fit are matched to those of the estimator by the samples that they share.
+    fit are matched to the classes of the estimator, so that they share as many samples
+    as possible.
 
     Parameters
     ----------
@@ -71,7 +72,7 @@ def bootstrap_profiles(
 
     See Also
     --------
-    sktemper.AnnealedMixedMixture.profiles : Narrower intervals of the posterior.
+    sktemper.AnnealedMixedMixture.profiles : Narrower intervals from the posterior.
     """
     check_is_fitted(estimator)
     if not (is_number(interval) and 0 < interval < 1):
@@ -88,7 +89,7 @@ def bootstrap_profiles(
         )
     )
     tails = 0.5 * (1.0 - interval), 0.5 * (1.0 + interval)
-    with warnings.catch_warnings():  # of classes that no fit has
+    with warnings.catch_warnings():  # numpy warns of classes that no fit has
         warnings.simplefilter("ignore", RuntimeWarning)
         table["low"], table["high"] = np.nanquantile(means, tails, axis=0)
     table["found"] = np.isfinite(means).mean(axis=0)
@@ -127,8 +128,8 @@ def bootstrap_n_components(
     Returns
     -------
     shares : dict of int to float
-        Share of the fits by the number of components that have samples, in increasing
-        order.
+        Share of the fits that have each number of components with samples.  The numbers
+        are in increasing order.
     """
     check_is_fitted(estimator)
     draws = _draws(X, n_replicates, sample_weight, random_state)
@@ -143,7 +144,7 @@ def bootstrap_n_components(
 
 
 def _draws(X, n_replicates, sample_weight, random_state):
-    """Return pairs of how often each sample is drawn, weighted, and a seed."""
+    """Return pairs: weights of the samples, multiplied by their draws, and a seed."""
     n_replicates = positive_int(n_replicates, "n_replicates")
     n_samples, random = _num_samples(X), check_random_state(random_state)
     weight = _check_sample_weight(sample_weight, np.empty((n_samples, 1)))
@@ -178,7 +179,7 @@ def _each(function, draws, n_jobs, verbose):
 
 
 def _profile_means(estimator, X, weight, seed, table, shares):
-    """Return the means of one fit in the order of a table, NaN for missing classes."""
+    """Return the means of one fit in the order of a table; NaN for missing classes."""
     fitted = estimator._refitted(X, weight, seed)
     own, others = np.unique(table["class"]), fitted.profiles()
     numbers = np.unique(others["class"])

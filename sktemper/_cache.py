@@ -10,15 +10,15 @@ __all__ = ["LastCall", "are_same_objects", "read_only"]
 class LastCall:
     """Cache of a function's result for its last argument.
 
-    Threads that call it at the same time may compute a result twice.  Of two results,
-    the later one stays.
+    Threads that call it at the same time may compute a result twice.  The cache then
+    keeps the later result.
 
     Parameters
     ----------
     is_same : callable, default=operator.is_
-        Function of the last argument and a new one that returns whether they have the
-        same result.  An array is copied if it is compared by its numbers, because its
-        owner may change it.
+        ``is_same(last, new)`` returns whether two arguments have the same result.  If
+        arguments are compared by value, arrays are copied, because their owner may
+        change them.
     """
 
     def __init__(self, is_same=operator.is_):

@@ -1,8 +1,8 @@
-"""Explains an import of sources whose kernels are not compiled.
+"""Clear error for the import of a checkout whose kernels are not compiled.
 
-``python -c "import sktemper"`` in a checkout takes the folder there, even where another
-``sktemper`` is installed.  Without this the first kernel that is missing is reported as
-a circular import.
+``python -c "import sktemper"`` in a checkout imports the sources of the checkout, even
+if another ``sktemper`` is installed.  Without this module, Python would report the
+first missing kernel as a circular import.
 """
 
 from importlib.util import find_spec

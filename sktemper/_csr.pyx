@@ -26,7 +26,7 @@ def copied_rows(X, rows):
     Raises
     ------
     IndexError
-        If one of the rows, or of its entries, is none of the matrix.
+        If a row, or an entry of a row, is outside of the matrix.
     """
     starts = np.empty(len(rows) + 1, dtype=np.intp)
     rows = np.ascontiguousarray(rows, dtype=np.intp)
@@ -50,7 +50,7 @@ def lengths_of_rows(
     intptr_t[::1] starts,
     intptr_t n_entries,
 ):
-    """Fill ``starts`` with the starts of the rows after they are joined."""
+    """Fill ``starts`` with the position of each row's entries in the joined rows."""
     cdef intptr_t i, row, total = 0, n_rows = indptr.shape[0] - 1
     cdef bint inside = True
     with nogil:
@@ -77,7 +77,7 @@ def copy_rows(
     unsigned char[::1] part,
     intptr_t size,
 ):
-    """Copy the entries of rows, each of ``size`` bytes, to the starts of the rows."""
+    """Copy the entries of rows, each of ``size`` bytes, to the positions ``starts``."""
     cdef intptr_t i
     with nogil:
         for i in range(rows.shape[0]):

@@ -33,7 +33,7 @@ def page_of(cls):
 
 
 class DocumentationLinkMixin:
-    """Mixin for the "?" of an object in a notebook, a link to the reference."""
+    """Mixin whose objects link to the reference by the "?" in their HTML."""
 
     _doc_link_module = "sktemper"
 

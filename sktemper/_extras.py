@@ -12,16 +12,16 @@ NAME = "sktemper"
 
 
 def missing_packages(user, packages, extra):
-    """Return the error to raise where optional packages are not installed.
+    """Return the error for optional packages that are not installed.
 
     Parameters
     ----------
     user : str
-        What needs them, the first word of the message.
+        Feature that needs the packages.  The message begins with this text.
     packages : tuple of str
-        The names by which pip installs them.
+        Names of the packages, as pip needs them.
     extra : str
-        The extra of this package that has them.
+        Extra of this package that contains the packages.
 
     Returns
     -------
@@ -37,25 +37,27 @@ def missing_packages(user, packages, extra):
 def install_command(extra, packages):
     """Return the command that installs an extra of this copy of the package.
 
-    - A copy that was installed from a folder which is still there: ``".[extra]"``,
-      and the folder to run the command in.
-    - Any other copy that was installed by pip: ``"sktemper[extra]"``.  For a
-      requirement that is installed, pip asks no index about ``sktemper`` and only adds
-      the packages of the extra, so that the command also works for a wheel that is in
-      no index.
+    The command depends on the origin of the copy:
+
+    - A copy that was installed from a folder that still exists: ``".[extra]"``, and the
+      folder in which to run the command.
+    - Any other copy that was installed by pip: ``"sktemper[extra]"``.  Because
+      ``sktemper`` is installed, pip does not look for it in an index, and only adds the
+      packages of the extra.  The command therefore also works for a wheel that is in no
+      index.
     - A source folder that was not installed: ``".[extra]"`` and the folder.
-    - Otherwise: the packages by their own names.
+    - Otherwise: the names of the packages.
 
     Parameters
     ----------
     extra : str
     packages : tuple of str
-        The packages that the extra has.
+        Packages that the extra contains.
 
     Returns
     -------
     command : str
-        A command, and the folder to run it in if that matters.
+        A command, and the folder in which to run it if the folder matters.
     """
     pip = "python -m pip install"
     try:
@@ -72,9 +74,9 @@ def install_command(extra, packages):
 
 
 def _source_folder(installed):
-    """Return the source folder that a copy was installed from, and whether editable.
+    """Return the source folder of a copy, and whether the installation is editable.
 
-    The folder is None if there is none any more.
+    The folder is None if it does not exist any more.
     """
     if installed is None:
         folder, is_editable = Path(__file__).parents[1], True
@@ -90,10 +92,10 @@ def _source_folder(installed):
 
 
 def _origin(installed):
-    """Return what ``direct_url.json`` says about the origin of a distribution.
+    """Return the origin of a distribution, from ``direct_url.json``, as a dict.
 
     The file is specified by PyPA, "Recording the Direct URL Origin of installed
-    distributions".  A distribution from an index has none.
+    distributions".  A distribution from an index has no such file.
     """
     try:
         origin = json.loads(installed.read_text("direct_url.json") or "{}")

@@ -42,7 +42,7 @@ def frame_library(output):
 
 
 def frame_labels(X, axis):
-    """Return the labels of the rows or columns of a data frame of pandas.
+    """Return the labels of the rows or columns of a pandas data frame.
 
     Parameters
     ----------
@@ -52,9 +52,9 @@ def frame_labels(X, axis):
     Returns
     -------
     labels : ndarray or None
-        None if ``X`` is not a pandas DataFrame, if labels are row or column numbers, or
-        if they have several levels.  Also None for columns whose labels are all of type
-        str, which scikit-learn has in ``feature_names_in_``.
+        None if ``X`` is not a pandas DataFrame, if labels are row or column indices, or
+        if they have several levels.  Labels of columns are also None if all of them are
+        strings, because scikit-learn stores such labels in ``feature_names_in_``.
     """
     pandas = sys.modules.get("pandas")
     if pandas is None or not isinstance(X, getattr(pandas, "DataFrame", ())):

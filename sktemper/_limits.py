@@ -9,10 +9,10 @@ conditions:
   variance v.  Standard deviations from 1 / x to x are allowed, so that x^2 / v reaches
   x^4.  With x = 1e60, this leaves 68 decades for the other factors.
 
-For a prior parameter p that is no variance (a concentration, degrees of freedom, or a
-precision relative to that of samples), 1 / p and p^2 / 10^8 must be finite in float32.
-This holds from 1e-30 to 1e23.  The upper limit is 1e30, because parameters that large
-are not squared.
+Prior parameters that are not variances are concentrations, degrees of freedom, and
+precisions relative to the precision of samples.  For such a parameter p, 1 / p and
+p^2 / 10^8 must be finite in float32.  This holds from 1e-30 to 1e23.  The upper limit
+is nevertheless 1e30, because parameters above 1e23 are not squared.
 """
 
 import numpy as np
@@ -36,12 +36,13 @@ LARGEST_VALUE = {"float32": 1e15, "float64": 1e60}
 #: Largest count, also after multiplication by the weight of its sample.  Products of
 #: larger counts overflow in float32.
 LARGEST_COUNT = 1e30
-#: Upper limit of weights of samples.  The largest weight must be at least its inverse.
+#: Upper limit of weights of samples.  The largest weight of the data must be at least
+#: the inverse of this limit.
 LARGEST_WEIGHT = 1e15
-#: Weights below this share of the largest weight are set to 0, because quotients by
-#: them overflow in a batch that has only such weights.
+#: Weights below this share of the largest weight are set to 0, because a division by
+#: the weights of a batch would overflow if the batch has only such weights.
 LEAST_SHARE = 1e-30
-#: Limits of prior parameters that are no variances.
+#: Limits of prior parameters that are not variances.
 SMALLEST_PRIOR, LARGEST_PRIOR = 1e-30, 1e30
 
 
@@ -60,7 +61,7 @@ def largest_value(dtype):
 
 
 def check_values(X, dtype, name="X", training=False):
-    """Raise if values are so large, or all so small, that squares leave the dtype.
+    """Raise if values are so large, or all so small, that squares exceed the dtype.
 
     Parameters
     ----------
@@ -112,7 +113,7 @@ def check_variances(variances, dtype, name):
     Parameters
     ----------
     variances : float, array-like or None
-        None means that they are not known yet.
+        None means that the variances are not known yet.
     dtype : {float32, float64}
         Dtype of the computation.
     name : str
@@ -135,7 +136,7 @@ def check_variances(variances, dtype, name):
 
 
 def check_prior(value, name):
-    """Raise if a prior's parameter that is no variance cannot be used.
+    """Raise if a prior parameter that is not a variance cannot be used.
 
     Parameters
     ----------
@@ -173,7 +174,7 @@ def checked_weights(sample_weight):
     Raises
     ------
     ValueError
-        If they are too large, or all too small.
+        If a weight is too large, or all weights are too small.
     """
     top = float(sample_weight.max(initial=0))
     if top > LARGEST_WEIGHT:
@@ -215,5 +216,5 @@ def check_counts(X, sample_weight=None):
     if top * largest > LARGEST_COUNT:
         raise ValueError(
             f"sample_weight of {top:.3g} times counts of {largest:.3g} may be above "
-            f"{LARGEST_COUNT:g}, the largest count. Scale either."
+            f"{LARGEST_COUNT:g}, the largest count. Scale the weights or the counts."
         )

@@ -50,8 +50,8 @@ def _libraries():
 def one_blas_thread():
     """Limit BLAS to one thread, for the whole process, while any caller is inside.
 
-    The loop over blocks is parallel instead of BLAS.  The rounding of products depends
-    on the number of threads of BLAS.
+    Blocks are processed in parallel, so that BLAS need not use several threads.  The
+    number of BLAS threads would also change the rounding of products.
     """
     name = object()
     try:
@@ -75,8 +75,8 @@ def one_blas_thread():
 def tiled_matmul(rows, matrix):
     """Return ``rows @ matrix``.  The rounding of a row is independent of other rows.
 
-    A BLAS does not promise this.  Its loops, and so the rounding, depend on the shapes,
-    on the position of a row, and on the processor.
+    A BLAS does not guarantee this, because its loops, and therefore the rounding,
+    depend on the shapes, on the position of a row, and on the processor.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def tiled_matmul(rows, matrix):
     dtype = np.result_type(rows, matrix)
     n_inner, n_columns = matrix.shape
     product = np.empty((len(rows), n_columns), dtype)
-    # aligned, as C requires
+    # the kernel requires aligned arrays
     columns = packed_columns(np.require(matrix, dtype, "A"))
     step = max(TERMS_AT_ONCE // max(n_inner * n_columns, 1), 1)
     for start in range(0, len(rows), step):
@@ -104,7 +104,8 @@ def tiled_matmul(rows, matrix):
 def sparse_rows(X, rows):
     """Return ``X[rows]``; a slice returns a view.
 
-    The slices of scipy silently drop column indices outside of the matrix.
+    Slices of scipy are not used, because they silently drop column indices that are
+    outside of the matrix.
 
     Parameters
     ----------
@@ -123,7 +124,7 @@ def entries_of_rows(X, rows):
 
     A kernel copies the entries, because ``X[rows]`` of scipy takes longer for a few
     rows.  If ``X.indices`` and ``X.indptr`` have different dtypes, as in a large
-    collection on disk, scipy also converts all indices first.
+    collection on disk, scipy would also convert all indices first.
 
     Parameters
     ----------

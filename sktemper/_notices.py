@@ -12,9 +12,9 @@ INSIDE = {"sktemper", "sklearn", "contextlib", "joblib", "pickle"}
 def warn(message, category=UserWarning):
     """Issue a warning that points at the last line of the user's code.
 
-    This is the last frame outside of the packages `INSIDE`, also if a pipeline or a
-    search called the estimator.  (``skip_file_prefixes`` of `warnings.warn` needs
-    Python 3.12.)
+    The line is that of the innermost frame outside of the packages `INSIDE`, even if a
+    pipeline or a search called the estimator.  (``skip_file_prefixes`` of
+    `warnings.warn` needs Python 3.12.)
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ class SlotsMixin(DocumentationLinkMixin):
     _slots: dict[str, Slot] = {}
 
     def set_params(self, **params):
-        """Set parameters, those of policies as ``<parameter>__<name>``.
+        """Set parameters; set parameters of policies as ``<parameter>__<name>``.
 
         Parameters
         ----------
@@ -122,12 +122,12 @@ class Policy(SlotsMixin, BaseEstimator):
         return state is None
 
     def validate(self):
-        """Check the parameters, those of nested policies included; return self.
+        """Check the parameters, including parameters of nested policies; return self.
 
         Raises
         ------
         sklearn.utils._param_validation.InvalidParameterError
-            A `ValueError` that names the parameter and what it may be.
+            A `ValueError` that names the parameter and its valid values.
         """
         self._validate_params()
         for name, slot in self._slots.items():
@@ -142,7 +142,7 @@ class Policy(SlotsMixin, BaseEstimator):
 
 
 def as_number(value, policy, what, least=-LARGEST, most=LARGEST):
-    """Return a value that a policy gave, as a float; check it.
+    """Check a value that a policy returned, and return it as a float.
 
     Values are checked here and in `as_numbers`, because policies may be functions or
     classes of the user.
@@ -175,7 +175,7 @@ def as_number(value, policy, what, least=-LARGEST, most=LARGEST):
 
 
 def _float_of(value):
-    """Return a real number as a float, infinite if it is too large; else None."""
+    """Return a real number as a float (infinite if it is too large), or else None."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if not is_number(value):
@@ -187,7 +187,7 @@ def _float_of(value):
 
 
 def as_numbers(values, policy, what, n, least=-LARGEST, most=LARGEST):
-    """Return ``n`` values that a policy gave, as an array; see `as_number`."""
+    """Check ``n`` values of a policy, and return them as an array; see `as_number`."""
     array = np.asarray(values)
     if array.shape != (n,) or array.dtype.kind not in "fiu":
         raise TypeError(

@@ -1,21 +1,22 @@
-"""Calls during which signals wait."""
+"""Function calls that signals do not interrupt, because their handlers run later."""
 
 import _signal  # the functions of `signal` spend most of their time on enumerations
 import threading
 
 __all__ = ["run_undisturbed"]
 
-#: Numbers of all signals.
+#: Signal numbers of all signals.
 SIGNALS = tuple(map(int, _signal.valid_signals()))
 
 
 def run_undisturbed(function):
-    """Call ``function()`` in this thread while signals wait, if this is possible.
+    """Call ``function()`` in this thread; delay signals until its end if possible.
 
-    Handlers of signals that are written in Python, such as that of Ctrl-C, run in the
-    main thread between any two instructions, and may raise there.  If there is one such
-    handler, it is replaced during the call, and called afterwards if its signal has
-    arrived.  More of them could not be restored together.
+    Handlers of signals that are written in Python, such as the handler of Ctrl-C, run
+    in the main thread between any two instructions, and may raise there.  If there is
+    one such handler, it is replaced during the call, and called afterwards if its
+    signal has arrived.  Several handlers are not replaced, because a signal could
+    arrive when only some of them are restored.
 
     Parameters
     ----------
@@ -24,7 +25,7 @@ def run_undisturbed(function):
     Returns
     -------
     done : bool
-        False if signals could not wait; ``function`` is then not called.
+        False if signals could not be delayed; ``function`` is then not called.
     """
     handlers = _handlers()
     if len(handlers) > 1:

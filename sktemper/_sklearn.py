@@ -1,8 +1,8 @@
 """The parts of scikit-learn that its oldest supported version does not have.
 
-Other modules import them from here and need not know which version is installed.
-scikit-learn has callbacks from version 1.9 on.  With an older one, estimators have no
-method ``set_callbacks``, and a fit reports its progress to nobody.
+Other modules import these parts from here, so that they do not depend on the installed
+version.  scikit-learn has callbacks from version 1.9 on.  With an older version,
+estimators have no method ``set_callbacks``, and a fit does not report its progress.
 """
 
 import sklearn
@@ -44,15 +44,15 @@ if not HAS_CALLBACKS:
             """Call no hook."""
 
         def call_on_fit_task_end(self, **callback_kwargs):
-            """Call no hook; return whether one asked to end the fit."""
+            """Call no hook; return False, because no hook asks to end the fit."""
             return False
 
     class CallbackSupportMixin:
-        """Mixin of an estimator that would support callbacks if there were any."""
+        """Replacement of scikit-learn's mixin if scikit-learn has no callbacks."""
 
         @property
         def set_callbacks(self):
-            """Raise: ``hasattr`` is False, and the message names the remedy."""
+            """Raise an error that names the remedy; ``hasattr`` returns False."""
             raise AttributeError(
                 f"{type(self).__name__} has no set_callbacks with scikit-learn "
                 f"{sklearn.__version__}: callbacks need scikit-learn 1.9 or later."

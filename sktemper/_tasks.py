@@ -51,14 +51,15 @@ class Task:
     def wait(self):
         """Wait until the call has ended.
 
-        A signal raises within `LONGEST_SLEEP`.  It does not wake the
-        thread at once if it arrives just before the thread sleeps, or on Windows.
+        The handler of a signal runs after at most `LONGEST_SLEEP`.  A signal does not
+        wake the thread at once if it arrives just before the thread sleeps, or on
+        Windows.
         """
         while not self.done():
             _wait_for(self._ended)
 
     def result(self):
-        """Return what the call returned, or raise what it raised; see `wait`."""
+        """Wait, then return the result of the call or raise its exception."""
         self.wait()
         value, error = self._outcome
         if error is None:
@@ -90,7 +91,7 @@ class Pool:
         self._tasks.put(task)
 
     def shutdown(self):
-        """Cancel the tasks that have not begun, and wait for the tasks that have."""
+        """Cancel tasks that have not begun, and wait until all threads have ended."""
         try:
             while True:
                 self._tasks.get_nowait().cancel()
@@ -115,7 +116,7 @@ def _wait_for(queue):
 
 
 def _work(tasks, left, alive):
-    """Run queued tasks until a None, which is put back for the other threads."""
+    """Run queued tasks until the item None, and put None back for other threads."""
     alive[_thread.get_ident()] = True
     try:
         while (task := tasks.get()) is not None:

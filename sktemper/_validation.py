@@ -1,4 +1,4 @@
-"""Validation of data."""
+"""Validation of data, beyond the checks of scikit-learn."""
 
 import copy
 
@@ -22,7 +22,7 @@ __all__ = [
 #: Dtypes of indices in matrices that scipy creates.  Other dtypes, for instance from
 #: files, occur only if a user assigns to the arrays of a matrix.
 INDEX_DTYPES = np.dtype(np.int32), np.dtype(np.int64)
-#: Options of `validate_data` that `_is_plainly_valid` knows.
+#: Options of `validate_data` that `_is_plainly_valid` supports.
 PLAIN_OPTIONS = {
     "accept_sparse",
     "dtype",
@@ -61,7 +61,7 @@ def check_data(estimator, X, **options):
 
 
 def check_no_container(X):
-    """Raise if ``X`` is an object that has the data beside other things.
+    """Raise if ``X`` is an object that contains data together with annotations.
 
     Raises
     ------
@@ -75,9 +75,10 @@ def check_no_container(X):
 def _is_plainly_valid(estimator, X, options):
     """Return whether `validate_data` would return these few data unchanged.
 
-    Its own checks look for data frames of all libraries and read the tags of the
-    estimator, which takes longer than computing with a row.  All data that are not
-    plainly valid are left to it, with its conversions, warnings and errors.
+    If so, the caller does not call `validate_data`, which looks for data frames of all
+    libraries and reads the tags of the estimator.  This takes longer than computations
+    with one row.  All other data are passed to `validate_data`, which converts them,
+    warns or raises an error.
     """
     known = vars(estimator)
     is_known = "feature_names_in_" not in known and PLAIN_OPTIONS.issuperset(options)
@@ -131,25 +132,25 @@ def check_unmasked(X, name="X", may_be_nan=True):
     ----------
     X : object
     name : str, default="X"
-        Of the argument, for the message.
+        Name of the argument, for the message.
     may_be_nan : bool, default=True
-        Whether there are estimators for which missing values may be NaN.
+        Whether some estimators accept NaN as missing values.
 
     Raises
     ------
     TypeError
-        If ``X`` is a masked array of numpy with a value that is masked.
+        If ``X`` is a masked array of numpy with at least one masked value.
     """
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        remedy = "Leave out what is masked, and all that belongs to it."
+        remedy = "Remove the rows or columns with masked values."
         if may_be_nan:
             remedy = (
-                f"Where missing values may be NaN pass {name}.astype(float)"
+                f"If missing values may be NaN, pass {name}.astype(float)"
                 ".filled(numpy.nan)."
             )
         raise TypeError(
-            f"{name} is a masked array, and what its mask hides would be taken for "
-            f"data. {remedy}"
+            f"{name} is a masked array, whose masked values would be used like other "
+            f"values. {remedy}"
         )
 
 
@@ -185,8 +186,8 @@ def check_sparse(X):
     X : object
         The same matrix.  Formats "lil" and "dok" are converted to CSR, surplus entries
         of the arrays are cut off, and indices of compressed formats are int32 or int64.
-        A COO matrix of small integers is returned as CSR, of int64 where sums of
-        duplicates need it.
+        A COO matrix of small integers is converted to CSR, and to int64 if a sum of
+        duplicate entries would overflow.
 
     Raises
     ------
@@ -276,10 +277,10 @@ def _check_coordinates(X):
 
 
 def _with_whole_sums(X):
-    """Return a COO matrix of small integers as CSR, with sums that did not wrap around.
+    """Return a COO matrix of small integers as CSR, with sums that do not overflow.
 
-    scipy adds entries of the same place in the type of the matrix: of uint8, the sum of
-    200 and 100 is 44.
+    scipy adds duplicate entries in the dtype of the matrix.  In uint8, for example, the
+    sum of 200 and 100 is 44.
     """
     if X.ndim != 2 or X.dtype.kind not in "iu" or X.dtype.itemsize == 8:
         return X
@@ -304,7 +305,7 @@ def _check_lists(X):
         or len(row) != len(values)
         for row, values in zip(*parts, strict=True)
     ):
-        _refuse(X, "a row has not as many values as column indices")
+        _refuse(X, "a row has different numbers of values and column indices")
 
 
 def _check_integers(X, **parts):

@@ -1,8 +1,8 @@
-"""Base classes of the estimators, for authors of models of their own.
+"""Base classes of the estimators, for authors of new models.
 
-`TemperedEstimator` is all that an estimator needs beside its model, see "Write your own
-model" in the documentation.  The others make the three kinds of estimators that each of
-the package's models has.
+`TemperedEstimator` is the only class that an estimator needs in addition to its model,
+see "Write your own model" in the documentation.  `AnnealedMixin` and `SVIPlusMixin` are
+for the other kinds of estimators of a model, and `MixtureMixin` is for mixtures.
 """
 
 from ._estimator import (

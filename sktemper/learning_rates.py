@@ -1,4 +1,4 @@
-"""Learning rates: weights of the targets of steps."""
+"""Learning rates: the weight of the target in each step of the parameters."""
 
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -35,8 +35,8 @@ class LearningRate(Policy):
         clock : Clock
             Number of completed steps.
         gradient : callable
-            Returns the natural gradient and its Fisher product, two dense vectors.
-            The call takes time, so that it should be made only if needed.
+            ``gradient()`` returns the natural gradient and its Fisher product, two
+            dense vectors.  The call takes time, so it should be made only if needed.
         """
         raise NotImplementedError
 
@@ -108,18 +108,20 @@ class HalfLife(LearningRate):
     .. math:: n \leftarrow 2^{-S / H} n + S, \quad \rho = S / n, \quad
         \hat\lambda = \lambda_0 + (n / S) \sum_i E[t_i]
 
-    S is the number of rows of a step, and n is the sum of the decayed weights of all
-    rows so far.  The posterior is that of n rows, in which recent rows have larger
-    weights (compare the population posterior of [1]_).  Only `partial_fit` uses this
-    policy; `fit` ignores it, because it would forget the first rows of the data.
-    ``half_life=H`` of an estimator is an abbreviation of it.
+    H is the half-life, S is the number of rows of a step, and n is the sum of the
+    decayed weights of all rows so far.  The learning rate is rho.  The target of a step
+    is lambda-hat, computed from the prior lambda_0 and the expected statistics E[t_i]
+    of the rows i.  The result is the posterior given n rows, in which recent rows have
+    larger weights (compare the population posterior of [1]_).  Only `partial_fit` uses
+    this policy; `fit` ignores it, because it would forget the first rows of the data.
+    The parameter ``half_life=H`` of an estimator stands for ``HalfLife(H)``.
 
     Parameters
     ----------
     samples : float or duration, default=10000
-        H: number of rows, or their sum of weights, after which the weight of a row is
-        one half.  A duration, such as "30D", "12h" or a `datetime.timedelta`, counts
-        time instead; `partial_fit` then needs ``times``.
+        H: number of rows, or sum of their weights, after which the weight of an earlier
+        row is one half.  A duration, such as "30D", "12h" or a `datetime.timedelta`,
+        counts time instead; `partial_fit` then needs ``times``.
 
     References
     ----------
@@ -163,7 +165,7 @@ class HalfLife(LearningRate):
         return Population()
 
     def next_rate(self, state, clock, gradient):
-        """Return the share of the rows of the step in the population."""
+        """Return the share of the step's rows in the population, and the state."""
         return (state.weight / state.size if state.size > 0 else 0.0), state
 
 
@@ -194,7 +196,7 @@ class ConstantRate(LearningRate):
 
 
 class GradientMoments(NamedTuple):
-    """Moving averages of the gradient g, of h = F g, and of g h.
+    """Moving averages of the gradient g, of h = F g, and of the product g h.
 
     Attributes
     ----------
@@ -249,7 +251,8 @@ class AdaptiveRate(LearningRate):
 
     This is the share of the signal in signal plus noise.  The bars are moving averages
     of the natural gradient g = target - parameters and of its products, over a window
-    that shrinks after large steps.
+    that shrinks after large steps.  The constant c removes the noise of the averages,
+    see the notes.
 
     Parameters
     ----------
@@ -271,7 +274,7 @@ class AdaptiveRate(LearningRate):
       average, removes this share.  The estimate has no bias at fixed parameters, as in
       the warm-up.  Later it is too low, because the noise of earlier gradients is in
       the parameters too: on a quadratic function, the rate is about 0.6 times the
-      optimum, and that of equation 21 about 1.2 times.
+      optimal rate, and the rate of equation 21 is about 1.2 times the optimal rate.
     - Equation 22 lets the window shrink to one step.  All noise then counts as signal,
       and the rate stays 1.
     - [1]_ restarts the averages if the signal is negative.  With the noise removed,
@@ -282,9 +285,9 @@ class AdaptiveRate(LearningRate):
       the rate of the warm-up, which is small if batches are noisy.  A warm-up without
       signal counts as a rate of ``1 / n_warmup_batches``.
 
-    On two corpora, held-out scores were between .03 nats per token above and .07 below
-    those of the best of 23 fixed schedules, and worst for annealed short documents
-    (``benchmarks/results/adaptive_rates.md``).
+    On two corpora, held-out scores were between .03 nats per token better and .07 worse
+    than with the best of 23 fixed schedules.  They were worst for annealed fits of
+    short documents (``benchmarks/results/adaptive_rates.md``).
 
     Each step computes a dense gradient and its Fisher product, so that many small steps
     take many times as long as with `RobbinsMonro`.
@@ -314,7 +317,7 @@ class AdaptiveRate(LearningRate):
         self.n_warmup_batches = n_warmup_batches
 
     def knows(self, state):
-        """Return whether this policy can continue from ``state``: same metric."""
+        """Return whether ``state`` belongs to a policy with the same metric."""
         return isinstance(state, GradientMoments) and state.metric == self.metric
 
     def initial_state(self):
@@ -334,7 +337,7 @@ class AdaptiveRate(LearningRate):
         return rate, moments._replace(window=window)
 
     def _warmed_up(self, state, g, h):
-        """Return plain averages, at the end of the warm-up with its rate."""
+        """Return plain averages; the last step of the warm-up also sets the rate."""
         window = state.steps + 1.0
         moments = state.updated(g, h, 1.0 / window)._replace(window=window)
         if moments.steps < self.n_warmup_batches:

@@ -68,7 +68,7 @@ def train_test_split_entries(X, *, test_size=0.1, per="user", random_state=None)
 
     See Also
     --------
-    sktemper.metrics.make_ranking_scorer : The same split within a grid search.
+    sktemper.metrics.make_ranking_scorer : Scorer with the same split, for grid search.
     sktemper.metrics.ranking_report : Ranking metrics of a model for the split.
 
     Examples
@@ -95,7 +95,7 @@ def train_test_split_entries(X, *, test_size=0.1, per="user", random_state=None)
 
 
 def _as_entries(X):
-    """Return entries as CSR with sorted rows; X is not touched."""
+    """Return entries as CSR with sorted rows; ``X`` is not changed."""
     if sparse.issparse(X):
         X = check_array(check_sparse(X), accept_sparse="csr", input_name="X")
         if X.has_canonical_format:
@@ -126,7 +126,7 @@ def _held_out(X, test_size, per, random):
     else:
         n_test = np.floor(test_size * counts + random.random_sample(len(counts)))
     n_test = np.minimum(n_test, np.maximum(counts - 1, 0))
-    # in the order of what was drawn, within each row
+    # hold out the entries of each row that have the smallest random numbers
     order = np.lexsort((drawn, rows))
     held_out = np.empty(X.nnz, bool)
     held_out[order] = place < n_test[rows]
@@ -134,7 +134,7 @@ def _held_out(X, test_size, per, random):
 
 
 def _kept(X, chosen, labels):
-    """Return some of the entries, in the kind of container that X is."""
+    """Return some of the entries, in the same kind of container as ``X``."""
     starts = np.concatenate([[0], np.cumsum(chosen)])[X.indptr].astype(X.indptr.dtype)
     kind = sparse.csr_array if isinstance(X, sparse.sparray) else sparse.csr_matrix
     part = kind((X.data[chosen], X.indices[chosen], starts), shape=X.shape)

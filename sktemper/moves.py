@@ -27,8 +27,8 @@ __all__ = [
 ]
 
 
-#: Largest difference of the bounds of the same optimum, and largest gain of a step
-#: there, in nats.
+#: Bounds that differ by less than `SAME_BOUND` nats belong to the same optimum, if a
+#: step changes the bound by less than `AT_REST` nats.
 SAME_BOUND, AT_REST = 0.5, 0.05
 
 
@@ -38,7 +38,7 @@ class Proposal(NamedTuple):
     Attributes
     ----------
     globals_, hyper : object
-        Values of the model.
+        Proposed parameters and priors of the model.
     key : object
         Name of the proposal, see ``refused`` of `Moves.propose`.
     """
@@ -66,7 +66,7 @@ class Moves(Policy):
     max_samples = 1
 
     def phases(self):
-        """Return the policies that follow one another, by default this one."""
+        """Return the policies that follow one another, by default only this policy."""
         return (self,)
 
     def propose(self, model, globals_, hyper, block, random, refused, row_weight=None):
@@ -80,7 +80,7 @@ class Moves(Policy):
             Rows of the data, from ``model.take``.
         random : numpy.random.Generator
         refused : frozenset
-            Keys of the proposals that were rejected since the last accepted one.
+            Keys of the proposals that were rejected since the last accepted proposal.
         row_weight : ndarray of shape (n_rows,) or None
             Number of times that each row of the block counts; None means once.
         """
@@ -91,7 +91,7 @@ class Moves(Policy):
         raise NotImplementedError
 
     def tempering(self, n_steps):
-        """Return the tempering of these steps."""
+        """Return the tempering of the steps on a proposal."""
         return Untempered()
 
     def is_hopeless(self, deficit, gain, n_left):
@@ -99,15 +99,15 @@ class Moves(Policy):
 
         It is called between steps at T=1, from the third step on.  By default a
         proposal is hopeless if the remaining steps would not make up for the deficit,
-        even if each gained as much as the last one.  It is also hopeless if it has
+        even if each gained as much as the last step.  It is also hopeless if it has
         returned to the parameters without the move: the bounds differ by less than 0.5
-        nats, and the last step changed the bound by less than 0.05 nats.  The last of
-        all steps is always made.
+        nats, and the last step changed the bound by less than 0.05 nats.  The final
+        step is always made.
 
         Parameters
         ----------
         deficit : float
-            Lower bound without the move minus the present lower bound, in nats.
+            Lower bound without the move minus the lower bound of the proposal, in nats.
         gain : float
             Increase of the lower bound by the last step.
         n_left : int
@@ -131,9 +131,9 @@ class BirthMoves(Moves):
     Moves begin when a `fit` has settled at T=1.  `ConjugateModel.propose_birth` puts
     one component elsewhere.  A short fit of all components to a part of the data
     follows, and then a few steps on all data.  The result is kept if the lower bound
-    has risen.  Most proposals are given up after a few steps: when the bound is so far
-    below the present one that the remaining steps could not make up for it, even if
-    each gained as much as the last one.  See `Moves.is_hopeless`.
+    has risen.  Most proposals are given up after a few steps, when their bound is too
+    low: the remaining steps could not reach the bound without the move, even if each
+    gained as much as the last step.  See `Moves.is_hopeless`.
 
     Parameters
     ----------
@@ -142,8 +142,8 @@ class BirthMoves(Moves):
     patience : int, default=30
         Stop after this many proposals in a row without success.
     n_iter : int or "auto", default="auto"
-        Steps of the short fit of each proposal; "auto" takes the number that the model
-        recommends.
+        Number of steps of the short fit of each proposal; "auto" takes the number that
+        the model recommends.
     start : float, default=1.0
         The temperature of the first of these steps; the last third is at T=1.
     max_samples : int, default=2000
@@ -249,19 +249,19 @@ class SplitMergeMoves(Moves):
 
 
 class ReheatMoves(Moves):
-    """Heat all components once more, and let them cool.
+    """Raise the temperature of all components once more, and let it fall again.
 
     After other moves, components that overlap may hold a few wrong samples, because the
     shape of each component fits the samples that it holds.  A few steps from a higher
     temperature assign these samples anew.  Nothing else changes, so the temperature may
-    be higher than at the start of a fit.  A hopeless proposal is given up when it has
-    cooled, as in `BirthMoves`.
+    be higher than at the start of a fit.  A hopeless proposal is given up after its
+    temperature has fallen to 1, as in `BirthMoves`.
 
     Parameters
     ----------
     n_moves : int, default=1
-        The largest number of proposals in a fit.  The first one without success ends
-        them.
+        The largest number of proposals in a fit.  The first proposal without success
+        ends the moves.
     n_iter : int, default=30
         Steps on each proposal.
     start : float, default=5.0
@@ -290,7 +290,7 @@ class ReheatMoves(Moves):
         self.max_samples = max_samples
 
     def propose(self, model, globals_, hyper, block, random, refused, row_weight=None):
-        """Return the parameters as they are."""
+        """Return the unchanged parameters and priors."""
         return Proposal(globals_, hyper)
 
     def tempering(self, n_steps):
@@ -313,7 +313,7 @@ class MoveSequence(Moves):
     Parameters
     ----------
     moves : sequence of Moves, default=()
-        The kinds, in their order.
+        Policies for moves, in the order in which they are used.
 
     Examples
     --------
@@ -332,7 +332,7 @@ class MoveSequence(Moves):
         return tuple(self.moves)
 
     def validate(self):
-        """Check that these are moves, and their parameters; return self."""
+        """Check that all items are moves, and check their parameters; return self."""
         self._validate_params()
         for policy in self.moves:
             if not isinstance(policy, Moves):

@@ -56,8 +56,8 @@ class GradientNoise(Policy):
         ----------
         rate : float
         largest_rate : callable
-            Returns the rate at which the step would leave the domain, infinity if
-            there is none.  The call takes time.
+            ``largest_rate()`` returns the rate at which the step would leave the
+            domain, or infinity if no rate does.  The call takes time.
         """
         return min(rate, 0.9 * largest_rate())
 
@@ -93,16 +93,16 @@ class SVIPlusNoise(GradientNoise):
     effective_batch_size : float, int, Schedule or callable, default=0.5
         The size M.  A float in (0, 1] is a share of the batch, at least one unit.  An
         int is a number of units.  A schedule or callable gives the number of units at
-        each step, at least 1; `sktemper.schedules.RampSchedule` is M = 50 t of the
-        paper, and replaces a number if ``effective_batch_size__slope`` is set.  If M >=
-        S, all factors are 1.
+        each step, at least 1.  `sktemper.schedules.RampSchedule` is M = 50 t of the
+        paper; it replaces a number if ``effective_batch_size__slope`` is set.  If
+        M >= S, all factors are 1.
     distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         Distribution of the factors.  "dirichlet" is S times a Dirichlet(c, ..., c) with
         c = M / (S - M) - 1 / S, which has the two moments above and no negative
         factors.  "gaussian" is 1 + e_i - mean(e) with e_i ~ N(0, S/M - 1), as in the
         paper; at S/M = 2, 16 % of these factors are negative.  A step that would leave
         the domain of the parameters is then shortened, and ``history_["rate_share"]``
-        has the factor.
+        records the factor of its rate.
 
     References
     ----------
@@ -143,7 +143,7 @@ class SVIPlusNoise(GradientNoise):
         return ("largest_rates",) if self.distribution == "gaussian" else ()
 
     def resolved(self, plan):
-        """Return the policy with its schedule, if it has one, resolved."""
+        """Return the policy with each "auto" replaced by a value for the `Plan`."""
         if isinstance(self.effective_batch_size, Schedule):
             schedule = self.effective_batch_size.resolved(plan)
             return SVIPlusNoise(schedule, self.distribution)
@@ -174,7 +174,7 @@ class SVIPlusNoise(GradientNoise):
         return n_units * random.dirichlet(np.full(n_units, concentration))
 
     def guarded(self, rate, largest_rate):
-        """Return the rate; with Gaussian factors reduced to stay in the domain."""
+        """Return the rate, reduced with Gaussian factors to stay in the domain."""
         if self.distribution == "dirichlet":
             return rate
         return super().guarded(rate, largest_rate)
@@ -183,7 +183,7 @@ class SVIPlusNoise(GradientNoise):
 def as_size(value):
     """Return the schedule that an effective batch size stands for.
 
-    A number stands for a ramp, which starts there if the number is an int.
+    A number stands for a `RampSchedule`, which starts at the number if it is an int.
     """
     if isinstance(value, Integral):
         return RampSchedule(start=value)

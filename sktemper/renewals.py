@@ -28,27 +28,29 @@ class Renewals(Policy):
     The memory is a random sample of the rows so far, in which the weight of a row is
     halved with every half-life.  Renewals take place after 1,000, 2,000, 4,000, ...
     rows until the memory is full, and after every ``memory`` rows from then on.  After
-    an alarm there is a renewal after ``wait`` rows, and further ones at intervals that
-    grow from twice this number to ``memory``.
+    an alarm there is a renewal after ``wait`` rows.  Further renewals follow at
+    intervals that grow from twice ``wait`` to ``memory``.
 
     An alarm is raised if the score of new rows, before they are learned, differs from
     its running mean in either direction.  This is a two-sided CUSUM test of the
     standardized difference.
 
-    While the memory is not full, a renewal is a new fit to it, with the moves of the
-    estimator.  Later, additional components are fitted to the rows since the last
-    renewal, or since a little before an alarm.  All components are then fitted to the
-    memory, merged by evidence to their previous number, and fitted again.  Topics that
-    have not changed keep the information of documents that have left the memory.
+    While the memory is not full, a renewal is a new fit to the rows in the memory, with
+    the moves of the estimator.  Later, additional components are fitted to the rows
+    since the last renewal, or since a little before an alarm.  All components are then
+    fitted to the memory, merged by evidence to their previous number, and fitted again.
+    Topics that have not changed keep the information of documents that have left the
+    memory.
 
     Topic models and mixtures support renewals: they have the capability "renewals", see
     `sktemper.model.ConjugateModel`.  New components start from the rows that fit worst.
-    The present topics are part of the prior of new topics.  Clusters are merged while
-    the evidence rises, and the clusters left over are empty.
+    The present topics are part of the prior of new topics.  Clusters are merged as long
+    as the evidence rises, and components that are not needed any more are empty.
 
-    The result is a challenger.  Both sets of parameters score the next rows and then
-    learn them.  The challenger wins if its mean gain exceeds two standard errors, or is
-    positive after ``trial`` rows; otherwise the present parameters stay.
+    The result of a renewal is a challenger.  The present parameters and the challenger
+    both score the next rows and then learn these rows.  The challenger replaces the
+    present parameters if its mean gain exceeds two standard errors, or is positive
+    after ``trial`` rows; otherwise the present parameters stay.
 
     Parameters
     ----------
@@ -61,16 +63,16 @@ class Renewals(Policy):
     trial : int, default=2000
         Number of rows after which a challenger is accepted or rejected at the latest.
     threshold : float, default=6.0
-        Sum of standardised differences above which the CUSUM test raises an alarm.  An
+        Sum of standardized differences above which the CUSUM test raises an alarm.  An
         infinite value disables alarms.
     drift : float, default=1.0
         Difference, in standard errors, that the CUSUM test ignores.
 
     Notes
     -----
-    New components are fitted to those rows since the last renewal that are in the
-    memory.  The memory has at most 1,000 rows or, if this is more, twice the sum of the
-    decayed weights of all rows.
+    New components are fitted to rows since the last renewal that are still in the
+    memory.  The memory has at most twice as many rows as the sum of the decayed weights
+    of all rows, or at most 1,000 rows if this is more.
 
     A pickle of the estimator contains the rows in the memory;
     ``estimator.clear_memory()`` deletes them.

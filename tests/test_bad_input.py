@@ -587,7 +587,7 @@ DAMAGES = {
     "coo": (damaged("row", 10**6, sparse.coo_matrix), "row indices outside of its"),
     "few coo": (damaged("data", None, sparse.coo_matrix), "row has .* but data"),
     "dia": (more_offsets_than_diagonals, "data has shape"),
-    "lil": (lists_of_unequal_length, "not as many values"),
+    "lil": (lists_of_unequal_length, "different numbers of values"),
 }
 
 

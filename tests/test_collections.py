@@ -416,7 +416,7 @@ def test_batches_that_are_done_are_not_counted_again(texts, tmp_path):
 @pytest.mark.parametrize(
     "changed, what",
     [
-        (lambda t: [t[1:41], t[40:]], "Batch 0 is not the one"),
+        (lambda t: [t[1:41], t[40:]], "Batch 0 differs"),
         (lambda t: [t[:40]], "There are 1 batches"),
     ],
 )
@@ -621,7 +621,7 @@ def test_a_damaged_description_is_refused(change, collection):
     with pytest.raises(ValueError, match=r"meta\.json"):
         open_counts(collection.folder)
     path.write_text(json.dumps(meta)[:-20])
-    with pytest.raises(ValueError, match=r"meta\.json is damaged, it is no JSON"):
+    with pytest.raises(ValueError, match=r"meta\.json is damaged: it is no valid JSON"):
         open_counts(collection.folder)
 
 
@@ -852,7 +852,7 @@ def test_stopped_ratings_go_on(small_runs, tmp_path):
         write_ratings(tmp_path / "X", failing(), duplicates="last")
     first = tmp_path / "X" / "run-00000.npy"
     before = first.stat().st_mtime_ns
-    with pytest.raises(ValueError, match="Batch 0 is not the one"):
+    with pytest.raises(ValueError, match="Batch 0 differs"):
         write_ratings(tmp_path / "X", batches[1:], duplicates="last")
     assert first.stat().st_mtime_ns == before
     write_ratings(tmp_path / "X", batches, duplicates="last")

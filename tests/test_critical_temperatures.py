@@ -509,7 +509,7 @@ def test_the_display():
 @pytest.mark.parametrize(
     ("parameters", "expected", "absent"),
     [
-        ({"n_components": 12}, "more topics than the data tell apart", "The fit began"),
+        ({"n_components": 12}, "do not distinguish this many topics", "The fit began"),
         (
             {"n_components": 12, "init_params": "random"},
             "init_params='spectral'",

@@ -780,7 +780,7 @@ def test_a_zip_bomb_is_refused(tmp_path, monkeypatch):
         assert load_movielens(path).data.nnz == 1
         with monkeypatch.context() as context:
             context.setattr(_movielens, small, 10_000)
-            with pytest.raises(ValueError, match=f"{large} unfolds to 10,0.* bytes"):
+            with pytest.raises(ValueError, match=f"{large} has 10,0.* bytes when"):
                 load_movielens(path)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("u.data", "1\t2\t3\t4\n" * 10_000)

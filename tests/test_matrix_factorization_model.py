@@ -937,7 +937,7 @@ def test_dense_vectors_are_the_parameters():
         model.natural_parameters(stepped), 0.7 * vector + 0.3 * target, rtol=1e-12
     )
     model.check(globals_, hyper)
-    other = "wrong shapes|cannot reshape|not those of the fit"
+    other = "wrong shapes|cannot reshape|same values as in the fit"
     for wrong in (model_of(4), model_of(2), model_of(biases=False), model_of(3, 8)):
         with pytest.raises(ValueError, match=other):
             wrong.check(globals_, hyper)

@@ -399,7 +399,7 @@ def test_a_word_of_several_features_has_the_topic_of_most():
 
 
 def test_texts_of_other_rows_are_noticed(lda, X, names, tmp_path):
-    with pytest.warns(UserWarning, match="in the order of X"):
+    with pytest.warns(UserWarning, match="in the order of the rows of X"):
         topic_report(lda, X, names, ["nothing"] * 300, tmp_path / "a.html")
 
 

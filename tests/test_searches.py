@@ -379,7 +379,7 @@ def test_bad_validation_data_leave_the_fit_as_it_was(documents, bad, error, mess
 def test_validation_data_without_anything_held_out(documents):
     lda = lda_of(n_iter_no_change=1, max_iter=10)
     for nothing in (np.eye(60)[:5], np.zeros((3, 60))):
-        with pytest.raises(ValueError, match="X_val cannot be scored: nothing of it"):
+        with pytest.raises(ValueError, match="X_val cannot be scored: nothing can"):
             lda.fit(documents, X_val=nothing)
     assert not hasattr(lda, "n_features_in_")
     with pytest.warns(UserWarning, match="had no scores to compare"):
@@ -401,7 +401,7 @@ def test_validation_data_of_rows_without_entries(model, data):
     model = clone(model).set_params(max_iter=2).fit(X)
     before = model.score(X)
     nothing = sparse.csr_array(X.shape, dtype=float)
-    with pytest.raises(ValueError, match="X_val cannot be scored: nothing of it"):
+    with pytest.raises(ValueError, match="X_val cannot be scored: nothing can"):
         model.fit(X, X_val=nothing)
     assert model.score(X) == before  # an earlier fit is as it was
     # rows with entries among others are enough

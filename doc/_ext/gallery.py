@@ -1,13 +1,13 @@
-"""The examples as a gallery: their arguments, and the pictures that they save."""
+"""Settings of the gallery of examples: arguments of the scripts, and their pictures."""
 
 import shutil
 from pathlib import Path
 
 from sphinx_gallery.scrapers import figure_rst
 
-#: In a notebook there is no command line to be parsed.
+#: First cell of each notebook, where the script has no command line to parse.
 FIRST_CELL = "import sys\n\nsys.argv = ['example']"
-#: What makes an example shorter than its own defaults, which take minutes.
+#: Arguments with which examples run for a shorter time.  Their defaults take minutes.
 SHORTER = {
     "factorial_mixture_faces": ["--max-iter=40"],
     "factorial_mixture_toy": ["--n-samples=2000", "--n-starts=2"],
@@ -26,7 +26,7 @@ def arguments(gallery_conf, script_vars):
 
 
 def pictures(block, block_vars, gallery_conf):
-    """Take the pictures that a script has saved into its folder."""
+    """Move the pictures that a script has saved in its folder into the gallery."""
     folder = Path(block_vars["src_file"]).parent
     taken = []
     for path in sorted(folder.glob("*.png")):

@@ -1,4 +1,4 @@
-"""Formulas as MathML, which browsers draw without a script or a font of ours."""
+"""Renderer of formulas as MathML, which browsers draw without scripts or fonts."""
 
 import html
 import re
@@ -9,20 +9,20 @@ from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
-#: Commands that docutils does not know, and what stands for them.
+#: Commands that docutils does not support, and their replacements.
 INSTEAD = {r"\dots": r"\ldots"}
 COMMAND = re.compile(r"\\[a-zA-Z]+")
 
 
-#: Names of functions: a space is on either side, unless an operator is there.
+#: Names of functions, which get a space on each side that has no operator.
 FUNCTION = r"<mi>(?:exp|log|logit)</mi>"
 BEFORE = re.compile(rf"(</(?:mi|mn|mrow|msub|msubsup|msup)>\s*)(?={FUNCTION})")
 APPLIED = r"(?:\s*<mo>&ApplyFunction;</mo>)?"
 AFTER = re.compile(rf"({FUNCTION}{APPLIED})(?=\s*<(?!mo>|mo |/))")
 SPACE = r'\1<mspace width="0.17em"></mspace>'
 
-#: docutils puts the index of a letter with an accent below the letter: with one accent
-#: above, it takes the index for a limit.
+#: docutils writes the index of a letter with an accent below the letter, as if the
+#: index were a limit.
 UNDER = re.compile(
     r"<munderover>\s*(<mi>[^<]*</mi>)\s*(\S.*?\S)\s*"
     r"(<mo [^>]*>[ˆˉ˜¯~^]</mo>)\s*</munderover>",
@@ -32,7 +32,7 @@ BESIDE = r"<msub><mover>\1\3</mover>\2</msub>"
 
 
 def mathml(node, as_block):
-    """Return a formula, or its source with a warning where docutils cannot read it."""
+    """Return a formula as MathML; warn and return its source if docutils fails."""
     source = node.astext()
     source = COMMAND.sub(lambda match: INSTEAD.get(match[0], match[0]), source)
     try:
@@ -45,13 +45,13 @@ def mathml(node, as_block):
 
 
 def visit_inline(translator, node):
-    """Write a formula of a line."""
+    """Write a formula within a line."""
     translator.body.append(mathml(node, as_block=False))
     raise nodes.SkipNode
 
 
 def visit_block(translator, node):
-    """Write a formula of its own."""
+    """Write a formula as a separate block."""
     translator.body.append(translator.starttag(node, "div", CLASS="math"))
     translator.body.append(mathml(node, as_block=True))
     translator.body.append("</div>\n")
@@ -59,7 +59,7 @@ def visit_block(translator, node):
 
 
 def setup(app):
-    """Register the renderer, and choose it."""
+    """Register the renderer, and select it."""
     app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))
     app.config.html_math_renderer = "mathml"
     return {"parallel_read_safe": True, "parallel_write_safe": True}

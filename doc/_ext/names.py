@@ -1,6 +1,7 @@
-"""Public names in pages of Markdown lead to the reference.
+"""Links from public names in Markdown pages to the reference.
 
-Such as `AnnealedLDA`, `TemperedLDA(tempering=None)` and `metrics.perplexity`.
+Examples of such names are `AnnealedLDA`, `TemperedLDA(tempering=None)` and
+`metrics.perplexity`.
 """
 
 import importlib
@@ -12,7 +13,7 @@ from sphinx import addnodes
 import sktemper
 
 NAME = re.compile(r"(?P<name>[A-Za-z_][\w.]*)(?:\(.*\))?")
-#: Modules whose functions have names of their own.
+#: Modules whose functions are linked with or without the name of the module.
 MODULES = (
     "datasets",
     "learning_rates",
@@ -26,12 +27,12 @@ MODULES = (
     "tempering",
     "testing",
 )
-#: Modules whose functions are named with the module only.
+#: Modules whose functions are linked only with the name of the module.
 WITH_MODULE = ("base", "dask", "model")
 
 
 def names():
-    """Return the targets of what stands for public names in pages."""
+    """Return a dict from names as they occur in pages to full public names."""
     targets = {n: f"sktemper.{n}" for n in sktemper.__all__ if n[0] != "_"}
     for module in (*MODULES, *WITH_MODULE):
         for name in importlib.import_module(f"sktemper.{module}").__all__:
@@ -43,7 +44,7 @@ def names():
 
 
 def link(app, doctree):
-    """Make references of the names in a page of Markdown."""
+    """Turn the public names in a Markdown page into references."""
     docname = app.env.docname
     if not str(app.env.doc2path(docname)).endswith(".md"):
         return
@@ -65,7 +66,7 @@ def link(app, doctree):
 
 
 def setup(app):
-    """Look at each page that is read."""
+    """Process each page after it is read."""
     app.sktemper_names = names()
     app.connect("doctree-read", link)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

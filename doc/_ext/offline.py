@@ -1,4 +1,4 @@
-"""Looks at the pages once they are built: links lead somewhere, and all is shipped."""
+"""Check of the built pages: links have targets, and other sites are not needed."""
 
 from html.parser import HTMLParser
 from pathlib import Path
@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
-#: Attributes by which a page loads what it needs to be seen.
+#: Attributes from which a browser loads files to display a page.
 LOADS = {
     ("script", "src"),
     ("img", "src"),
@@ -15,12 +15,12 @@ LOADS = {
     ("iframe", "src"),
     ("link", "href"),
 }
-#: What a ``link`` says that loads nothing.
+#: Values of ``rel`` of a ``link`` that loads nothing.
 SAYS_ONLY = {"canonical", "next", "prev", "search", "index", "author", "genindex"}
 
 
 class Page(HTMLParser):
-    """The anchors of a page, where it links to, and what it loads."""
+    """Parser that collects the anchors, links and loaded files of a page."""
 
     def __init__(self, path):
         super().__init__()
@@ -28,7 +28,7 @@ class Page(HTMLParser):
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag, attributes):
-        """Remember what a tag says."""
+        """Record the anchors, the link or the loaded file of a tag."""
         values = dict(attributes)
         self.anchors |= {values[key] for key in ("id", "name") if values.get(key)}
         if tag == "link" and SAYS_ONLY & set((values.get("rel") or "").split()):
@@ -41,12 +41,12 @@ class Page(HTMLParser):
 
 
 def html_files(root):
-    """Return the pages; what lies in _static is the theme's."""
+    """Return the pages, without the files of the theme in _static."""
     return [p for p in sorted(root.rglob("*.html")) if "_static" not in p.parts]
 
 
 def faults(root):
-    """Yield, for each page, what it links to or loads that is not there."""
+    """Yield a message for each missing target, and each file from another site."""
     pages = {path: Page(path) for path in html_files(root)}
     for path, page in pages.items():
         name = path.relative_to(root)
@@ -61,7 +61,7 @@ def faults(root):
             if place.is_dir():
                 place /= "index.html"
             if not place.exists():
-                yield f"{name} links to {target}, which is not there"
+                yield f"{name} links to {target}, which does not exist"
             elif url.fragment and place in pages:
                 anchor = unquote(url.fragment)
                 if anchor not in pages[place].anchors | {"top"}:
@@ -77,6 +77,6 @@ def check(app, exception):
 
 
 def setup(app):
-    """Check once all is written."""
+    """Check the pages at the end of the build."""
     app.connect("build-finished", check, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

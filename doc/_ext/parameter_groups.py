@@ -1,7 +1,7 @@
 """Headings of the groups of parameters in the reference.
 
-The docstring of an estimator names the groups, and the first and the last parameter of
-each, in a paragraph: numpydoc's section of parameters has no place for headings.
+The docstring of an estimator has a paragraph that names the groups, with the first and
+the last parameter of each group, because a numpydoc section cannot have headings.
 """
 
 import re
@@ -13,7 +13,7 @@ GROUP = re.compile(
 
 
 def with_headings(text):
-    """Return a docstring, as numpydoc leaves it, with a heading before each group."""
+    """Return a docstring from numpydoc with a heading before each group."""
     paragraph = PARAGRAPH.search(text)
     for group in GROUP.finditer(paragraph[0]) if paragraph else ():
         title = " ".join(group["title"].split()).capitalize()
@@ -31,6 +31,6 @@ def add_headings(app, what, name, obj, options, lines):
 
 
 def setup(app):
-    """Look at each docstring after numpydoc."""
+    """Process each docstring after numpydoc."""
     app.connect("autodoc-process-docstring", add_headings, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,8 +1,8 @@
 """Links of Markdown pages to other files of the repository.
 
-They are written as paths, so that they work where the files are read as they are.  Some
-of these files are pages of the site too: links then lead there.  All others become
-downloads, which MyST does by itself.
+The links are written as paths, so that they also work in the repository.  Some of the
+files are also pages of the site, and links to such files lead to the pages.  MyST turns
+all other files into downloads.
 """
 
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 LINK = re.compile(r"\]\((?P<path>(?![a-z]+:)[^)#\s]+)(?P<anchor>#[^)\s]+)?\)")
-#: Files outside of doc/, and the page that each is.
+#: Pages of the site for files outside of doc/.
 PAGES = {
     "README.md": "index.md",
     "CHANGELOG.md": "changes.md",
@@ -21,12 +21,12 @@ PAGES = {
     "benchmarks": "benchmarks/index.md",
     "benchmarks/results": "benchmarks/index.md",
 }
-#: Tables of benchmarks, each of which is a page.
+#: Patterns of the tables of benchmarks; each table is a page.
 TABLES = ("benchmarks/results/*.md", "benchmarks/*.md")
 
 
 def page_of(path):
-    """Return the page that a file of the repository is, or None."""
+    """Return the page of a file of the repository, or None if it has no page."""
     name = path.as_posix()
     if name in PAGES:
         return Path(PAGES[name])
@@ -40,10 +40,10 @@ def page_of(path):
 
 
 def rewrite(text, written_in, read_in):
-    """Return Markdown whose links to files lead to their pages.
+    """Return Markdown whose links to files lead to the pages of the files.
 
-    ``written_in`` is the folder of the repository that its links are relative to,
-    ``read_in`` that of doc/ in which the page is.
+    Links of ``text`` are relative to ``written_in``, a folder of the repository.  Links
+    of the result are relative to ``read_in``, the folder of the page within doc/.
     """
 
     def replace(match):
@@ -57,9 +57,9 @@ def rewrite(text, written_in, read_in):
 
 
 def make_pages_of_tables(app):
-    """Write a page for each table of the benchmarks, which includes it.
+    """Write, for each table of the benchmarks, a page that includes the table.
 
-    The search leaves them out: their many words would hide the pages for users.
+    The search skips these pages, because their many words would hide other pages.
     """
     folder = Path(app.srcdir, "benchmarks", "tables")
     folder.mkdir(parents=True, exist_ok=True)
@@ -91,7 +91,7 @@ def of_an_included_file(app, relative_path, parent_docname, content):
 
 
 def setup(app):
-    """Rewrite what is read."""
+    """Rewrite all Markdown when it is read."""
     app.connect("builder-inited", make_pages_of_tables)
     app.connect("source-read", of_a_page)
     app.connect("include-read", of_an_included_file)

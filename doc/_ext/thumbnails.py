@@ -1,4 +1,4 @@
-"""Small pictures for examples that print and draw nothing."""
+"""Thumbnails of examples that only print text."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
 
 
 def a_grid(ax):
-    """Scores over two parameters: one cell is the best."""
+    """Draw scores over two parameters; one cell is the best."""
     x, y = np.meshgrid(np.linspace(-1, 1, 5), np.linspace(-1, 1, 4))
     ax.imshow(-((x - 0.5) ** 2) - (y + 0.3) ** 2, cmap="Blues")
     ax.add_patch(_rectangle(2.5, 0.5, 1, 1, fill=False, edgecolor=ORANGE, lw=4))
@@ -19,7 +19,7 @@ def a_grid(ax):
 
 
 def shards(ax):
-    """Shards on disk, read by two workers, into one model."""
+    """Draw shards on disk that two workers read to fit one model."""
     for i in range(8):
         ax.add_patch(_rectangle(0.2, i * 1.2, 2.2, 0.9, color=BLUE, alpha=0.8))
         ax.plot([2.4, 4.6], [i * 1.2 + 0.45, 2.4 + 4.6 * (i > 3)], color="0.6")
@@ -34,7 +34,7 @@ def shards(ax):
 
 
 def poissons(ax):
-    """Three components of a mixture of Poisson distributions."""
+    """Draw three components of a mixture of Poisson distributions."""
     counts = np.arange(25)
     for rate, color in ((3, BLUE), (8, ORANGE), (15, GREEN)):
         ax.plot(counts, poisson.pmf(counts, rate), "o-", color=color, lw=2, ms=4)
@@ -42,7 +42,7 @@ def poissons(ax):
 
 
 def ratings(ax):
-    """A table of users and items, mostly empty, and one item that is recommended."""
+    """Draw a sparse table of users and items, with one recommended item."""
     known = np.random.default_rng(1).random((8, 12)) < 0.35
     known[4, 7] = False
     ax.imshow(np.where(known, 0.7, 0.05), cmap="Blues", vmin=0, vmax=1)
@@ -51,7 +51,7 @@ def ratings(ax):
 
 
 def requests(ax):
-    """Requests that arrive one by one are answered in batches."""
+    """Draw requests that arrive one by one and are answered in batches."""
     random = np.random.default_rng(3)
     times = np.sort(random.uniform(0, 8, 28))
     for time in times:
@@ -75,7 +75,7 @@ def _rectangle(x, y, width, height, **style):
 
 
 def draw(app):
-    """Draw what is not there yet, into a folder of what is generated."""
+    """Draw the missing pictures into a folder of generated files."""
     folder = Path(app.srcdir, "auto_thumbnails")
     folder.mkdir(exist_ok=True)
     for name, picture in PICTURES.items():
@@ -87,6 +87,6 @@ def draw(app):
 
 
 def setup(app):
-    """Draw before the gallery looks for them."""
+    """Draw the pictures before the gallery needs them."""
     app.connect("builder-inited", draw, priority=10)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -20,7 +20,8 @@ OF_DASK = (
 )
 #: Largest number of parts whose sums one node adds, and the fan-in for more parts.
 FEW_PARTS, FAN_IN = 16, 4
-#: Least number of runs of adjacent rows that data are divided into, see `Data`.
+#: Smallest number of runs into which data are divided.  A run is a group of adjacent
+#: rows that a pass visits together, see `Data`.
 FEWEST_RUNS = 256
 
 
@@ -230,7 +231,7 @@ def matrices_of(X):
 
 
 def _refuse_what_is_nearly_one(X):
-    """Raise if a list or tuple that is not a list of parts has an item for a part."""
+    """Raise if X seems to be data in parts, but is not a list of matrices only."""
     if not isinstance(X, list | tuple):
         return
     for item in X:

@@ -25,8 +25,8 @@ LEAST_SHARE, ERRORS, MOST_EMPTY = 0.5, 4.0, 0.1
 
 #: Advice for words that were unknown when a stream began.
 REMEDY = (
-    "A vectorizer leaves out words that are not in its vocabulary, and the model does "
-    "not see them. Use sktemper.text.StreamingCountVectorizer, whose vocabulary grows "
+    "A vectorizer leaves out words that are not in its vocabulary, so the model cannot "
+    "learn them. Use sktemper.text.StreamingCountVectorizer, whose vocabulary grows "
     "with the stream, or HashingVectorizer(alternate_sign=False, norm=None), which has "
     "a column for every word."
 )
@@ -119,9 +119,9 @@ class CountsMixin:
             self,
             "words",
             f"The documents of this chunk have {these.mean:.3g} different words on "
-            f"average, {1 - these.mean / known.mean:.0%} less than those before, which "
-            f"had {known.mean:.3g}, and {these.empty_share:.0%} of them have none. "
-            f"{REMEDY}",
+            f"average, {1 - these.mean / known.mean:.0%} less than earlier documents, "
+            f"which had {known.mean:.3g}, and {these.empty_share:.0%} of the documents "
+            f"of this chunk have no words. {REMEDY}",
             UserWarning,
         )
 
@@ -160,7 +160,7 @@ def _remedy_for_counts(X, message):
         )
     if looks_like_text(X):
         return (
-            "Texts are to be counted first, by "
+            "X contains texts: count their words first, with "
             "sklearn.feature_extraction.text.CountVectorizer."
         )
     return None

@@ -99,7 +99,7 @@ class _Fit:
         """Finish the passes and moves in the plan of a run."""
         estimator, state, policies = self.estimator, run.state, run.policies
         problem, install = self.problem.on(run.train), self._installing(run)
-        if state.progress.planned_passes == 0:  # the user asked for the start
+        if state.progress.planned_passes == 0:  # max_iter=0: the result is the start
             problem.workers.run_whole(install)
             return
         task = _Task(self)
@@ -128,8 +128,8 @@ class _Fit:
     def _check_early_stopping(self, run):
         """Score a pass unless it was scored before; return whether to stop early.
 
-        Its result is committed as a whole.  If Ctrl-C prevents the commit, a continued
-        fit makes the check before its next pass.
+        All results of this check are stored at once.  If Ctrl-C prevents this, a
+        continued fit repeats the check before its next pass.
         """
         state = run.state
         if state.progress.checked_passes == state.progress.passes:
@@ -157,7 +157,8 @@ class _Fit:
     def _note_score(self, run, score):
         """Add a held-out score to the history; return whether to stop early.
 
-        Only states with a settled temperature are compared: T=1 if the tempering cools.
+        Only scores of states with a settled temperature are compared.  If the tempering
+        cools, this temperature must be 1.
         """
         state, tempering = run.state, run.policies.tempering
         patience = self.estimator.n_iter_no_change

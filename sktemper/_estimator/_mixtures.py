@@ -52,7 +52,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
     def _install(self, state, policies):
         super()._install(state, policies)
-        self._training_ = None  # results of an earlier state
+        self._training_ = None  # discards the results of an earlier state
 
     def _finish(self, problem, state):
         """Store the labels of the training data, and the lower bound."""

@@ -92,16 +92,16 @@ def plan_stream(estimator, problem, state, fresh):
         state.progress.first_row = _noted(state.progress.first_row, data)
     if estimator.batch_size != "auto":
         return policies, state.policies.batch_size
-    n_rows = len(data)  # batches of equal sizes
+    n_rows = len(data)  # mini-batches of nearly equal sizes, without a small last one
     return policies, math.ceil(
         n_rows / max(1, round(n_rows / state.policies.batch_size))
     )
 
 
 def _noted(first_rows, data):
-    """Return the updated digest of the first rows of a stream, for a new chunk.
+    """Return the digest of the first rows of a stream, or AGAIN once these come again.
 
-    A chunk whose first rows are empty leaves the digest unchanged.
+    The first rows of each chunk are compared, unless they are empty.
     """
     if first_rows == AGAIN:
         return AGAIN

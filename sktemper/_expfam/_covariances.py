@@ -181,9 +181,9 @@ class Covariance:
     def paired(self, freedom, scale):
         """Return the coefficients of the stored elements in the expected log density.
 
-        The coefficients are the expected precision times -1/2.  A stored element beside
-        the diagonal represents two elements of the matrix, so that its coefficient is
-        twice as large.
+        The coefficients are the expected precision times -1/2.  A stored
+        off-diagonal element represents two elements of the matrix, so that its
+        coefficient is twice as large.
         """
         precision = self.packed(self.widened(freedom) * scale)
         return (0.5 * self.is_variance - 1.0) * precision

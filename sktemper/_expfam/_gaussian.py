@@ -247,8 +247,8 @@ def packed_fisher_product(means, covariances, changes):
         Packed covariances.
     changes : ndarray of shape (n_rows, n_packed + n_own)
         Changes of packed precisions, followed by changes of precisions times means.
-        Packed precisions are the coefficients of -x x^T / 2, in which elements beside
-        the diagonal count twice.  Precisions times means are the coefficients of x.
+        Packed precisions are the coefficients of -x x^T / 2, in which off-diagonal
+        elements count twice.  Precisions times means are the coefficients of x.
     """
     n_own, n_packed = means.shape[1], covariances.shape[1]
     covariance = unpacked(covariances, n_own)

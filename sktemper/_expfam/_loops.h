@@ -123,8 +123,8 @@ LOOP void NAME(traces_and_squares)(intptr_t n, intptr_t d, const double *restric
     }
 }
 
-/* log Gamma(x) for x > 0.  For large x, the first terms of Stirling's series have all digits;
- * for other x, the result is `known`. */
+/* log Gamma(x) for x > 0.  For x >= 1e15, this is Stirling's series without terms in 1 / x,
+ * which are smaller than the rounding error.  For smaller x, the result is `known`. */
 static inline double NAME(log_gamma_of_any)(double x, double known)
 {
     return x < 1e15 ? known : (x - 0.5) * log(x) - x + 0.91893853320467274178;

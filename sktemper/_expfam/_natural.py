@@ -33,7 +33,8 @@ class Natural:
     def scaled(self, factor):
         """Return ``factor`` times the parameters; with factor 1, the same object.
 
-        Arrays that are not C-contiguous are copied, so that sums have the same order.
+        Arrays that are not C-contiguous are copied, because NumPy adds the elements of
+        other layouts in another order, which changes the rounding.
         """
         if factor == 1 and all(_in_order(array) is array for array in self.arrays()):
             return self
@@ -69,9 +70,9 @@ class NaturalModel(ConjugateModel):
 
     The parameters are natural parameters of densities with respect to Lebesgue measure:
     statistics are added to the parameters of the prior, and a step is a convex
-    combination.  In
-    addition to the required methods of `ConjugateModel`, a subclass defines `prior`,
-    `shapes` and `is_valid`, and `fisher_product` for adaptive rates.
+    combination of the old parameters and this sum.  In addition to the required methods
+    of `ConjugateModel`, a subclass defines `prior`, `shapes` and `is_valid`, and
+    `fisher_product` for adaptive rates.
     """
 
     #: Class of the parameters.

@@ -23,11 +23,12 @@ __all__ = [
 MOST_DRAWN = 4096
 #: Smaller counts are treated as 0, because their Gamma function overflows.
 TINY_COUNT = 1e-100
-#: Step of trapezoidal rules, with an error similar to that of rounding.
+#: Step of trapezoidal rules, whose error is then similar to the rounding error.
 STEP = 0.03
 #: An integrand is negligible if its exponent is below minus this number.
 VANISHED = 45.0
-#: For a larger concentration, a Beta distribution is a point up to 8 digits.
+#: Beta distributions with a larger concentration are computed with this concentration,
+#: because the results are equal to 8 digits.
 POINT = 1e8
 
 

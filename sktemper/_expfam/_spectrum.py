@@ -19,7 +19,7 @@ __all__ = [
 #: Largest number of rows of a sample.  A sample with more than MOST_ENTRIES stored
 #: entries is reduced, but not below FEWEST_ROWS rows.
 ROWS_ANALYSED, MOST_ENTRIES, FEWEST_ROWS = 4000, 400_000, 1000
-#: Number of additional directions of the range finder, and of its power iterations.
+#: Number of additional directions, and number of power iterations, of the range finder.
 OVERSAMPLING, N_ITERATIONS = 8, 3
 #: A row is empty if its number of tokens, divided by the largest count, is at most
 #: this.
@@ -31,7 +31,8 @@ ROWS_AT_ONCE = 1024
 def even_sample(X, sample_weight):
     """Return evenly spaced rows of X as canonical CSR in float64, and their weights.
 
-    The sample of an even sample of `ROWS_ANALYSED` rows equals the sample of all rows.
+    If X is itself an even sample with `ROWS_ANALYSED` rows of a larger matrix, the
+    result is the same as for the larger matrix.
 
     Parameters
     ----------

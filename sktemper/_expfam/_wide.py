@@ -8,8 +8,8 @@ from scipy import sparse
 
 __all__ = ["ONE_IN", "Aligned", "Entries", "Wide", "rows_at"]
 
-#: If more than one column in this number has had an entry, a dense array is used
-#: instead of `Wide`.
+#: A dense array is used instead of `Wide` if more than one in this number of columns
+#: has had an entry.
 ONE_IN = 4
 
 
@@ -46,7 +46,7 @@ class Wide:
         return cls(columns, groups[:, :-1], groups[:, -1], n_columns)
 
     def on(self, columns):
-        """Return a dense array of some columns and of one that equals all others.
+        """Return a dense array of some columns, and of a last one equal to all others.
 
         Parameters
         ----------
@@ -136,7 +136,10 @@ class Entries(NamedTuple):
         return np.unique(self.X.indices)
 
     def on(self, columns):
-        """Return some columns and an empty column; None if others have entries."""
+        """Return the rows on some columns and an empty last column.
+
+        The result is None if another column has entries.
+        """
         places = np.searchsorted(columns, self.X.indices)
         known = len(columns) > 0 or len(places) == 0
         if not known or (columns.take(places, mode="clip") != self.X.indices).any():

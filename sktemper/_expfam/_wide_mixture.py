@@ -178,7 +178,7 @@ class WideMixtureModel(MixtureModel):
         return View(model, columns, model.take(X, slice(None)))
 
     def _aligned(self, block, columns):
-        """Return `Entries` as `Aligned` to these columns and others with entries."""
+        """Return `Entries` as an `Aligned` block, whose columns include ``columns``."""
         X = block.on(columns)
         if X is None:
             columns = np.union1d(columns, block.columns())

@@ -20,7 +20,8 @@ class Ascent:
     """Consecutive steps of rate 1 on the same rows, without noise.
 
     The steps change only a trial state, which an interrupted fit discards.  Therefore
-    they need no commit, unlike the steps of a fit.
+    they may be interrupted halfway, unlike the steps of a fit, whose results are
+    installed all at once.
 
     Parameters
     ----------

@@ -20,7 +20,8 @@ from ._problem import Batch, generator
 
 __all__ = ["run_moves"]
 
-#: Number of steps on all test rows between the steps on a part of them and the test.
+#: Number of steps on all test rows before the test of a proposal that was fitted to a
+#: part of the rows.
 SETTLING_STEPS = 3
 #: Largest number of test rows of a fit with mini-batches, where steps on all rows would
 #: be slow.

@@ -32,7 +32,7 @@ class Hooks(NamedTuple):
 
 
 def order_of_pass(rows, seed, number):
-    """Return the rows in the random order of a pass; adjacent rows of a run stay so."""
+    """Return the rows in the random order of a pass; rows of a run stay adjacent."""
     return rows.runs(generator(seed, number, 1).permutation(rows.n_runs))
 
 

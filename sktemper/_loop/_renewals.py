@@ -31,8 +31,8 @@ RENEWING = 7
 #: new components, and the fit of all components before merges.  After merges, one step
 #: on all rows removes the noise of the steps on mini-batches.
 FRESH_PASSES, BIRTH_PASSES, JOINED_PASSES = 5, 3, 1
-#: Models that watch their lower bound take this number of steps on all rows instead of
-#: the passes, or of the one step, of an untempered fit.
+#: Number of steps on all rows that untempered fits take if the model watches its lower
+#: bound.  The steps replace the passes on mini-batches, or the one step after merges.
 STEPS_ON_ALL = 10
 #: All rows.
 ALL = slice(None)
@@ -53,7 +53,7 @@ class _Renewing:
     state : State
         Current state, which is not changed.
     size : float
-        n, the number of rows that count.
+        Effective number of rows of the stream, in which older rows count less.
     X : ndarray or CSR
         Rows of the memory.
     weight : ndarray of shape (n_rows,)
@@ -76,7 +76,7 @@ class _Renewing:
     n_births: int
 
     def random(self, number):
-        """Return the random generator with an index, one of several of this renewal."""
+        """Return one of the random generators of this renewal, by its index."""
         return generator(self.state.seed, self.state.stream.samples, RENEWING, number)
 
     def on(self, X, weight, model):

@@ -80,9 +80,9 @@ def check_scorable(held_out, state):
         if any(n_held_out.any() for _, n_held_out in parts):
             return
     raise ValueError(
-        "X_val cannot be scored: nothing of it is held out, as each row is empty or "
-        "has too little to split into an observed and a held-out half. Pass rows with "
-        "data, or leave X_val out."
+        "X_val cannot be scored: nothing can be held out, because each row is empty or "
+        "too short to split into an observed and a held-out half. Pass rows with more "
+        "observations, or no X_val."
     )
 
 

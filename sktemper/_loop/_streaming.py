@@ -270,7 +270,7 @@ class _Pieces:
 
 
 def _step_of(batch, population, state, steps, noted):
-    """Return the function that commits a step for a population."""
+    """Return a function that commits a step, whose rate depends on ``population``."""
     before = state.policies.learning_rate
     state.policies.learning_rate = population
     try:
@@ -281,13 +281,13 @@ def _step_of(batch, population, state, steps, noted):
 
 #: Least capacity of a memory, in rows.
 LEAST_CAPACITY = 1000
-#: Capacity of a memory, in multiples of the number of rows that count.  Rows of small
-#: weight improve the fits while the stream is short.
+#: Capacity of a memory, in multiples of the effective number of rows of the stream, in
+#: which older rows count less.  Some old rows improve fits while the stream is short.
 ROWS_PER_SIZE = 2
 
 
 def rows_of(renewals, size):
-    """Return a number of rows between the least and the largest capacity."""
+    """Return ``size`` as an int, limited to the range of capacities of a memory."""
     return min(renewals.memory, max(LEAST_CAPACITY, math.ceil(size)))
 
 

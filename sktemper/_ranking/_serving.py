@@ -162,6 +162,9 @@ class ServingMixin:
 
 
 def _is_finite(array):
-    """Return whether all numbers are finite; a sum is fast and needs no memory."""
+    """Return whether all numbers are finite.
+
+    First, their sum is tested, which is fast and needs no memory.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(array.sum()) or np.isfinite(array).all())

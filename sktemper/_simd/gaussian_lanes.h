@@ -78,6 +78,8 @@ ALWAYS_INLINE void clear_tile(gaussian_tile s)
             s[r][c] = zero;
 }
 
+/* In the comments of the functions of tiles, the letters s, x, y, t and w are tiles. */
+
 /* s -= x y^T */
 ALWAYS_INLINE void subtract_rows(const gaussian_vector *x, const gaussian_vector *y,
                                  gaussian_tile s)

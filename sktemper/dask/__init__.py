@@ -1,13 +1,14 @@
-"""Estimators on a Dask cluster: functions that take ordinary estimators.
+"""Functions that fit and apply ordinary estimators on a Dask cluster.
 
-Each module uses those before it in this list: `_remote` (functions that workers call),
-`_workers` (the blocks of a step on workers), `_collections` (data on the cluster),
-`_checkpoints` (files of a fit during training), `_fit` and `_fitted_functions` (public
-functions).
+Each module imports only modules that precede it in this list: `_remote` (functions that
+run on workers), `_workers` (the blocks of a step on workers), `_collections` (data on
+the cluster), `_checkpoints` (files of a fit during training), `_fit` and
+`_fitted_functions` (public functions).
 
-The workers process the blocks.  Policies, history, early stopping, callbacks and the
-commits of steps stay in the calling process.  The fitted parameters are, bit for bit,
-those of a fit with threads to a list of the same parts, for any number of workers.
+The workers process the blocks.  Policies, history, early stopping and callbacks stay in
+the calling process, which also stores the result of each step in the estimator.  For
+any number of workers, the fitted parameters have the same bits as after a fit with
+threads to a list of the same parts.
 """
 
 from .._extras import missing_packages

@@ -15,7 +15,7 @@ __all__ = ["Checkpoints"]
 
 #: Names of the files of an unfinished and of a finished fit.
 UNFINISHED, FINISHED = "unfinished.pkl", "estimator.pkl"
-#: Parameters that may differ when a fit continues, because they do not change its bits.
+#: Parameters that may change before a fit continues: they do not change its results.
 FREE = {"n_jobs", "verbose", "warm_start"}
 
 
@@ -53,7 +53,7 @@ class Checkpoints:
         self._written = 0
 
     def fit(self, X, sample_weight, X_val):
-        """Start a fit, continue the fit in the folder, or take its result."""
+        """Start a fit, continue the fit in the folder, or load its result."""
         estimator = self.estimator
         if self._found(FINISHED):
             self._check_width(X)
@@ -78,7 +78,7 @@ class Checkpoints:
             self._written = done
 
     def _found(self, name):
-        """Load the fit of a file, if the file exists, into the estimator."""
+        """Load the fit of a file into the estimator; return whether the file exists."""
         path = self.folder / name
         if not path.exists():
             return False
@@ -87,7 +87,8 @@ class Checkpoints:
                 found = pickle.load(file)
         except (pickle.UnpicklingError, EOFError, AttributeError, ImportError) as error:
             raise ValueError(
-                f"{path} is damaged, or of other code: {error}. Delete it to fit anew."
+                f"{path} is damaged, or was written by other code: {error}. Delete it "
+                "to fit anew."
             ) from error
         self._check(found, path)
         fitted = {key: value for key, value in vars(found).items() if key[-1:] == "_"}
@@ -119,7 +120,7 @@ class Checkpoints:
         width = shape[1] if shape is not None and len(shape) == 2 else np.nan
         if not np.isnan(width) and width != self.estimator.n_features_in_:
             raise ValueError(
-                f"X has {width} features, but the fit that {self.folder} holds was to "
+                f"X has {width} features, but the data of the fit in {self.folder} had "
                 f"{self.estimator.n_features_in_}. Choose another folder."
             )
 

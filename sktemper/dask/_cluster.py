@@ -35,7 +35,7 @@ class ClusterLost(ConnectionError):
 
 
 def client_of(client):
-    """Return a client after checks; None is the client that was made last.
+    """Return a client after checks; None takes the client that was created last.
 
     Raises
     ------
@@ -122,7 +122,7 @@ class Cluster:
     def ship(self, value, stop=None):
         """Return the future of a `Shipped` value, from a task that Dask can repeat."""
         shipped = _remote.Shipped.of(value, stop, self.token)
-        # Dask warns of large arguments, but the model is one by design
+        # Dask warns of large arguments, but a model is expected to be large
         with dask.config.set(
             {"distributed.admin.large-graph-warning-threshold": "1TB"}
         ):
@@ -146,7 +146,7 @@ class Cluster:
         self.wait([future])
         result = future.result()
         if isinstance(result, str) and result == _remote.STOPPED:
-            raise CancelledError("The tasks were told to stop by somebody else.")
+            raise CancelledError("The tasks were stopped by another caller.")
         return result
 
     def results(self, futures):
@@ -168,7 +168,7 @@ class Cluster:
                         future.result()
                 self._check_workers()
 
-    # -- what goes wrong ---------------------------------------------------------------
+    # -- failures ----------------------------------------------------------------------
     def tried(self, function):
         """Return ``function()``, and retry it after failures of the cluster."""
         for left in reversed(range(MOST_RETRIES)):
@@ -181,7 +181,7 @@ class Cluster:
                 if not left:
                     raise ClusterLost(
                         f"The same tasks failed {MOST_RETRIES} times because workers "
-                        "or connections did."
+                        "or connections failed."
                     ) from error
                 self.stop()
                 self._recover(error)
@@ -214,9 +214,9 @@ class Cluster:
             self.client.retry(failed)
         if any(future.status in ("cancelled", "lost") for future in self.kept):
             raise ClusterLost(
-                "Data were lost with a worker, or with the scheduler, and cannot be "
-                "made again: pass a collection that has a recipe, not what was "
-                "scattered."
+                "Data were lost with a worker, or with the scheduler, and Dask cannot "
+                "recompute them: pass a collection that has a recipe, not scattered "
+                "data."
             ) from error
 
     def _check_workers(self):
@@ -250,7 +250,7 @@ class Cluster:
         )
 
     def asked(self, function, *arguments, seconds=NO_ANSWER, **options):
-        """Return the result of a client's function, None after an error or timeout."""
+        """Return the result of a client's function; None after an error or timeout."""
         answers = []
 
         def ask():

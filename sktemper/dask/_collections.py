@@ -42,7 +42,7 @@ class Part(ByRows):
     n_rows : int
         Number of rows.
     number : int
-        Position among the parts.
+        Index of the part.
     data : ClusterData
         Data that the part belongs to.
     """
@@ -143,7 +143,7 @@ class ClusterData(Data):
 
         return cluster.tried(fetch)
 
-    # -- where parts lie ---------------------------------------------------------------
+    # -- locations of parts ------------------------------------------------------------
     def n_threads(self):
         """Return the number of threads of the cluster, at least one."""
         threads = self.cluster.asked(self.cluster.client.nthreads) or {}
@@ -165,14 +165,14 @@ class ClusterData(Data):
         addresses = sorted(cluster.asked(client.nthreads) or ())
         for part in self.parts:
             if part.number not in self._holders and addresses:
-                # neighbours on one worker, because their sums are added first
+                # adjacent parts go to one worker, because their sums are added first
                 place = part.number * len(addresses) // len(self.parts)
                 self._holders[part.number] = [addresses[place]]
         self._asked_at = time.monotonic()
 
 
 class OnCluster(Source):
-    """Data that a user passes, as a source on a cluster.
+    """Source of data on a cluster, made from data that a user passes.
 
     Parameters
     ----------
@@ -258,8 +258,8 @@ def not_a_collection(X):
     """Return the error for an object that is not a collection of blocks of rows."""
     return TypeError(
         "X must be a dask array of blocks of rows, a list of delayed matrices or of "
-        f"futures, or an open collection on disk; got {type(X).__name__}. Of a data "
-        "frame take X.to_dask_array(); what is in memory goes to estimator.fit(X)."
+        f"futures, or an open collection on disk; got {type(X).__name__}. Convert a "
+        "data frame by X.to_dask_array(), and pass data in memory to estimator.fit(X)."
     )
 
 

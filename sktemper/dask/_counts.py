@@ -11,7 +11,7 @@ __all__ = ["counts"]
 
 
 def counts(text, vectorizer):
-    """Return the counts of words in texts lazily, as a dask array.
+    """Return the word counts of texts as a dask array, which computes them lazily.
 
     Parameters
     ----------

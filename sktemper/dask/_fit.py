@@ -36,14 +36,14 @@ def fit(
         `sktemper.datasets`, are opened by the workers.  Blocks that are not persisted
         are computed once and kept in the memory of the workers during the fit.
     client : distributed.Client, default=None
-        Client of the cluster.  None is the client that was made last.
+        Client of the cluster.  None takes the client that was created last.
     checkpoint : str or path, default=None
         Folder into which the estimator is pickled during the fit.  If it holds an
         unfinished fit with the same parameters, the call continues that fit, with the
-        same bits as without the interruption.  If it holds a finished fit, that is the
-        result.
+        same bits as without the interruption.  If it holds a finished fit, the call
+        returns the result of this fit.
     every : int, default=None
-        Number of steps and moves between two checkpoints; None is 20.
+        Number of steps and moves between two checkpoints; None means 20.
     sample_weight : array-like or dask array of shape (n_samples,), default=None
         Factors of the samples' statistics, held in the memory of this process.
     X_val : dask array, list of Delayed or Future, collection on disk, or data in \
@@ -55,13 +55,13 @@ def fit(
     Returns
     -------
     estimator : TemperedEstimator
-        The fitted estimator.  Its parameters have the same bits as those of a fit on
+        The fitted estimator.  Its parameters have the same bits as after a fit with
         threads to the list of the same blocks.
 
     Raises
     ------
     TypeError
-        If the data, the client or the estimator is none of these.
+        If the data, the client or the estimator has another type.
     ValueError
         If data or parameters are invalid, if the checkpoint is of another fit, or if
         there is a checkpoint and ``n_init`` is above 1.
@@ -71,8 +71,8 @@ def fit(
 
     Notes
     -----
-    Tasks that fail with a worker run again on another one.  An error in a policy or
-    reader of your own is raised unchanged.
+    Tasks that are lost with a worker run again on another worker.  An error in a policy
+    or reader of your own is raised unchanged.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def fit(
 
 
 def _validation(client, X_val):
-    """Return data to be scored: those of the cluster as such, others as they are."""
+    """Return validation data, wrapped in `OnCluster` if they are on the cluster."""
     first = X_val[0] if isinstance(X_val, list) and X_val else X_val
     is_future = isinstance(first, distributed.Future)
     if isinstance(X_val, Source) or dask.is_dask_collection(first) or is_future:
@@ -110,7 +110,7 @@ def _validation(client, X_val):
 
 
 def partial_fit(estimator, X, *, client=None, sample_weight=None, times=None):
-    """Continue the training with a chunk of a stream that lies on a cluster.
+    """Continue the training with a chunk of a stream that is on a cluster.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def partial_fit(estimator, X, *, client=None, sample_weight=None, times=None):
     X : dask array, list of Delayed or Future, or collection on disk
         As in `fit`.
     client : distributed.Client, default=None
-        Client of the cluster.  None is the client that was made last.
+        Client of the cluster.  None takes the client that was created last.
     sample_weight : array-like or dask array of shape (n_samples,), default=None
         Factors of the samples' statistics.
     times : array-like of shape (n_samples,) or scalar, default=None
@@ -142,7 +142,7 @@ def partial_fit(estimator, X, *, client=None, sample_weight=None, times=None):
     """
     estimator, client = estimator_of(estimator), client_of(client)
     weights, more = weights_of(sample_weight), {}
-    if times is not None:  # estimators of other models need not know it
+    if times is not None:  # estimators of other models need not have this parameter
         more["times"] = times
     return estimator.partial_fit(OnCluster(client, X), sample_weight=weights, **more)
 

@@ -32,7 +32,7 @@ def transform(estimator, X, *, client=None):
     Parameters
     ----------
     estimator : TemperedEstimator
-        Fitted estimator; later changes of it do not matter.
+        Fitted estimator.  Later changes to the estimator do not change the result.
     X : dask array, list of Delayed or Future, or collection on disk
         Samples of shape (n_samples, n_features), as in `fit`.
     client : distributed.Client, default=None
@@ -51,8 +51,8 @@ def transform(estimator, X, *, client=None):
     AttributeError
         If the estimator has no such method.
     TypeError, ValueError, ConnectionError
-        If ``X`` is no such collection or has another number of columns, or if the
-        client cannot be used.  Errors in the data are raised when they are computed.
+        If ``X`` has another type or another number of columns, or if the client cannot
+        be used.  Errors in the data are raised when the result is computed.
 
     Examples
     --------
@@ -225,7 +225,7 @@ def score(estimator, X, *, client=None, sample_weight=None):
     X : dask array, list of Delayed or Future, or collection on disk
         Samples, as in `fit`.
     client : distributed.Client, default=None
-        Client of the cluster.  None is the client that was made last.
+        Client of the cluster.  None takes the client that was created last.
     sample_weight : array-like or dask array of shape (n_samples,), default=None
         Number of times that each sample counts.
 
@@ -248,7 +248,7 @@ def score(estimator, X, *, client=None, sample_weight=None):
 
 
 def lower_bound(estimator, X, *, client=None, sample_weight=None):
-    """Return the evidence lower bound of the data at T=1, with every constant.
+    """Return the evidence lower bound of the data at T=1, with all constants.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ def lower_bound(estimator, X, *, client=None, sample_weight=None):
     X : dask array, list of Delayed or Future, or collection on disk
         All of the data, as in `fit`.
     client : distributed.Client, default=None
-        Client of the cluster.  None is the client that was made last.
+        Client of the cluster.  None takes the client that was created last.
     sample_weight : array-like or dask array of shape (n_samples,), default=None
         Number of times that each sample counts, as in the fit.
 

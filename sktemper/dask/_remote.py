@@ -1,4 +1,4 @@
-"""Functions that workers call, and the values sent to them and back."""
+"""Functions that run on workers, and values that are sent between processes."""
 
 import functools
 import io
@@ -48,7 +48,10 @@ _flags, _lock = OrderedDict(), threading.Lock()
 
 
 def flag(token):
-    """Return this process's `ConjugateModel.stop` for the tasks that have the token."""
+    """Return the array that stops this process's tasks that have the token.
+
+    It is the `ConjugateModel.stop` of the models in these tasks.
+    """
     with _lock:
         if token not in _flags:
             _flags[token] = np.zeros(1, dtype=np.intc)
@@ -58,7 +61,7 @@ def flag(token):
 
 
 def stop(token):
-    """Stop this process's present and future tasks that have the token."""
+    """Stop this process's current and future tasks that have the token."""
     flag(token)[0] = 1
 
 
@@ -146,8 +149,8 @@ def packed(items):
 def folded(task, shipped, part, items, is_only):
     """Return the sum of ``task(shared, part, item)`` of a part, from left to right.
 
-    The sum is compacted, see `compacted`, unless ``is_only`` is True: then no other sum
-    is added to it.
+    The sum is compacted, see `compacted`.  It is not compacted if ``is_only`` is True,
+    because no other sum is added to it.
     """
     results = _results(task, shipped, part, items)
     try:
@@ -176,7 +179,7 @@ def _results(task, shipped, part, items):
 
 
 def added(sums):
-    """Return the sum of a node of the tree."""
+    """Return the sum of the sums that a node of the tree receives."""
     if STOPPED in sums:
         return STOPPED
     return Sum(combined([one.value for one in sums]))
@@ -188,7 +191,7 @@ def version():
 
 
 def unwrapped(value):
-    """Return the argument, as the result of a task, which Dask can recompute."""
+    """Return the argument.  As the result of a task, Dask can recompute the value."""
     return value
 
 
@@ -247,7 +250,7 @@ class About(NamedTuple):
 
 
 def checked(shipped, X):
-    """Validate a matrix and return a `Block`; an empty one is not validated."""
+    """Validate a matrix and return a `Block`; an empty matrix is not validated."""
     shape = getattr(X, "shape", ())
     if len(shape) == 2 and shape[0] == 0:
         return Block(X)

@@ -17,7 +17,7 @@ class DaskWorkers:
     """Workers of a Dask cluster, with the methods of `Workers`.
 
     Tasks that were lost with a worker run again.  Tasks that failed with an error in
-    the code of a user do not.
+    the code of a user do not run again.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class DaskWorkers:
     driver : Workers
         Threads of this process.
     after : callable
-        Called at the end of each `run_whole`, inside it.
+        Called within `run_whole`, after its function.
     """
 
     def __init__(self, data, stop, driver, after):
@@ -160,7 +160,7 @@ class _Pending:
 
 
 def _here(groups):
-    """Return whether the parts are in memory here, and the complete groups."""
+    """Return whether the parts are in this process's memory, and all groups."""
     groups = iter(groups)
     first = next(groups)
     return isinstance(first[0], InMemory), itertools.chain([first], groups)

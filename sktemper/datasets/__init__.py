@@ -1,4 +1,4 @@
-"""The corpus that ships, readers, collections on disk, and generators of data."""
+"""A bundled corpus, readers of files, collections on disk, and data generators."""
 
 from ._collection import Collection, open_counts, open_dense, open_ratings
 from ._corpora import load_debian_descriptions

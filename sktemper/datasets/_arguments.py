@@ -1,4 +1,4 @@
-"""Checks of the arguments of readers: paths, and numbers of rows or columns."""
+"""Checks of the arguments of readers: paths, and the number of rows or columns."""
 
 import os
 from numbers import Integral
@@ -14,7 +14,7 @@ __all__ = [
     "refuse_argument",
 ]
 
-#: The largest number of columns: column indices are int32.
+#: Largest number of columns, because column indices are int32.
 LARGEST_SIZE = 2**31 - 1
 
 
@@ -26,7 +26,7 @@ def refuse_argument(name, expected, value):
 
 
 def checked_size(value, name, optional=False):
-    """Return a number of columns or rows as an int; accept None if it is optional.
+    """Return a number of columns or rows as an int; accept None if ``optional``.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def checked_size(value, name, optional=False):
 
 
 def checked_path(path, name):
-    """Return a str or a path as a `Path`; raise if it is something else."""
+    """Return a str or a path as a `Path`; raise for a value of another type."""
     if not isinstance(path, (str, os.PathLike)):
         refuse_argument(name, "a str or a path", path)
     return Path(path)

@@ -52,7 +52,7 @@ class ShardFiles:
         Raises
         ------
         ValueError
-            If a file is missing, or is not the expected one.
+            If a file is missing, or has an unexpected size, type or shape.
         """
         about = self.about
         rows, entries, dtype = about["rows"], about["entries"], about["dtype"]
@@ -75,8 +75,8 @@ class ShardFiles:
         ----------
         maps : Maps
         values : bool, default=True
-            Whether to check the checksum of the values too.  If False, only the indices
-            and the row starts are read and checked.
+            Whether to read and check the values too.  If False, only the indices and
+            the row starts are read and checked.
 
         Raises
         ------
@@ -96,7 +96,7 @@ class ShardFiles:
 
 
 def check_crc(path, array, expected, inspect=lambda piece: None):
-    """Raise unless a mapped file has the checksum that was stored when it was written.
+    """Raise unless a mapped file has the checksum that was stored by its writer.
 
     Parameters
     ----------
@@ -114,8 +114,8 @@ def check_crc(path, array, expected, inspect=lambda piece: None):
     crc = crc_of(path, array, inspect)
     if crc != expected:
         raise ValueError(
-            f"{path} is damaged: its checksum is {crc:08x}, and {expected:08x} when it "
-            "was written. Restore it from a copy, or write the collection again."
+            f"{path} is damaged: its checksum is {crc:08x}, expected {expected:08x}. "
+            "Restore the file from a copy, or write the collection again."
         )
 
 
@@ -148,13 +148,13 @@ class _Rows:
         if self.last is None and first != 0:
             raise ValueError(f"{self.path} is damaged: it begins with {first}, not 0.")
         if piece[0] < first or (piece[1:] < piece[:-1]).any():
-            raise ValueError(f"{self.path} is damaged: it decreases.")
+            raise ValueError(f"{self.path} is damaged: a row start decreases.")
         self.last = piece[-1]
 
     def check_end(self):
         if self.last != self.n_entries:
             raise ValueError(
-                f"{self.path} is damaged: it ends with {self.last}, and there are "
+                f"{self.path} is damaged: it ends with {self.last}, but the shard has "
                 f"{self.n_entries} entries."
             )
 

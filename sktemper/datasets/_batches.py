@@ -1,4 +1,4 @@
-"""Batches of files, as the readers return them, and lines of text files."""
+"""Batches that readers of files return, and lines of text files."""
 
 import gzip
 import re
@@ -29,7 +29,7 @@ NOT_WHOLE = re.compile(rb"[^\s0-9+-]")
 
 
 class Batches:
-    """Batches of a file; each iteration reads the file from the start.
+    """Iterable of the batches of a file; each iteration reads the file from the start.
 
     Attributes
     ----------
@@ -74,7 +74,10 @@ class Lines:
         return self.path.stat().st_size * (LARGEST_RATIO if self.is_zipped else 1)
 
     def __iter__(self):
-        """Yield the number of the first line and a list of lines without line ends."""
+        """Yield groups of lines: the number of the first line, and a list of lines.
+
+        The lines have no line ends.
+        """
         number, begun = 1, []
         with (gzip.open if self.is_zipped else open)(self.path, "rb") as file:
             while data := self._read(file, number):
@@ -92,14 +95,14 @@ class Lines:
             yield number, _lines_of(rest, number)
 
     def _read(self, file, number):
-        """Return the next bytes of the file, before line ``number``."""
+        """Return the next bytes of the file; lines before ``number`` are complete."""
         try:
             return file.read(BYTES_AT_ONCE)
         except (OSError, EOFError, zlib.error) as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise  # an error of the disk, not of the file's content
             raise ValueError(
-                f"{self.path} is damaged or cut off behind line {number - 1}: {error}."
+                f"{self.path} is damaged or cut off after line {number - 1}: {error}."
             ) from error
 
     def _check_length(self, begun, number):
@@ -110,17 +113,17 @@ class Lines:
             )
 
     def table(self, lines, numbers, dtype, n_fields, expected):
-        """Return lines as an array of shape (n_lines, n_fields).
+        """Return the numbers in lines as an array of shape (n_lines, n_fields).
 
         Parameters
         ----------
         lines : list of bytes
         numbers : sequence of int
-            Numbers of the lines for error messages.
+            Line numbers, for error messages.
         dtype : dtype
         n_fields : int
         expected : str
-            Description of a valid line for error messages.
+            Description of a valid line, for error messages.
         """
         table = _parsed(lines, dtype, n_fields)
         if table is None:
@@ -134,7 +137,7 @@ class Lines:
 
 
 def _lines_of(data, number):
-    """Return the lines of a piece of a file; ``number`` is the first line's number."""
+    """Return the lines of a piece of a file, whose first line has the line number."""
     data = data.removeprefix(BOM) if number == 1 else data
     return [line.rstrip(b"\r") for line in data.split(b"\n")]
 
@@ -172,7 +175,7 @@ def refuse_line(path, number, line, expected):
 
 
 def words_of(path):
-    """Return the words of a vocabulary file with one word per line, or None.
+    """Return the words of a vocabulary file, one per line; None if the path is None.
 
     Raises
     ------
@@ -194,7 +197,7 @@ def words_of(path):
 
 
 def decoded(path, first, lines):
-    """Return lines as texts; ``first`` is the number of the first line.
+    """Return lines as texts; ``first`` is the line number of the first one.
 
     Raises
     ------

@@ -22,7 +22,7 @@ class Block(NamedTuple):
         Stored entries of sparse data, or the matrix of dense data.
     n_features : int
     indices : ndarray of shape (n_entries,), or None
-        Columns of the entries; None for dense data.
+        Column indices of the entries; None for dense data.
     counts : ndarray of shape (n_rows,), or None
         Number of entries of each row; None for dense data.
     """
@@ -57,7 +57,7 @@ class Block(NamedTuple):
 
 
 def about(blocks):
-    """Return a summary of the values of blocks, see `joined`.
+    """Return a summary of the values of blocks; `joined` documents its entries.
 
     Parameters
     ----------

@@ -1,11 +1,12 @@
 """Claims, which prevent two processes from writing a collection at the same time.
 
-A claim is a file in the folder, which names its owner.  The owner keeps it open and
-locked while it writes.  The system releases the lock when the process ends for any
-reason, so a claim without a lock belongs to a dead process and is taken over.  There
-are two exceptions.  On file systems without locks, the process table tells whether a
-writer on the same machine is alive.  A lock may be invisible on other machines that
-share the folder.  Therefore a claim of another machine is not taken over, and the error
+A claim is a file in the collection's folder.  It names its owner, the process that
+writes, and the owner keeps the file open and locked until the end of the writing.  The
+system releases the lock when the process ends for any reason, so a claim without a lock
+belongs to a dead process, and another process may take it over.  There are two
+exceptions.  On file systems without locks, the process table tells whether a writer on
+the same machine is alive.  If several machines share the folder, they may not see each
+other's locks.  Therefore a claim from another machine is not taken over, and the error
 message names the file to delete.
 """
 
@@ -35,8 +36,8 @@ LOCKED_BYTE = 2**30
 #: Error numbers that mean that another process holds the lock.
 HELD = {errno.EAGAIN, errno.EACCES, errno.EWOULDBLOCK, errno.EDEADLK}
 
-#: Claims of this process by their tokens.  If an interruption prevented the release of
-#: a claim, the deletion of its object releases it.
+#: Claims of this process, by token.  If an interruption prevents the release of a
+#: claim, the deletion of the `Claim` object releases the lock.
 _open_claims = weakref.WeakValueDictionary()
 
 
@@ -64,14 +65,14 @@ class Claim:
         try:
             _write(self.file, self.token)
         except BaseException:  # such as a full disk
-            self.file.close()  # an empty claim has no owner
+            self.file.close()  # other processes take over a claim without an owner
             raise
         return self
 
     def __exit__(self, *_):
         if os.getpid() != self.pid:
-            return  # in a forked child, whose parent owns the claim
-        if fcntl is None:  # Windows deletes no open file
+            return  # this process is a forked child, and its parent owns the claim
+        if fcntl is None:  # Windows cannot delete an open file
             self.file.close()
         if _owner_at(self.path).get("token") == self.token:
             with contextlib.suppress(OSError):
@@ -79,7 +80,7 @@ class Claim:
         self.file.close()
 
     def _locked(self):
-        """Return the claim's file, open, and locked if the file system has locks."""
+        """Open the claim's file, lock it (if the file system has locks), return it."""
         while True:
             file = FileIO(self.path, "r+", opener=_opened_or_created)
             try:
@@ -112,10 +113,10 @@ class Claim:
         owner = _owner_at(self.path)
         if owner.get("token") == self.token and os.getpid() == self.pid:
             return
-        other = f", and {_described(owner)} writes there now" if owner else ""
+        other = f"; now {_described(owner)} writes there" if owner else ""
         raise BlockingIOError(
-            f"{self.path} was deleted or replaced while {self.path.parent} was "
-            f"written{other}. Nothing more is written."
+            f"{self.path} was deleted or replaced while this process was writing to "
+            f"{self.path.parent}{other}. Nothing more is written."
         )
 
 
@@ -223,12 +224,12 @@ def _in_use(path, owner, is_known):
     folder, who = path.parent, _described(owner)
     if is_known:
         return BlockingIOError(
-            f"{folder} is being written by {who}. Wait until that is done, or give "
+            f"{folder} is being written by {who}. Wait until it has finished, or give "
             "another folder."
         )
     return BlockingIOError(
-        f"{folder} was claimed by {who}, and it cannot be told from here whether that "
-        f"process still writes. If it does not, delete {path} and call again."
+        f"{folder} was claimed by {who}, and this process cannot find out whether the "
+        f"other one still writes. If it does not, delete {path} and call again."
     )
 
 

@@ -33,15 +33,15 @@ class Collection(Source):
     folder : str or path
         Folder of the collection.
     n_parts : int, default=None
-        Number of parts, groups of neighbouring shards.  A fit sums statistics over each
-        part, and at most ``n_parts`` workers of a cluster can share a step.  The
-        rounding errors of a fit depend on ``n_parts``, but its quality does not.  None
-        is 16, or the number of shards if there are fewer shards.
+        Number of parts, which are groups of neighbouring shards.  A fit sums statistics
+        over each part, and at most ``n_parts`` workers of a cluster can share a step.
+        The rounding errors of a fit depend on ``n_parts``, but its quality does not.
+        None means 16, or the number of shards if there are fewer than 16 shards.
     verify : bool, default=True
-        Whether a process reads each shard when it first opens it and compares it with
-        the checksums stored when it was written.  With False, damage to values is not
-        detected, and fits and predictions are then wrong without a message.  Sizes and
-        types of files, and column indices, are checked in any case.
+        Whether each process, before its first use of a shard, reads the whole shard and
+        compares its checksums with the stored checksums.  With False, damage to values
+        is not detected, and fits and predictions are then wrong without a message.
+        Sizes and types of files, and column indices, are checked in any case.
 
     Attributes
     ----------
@@ -121,8 +121,8 @@ class Collection(Source):
 
     def __array__(self, dtype=None, copy=None):
         raise TypeError(
-            "A collection is no array in memory. Pass it to an estimator, or pass one "
-            "of its shards, collection[i], to other functions."
+            "A collection is no array in memory. Pass the collection to an estimator, "
+            "or pass one of its shards, collection[i], to other functions."
         )
 
     def __iter__(self):
@@ -273,8 +273,7 @@ def open_counts(folder, n_parts=None, *, verify=True):
         If there is no such folder.
     ValueError
         If the folder has no finished collection of counts, or its description is
-        damaged.
-        Each shard is checked when a process first uses it.
+        damaged.  Each shard is checked when a process first uses it.
     """
     return _open(folder, "counts", n_parts, verify)
 
@@ -333,8 +332,7 @@ def open_ratings(folder, n_parts=None, *, verify=True):
         If there is no such folder.
     ValueError
         If the folder has no finished collection of ratings, or its description is
-        damaged.
-        Each shard is checked when a process first uses it.
+        damaged.  Each shard is checked when a process first uses it.
     """
     return _open(folder, "ratings", n_parts, verify)
 

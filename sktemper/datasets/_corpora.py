@@ -1,4 +1,4 @@
-"""Loaders of the data sets that ship with the package."""
+"""Loader of the data set that ships with the package."""
 
 from importlib import resources
 
@@ -31,11 +31,11 @@ def load_debian_descriptions():
 
         data : CSR matrix of int32, shape (52189, 6000)
             How often each word occurs in each document. The rows are in random order.
-            A sparse array if scikit-learn's ``sparse_interface`` is set to it.
+            A sparse array if scikit-learn's option ``sparse_interface`` is "sparray".
         feature_names : ndarray of str, shape (6000,)
             The words, in alphabetical order.
         document_names : ndarray of str, shape (52189,)
-            The names of the packages; a few occur more than once.
+            The names of the packages; a few names occur more than once.
         DESCR : str
             The full description of the data set.
         filename : str

@@ -41,7 +41,7 @@ BYTES_AT_ONCE = 2**20
 
 
 def shard_file(folder, number, what):
-    """Return the path of a file of a shard: "json", "data.npy" and so on."""
+    """Return the path of a shard's file; ``what`` is "json", "data.npy" and so on."""
     return Path(folder) / f"shard-{number:05d}.{what}"
 
 
@@ -121,12 +121,12 @@ def read_json(path, crc=None):
     try:
         value = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is damaged, it is no JSON: {error}.") from error
+        raise ValueError(f"{path} is damaged: it is no valid JSON: {error}.") from error
     found = None if crc is None else zlib.crc32(text)
     if isinstance(value, dict) and "checksum" in value:
         found, crc = _checksum(value), value["checksum"]
     if found != crc:
-        raise ValueError(f"{path} is damaged: its checksum is not that of its text.")
+        raise ValueError(f"{path} is damaged: its text has another checksum.")
     return value
 
 
@@ -141,7 +141,7 @@ def _bytes_of(path):
 
 
 def _refuse_constant(name):
-    raise ValueError(f"it has the number {name}")
+    raise ValueError(f"it contains {name}")
 
 
 def _checksum(value):
@@ -275,15 +275,15 @@ def crc_of(path, array, inspect=lambda piece: None):
 
 
 def remove(folder, pattern, first=0):
-    """Remove files of a collection by a pattern of names, such as ``run-*``.
+    """Remove files of a collection whose names match a pattern, such as ``run-*``.
 
     Parameters
     ----------
     folder : Path
     pattern : str
-        Pattern of names that contain a number.
+        Pattern of names.  Each name contains an index, such as ``run-00003.npy``.
     first : int, default=0
-        Smallest number of the files to remove.
+        Smallest index to remove.
     """
     for path in list(Path(folder).glob(pattern)):
         is_ours = OURS.fullmatch(path.name.removesuffix(TEMPORARY))

@@ -34,7 +34,7 @@ LEFT_BY_NFS = ".nfs"
 
 
 def generation_folder(folder, generation):
-    """Return the folder of a generation; generation 0 has the collection's folder."""
+    """Return the folder of a generation; generation 0 is in the collection's folder."""
     folder = Path(folder)
     return folder / f"generation-{generation:05d}" if generation else folder
 
@@ -47,8 +47,8 @@ class Target:
     folder : Path
         Folder of the collection.
     generation : int
-        Index of the collection among the folder's consecutive collections.  With 0, an
-        interrupted conversion continues.
+        Index of the collection among the folder's consecutive collections.  Only the
+        first, 0, continues an interrupted conversion of batches to a collection.
     claim : Claim
         Claim of this process.
 
@@ -73,7 +73,7 @@ class Target:
         settings : dict
             Settings that must be unchanged if a conversion continues.
         overwrite : bool
-            Whether to start again, even if there is an interrupted conversion.
+            Whether to start from the beginning, even if a conversion was interrupted.
 
         Raises
         ------
@@ -88,7 +88,8 @@ class Target:
         if unfinished.exists() and not overwrite:
             _check_settings(unfinished, settings)
             return
-        # descriptions (.json) first: an interruption leaves none without its arrays
+        # Remove descriptions (.json) first.  If this call is interrupted, no remaining
+        # description then lacks its arrays.
         for what in ("json", "npy"):
             for path in _ours_in(self.folder, {UNFINISHED}, f"*.{what}*"):
                 path.unlink(missing_ok=True)
@@ -100,7 +101,7 @@ class Target:
         Parameters
         ----------
         meta : dict
-            Description of the collection, see `joined`.
+            Description of the collection, as returned by `joined`.
         """
         self.claim.check()
         self._committing = True
@@ -131,7 +132,7 @@ class Target:
         return True
 
     def _remove_others(self, generation):
-        """Remove all generations except ``generation``; remove none if it is None."""
+        """Remove all generations except ``generation``; do nothing if it is None."""
         if generation is None:
             return
         for number, path in _generations(self.folder).items():
@@ -149,7 +150,7 @@ def writing(folder, settings, overwrite):
     settings : dict
         Settings that must be unchanged if a conversion continues.
     overwrite : bool
-        Whether to start again, and to replace an existing collection.
+        Whether to start from the beginning, and to replace an existing collection.
 
     Yields
     ------
@@ -215,7 +216,7 @@ def _is_ours(path):
 
 
 def _generations(folder):
-    """Return the subfolders of generations by their numbers."""
+    """Return a dict from generation indices to the subfolders of generations."""
     found = {}
     for path in folder.iterdir():
         match = GENERATION.fullmatch(path.name)
@@ -233,12 +234,12 @@ def _current(folder):
 
 
 def _next_generation(folder):
-    """Return a generation number that is not in use yet."""
+    """Return a generation index that is not in use yet."""
     return 1 + max(_current(folder) or 0, *_generations(folder), 0)
 
 
 def _ours_in(folder, kept, pattern):
-    """Yield a collection's files in its folder, except those to be kept."""
+    """Yield the files of a collection in a folder, except the names in ``kept``."""
     for path in list(folder.glob(pattern)):
         is_file = path.is_symlink() or not path.is_dir()
         if is_file and path.name not in {*kept, CLAIM} and _is_ours(path):
@@ -270,6 +271,6 @@ def _check_settings(path, settings):
     if changed:
         raise ValueError(
             f"{path.parent} holds the beginning of another conversion "
-            f"({', '.join(changed)} differ); go on as it was begun, or begin anew "
-            "with overwrite=True."
+            f"({', '.join(changed)} differ); continue it with the same arguments, or "
+            "start over with overwrite=True."
         )

@@ -1,4 +1,4 @@
-"""Generators of synthetic documents and of sums of features, with known parameters."""
+"""Generators of synthetic documents and factorial mixtures, with known parameters."""
 
 from numbers import Integral, Real
 
@@ -13,10 +13,10 @@ from ._sparse import csr_container
 
 # Number of tokens that are drawn at a time; each needs about 30 bytes of memory.
 _CHUNK_TOKENS = 2**20
-# Number of values, of samples or of features, that are drawn at a time.
+# Number of entries of X, or of the matrix of features, that are drawn at a time.
 _CHUNK_VALUES = 2**20
-# Eight shapes of 4 x 4 pixels, side by side.  Each overlaps with others, and none is a
-# sum or a difference of others.
+# Eight shapes of 4 x 4 pixels, side by side.  Each shape overlaps with other shapes,
+# and none is a sum or a difference of other shapes.
 _SHAPES = """
 ####  #...  ....  #...  ....  .#..  ...#  ##..
 ....  #...  .##.  .#..  ...#  ####  ..##  ##..
@@ -75,7 +75,7 @@ def make_lda_documents(
 
     doc_length : float, default=100
         The mean number of tokens of a document. Lengths are Poisson distributed, so
-        that a short mean leaves some documents empty.
+        that some documents are empty if the mean is small.
 
     doc_topic_prior : float or array-like of shape (n_components,), default=0.1
         The concentration :math:`\alpha` of the documents' distributions over topics.
@@ -96,8 +96,8 @@ def make_lda_documents(
     Returns
     -------
     X : CSR matrix of shape (n_samples, n_features)
-        The word counts. A sparse array if scikit-learn's ``sparse_interface`` is set
-        to it.
+        The word counts; a sparse array if scikit-learn's option ``sparse_interface``
+        is "sparray".
 
     doc_topic : ndarray of shape (n_samples, n_components)
         The distribution over topics of each document, :math:`\theta`. Only returned
@@ -171,14 +171,14 @@ def make_factorial_mixture(
 ):
     r"""Generate samples by the factorial mixture model, sums of binary features.
 
-    Sample n has feature k, :math:`z_{nk} = 1`, with probability :math:`\pi_k`, and is
-    the sum of the components of its features and of noise,
-    :math:`x_n = \sum_k z_{nk} \mu_k + \varepsilon_n`,
+    Sample n has feature k, :math:`z_{nk} = 1`, with probability :math:`\pi_k`.  Each
+    feature k has a component :math:`\mu_k`.  A sample is the sum of the components of
+    its features and of noise, :math:`x_n = \sum_k z_{nk} \mu_k + \varepsilon_n`,
     :math:`\varepsilon_n \sim \mathcal{N}(0, \sigma^2 I)`.
 
     By default, the data are similar to the toy data of [1]_: the components are eight
     overlapping shapes of 4 x 4 pixels, each weighted by a uniform draw from [0.5, 1].
-    The shapes are this package's own.
+    The shapes were designed for this package.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def make_factorial_mixture(
         The number of samples.
 
     components : array-like of shape (n_components, n_features), default=None
-        The components :math:`\mu`. None makes the eight shapes, of 16 pixels.
+        The components :math:`\mu`. None takes the eight shapes, each of 16 pixels.
 
     inclusion_probability : float or array-like of shape (n_components,), default=0.3
         The probability :math:`\pi` of each feature.
@@ -209,7 +209,7 @@ def make_factorial_mixture(
         The samples.
 
     features : ndarray of shape (n_samples, n_components)
-        Which features each sample has, :math:`z`, as bool. Only returned if
+        Whether each sample has each feature, :math:`z`, as bool. Only returned if
         ``return_components`` is True.
 
     components : ndarray of shape (n_components, n_features)
@@ -267,8 +267,8 @@ def _probability(inclusion_probability, n_components):
         (probability >= 0) & (probability <= 1)
     ):
         raise ValueError(
-            f"inclusion_probability must be a number in [0, 1] or {n_components} of "
-            f"them, got {inclusion_probability!r}."
+            "inclusion_probability must be a number in [0, 1] or an array of "
+            f"{n_components} such numbers, got {inclusion_probability!r}."
         )
     return probability
 
@@ -277,7 +277,8 @@ def _concentration(name, prior, size):
     prior = np.asarray(prior, dtype=np.float64)
     if prior.shape not in ((), (size,)) or not np.all((prior > 0) & (prior < np.inf)):
         raise ValueError(
-            f"{name} must be a positive number or {size} of them, got {prior!r}."
+            f"{name} must be a positive number or an array of {size} positive numbers, "
+            f"got {prior!r}."
         )
     return np.broadcast_to(prior, size)
 
@@ -297,7 +298,7 @@ def _draw_words(lengths, doc_topic, word_cdf, dtype, rng):
     counts = sparse.csr_matrix((ones, coordinates), shape=shape)
     if dtype.kind != "f" and counts.data.max(initial=0) > np.iinfo(dtype).max:
         raise ValueError(
-            f"A count of {counts.data.max()} is too large for dtype={dtype}. Take "
-            "dtype=numpy.int32, or shorter documents."
+            f"A count of {counts.data.max()} is too large for dtype={dtype}. Use "
+            "dtype=numpy.int32, or a smaller doc_length."
         )
     return counts.astype(dtype, copy=False)

@@ -1,4 +1,4 @@
-"""Groups of shards, the parts over which a fit sums statistics."""
+"""Groups of shards; a fit sums statistics over each group."""
 
 import secrets
 
@@ -41,7 +41,7 @@ class Group(ByRows):
         return int(self._ends[-1])
 
     def rows(self, rows):
-        """Return some rows in memory, see `Part.rows`.
+        """Return some rows, in memory, in the format of `Part.rows`.
 
         Parameters
         ----------
@@ -78,7 +78,7 @@ def groups(shards, n_groups):
     ----------
     shards : sequence of Part
     n_groups : int or None
-        Maximum number of groups; None is `MOST_GROUPS`.
+        Maximum number of groups; None means `MOST_GROUPS`.
 
     Returns
     -------

@@ -63,7 +63,7 @@ def make_ratings(
 
     Time and memory are proportional to the number of ratings, unless a large share of
     all pairs is rated: ten million ratings of 70,000 users and 10,000 items take
-    seconds.
+    a few seconds.
 
     Parameters
     ----------
@@ -96,8 +96,8 @@ def make_ratings(
         The variance of the noise.
 
     n_stars : int, default=None
-        If given, ratings are rounded to integers from 1 to ``n_stars``.  None leaves
-        them unrounded.
+        If given, ratings are rounded to integers from 1 to ``n_stars``.  With None,
+        ratings are not rounded.
 
     dtype : dtype, default=numpy.float64
         The type of the ratings.
@@ -111,8 +111,8 @@ def make_ratings(
     Returns
     -------
     X : CSR matrix of shape (n_users, n_items)
-        The ratings. A sparse array if scikit-learn's ``sparse_interface`` is set to
-        it.
+        The ratings; a sparse array if scikit-learn's option ``sparse_interface`` is
+        "sparray".
 
     user_factors : ndarray of shape (n_users, n_components)
         The factors of the users, u. This array and the following arrays are only
@@ -180,7 +180,8 @@ def _draw_pairs(n_users, n_items, n_ratings, inequality, rng):
     if not np.isfinite(largest * n_users * n_items) or largest == 0:
         raise ValueError(f"inequality={inequality} makes factors that overflow.")
     if n_ratings > _DENSE_SHARE * n_users * n_items:
-        # Times at which pairs are first drawn; pairs with the earliest times are kept.
+        # Exponential waiting times until each pair is first drawn.  The pairs with the
+        # shortest times are a weighted sample without replacement.
         waiting = rng.exponential(size=(n_users, n_items))
         waiting /= activity[:, None]
         waiting /= popularity

@@ -21,13 +21,13 @@ __all__ = [
     "wrong_in_shard",
 ]
 
-#: Version 2 has checksums of all files and a generation, see `_folders`.
+#: Version 2 adds checksums of all files, and the generation index (see `_folders`).
 FORMAT, VERSION, READABLE = "sktemper collection", 2, (1, 2)
 KINDS = ("counts", "dense", "ratings")
 #: Files with the labels of ratings.
 LABELS = ("user_labels.npy", "item_labels.npy")
-#: Largest numbers of columns (numbered with 32 bits), of rows (64 bits), and of
-#: consecutive collections in a folder.
+#: Largest number of columns (their indices have 32 bits), of rows (their indices have
+#: 64 bits), and of consecutive collections in a folder.
 MOST_FEATURES, MOST_ROWS, MOST_GENERATIONS = 2**31 - 1, 2**62, 10**8
 #: Types in which values are stored.
 DTYPES = ("uint8", "uint16", "uint32", "int8", "int16", "int32", "float32", "float64")
@@ -134,9 +134,9 @@ def read_meta(folder):
     if not path.exists():
         if (folder / UNFINISHED).exists():
             raise ValueError(
-                f"The collection in {folder} is not finished: it was not written to "
-                "its end. Write it again with the same batches, and it goes on where "
-                "it stopped."
+                f"The collection in {folder} is not finished, because its conversion "
+                "was interrupted. Call the writer again with the same batches to "
+                "continue."
             )
         raise ValueError(f"{folder} holds no collection: it has no {META}.")
     meta = read_json(path)
@@ -161,7 +161,7 @@ def read_meta(folder):
 
 
 def _wrong(meta):
-    """Return a contradiction in a description, or None."""
+    """Return an error in the description of a collection as a text, or None."""
     kind, shards, (_, n_features) = meta["kind"], meta["shards"], meta["shape"]
     if kind not in KINDS:
         return f"{kind!r} is no kind of collection"
@@ -169,13 +169,13 @@ def _wrong(meta):
         return f"it has {n_features!r} columns"
     for number, shard in enumerate(shards):
         if wrong := wrong_in_shard(shard, kind, n_features):
-            return f"of shard {number}, {wrong}"
+            return f"in shard {number}, {wrong}"
     if not 0 < sum(shard["rows"] for shard in shards) <= MOST_ROWS:
         return "its number of rows is impossible"
     expected = joined(kind, n_features, shards, meta["shard_rows"], meta["files"])
     for name in ("shape", "entries", "dtype", "index_dtype", "missing", *EXTREMES):
         if meta[name] != expected[name]:
-            return f"{name} is {meta[name]!r}, but of its shards {expected[name]!r}"
+            return f"{name} is {meta[name]!r}, but its shards give {expected[name]!r}"
     if not _is_number(meta["sum"]):
         return f"sum is {meta['sum']!r}"
     if not isinstance(meta["fingerprint"], str):
@@ -184,7 +184,7 @@ def _wrong(meta):
 
 
 def _wrong_in_files(meta):
-    """Return an error in the description of the other files, or None."""
+    """Return an error in the description of the files beside the shards, or None."""
     if type(meta["feature_names"]) is not bool:
         return f"feature_names is {meta['feature_names']!r}"
     if not _is_size(meta["generation"]) or meta["generation"] > MOST_GENERATIONS:

@@ -57,7 +57,7 @@ def load_movielens(path):
     Parameters
     ----------
     path : str or pathlib.Path
-        The zip file, the folder that was in it, or its file of ratings: ``u.data``,
+        The zip file, the unpacked folder, or the file of ratings: ``u.data``,
         ``ratings.dat`` or ``ratings.csv``.
 
     Returns
@@ -69,9 +69,9 @@ def load_movielens(path):
             The ratings, as returned by `ratings_matrix`.  Only users and films with
             ratings have rows and columns.
         user_labels : ndarray of int, shape (n_users,)
-            The numbers of the users, in MovieLens.
+            The user ids of MovieLens.
         item_labels : ndarray of int, shape (n_items,)
-            The numbers of the films, in MovieLens.
+            The film ids of MovieLens.
         item_titles : ndarray of str, shape (n_items,)
             The titles of the films, from the file of films beside the ratings; None if
             there is no such file.
@@ -139,7 +139,7 @@ def load_movielens(path):
 
 
 class _File:
-    """A file on disk: its name in messages, and how to open it."""
+    """A file on disk, with a name for error messages and a function that opens it."""
 
     def __init__(self, path):
         self.name, self.open = str(path), lambda limit: path.open("rb")
@@ -152,11 +152,11 @@ class _Member:
         self.archive, self.info, self.name = archive, info, f"{path}: {info.filename}"
 
     def open(self, limit):
-        # zipfile reads at most this number of bytes, even if there are more
+        # zipfile reads at most file_size bytes, even if the archive contains more
         if self.info.file_size > limit:
             raise ValueError(
-                f"{self.name} unfolds to {self.info.file_size:,} bytes, and at most "
-                f"{limit:,} are read from a zip file. Unzip it, if you trust it."
+                f"{self.name} has {self.info.file_size:,} bytes when unpacked, but at "
+                f"most {limit:,} are read from a zip file. If you trust it, unzip it."
             )
         return io.BufferedReader(self.archive.open(self.info))
 
@@ -241,9 +241,9 @@ def _check_distinct(users, items, name):
     if twice.any():
         place = twice.argmax()
         raise ValueError(
-            f"{name} has several ratings of user {users[place]} and film "
-            f"{items[place]}, and MovieLens has one. Remove all others, or choose by "
-            "duplicates of datasets.ratings_matrix."
+            f"{name} has several ratings of film {items[place]} by user "
+            f"{users[place]}, but MovieLens has at most one. Remove the others, or use "
+            "datasets.ratings_matrix with a choice of duplicates."
         )
 
 
@@ -273,7 +273,7 @@ def _read_ratings(stream, name):
 
 
 class _Layout:
-    """Format of the lines of a file, which its first line shows."""
+    """Format of the lines of a file, inferred from its first line."""
 
     def __init__(self, first, name, number):
         self.name = name
@@ -356,7 +356,7 @@ class _Layout:
 
 
 def _places(names, columns):
-    """Return positions of columns in a header; None if one is missing or repeated."""
+    """Return positions of columns in a header; None unless each occurs once."""
     names = [name.strip().strip('"').replace("_", "").lower() for name in names]
     places = [
         [place for place, name in enumerate(names) if name in wanted]
@@ -371,7 +371,7 @@ def _places(names, columns):
 
 
 def _read_titles(data, kind, name):
-    """Return a dict from the numbers of films to their titles."""
+    """Return a dict from film ids to titles."""
     text = _decoded(data)
     titles, columns = {}, (0, 1)
     for number, row in _rows(text, kind, name):
@@ -388,7 +388,7 @@ def _read_titles(data, kind, name):
 
 
 def _rows(text, kind, name):
-    """Yield the number of each line that is not empty, and its fields."""
+    """Yield the line number and the fields of each line that is not empty."""
     if not kind.endswith(".csv"):
         delimiter = "::" if kind.endswith(".dat") else "|"
         for number, line in enumerate(text.split("\n"), 1):

@@ -1,4 +1,4 @@
-"""Cache of the open shards of this process, and of the results of their checks.
+"""Cache of the shards that this process has opened and checked.
 
 When a process first opens a shard, it reads the whole shard and compares it with its
 checksums.  If the sizes or modification times of its files change later, it is read
@@ -43,7 +43,8 @@ class _Shard:
     seen : tuple
         Sizes and modification times of these files when they were opened.
     visit, looked : str or None, float
-        Name and time of the last call that checked these sizes and times.
+        Name of the last fit or call that checked these sizes and times, and the time of
+        this check.
     """
 
     __slots__ = ("looked", "maps", "matrix", "paths", "seen", "visit")
@@ -117,7 +118,7 @@ class _OpenShards:
         return shard
 
     def _open(self, part):
-        """Open a shard, and check it unless this version was checked before."""
+        """Open a shard, and check it unless its files are unchanged since a check."""
         with self.lock:
             self.shards.pop(part, None)
             before = self.checked.pop(part, None)
@@ -136,7 +137,7 @@ class _OpenShards:
             meta_of(part.folder, part.stamp)
             pairs = zip(paths, seen, after, strict=True)
             path = next(path for path, old, new in pairs if old != new)
-            raise ValueError(f"{path} was changed while it was read.")
+            raise ValueError(f"{path} was changed while it was being read.")
         with self.lock:
             self.checked[part] = here
         return _Shard(files, maps, paths, seen)
@@ -167,8 +168,8 @@ def _refuse_change(part, before, here):
         raise ValueError(f"{path} is missing: it was removed after it was opened.")
     if not part.verify:
         raise ValueError(
-            f"{path} was changed after it was opened, and with verify=False nothing "
-            "tells whether it is damaged."
+            f"{path} was changed after it was opened, and with verify=False it cannot "
+            "be checked for damage."
         )
 
 

@@ -6,7 +6,7 @@ from sklearn.utils import check_random_state
 from .._arguments import refuse
 
 #: Descriptions of kinds of types, for error messages.
-KINDS = {"f": "a floating type", "iuf": "a type of integers or floats"}
+KINDS = {"f": "a floating-point type", "iuf": "a type of integers or floats"}
 
 
 def seeded(random_state):
@@ -16,7 +16,7 @@ def seeded(random_state):
 
 
 def dtype_of(dtype, kinds):
-    """Return a dtype; raise if it is float16, or if its kind is not in ``kinds``.
+    """Return a valid dtype; raise for float16, or for a kind that is not in ``kinds``.
 
     Parameters
     ----------
@@ -26,5 +26,5 @@ def dtype_of(dtype, kinds):
     """
     found = np.dtype(dtype)
     if found.kind not in kinds or found == np.float16:
-        refuse("dtype", f"{KINDS[kinds]}, in which no value is cut off", dtype)
+        refuse("dtype", f"{KINDS[kinds]} other than float16", dtype)
     return found

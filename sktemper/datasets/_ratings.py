@@ -1,4 +1,4 @@
-"""Ratings as matrices, from long tables."""
+"""Matrices of ratings and of interactions, made from long tables."""
 
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length
@@ -53,10 +53,10 @@ default=None
     Returns
     -------
     X : CSR matrix of shape (n_users, n_items)
-        The ratings, in float32 if the given ones are, else in float64.  A sparse array
-        if scikit-learn's ``sparse_interface`` is set to that.  The matrix has
+        The ratings, in float32 if the argument has this type, else in float64; a sparse
+        array if scikit-learn's option ``sparse_interface`` is "sparray".  It has
         ``user_labels`` and ``item_labels``, which slices keep, and ``X.users(labels)``
-        returns the rows of some users.  A model that is fitted to it takes labels of
+        returns the rows of some users.  A model that was fitted to X accepts labels of
         users and items.
     user_labels : ndarray of shape (n_users,)
         Labels of the rows.
@@ -136,22 +136,22 @@ def interactions_matrix(
     duplicates="sum",
     unknown="error",
 ):
-    """Make a sparse matrix from a long table of users and the items they chose.
+    """Make a sparse matrix from a long table of users and the items that they chose.
 
     Parameters
     ----------
     users, items : array-like of shape (n_interactions,)
         Labels of any kind that can be sorted, such as columns of a data frame.
     weights : array-like of shape (n_interactions,), default=None
-        Weight of each interaction, such as a number or a duration; not negative.  None
-        is 1.  Interactions of weight 0 are left out.
+        Weight of each interaction, such as a count or a duration; not negative.  None
+        gives each interaction the weight 1.  Interactions of weight 0 are left out.
     user_labels, item_labels : array-like of shape (n_users,) or (n_items,), \
 default=None
         Labels of the rows and of the columns, in order.  None takes the labels that
         occur, sorted.  For new users of a fitted model, pass its ``item_labels_``.
     duplicates : {"sum", "one", "error"}, default="sum"
-        Treatment of an item that a user chose several times: add the weights, count it
-        once with the weight 1 (or the largest of given weights), or raise an error.
+        Treatment of several interactions of a user with an item: add their weights,
+        take the largest weight (1 if no weights are given), or raise an error.
     unknown : {"error", "ignore"}, default="error"
         Treatment of users and items that are not in the given labels: raise an error,
         or leave their interactions out.
@@ -159,8 +159,8 @@ default=None
     Returns
     -------
     X : CSR matrix of shape (n_users, n_items)
-        The weights, in float32 if the given ones are, else in float64.  A sparse array
-        if scikit-learn's ``sparse_interface`` is set to that.  The matrix has
+        The weights, in float32 if the argument has this type, else in float64; a sparse
+        array if scikit-learn's option ``sparse_interface`` is "sparray".  It has
         ``user_labels`` and ``item_labels``, which slices keep, and ``X.users(labels)``
         returns the rows of some users.
 
@@ -174,7 +174,7 @@ default=None
 
     See Also
     --------
-    ratings_matrix : The same for ratings, where zeros are stored.
+    ratings_matrix : Make a matrix of ratings, where zeros are stored.
 
     Examples
     --------
@@ -265,7 +265,7 @@ def _labels(values, name):
 
 
 def missing_labels(values):
-    """Return whether some of an array of labels are missing."""
+    """Return whether an array of labels contains a missing label."""
     if values.dtype.kind in "fcmM":
         return bool((values != values).any())  # NaN and NaT
     return values.dtype.kind == "O" and any(map(_is_missing, values))
@@ -282,7 +282,7 @@ def _is_missing(label):
 
 
 def _encoded(values, labels, unknown, kind):
-    """Return the position of each value among the labels, or -1, and the labels."""
+    """Return each value's position in the labels, or -1, and the labels."""
     try:
         distinct, codes = np.unique(values, return_inverse=True)
     except TypeError as error:
@@ -307,7 +307,7 @@ def _encoded(values, labels, unknown, kind):
 
 
 def merged_ratings(keys, ratings, starts, duplicates, labels):
-    """Return one rating for each distinct key; its ratings begin at ``starts``."""
+    """Return one rating for each distinct key, whose ratings begin at ``starts``."""
     if duplicates == "first":
         return ratings[starts]
     ends = np.append(starts[1:], len(keys))

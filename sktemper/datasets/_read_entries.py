@@ -1,4 +1,4 @@
-"""Readers of files with one entry in each line: UCI bags of words, Matrix Market."""
+"""Readers of files with one entry per line: UCI bags of words, and Matrix Market."""
 
 import numpy as np
 from scipy import sparse
@@ -9,10 +9,10 @@ from ._batches import Batches, Lines, refuse_line, words_of
 
 __all__ = ["read_matrix_market", "read_uci"]
 
-#: Maximum number of rows without entries in a batch.
+#: Maximum number of rows of a batch, so that rows without entries use little memory.
 EMPTY_ROWS = 2**20
-#: Maximum number of rows in a header: `MOST_ROWS`, or `ROWS_PER_ENTRY` for each entry
-#: if that is more.
+#: The maximum number of rows in a header is `MOST_ROWS`, or `ROWS_PER_ENTRY` times the
+#: number of entries if this product is larger.
 MOST_ROWS, ROWS_PER_ENTRY = 2**24, 100
 #: Maximum number of digits of a number in a header.
 MOST_DIGITS = 18
@@ -21,9 +21,9 @@ MOST_DIGITS = 18
 def read_uci(docword, vocab=None):
     r"""Read counts in the UCI format of bags of words, in batches.
 
-    The first three lines are the numbers of documents, of words and of entries.  Each
-    further line has the number of a document, the number of a word, and a count.
-    Documents and words are counted from 1, and lines are in the order of documents.
+    The first three lines are the number of documents, the number of words and the
+    number of entries.  Each further line has the index of a document, the index of a
+    word, and a count.  Indices begin at 1, and lines are sorted by document.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ def read_uci(docword, vocab=None):
     Notes
     -----
     An entry takes at least six bytes, which limits the number of entries of a file.
-    Documents without words take no bytes.  Up to 16,777,216 documents are accepted, or
-    100 for each entry if that is more.
+    Documents without words take no bytes.  Therefore the number of documents has
+    another limit: 16,777,216, or 100 times the number of entries if this is larger.
 
     References
     ----------
@@ -104,8 +104,8 @@ def read_matrix_market(path, vocab=None, *, documents="rows"):
     vocab : str or path, default=None
         File with one word per line.
     documents : {"rows", "columns"}, default="rows"
-        Whether documents, the rows of the result, are rows or columns of the file.  The
-        entries must be in the order of documents.
+        Whether the documents, which are the rows of the result, are rows or columns of
+        the matrix in the file.  The entries must be sorted by document.
 
     Returns
     -------
@@ -125,8 +125,9 @@ def read_matrix_market(path, vocab=None, *, documents="rows"):
     Notes
     -----
     An entry takes at least six bytes, or four without a value, which limits the number
-    of entries of a file.  Rows without entries take no bytes.  Up to 16,777,216 rows
-    are accepted, or 100 for each entry if that is more.
+    of entries of a file.  Rows without entries take no bytes.  Therefore the number of
+    rows has another limit: 16,777,216, or 100 times the number of entries if this is
+    larger.
 
     References
     ----------
@@ -192,7 +193,8 @@ def _check_header(lines, header, n_fields):
     ----------
     lines : Lines
     header : list of (int, bytes, int)
-        Line number, line and value of the numbers of rows, of columns and of entries.
+        Line number, line and value of three sizes: the number of rows, the number of
+        columns and the number of entries.
     n_fields : int
         Number of fields of an entry.  Each takes at least a digit and a separator.
     """
@@ -207,7 +209,7 @@ def _check_header(lines, header, n_fields):
         "columns": "column indices are int32",
         "entries": f"the file has at most {n_bytes:,} bytes; it may be cut off",
     }
-    # entries first, because the limit of rows depends on their number
+    # entries first, because the limit of rows depends on the number of entries
     for place, what in ((2, "entries"), (0, "rows"), (1, "columns")):
         number, line, size = header[place]
         least = int(what != "entries")
@@ -230,7 +232,9 @@ def _field(path, line):
 
 
 class _Entries:
-    """Lines with row, column and value, in the order of rows, which begin at 1.
+    """Entries of a matrix, one per line: row and column (both from 1), and value.
+
+    The lines are sorted by row.
 
     Parameters
     ----------
@@ -238,7 +242,7 @@ class _Entries:
     n_before : int
         Number of lines before the first entry.
     sizes : list of int
-        Numbers of rows, of columns and of entries.
+        The number of rows, of columns and of entries.
     dtype : dtype
         Type of the values.
     n_fields : int
@@ -254,7 +258,7 @@ class _Entries:
         self.expected = "row, column and value" if n_fields == 3 else "row and column"
 
     def batches(self):
-        """Yield the rows as CSR arrays, which never end within a row."""
+        """Yield the rows as CSR arrays; no row is divided between two arrays."""
         n_done, n_entries = 0, 0
         left = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, self.dtype)
         for new in self._chunks():
@@ -274,7 +278,7 @@ class _Entries:
         yield from self._rows(left, n_done, self.n_rows)
 
     def _rows(self, entries, start, stop):
-        """Yield rows from ``start`` to ``stop``, empty ones in pieces."""
+        """Yield the rows from ``start`` to ``stop``, at most `EMPTY_ROWS` at a time."""
         rows, columns, values = entries
         ends = [*range(start + EMPTY_ROWS, stop, EMPTY_ROWS), stop]
         for end in ends:
@@ -289,7 +293,7 @@ class _Entries:
             start = end
 
     def _chunks(self):
-        """Yield the rows and columns, counted from 0, and values of groups of lines."""
+        """Yield the row and column indices (from 0) and values of groups of lines."""
         last = 0
         for first, lines in self.lines:
             numbers = range(first, first + len(lines))

@@ -23,12 +23,13 @@ def read_gensim(corpus, id2word=None, *, n_features=None, batch_size=10_000):
     Parameters
     ----------
     corpus : iterable
-        Documents, such as an `MmCorpus` or a `BleiCorpus`.  Each is a list of pairs of
-        a word's number, counted from 0, and its count.  A generator can be read only
-        once, and requires ``n_features`` or ``id2word``.
+        Documents, such as an `MmCorpus` or a `BleiCorpus`.  Each document is a list of
+        pairs (id, count) of a word.  Ids are integers from 0 on, which become column
+        indices.  A generator can be read only once, and requires ``n_features`` or
+        ``id2word``.
     id2word : mapping or sequence, default=None
-        Words by their numbers, such as a `Dictionary`.  None takes the ``id2word`` of
-        the corpus, if it has one.
+        Words by id, such as a `Dictionary`.  None takes the attribute ``id2word`` of
+        the corpus, if it exists.
     n_features : int, default=None
         Number of columns.  None takes the number of words in ``id2word``, or the
         corpus's ``num_terms``.  If both are missing, an additional pass over the corpus
@@ -46,11 +47,11 @@ def read_gensim(corpus, id2word=None, *, n_features=None, batch_size=10_000):
     TypeError
         If the corpus cannot be iterated over.
     ValueError
-        If another argument is invalid, a number in ``id2word`` is ``n_features`` or
-        more, or the corpus is a generator and the number of columns is unknown.  During
+        If another argument is invalid, an id in ``id2word`` is ``n_features`` or more,
+        or the corpus is a generator and the number of columns is unknown.  During
         reading: if the corpus is a generator that was read before, or a document is not
-        a list of pairs, has a word out of range, or has a count that is negative or not
-        finite.  The message gives the number of the document, counted from 0.
+        a list of pairs, has an id out of range, or has a count that is negative or not
+        finite.  The message gives the index of the document, from 0.
 
     Examples
     --------
@@ -84,8 +85,8 @@ class _Once:
     def __init__(self, documents, n_features):
         if n_features is None:
             raise ValueError(
-                "corpus is a generator, which can be read once only, but the number of "
-                "columns would be found by reading it before. Give n_features or "
+                "corpus is a generator, which can be read only once, but finding the "
+                "number of columns needs an additional pass. Give n_features or "
                 "id2word, or a list of the documents."
             )
         self.documents = documents
@@ -93,16 +94,16 @@ class _Once:
     def __iter__(self):
         if self.documents is None:
             raise ValueError(
-                "corpus is a generator, which can be read once only, and was read "
-                "before. Call read_gensim again with a new one, or with a list of the "
-                "documents."
+                "corpus is a generator, which can be read only once, and it was read "
+                "before. Call read_gensim again with a new generator, or with a list "
+                "of the documents."
             )
         documents, self.documents = self.documents, None
         return documents
 
 
 def _names_of_ids(id2word, n_features):
-    """Return the words as a list, with ``#`` and a number for missing ones; or None."""
+    """Return the words as a list, or None; a missing word becomes ``#`` and its id."""
     if id2word is None:
         return None
     is_mapping = hasattr(id2word, "items")
@@ -140,7 +141,7 @@ def _matrices(corpus, n_features, batch_size):
 
 
 def _n_words(corpus, batch_size):
-    """Return the largest number of a word plus one; 0 if there are no documents."""
+    """Return the largest word id plus one; 0 if there are no documents."""
     largest = [
         words.max(initial=-1) for _, words, _ in _parsed(corpus, batch_size, None)
     ]

@@ -1,4 +1,4 @@
-"""Readers of files whose lines are documents, as pairs index:value."""
+"""Readers of files with one document per line, as pairs index:value."""
 
 import re
 from typing import NamedTuple
@@ -12,8 +12,8 @@ from ._batches import Batches, Lines, refuse_line, words_of
 
 __all__ = ["read_lda_c", "read_svmlight"]
 
-#: Pattern of a line: its first field, which is not a pair; the number of a query, which
-#: is optional and occurs in the SVMlight format; and pairs of an index and a value.
+#: Pattern of a line: its first field, which is not a pair; the optional id of a query,
+#: which occurs in the SVMlight format; and pairs of an index and a value.
 LINE = re.compile(
     rb"([^\s:]+)(?:\s+qid:\d+(?!\S))?"
     rb"((?:\s+\d+:[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?!\S))*+)\s*"
@@ -81,10 +81,10 @@ def read_svmlight(path, *, n_features=None, zero_based="auto"):
 
 
 def read_lda_c(path, vocab=None, *, n_features=None):
-    r"""Read counts in the LDA-C format, that of gensim's `BleiCorpus`, in batches.
+    r"""Read counts in the LDA-C format, as gensim's `BleiCorpus` does, in batches.
 
-    Each line is a document: the number of its different words, followed by
-    ``word:count`` for each of them.  Words are numbers, counted from 0.
+    Each line is a document: the number of different words, followed by ``word:count``
+    for each of these words.  A word is given by its index, from 0.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ class _Chunk(NamedTuple):
     Attributes
     ----------
     numbers : tuple of int
-        The numbers of the lines in the file.
+        Line numbers in the file.
     lines : tuple of bytes
     sizes : ndarray of shape (n_lines,)
         The number of pairs of each line.
@@ -161,7 +161,7 @@ class _Chunk(NamedTuple):
 
 
 class _Pairs:
-    """Rows of pairs: the lines of a file, except comments and empty lines.
+    """Lines of pairs in a file, without comments and empty lines; each line is a row.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ class _Pairs:
         self.lines, self.counted = lines, counted
 
     def least_and_largest(self):
-        """Return the least and the largest index, or 0 and -1 without any index."""
+        """Return the least and the largest index; 0 and -1 if there is no index."""
         found = [
             (int(chunk.indices.min()), int(chunk.indices.max()))
             for chunk in self._chunks()
@@ -191,7 +191,7 @@ class _Pairs:
         Raises
         ------
         ValueError
-            If there is no index, or the largest one is too large.
+            If there is no index, or the largest index is too large.
         """
         if largest < 0:
             raise ValueError(
@@ -263,7 +263,7 @@ class _Pairs:
         return chunk._replace(indices=indices.astype(np.int64))
 
     def _refuse(self, chunk, wrong, expected):
-        """Raise at the line of the first pair that is wrong, if there is one."""
+        """Raise an error for the line of the first wrong pair, if a pair is wrong."""
         if wrong.any():
             ends = np.cumsum(chunk.sizes)
             place = int(np.searchsorted(ends, wrong.argmax(), side="right"))

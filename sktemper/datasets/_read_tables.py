@@ -12,11 +12,11 @@ from ._batches import Batches, Lines, decoded, first_that_fails
 
 __all__ = ["read_text", "read_triples"]
 
-#: Bytes of a table of comma-separated values that are parsed at a time.
+#: Number of bytes of a text file with a table that are parsed at a time.
 BLOCK = 2**22
-#: Largest number of column names in a message, and of characters of each.
+#: Largest number of column names in a message, and of characters of each name.
 MOST_NAMED, LONGEST_NAME = 20, 40
-#: Extensions of files, without that of gzip.
+#: Extensions of files, before a final ".gz".
 TABLES, TEXTS = (".parquet", ".csv", ".tsv"), (".txt",)
 
 
@@ -79,15 +79,15 @@ def read_triples(paths, columns=("user", "item", "rating"), *, label_type=None):
     ----------
     paths : str, path, or list of them
         Files with the extensions ``.csv`` or ``.tsv`` (with a header), or ``.parquet``.
-        The former may be compressed by gzip, with the additional extension ``.gz``.  A
-        folder stands for all such files in it, sorted by name.
+        Files other than ``.parquet`` may be compressed by gzip, with the additional
+        extension ``.gz``.  A folder stands for all such files in it, sorted by name.
     columns : tuple of three str, default=("user", "item", "rating")
         Names of the columns of users, items and ratings.
     label_type : {None, int, str}, default=None
-        Type of users and items: integers or strings.  None keeps the types of
-        ``.parquet`` files, and infers those of text files from their first lines, where
-        "007" is read as the number 7.  Ratings are read as float32 from text files, and
-        keep their type otherwise.
+        Type of users and items: integers or strings.  With None, ``.parquet`` files
+        keep their types, and the types in text files are inferred from the first lines,
+        so that "007" is read as the number 7.  Ratings are read as float32 from text
+        files, and keep their type otherwise.
 
     Returns
     -------
@@ -142,7 +142,7 @@ def _pyarrow():
 
 
 def _ending(file):
-    """Return the extension of a file, without that of gzip."""
+    """Return the extension of a file, before a final ".gz"."""
     suffixes = [suffix.lower() for suffix in file.suffixes]
     if suffixes[-1:] == [".gz"] and suffixes[-2:-1] != [".parquet"]:
         suffixes.pop()
@@ -150,7 +150,7 @@ def _ending(file):
 
 
 def _files(paths, endings):
-    """Return the files of paths, which may be folders."""
+    """Return a list of files; a path that is a folder stands for the files in it."""
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
     if not isinstance(paths, Iterable) or isinstance(paths, bytes):
@@ -174,7 +174,7 @@ def _files(paths, endings):
 
 
 def _regrouped(lists, size):
-    """Yield lists of equal size, followed by the rest."""
+    """Yield lists of equal size, followed by a shorter list of the remaining items."""
     gathered = []
     for some in lists:
         gathered += some
@@ -209,8 +209,8 @@ def _check_first(file, lines):
     ------
     ValueError
         If its lines end with carriage returns alone, or the first line has a null
-        character.  Most binary files have one, and so has UTF-16 without a byte order
-        mark.
+        character.  Most binary files contain null characters, and so does UTF-16
+        without a byte order mark.
     """
     if len(lines) == 1 and b"\r" in lines[0]:
         raise ValueError(
@@ -269,8 +269,8 @@ class _Labels:
             kind, values = "numbers", _whole(values, name, file, row)
         else:
             raise ValueError(
-                f"{file}: the column {name} is neither whole numbers nor strings but "
-                f"{values.type}; label_type=str takes what stands there as strings."
+                f"{file}: the column {name} has the type {values.type}, but must have "
+                "whole numbers or strings; label_type=str reads it as strings."
             )
         before, where = self.kinds.setdefault(name, (kind, file))
         if kind != before:
@@ -314,7 +314,7 @@ def _whole(values, name, file, row):
     if values.dtype.kind != "f":
         return values
     wrong = ~((values == np.rint(values)) & (np.abs(values) <= 2**53))
-    what = "no whole number up to 2^53; label_type=str takes strings"
+    what = "no whole number up to 2^53; label_type=str reads it as strings"
     _refuse_row(wrong, name, file, row, what)
     return values.astype(np.int64)
 
@@ -340,9 +340,9 @@ def _ratings(values, name, file, row):
 
 
 def _converted(file, columns, types, *conversions):
-    """Yield converted columns of the batches of a table: an array, or a tuple of them.
+    """Yield the converted columns of the batches of a table: an array, or several.
 
-    Rows are counted from 1, including the header.
+    Error messages count rows from 1, including the header.
     """
     row = 1 if _ending(file) == ".parquet" else 2
     with _errors_name(file):
@@ -366,7 +366,7 @@ def _is_text(values):
 
 
 def _refuse_row(wrong, name, file, row, what):
-    """Raise for the first wrong value; ``row`` is the row of the first value."""
+    """Raise an error for the first wrong value; the first value is in row ``row``."""
     wrong = np.asarray(wrong)
     if wrong.any():
         raise ValueError(f"{file}, row {row + wrong.argmax()}: {name} is {what}.")
@@ -418,6 +418,6 @@ def _check_columns(file, columns, names):
             raise ValueError(f"{file} has no column {name}; it has {shown}{more}.")
         if names.count(name) > 1:
             raise ValueError(
-                f"{file} has {names.count(name)} columns {name}; give each a name of "
-                "its own."
+                f"{file} has {names.count(name)} columns {name}; give each column a "
+                "different name."
             )

@@ -1,4 +1,4 @@
-"""Writing of shards; an interrupted conversion continues after its last shard."""
+"""Writer of shards, which continues an interrupted conversion after its last shard."""
 
 import math
 import warnings
@@ -14,10 +14,10 @@ from ._meta import MOST_FEATURES, index_dtype, joined, wrong_in_shard
 
 __all__ = ["ShardWriter", "check_batches", "checked_shard_rows"]
 
-#: Approximate number of entries of a shard whose number of rows is not given, and
-#: bounds of the number of rows that is then chosen.
+#: If the number of rows of a shard is not given: approximate number of entries of a
+#: shard, and bounds of its number of rows.
 ENTRIES_OF_SHARD, FEWEST_ROWS, MOST_ROWS = 2**25, 2**10, 2**20
-#: Entries of a shard's note that the description of the collection keeps.
+#: Entries of a shard's note (its JSON file) that the collection's description repeats.
 ABOUT = (
     "rows",
     "entries",
@@ -32,7 +32,7 @@ ABOUT = (
 
 
 def checked_shard_rows(shard_rows):
-    """Return a valid number of rows or None; raise for another value."""
+    """Return ``shard_rows``, a positive int or None; raise for another value."""
     if shard_rows is not None and (
         isinstance(shard_rows, bool)
         or not isinstance(shard_rows, Integral)
@@ -54,7 +54,7 @@ def check_batches(batches):
     is_frame = hasattr(batches, "iloc") and np.ndim(batches) == 2
     if sparse.issparse(batches) or isinstance(batches, np.ndarray) or is_frame:
         raise ValueError(
-            "batches must be batches of rows; of a single matrix or table make a list."
+            "batches must be batches of rows; make a list of a single matrix or table."
         )
     if not hasattr(batches, "__iter__") and not hasattr(batches, "__getitem__"):
         raise TypeError(
@@ -63,7 +63,10 @@ def check_batches(batches):
 
 
 class ShardWriter:
-    """Writer of blocks as shards, each with a note of the batches that it completes.
+    """Writer of blocks as shards.
+
+    Each shard has a note, a JSON file.  It describes the values, and tells which
+    batches are completely written up to the end of this shard.
 
     Parameters
     ----------
@@ -82,7 +85,7 @@ class ShardWriter:
     Warns
     -----
     UserWarning
-        If shards of an interrupted conversion are damaged; they are written again.
+        If shards of an interrupted conversion are damaged, and are written again.
     """
 
     def __init__(self, target, kind, shard_rows=None, companion=None, names=None):
@@ -115,17 +118,17 @@ class ShardWriter:
         if damage is not None:
             warnings.warn(
                 f"{damage} The conversion in {self.folder} goes on from shard "
-                f"{len(shards)}; what was written behind it is written again.",
+                f"{len(shards)}; this and all later shards are written again.",
                 stacklevel=4,
             )
-        # later shards may have other rows than the ones written from here on
+        # Remove later shards: the new shards may divide the rows in another way.
         remove(self.folder, "shard-*", first=len(shards))
         for path in self.folder.glob("words-*"):
             if path.name != f"words-{len(shards) - 1}.json":
                 remove(self.folder, path.name)
 
     def _intact(self, number, first):
-        """Return the note of a shard; raise ValueError if note or files are damaged."""
+        """Return a shard's note; raise ValueError if the note or a file is damaged."""
         path = shard_file(self.folder, number, "json")
         shard = read_json(path)
         try:
@@ -169,9 +172,9 @@ class ShardWriter:
             after(batch)
         if number + 1 < self.n_known:
             raise ValueError(
-                f"There are {number + 1} batches, but at least {self.n_known} when the "
-                f"conversion in {self.folder} was interrupted: give the same again, or "
-                "begin anew with overwrite=True."
+                f"There are {number + 1} batches, but there were at least "
+                f"{self.n_known} when the conversion in {self.folder} was interrupted. "
+                "Give the same batches, or start over with overwrite=True."
             )
         if self.buffered:
             self._cut((number + 1, 0))
@@ -183,9 +186,9 @@ class ShardWriter:
             self.stamps.append(stamp)
         elif self.stamps[number] != stamp:
             raise ValueError(
-                f"Batch {number} is not the one it was when the conversion in "
-                f"{self.folder} was interrupted: give the same batches, or begin anew "
-                "with overwrite=True."
+                f"Batch {number} differs from the batch that was given when the "
+                f"conversion in {self.folder} was interrupted. Give the same batches, "
+                "or start over with overwrite=True."
             )
 
     def _check_width(self, block, number):
@@ -198,8 +201,8 @@ class ShardWriter:
             )
         if self.n_features > MOST_FEATURES:
             raise ValueError(
-                f"Batch {number} has {self.n_features:,} columns, more than the "
-                f"{MOST_FEATURES:,} that can be numbered."
+                f"Batch {number} has {self.n_features:,} columns, more than the limit "
+                f"of {MOST_FEATURES:,}."
             )
         if self.names is not None:
             self._check_names(self.names)
@@ -209,7 +212,7 @@ class ShardWriter:
             self.shard_rows = int(np.clip(rows, FEWEST_ROWS, MOST_ROWS))
 
     def _add(self, number, block, first):
-        """Add the rows of a block from ``first`` on, and write shards that are full."""
+        """Add the rows of a block from row ``first`` on, and write full shards."""
         while first < block.n_rows:
             if self.buffered == self.shard_rows:
                 self._cut((number, first))
@@ -287,7 +290,7 @@ class ShardWriter:
         self.target.commit(meta)
 
     def _check_written(self, shards, files):
-        """Raise unless all files exist; read them before they replace a collection."""
+        """Raise unless all files exist; read them if they replace a collection."""
         for number, shard in enumerate(shards):
             one = ShardFiles(self.folder, number, shard, self.kind, self.n_features)
             maps = one.mapped()
@@ -298,7 +301,7 @@ class ShardWriter:
 
 
 def _wrong_in_note(shard, kind, first=None):
-    """Return an error in the note of a shard, or None.
+    """Return an error in the note of a shard as a text, or None.
 
     Parameters
     ----------
@@ -313,7 +316,7 @@ def _wrong_in_note(shard, kind, first=None):
         if type(value) is not int or not 0 < value <= most:
             return f"{name} is {value!r}"
         if first is not None and value != first[name]:
-            return f"{name} is {value!r}, but {first[name]!r} of the first shard"
+            return f"{name} is {value!r}, but {first[name]!r} in the first shard"
     pairs = [shard["position"], *shard["stamps"]]
     for pair in pairs:
         if len(pair) != 2 or not all(type(n) is int and n >= 0 for n in pair):

@@ -26,7 +26,7 @@ MOST_EXACT = 2**53
 
 
 class Texts:
-    """Batches of texts, and a vectorizer that counts their words."""
+    """Batches of texts, whose words a vectorizer counts."""
 
     names = None
 
@@ -37,7 +37,7 @@ class Texts:
         if isinstance(texts, (str, bytes)) or not hasattr(texts, "__len__"):
             raise ValueError(
                 f"Batch {number} is no list of texts but {type(texts).__name__}: "
-                "batches have to be lists, each of several texts."
+                "each batch must be a list of texts."
             )
         if len(texts) == 0:
             return 0, 0
@@ -126,7 +126,7 @@ def names_of_columns(X):
 
 
 def checked_names(names):
-    """Return names of features as a list of strings that a file can hold.
+    """Return names of features as a list of strings that UTF-8 can encode.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def checked_names(names):
         If the array is not one-dimensional, a name cannot be encoded, or two names
         differ only by their types.
     TypeError
-        If some are neither strings nor numbers.
+        If a name is neither a string nor a number.
     """
     if np.ndim(names) != 1:
         raise ValueError("feature_names must be of one dimension.")
@@ -166,7 +166,8 @@ def same_names(names, X, number):
     Raises
     ------
     ValueError
-        If the columns of a data frame have other names, or another order, than before.
+        If the columns of a data frame have other names, or another order, than the
+        columns of earlier batches.
     """
     found = names_of_columns(X)
     if found is None:
@@ -175,8 +176,8 @@ def same_names(names, X, number):
         return checked_names(found)
     if found != names:
         raise ValueError(
-            f"Batch {number} has other columns than the batches before, or in another "
-            f"order: {found[:5]}, expected {names[:5]}."
+            f"Batch {number} has other columns than the batches before, or another "
+            f"order of columns: {found[:5]}, expected {names[:5]}."
         )
     return names
 
@@ -200,7 +201,7 @@ def _two_dimensional(X, number):
 
 
 def check_numbers(values, number, what="entries"):
-    """Raise a ValueError if an array of a batch has another dtype than of numbers."""
+    """Raise a ValueError if an array of a batch does not have a numeric dtype."""
     if values.dtype.kind not in "buif":
         raise ValueError(f"Batch {number} has {what} that are no numbers.")
 
@@ -217,7 +218,7 @@ def canonical(X, number):
     if not Y.has_canonical_format:
         if Y.dtype.kind in "iu" and Y.nnz and Y.data.max() > MOST_EXACT:
             raise ValueError(f"Batch {number} has integers that no float can hold.")
-        # a sum may be too large for the dtype
+        # a sum of duplicates may be too large for the dtype
         Y = Y.astype(np.int64 if Y.dtype.kind in "iub" else np.float64)
         Y.sum_duplicates()
     if not Y.data.all():
@@ -232,7 +233,7 @@ def stored_counts(values, number):
     Raises
     ------
     ValueError
-        If they are negative or not finite.
+        If a count is negative or not finite.
     """
     if values.size == 0:
         return values.astype(np.uint8)

@@ -33,7 +33,7 @@ def triples_of(batch, number):
             ratings = ratings.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError(
-                f"Batch {number} has a rating that is none: {error}."
+                f"Batch {number} has a rating that is not a number: {error}."
             ) from error
     if ratings.ndim != 1 or not len(users) == len(items) == len(ratings):
         raise ValueError(
@@ -113,8 +113,8 @@ def _whole(values, what):
         raise ValueError(f"{what} have numbers that are not whole.")
     if values.size and np.abs(values).max() >= MOST_EXACT:
         raise ValueError(
-            f"{what} have floats of 2**53 or more, where neighbouring numbers become "
-            "one; give integers or strings."
+            f"{what} have floats of 2**53 or more, where neighbouring numbers are not "
+            "distinct; give integers or strings."
         )
     return values.astype(np.int64)
 
@@ -128,7 +128,7 @@ def _of_one_kind(values, what):
         if longest > LONGEST_LABEL:
             raise ValueError(
                 f"{what} have a label of {longest:,} characters; at most "
-                f"{LONGEST_LABEL} are taken."
+                f"{LONGEST_LABEL} are allowed."
             )
         if any(value.endswith("\0") for value in values):
             raise ValueError(

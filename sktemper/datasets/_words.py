@@ -7,12 +7,13 @@ from sklearn.feature_extraction import FeatureHasher
 
 __all__ = ["HashedWords"]
 
-#: The words of all documents are counted up to `FIRST_ENTRIES` entries.  After that,
-#: the words of the share `SHARE` of the documents of each batch are counted.
+#: The words of all documents are counted until the documents have `FIRST_ENTRIES`
+#: entries.  After that, only the share `SHARE` of each batch's documents is counted.
 FIRST_ENTRIES, SHARE = 2**15, 0.02
 #: Number of words that are kept in addition to one for each column.
 SPARE_WORDS = 2**16
-#: A column is named after at most `MOST_NAMES` words with this share of its counts.
+#: A column's name contains at most `MOST_NAMES` words, each with at least the share
+#: `LEAST_SHARE` of the column's counts.
 MOST_NAMES, LEAST_SHARE = 3, 0.25
 
 
@@ -20,7 +21,7 @@ class HashedWords:
     """Words of hashed columns, collected from a few documents.
 
     Half of these documents are drawn at random, which estimates the frequencies of
-    words.  The others are the documents with the most columns without a known word.
+    words.  The other half are the documents with the most columns without a known word.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ class HashedWords:
         self.n_batches = self.n_entries = 0
 
     def look_at(self, texts, X):
-        """Count the words of a sample of texts, whose hashed counts are ``X``."""
+        """Count the words of a sample of the texts; their hashed counts are ``X``."""
         n_texts = X.shape[0]
         n_first = np.searchsorted(X.indptr[1:], FIRST_ENTRIES - self.n_entries)
         n_chosen = min(max(int(n_first), int(np.ceil(SHARE * n_texts))), n_texts)
@@ -92,7 +93,8 @@ class HashedWords:
         """Return the name of each column.
 
         A name is the most frequent word, followed by words that are about as frequent,
-        separated by bars.  A column without a known word is ``#`` and its number.
+        separated by bars.  The name of a column without a known word is ``#`` and the
+        column index.
 
         Returns
         -------
@@ -124,7 +126,7 @@ class HashedWords:
         Raises
         ------
         ValueError
-            If the state is damaged.  This object is then unchanged.
+            If the state is damaged.  In this case, the object does not change.
         """
         try:
             counts = Counter({str(word): int(n) for word, n in state["counts"].items()})

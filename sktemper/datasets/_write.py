@@ -38,19 +38,19 @@ def write_counts(
         matrices or arrays of shape (n_rows, n_features).  The readers of this module
         return such iterables.
     vectorizer : object, default=None
-        A vectorizer of scikit-learn, or an object with such a ``transform``, fitted if
-        necessary.  A `HashingVectorizer` should have ``alternate_sign=False``, and
-        ``norm=None`` for counts.
+        A vectorizer of scikit-learn, or an object with the same method ``transform``.
+        Vectorizers that need a fit must be fitted.  A `HashingVectorizer` should have
+        ``alternate_sign=False``, and ``norm=None`` for counts.
     shard_rows : int, default=None
         Number of rows of each shard but the last.  A shard is held in memory while it
         is written.  None takes a power of two, from 1,024 to 1,048,576, with which a
         shard has about 33 million entries, estimated from the first batch.
     feature_names : array-like of str of shape (n_features,), default=None
         Words of the columns.  None takes the names of the vectorizer, of the reader or
-        of a data frame.  A `HashingVectorizer` has no names, so that names are found
-        from the words of some texts.  A column gets the name of its most frequent word.
+        of a data frame.  A `HashingVectorizer` has no names, so names are found from
+        the words of some texts.  A column gets the name of its most frequent word.
         Several words of similar frequency are separated by bars.  The name of a column
-        without a known word is ``#`` and its number.
+        without a known word is ``#`` and the column index.
     overwrite : bool, default=False
         Whether to replace a collection in the folder, finished or not.  A finished
         collection stays until the new one is complete, and batches may be read from it.
@@ -69,9 +69,9 @@ def write_counts(
     ValueError
         If the folder holds something else, or an interrupted conversion of other
         batches or with other settings; if values are negative or not finite; if
-        batches differ in their columns, or have no rows; if names of features
-        cannot be encoded, or their number differs from that of columns.  An incomplete
-        folder does not open, so no fit uses it by mistake.
+        batches differ in their columns, or have no rows; if names of features cannot
+        be encoded, or if the number of names differs from the number of columns.  An
+        incomplete collection cannot be opened, so no fit uses it by mistake.
     TypeError
         If names of features are neither strings nor numbers, or values are masked.
 
@@ -85,8 +85,8 @@ def write_counts(
     Rows are stored with sorted columns, duplicates summed and zeros left out.  Every
     file is written under a temporary name, flushed to disk, and then renamed.  The
     description ``meta.json`` is written last, after a check of the other files.  A note
-    after each shard tells which batches are complete.  A call that continues the
-    conversion needs only the length and the first row of these batches.
+    beside each shard tells which batches are completely written.  A call that continues
+    the conversion reads only the length and the first row of these batches.
 
     Examples
     --------
@@ -135,13 +135,13 @@ def write_dense(
     folder : str or path
         Folder, as in `write_counts`.
     batches : iterable of array-likes of shape (n_rows, n_features)
-        Values.  float32 and float64 are kept; other types become float64.  NaN is a
-        missing value.
+        Values.  The types float32 and float64 are kept; other types become float64.
+        NaN is a missing value.
     shard_rows : int, default=None
         Number of rows of each shard but the last; None takes a power of two, from 1,024
         to 1,048,576, with which a shard has about 33 million values.
     feature_names : array-like of str of shape (n_features,), default=None
-        Names of the columns.  None takes those of data frames.
+        Names of the columns.  None takes the column names of data frames.
     overwrite : bool, default=False
         Whether to replace a collection in the folder, finished or not.  A finished
         collection stays until the new one is complete, and batches may be read from it.
@@ -160,8 +160,8 @@ def write_dense(
     ValueError
         If the folder holds something else, or an interrupted conversion of other
         batches; if values are infinite; if batches differ in their columns, or have no
-        rows at all; if names of features cannot be encoded, or their number differs
-        from that of columns.
+        rows at all; if names of features cannot be encoded, or if the number of names
+        differs from the number of columns.
     TypeError
         If names of features are neither strings nor numbers, or values are masked.
 

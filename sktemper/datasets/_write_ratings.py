@@ -1,4 +1,4 @@
-"""Writer of ratings: it sorts triples in any order, in bounded memory.
+"""Writer of ratings, which sorts triples in bounded memory.
 
 The triples are first written to disk as runs, each sorted by user.  Then the users are
 divided into ranges.  For each range, in order, its triples are read from all runs, and
@@ -56,8 +56,8 @@ def write_ratings(
         ``rating``; a table with three columns may have other names, if the columns are
         in this order.  Labels are integers or strings of up to 256 characters.
     duplicates : {"error", "first", "last", "mean"}, default="error"
-        Treatment of an item that a user rated twice: raise an error, take the first
-        or the last rating, or take the mean.
+        Treatment of several ratings of an item by a user: raise an error, take the
+        first or the last rating, or take the mean.
     shard_rows : int, default=None
         Number of users of each shard but the last; None takes a power of two, from
         1,024 to 1,048,576, with which a shard has about 33 million ratings.
@@ -80,9 +80,10 @@ def write_ratings(
         If another process or thread writes to the folder; the message names it.
     ValueError
         If the folder holds something else, or an interrupted conversion of other
-        batches; if a label is missing, or a rating missing or infinite; by default for
-        duplicates; if there are no ratings; if a label ends with a null character, or
-        is a float of 2**53 or more, where neighbouring integers become equal.
+        batches; if a label is missing; if a rating is missing or infinite; if there are
+        no ratings; if there are duplicates and ``duplicates="error"``; if a label ends
+        with a null character, or is a float of 2**53 or more, because such floats do
+        not represent all integers.
     TypeError
         If labels are neither numbers nor strings, or a mixture of both; or if values
         are masked.
@@ -147,19 +148,19 @@ class _Runs:
         except ValueError as error:
             warnings.warn(
                 f"{error} The conversion in {self.folder} goes on from run "
-                f"{self.number}; what was written behind it is written again.",
+                f"{self.number}; this and all later runs are written again.",
                 stacklevel=5,
             )
         remove(self.folder, "run-*", first=self.number)
 
     def _intact(self):
-        """Return the note of a run if the file agrees with it."""
+        """Return the note of a run; raise ValueError if the note or file is damaged."""
         path = self._file("json")
         noted = read_json(path)
         try:
             stamps, kinds, crc = (noted[name] for name in ("stamps", "kinds", "crc"))
             if not all(len(stamp) == 2 for stamp in stamps) or set(kinds) != KINDS:
-                raise ValueError("its stamps or kinds are none")
+                raise ValueError("its stamps or kinds are invalid")
         except KeyError as error:
             raise ValueError(f"{path} is damaged: it does not say {error}.") from error
         except (TypeError, ValueError) as error:
@@ -179,14 +180,14 @@ class _Runs:
             stamp = len(ratings), checksum(*(a[:1] for a in (users, items, ratings)))
             if number < n_done:
                 if stamp != self.stamps[number]:
-                    self._refuse(f"Batch {number} is not the one it was")
+                    self._refuse(f"Batch {number} differs from the batch given")
                 continue
             self.stamps.append(stamp)
             if len(ratings):
                 self._check_kinds({"users": users, "items": items}, number)
                 self._add(users, items, ratings)
         if number + 1 < n_done:
-            self._refuse(f"There are {number + 1} batches and not {n_done}, as it was")
+            self._refuse(f"There are {number + 1} batches, but there were {n_done}")
         if self.gathered:
             self._flush()
         if not self.number:
@@ -254,7 +255,7 @@ class _Merge:
         return opened_npy(self.folder / f"run-{number:05d}.npy")
 
     def _starts(self, users):
-        """Return the start of each range in each run, and the end."""
+        """Return the start of each range in each run, and the length of each run."""
         row_bytes = max(self._run(n).itemsize for n in range(self.n_runs))
         step = max(BYTES_AT_ONCE // (row_bytes * LOOKED_AT), 1)
         bounds = np.unique(users[step::step])
@@ -266,7 +267,7 @@ class _Merge:
         return np.array(starts)
 
     def ranges(self):
-        """Yield the triples of each range, in their order in the batches."""
+        """Yield the triples of each range; equal pairs are in the order of batches."""
         for before, after in zip(self.starts.T[:-1], self.starts.T[1:], strict=True):
             pieces = [
                 np.array(self._run(number)[start:stop])
@@ -301,7 +302,7 @@ class _Merge:
         return Block.of(sparse.csr_array(X), X.data)
 
     def write_labels(self):
-        """Write the labels of all users to one file, and those of all items to another.
+        """Write one file with the labels of all users, and one with those of all items.
 
         Returns
         -------

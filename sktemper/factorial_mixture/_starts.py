@@ -106,7 +106,7 @@ def two_means(values):
     return values[above].mean() - values[~above].mean(), above.mean()
 
 
-#: Functions of the values of ``init``.
+#: Functions for the values of ``init``.
 STARTS = {
     "random": from_small_noise,
     "data": from_data,

@@ -143,11 +143,11 @@ class _GaussianMixture(
         return self.covariance_type == "auto" and is_learned
 
     def _default_type(self):
-        """Return the covariance type; replace "auto" by "full"."""
+        """Return the covariance type, with "full" in place of "auto"."""
         return "full" if self.covariance_type == "auto" else self.covariance_type
 
     def _type(self):
-        """Return the covariance type of the fit; replace "auto" by the chosen type."""
+        """Return the covariance type, with the type that `fit` chose for "auto"."""
         if self.covariance_type != "auto":
             return self.covariance_type
         known = vars(self)

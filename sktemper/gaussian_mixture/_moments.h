@@ -1,6 +1,7 @@
-/* Sums of moments of samples, weighted by their shares.  With y = (1, x), the moments are the
- * products y_i y_j for i <= j, row by row; or only the first row, which is y; or y followed by
- * x_i^2.  Computations are in float64, because sums of moments lose digits.
+/* Sums of moments of samples, weighted by responsibilities, the shares of components.  Let
+ * y = (1, x) for a sample x.  Its moments are, depending on the type of covariances, all
+ * products y_i y_j for i <= j, row by row; or y alone; or y followed by all squares x_i^2.
+ * Computations are in float64, because sums of moments lose digits.
  *
  * The sums are a product of two matrices.  It is computed in tiles, whose sums fit into
  * registers; each sum adds the samples in their order.  Some moments of some samples are

@@ -156,7 +156,7 @@ def mean_and_covariance(X, weight=None):
     return mean, squares / (total - 1 if total > 1 else 1)
 
 
-#: The functions by the values of ``init_params``.
+#: Functions for the values of ``init_params``.
 STARTS = {
     "kmeans": from_kmeans,
     "k-means++": from_kmeans_plusplus,

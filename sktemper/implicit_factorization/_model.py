@@ -129,7 +129,11 @@ class ImplicitFactorizationModel(ConjugateModel):
         """Raise if the parameters do not belong to this model."""
         super().check(globals_, hyper)
         if hyper.n_components != self.n_components:
-            raise ValueError("n_components is not that of the fit")
+            raise ValueError(
+                f"n_components must be {hyper.n_components}, as in the fit, got "
+                f"{self.n_components}: set the former value, or call fit with "
+                "warm_start=False to start a new model."
+            )
 
     def prepare(self, globals_, hyper):
         """Return the items' moments, and the term of pairs that are not stored."""
@@ -255,8 +259,8 @@ class ImplicitFactorizationModel(ConjugateModel):
         """Return the parameters as one vector, item after item.
 
         The elements of a packed precision are the coefficients of -x x^T / 2, where
-        elements beside the diagonal count twice.  Precision times mean is the
-        coefficient of x.
+        off-diagonal elements count twice.  Precision times mean is the coefficient of
+        x.
         """
         rows = globals_.own.swapaxes(0, 1).reshape(self.n_features, -1)
         at = self.n_square * self.panel_width
@@ -355,7 +359,8 @@ class ImplicitFactorizationModel(ConjugateModel):
 def _refuse_precisions(dtype):
     """Raise an error about a precision that is not positive definite."""
     raise ValueError(
-        "No positive precision is left: the noise variance is too small for pairs of "
-        f"{dtype}, or their weights are too far apart. Set a larger noise_variance, "
-        "pass X as float64, or pass weights with a mean of about 1."
+        "No positive precision is left after rounding: noise_variance is too small for "
+        f"pairs of {dtype}, or the weights of the pairs differ by too much. Set a "
+        "larger noise_variance, pass X as float64, or pass weights with a mean of "
+        "about 1."
     )

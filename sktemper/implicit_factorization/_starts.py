@@ -28,11 +28,12 @@ def auto_zero_weight(n_stored, n_unknown):
 
 
 def first_hyper(model, X, sample_weight=None):
-    """Return the `Hyper` at the start: given values, or initial ones to learn."""
+    """Return the `Hyper` at the start: given values, or initial values to learn."""
     n_unknown, n_stored, weight, squares = _totals(model, X, sample_weight)
     if n_stored == 0:
         raise ValueError(
-            "The first data have no stored pairs: begin with some that are not 0."
+            "X has no stored pairs: the first data of a fit need at least one entry "
+            "that is not 0."
         )
     zero_weight = model.zero_weight
     if zero_weight is None:
@@ -45,8 +46,9 @@ def first_hyper(model, X, sample_weight=None):
     if variance**2 / noise > LARGEST_RATIO:
         raise ValueError(
             f"The prior variance of the factors, {variance:.3g}, is too large for a "
-            f"noise variance of {noise:.3g}: its square divided by the noise variance "
-            f"may be at most {LARGEST_RATIO:g}."
+            f"noise variance of {noise:.3g}: the square of the prior variance divided "
+            f"by the noise variance may be at most {LARGEST_RATIO:g}. Set a larger "
+            "noise_variance, or a smaller component_variance."
         )
     d = model.n_components
     prior = GaussianPrior(np.zeros(d), variance * np.eye(d))

@@ -56,8 +56,8 @@ def _advice(estimator, run):
     """
     if estimator.init is None and estimator.init_params == "spectral":
         advice = (
-            "There are more topics than the data tell apart: lower n_components, or "
-            "remove superfluous topics by merge_topics()."
+            "The data do not distinguish this many topics: lower n_components, or "
+            "merge superfluous topics with merge_topics()."
         )
     else:
         advice = (

@@ -469,8 +469,8 @@ class TemperedLDA(_LDA):
     max_doc_update_iter : int, default=100
         Largest number of iterations of a document.
     topic_drop_tol : float, default=1e-4
-        The iterations of a document skip topics whose expected number of its tokens is
-        below this value times ``doc_topic_prior``.  Most topics are skipped.  A skipped
+        The iterations of a document skip topics to which they assign fewer tokens than
+        this value times ``doc_topic_prior``.  Most topics are skipped.  A skipped
         topic is used again if it gets more tokens.  The relative change of a step is
         about 1e-7 in float32 and 1e-9 in float64.  0 skips no topics.  Iterations of
         short documents, several of which are optimised together, skip no topics.
@@ -760,8 +760,8 @@ class AnnealedLDA(AnnealedMixin, _LDA):
     max_doc_update_iter : int, default=100
         Largest number of iterations of a document.
     topic_drop_tol : float, default=1e-4
-        The iterations of a document skip topics whose expected number of its tokens is
-        below this value times ``doc_topic_prior``.  Most topics are skipped.  A skipped
+        The iterations of a document skip topics to which they assign fewer tokens than
+        this value times ``doc_topic_prior``.  Most topics are skipped.  A skipped
         topic is used again if it gets more tokens.  The relative change of a step is
         about 1e-7 in float32 and 1e-9 in float64.  0 skips no topics.  Iterations of
         short documents, several of which are optimised together, skip no topics.
@@ -1054,8 +1054,8 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
     max_doc_update_iter : int, default=100
         Largest number of iterations of a document.
     topic_drop_tol : float, default=1e-4
-        The iterations of a document skip topics whose expected number of its tokens is
-        below this value times ``doc_topic_prior``.  Most topics are skipped.  A skipped
+        The iterations of a document skip topics to which they assign fewer tokens than
+        this value times ``doc_topic_prior``.  Most topics are skipped.  A skipped
         topic is used again if it gets more tokens.  The relative change of a step is
         about 1e-7 in float32 and 1e-9 in float64.  0 skips no topics.  Iterations of
         short documents, several of which are optimised together, skip no topics.

@@ -1,6 +1,7 @@
 /* The variational iterations of a document, which skip topics that are irrelevant for it. */
 
-/* A topic is relevant for a document if its gamma exceeds the prior times the result. */
+/* Returns a factor.  A topic is relevant for a document if its gamma exceeds the factor times
+ * the prior. */
 static inline REAL NAME(least_chosen)(const DOCUMENT *d)
 {
     return 1 + (REAL)d->block->drop_tol;
@@ -187,9 +188,9 @@ static intptr_t NAME(iterate)(DOCUMENT *d, intptr_t max_iter)
     return iteration;
 }
 
-/* Optimises gamma, and returns the number of iterations, or -1 if `stop` is set.  The final
- * weights belong to the final gamma of all topics.  If `sweep` is set, so do the masses and
- * ratios. */
+/* Optimises gamma, and returns the number of iterations, or -1 if `stop` is set.  Afterwards,
+ * the weights of all topics are those of the final gamma.  If `sweep` is set, the masses and
+ * ratios are computed from these weights. */
 static intptr_t NAME(fit_document)(DOCUMENT *d, intptr_t max_iter, int sweep)
 {
     if (max_iter > 0 && d->n_topics <= FEW_TOPICS)

@@ -11,7 +11,7 @@ N_NEAREST = 8
 #: Smallest cosine of topics that are merged if the number of topics is to be found.
 #: Without this limit, small topics would be merged into large topics.
 LEAST_COSINE = 0.3
-#: A topic is empty if it has fewer tokens than this times the mean of all topics.
+#: A topic is empty if its number of tokens is below this share of the mean over topics.
 LARGEST_EMPTY = 1e-3
 
 
@@ -32,7 +32,8 @@ def groups_of_topics(tokens, prior, n_left=None):
     tokens : ndarray of shape (n_topics, n_features)
         c, the nonnegative expected tokens of each topic.
     prior : ndarray of shape (1 or n_topics, 1 or n_features)
-        eta.  Two topics with different priors are not merged if both have seeds.
+        eta.  A topic has seeds if its prior of a word exceeds the smallest prior of the
+        word over topics.  Two topics that both have seeds are not merged.
     n_left : int or None
         Number of topics of the result.  None merges pairs with a cosine above .3 while
         the evidence rises, and empty topics.
@@ -99,7 +100,7 @@ class Merging:
 
     @staticmethod
     def _own_priors(prior):
-        """Return which topics have seeds: their prior exceeds the smallest prior."""
+        """Return a mask of the topics that have seeds, see `groups_of_topics`."""
         return (prior > prior.min(axis=0)).any(axis=1) & np.ones(len(prior), dtype=bool)
 
     def _has_own_prior(self, topic):

@@ -144,9 +144,10 @@ def _groups(eta, n_features):
 
 
 def _log_sum_exp(logs):
-    """Return log(sum(exp(logs), axis=1)), in half the time of SciPy and with its bits.
+    """Return log(sum(exp(logs), axis=1)), in half the time of SciPy, with equal bits.
 
-    The largest terms are separated from the sum, which keeps its digits.
+    The largest terms are not added to the small terms, which keep their digits in the
+    function log1p.
     """
     top = logs.max(axis=1, keepdims=True)
     is_top = logs == top

@@ -1,4 +1,4 @@
-"""Fitted models of other sizes: fewer topics, or other words."""
+"""Fitted models of LDA with merged topics, or with another vocabulary."""
 
 import copy
 import math
@@ -189,7 +189,7 @@ class SizesMixin:
         )
         more._without_prior_of_predictions()
         vars(more).pop("state_", None)
-        more._end_of_fit_checks = ()  # copies are merged later
+        more._end_of_fit_checks = ()  # equal topics are merged later, without a warning
         more.fit(X, None, sample_weight, X_val=X_val)
         merged = more
         for _ in range(N_MERGES if self.n_components is None else 1):
@@ -215,7 +215,7 @@ class SizesMixin:
         self.fit(X, None, sample_weight, X_val=X_val)
 
     def _distinct(self, X, sample_weight):
-        """Return the fit with pairs of topics merged while the lower bound rises.
+        """Merge pairs of topics while the lower bound rises; return the estimator.
 
         If two topics differ only by noise, their merge need not raise the evidence of
         the words, but it raises the lower bound of the documents.
@@ -246,7 +246,10 @@ class SizesMixin:
 
     # -- other words -------------------------------------------------------------------
     def _parameters_on(self, places):
-        """Return the parameters with a value for each word, for a new vocabulary."""
+        """Return the parameters that have a value for each word, for new columns.
+
+        Words without a former column get the smallest value.
+        """
         prior = (self.state_.fixed or self._fixed())["topic_word_prior"]
         if np.ndim(prior) == 0:
             return {}

@@ -67,8 +67,9 @@ static double NAME(underflown_phi)(DOCUMENT *d, intptr_t word)
     return top + log(total);
 }
 
-/* ratio = count / mass, or 0 if the mass is too small to divide by it.  Words with a too small
- * mass are processed in logarithms.  Returns the number of these words. */
+/* Computes ratio = count / mass for n words.  If the mass of a word is not larger than
+ * TINY_MASS, its ratio is 0, and the caller processes the word in logarithms.  Returns the
+ * number of such words whose count is positive. */
 static inline int NAME(count_ratios)(int n, const REAL *restrict counts,
                                      const REAL *restrict mass, REAL *restrict ratios)
 {

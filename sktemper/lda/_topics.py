@@ -182,7 +182,7 @@ class Topics:
         return self.u, full_prior, self.decay, self.prior_share, self.base_share
 
     def on_block(self, block):
-        """Return a block and the `parts` of the topics, whose rows are its `words`."""
+        """Return a block, and the `parts` of lambda, whose row indices are words."""
         return block, self.parts()
 
     def dense(self):

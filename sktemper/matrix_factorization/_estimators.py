@@ -74,7 +74,7 @@ class _MatrixFactorization(
 
     def _check_enough(self, data):
         if not any(map(_has_ratings, data.validated)):
-            raise ValueError("X has no ratings: no stored entry, or none but NaN.")
+            raise ValueError("X has no ratings: no stored entries, or only NaN.")
 
     _fixed_by_fit = (
         "n_components",
@@ -83,7 +83,7 @@ class _MatrixFactorization(
         "noise_variance",
         "component_variance",
         "noise_type",
-        "init",  # of the shape that n_components says
+        "init",  # its shape depends on n_components
     )
 
     def _make_model(self, n_features, dtype):
@@ -312,12 +312,12 @@ class _MatrixFactorization(
 
     @property
     def user_biases_(self):
-        """Posterior means of the biases of these users, ndarray (n_users,)."""
+        """Posterior means of the biases of the fitted users, ndarray (n_users,)."""
         return self._biases(self._users())
 
     @property
     def user_covariances_(self):
-        """Posterior covariances of these users, (n_users, n_own, n_own)."""
+        """Posterior covariances of the fitted users, (n_users, n_own, n_own)."""
         return self._covariances(self._fitted_users()[0])
 
     @property
@@ -337,7 +337,7 @@ class _MatrixFactorization(
 
     @property
     def user_noise_variances_(self):
-        """Noise variance of each of these users, ndarray (n_users,)."""
+        """Noise variance of each of the fitted users, ndarray (n_users,)."""
         noise = self._state().hyper.noise_variance
         return noise * Noise(*self._fitted_users()[1].T).inverse_means()
 

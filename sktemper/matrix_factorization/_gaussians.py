@@ -128,13 +128,13 @@ def refuse_precisions(dtype, unit_noise=None):
     """Raise an error about a precision that is not positive definite."""
     if unit_noise is not None and (unit_noise < 0).any():
         raise ValueError(
-            "Negative gradient noise leaves no positive precision: set the "
+            "Negative gradient noise made the precision of an item negative: set the "
             "distribution of the noise to 'dirichlet', or effective_batch_size to a "
             "larger value."
         )
     raise ValueError(
-        "No positive precision is left: the noise variance is too small for "
-        f"ratings of {dtype}, or Gaussian gradient noise was too large. Give a "
-        "larger noise_variance, X as float64, or 'dirichlet' as the distribution of "
-        "the noise."
+        "No positive precision is left after rounding: noise_variance is too small for "
+        f"ratings of {dtype}, or the Gaussian gradient noise was too large. Set a "
+        "larger noise_variance, pass X as float64, or set the distribution of the "
+        "noise to 'dirichlet'."
     )

@@ -1,12 +1,14 @@
-"""Loops of matrix factorization over ratings, and over Gaussians of users and items.
+"""Loops over ratings, and over the Gaussians of users and items.
 
-A rating belongs to a user and an item.  In each call, the rows are users and the others
-are items, or vice versa.  Names with "own" refer to the rows, and ``others`` has the
-index of the other for each rating.
+A rating belongs to a user and an item.  In each call, either the rows are users and the
+"others" are items, or the rows are items and the "others" are users.  Names with "own"
+refer to the rows.  For each rating, the array ``others`` has the index of the item (or
+user) to which the rating belongs.  A "table" has the posterior moments of items or of
+users, one in each row.  "Sums" are sums over ratings, such as natural parameters.
 
 All functions take and return arrays.  They draw no random numbers and do not depend on
 policies.  The loops are C, in ``_loops.h``, and are compiled for each instruction set.
-That file describes the layout of rows of tables and of sums.
+The file ``_loops.h`` describes the columns of tables and of sums.
 """
 
 import numpy as np
@@ -23,8 +25,9 @@ include "_loops.pxi"
 #: cache. For longer rows, more ratings are sorted at once, so that sums are read and
 #: written less often.
 cdef intptr_t FEWEST_SORTED = 1 << 17, MOST_SORTED = 1 << 19, FEW_BYTES = 1024
-#: Panels are packed if a row of the table has more than FEW_PANELS panels, and on
-#: average more than FEW_RATINGS ratings.
+#: Panels (groups of columns of the table, see ``_sums.h``) are packed if the table has
+#: more than FEW_PANELS panels, and its rows have more than FEW_RATINGS ratings on
+#: average.
 cdef intptr_t FEW_PANELS = 2, FEW_RATINGS = 4
 #: Maximum number of parts that `add_rows` adds, and the number of bytes of the sum that
 #: it computes at a time.
@@ -180,7 +183,7 @@ def other_sums(
     row_factors=None,
     room=None,
 ):
-    """Return sums over the ratings of each of the others, like `own_sums` for rows.
+    """Return sums over the ratings of each of the "others", like `own_sums` for rows.
 
     Parameters
     ----------
@@ -197,7 +200,7 @@ def other_sums(
     Returns
     -------
     rated : ndarray of shape (n_rated,) or None
-        Indices of the others that have ratings, in increasing order.  None if stopped.
+        Indices of the "others" with ratings, in increasing order.  None if stopped.
     sums : ndarray of shape (n_rated, `sums_width` - 2) or None
         The sums, in the form of natural parameters.
     """

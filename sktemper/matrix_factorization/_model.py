@@ -157,7 +157,11 @@ class MatrixFactorizationModel(ConjugateModel):
         super().check(globals_, hyper)
         settings = self.n_components, self.user_noise
         if (hyper.n_components, hyper.user_noise) != settings:
-            raise ValueError("n_components or noise_type are not those of the fit")
+            raise ValueError(
+                "n_components and noise_type must have the same values as in the fit: "
+                "set the former values, or call fit with warm_start=False to start a "
+                "new model."
+            )
 
     def prepare(self, globals_, hyper):
         """Return the items' moments, and their prior."""
@@ -270,7 +274,7 @@ class MatrixFactorizationModel(ConjugateModel):
         """Return the parameters as one vector.
 
         The elements of a packed precision are the coefficients of -x x^T / 2, where
-        elements beside the diagonal count twice.  Precision times mean is the
+        off-diagonal elements count twice.  Precision times mean is the
         coefficient of x.
         """
         return globals_.ravel()

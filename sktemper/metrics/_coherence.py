@@ -27,48 +27,50 @@ _COHERENCE_CONSTRAINTS = {
     prefer_skip_nested_validation=True,
 )
 def umass_coherence(topics_or_estimator, X, *, n_words=10, smoothing=None):
-    r"""UMass coherence of each topic, a measure of how words predict each other.
+    r"""Return the UMass coherence of each topic.
 
-    It is the mean over pairs of a topic's top words, with :math:`w_j` more probable in
-    the topic than :math:`w_i`, of
+    The coherence [1]_ is high if the presence of one top word of the topic in a
+    document predicts the presence of the others.  It is the mean of
 
-    .. math:: \log \frac{D(w_i, w_j) + s}{D(w_j)},
+    .. math:: \log \frac{D(w_i, w_j) + s}{D(w_j)}
 
-    where D counts the documents with a word, or with both.
+    over all pairs of a topic's top words, where :math:`w_j` is more probable in the
+    topic than :math:`w_i`.  :math:`D(w_j)` is the number of documents that contain
+    :math:`w_j`, and :math:`D(w_i, w_j)` the number that contain both words.
 
     Parameters
     ----------
     topics_or_estimator : object or list of lists of int
-        A fitted model with ``components_``; or the topics, each by the columns of its
+        A fitted model with ``components_``; or for each topic the column indices of its
         words, the most probable first.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Word counts of reference documents, usually the training documents.
     n_words : int, default=10
-        Number of words of each topic to use; fewer if a topic has fewer.
+        Largest number of words of each topic to use.
     smoothing : float, default=None
-        The number s that is added to counts of documents.  None takes 1e-12 times the
-        number of documents, as gensim does; 1 is the paper's, kinder to words that are
-        never together.
+        The number s that is added to counts of documents.  None uses 1e-12 times the
+        number of documents, as gensim does.  The paper uses 1, which lowers the
+        coherence less for words that never occur together.
 
     Returns
     -------
     coherence : ndarray of shape (n_topics,)
-        Higher is better.
+        Coherence of each topic; higher is better.
 
     Raises
     ------
     ValueError
-        If a topic has fewer than two words, or words that X has no column for.
+        If a topic has fewer than two words, or a word without a column in X.
 
     See Also
     --------
-    npmi_coherence : Agrees better with people, and does not depend on the order.
+    npmi_coherence : Coherence that agrees better with human judgement.
 
     Notes
     -----
-    By default these are the figures of gensim's
-    ``CoherenceModel(coherence="u_mass").get_coherence_per_topic()``.  The paper adds
-    the pairs up where gensim and this function take their mean.  A pair whose
+    By default, the values are equal to those of gensim's
+    ``CoherenceModel(coherence="u_mass").get_coherence_per_topic()``.  The paper uses
+    the sum over pairs; gensim and this function use the mean.  A pair whose
     :math:`w_j` is in no document counts as 0, as in gensim.
 
     References
@@ -98,49 +100,54 @@ def umass_coherence(topics_or_estimator, X, *, n_words=10, smoothing=None):
 
 @validate_params(_COHERENCE_CONSTRAINTS, prefer_skip_nested_validation=True)
 def npmi_coherence(topics_or_estimator, X, *, n_words=10):
-    r"""Coherence of each topic by normalized pointwise mutual information.
+    r"""Return the normalized pointwise mutual information (NPMI) of each topic's words.
 
-    The mean over pairs of a topic's top words of
+    This coherence [1]_ [2]_ is the mean of
 
     .. math::
         \frac{\log \frac{P(w_i, w_j) + \epsilon}{P(w_i) P(w_j)}}
-             {-\log (P(w_i, w_j) + \epsilon)},
+             {-\log (P(w_i, w_j) + \epsilon)}
 
-    where P is the share of documents with a word, or with both, and ε is 1e-12.
+    over all pairs of a topic's top words.  :math:`P(w_i)` is the share of documents
+    that contain :math:`w_i`, :math:`P(w_i, w_j)` the share that contain both words, and
+    :math:`\epsilon` is 1e-12.
 
     Parameters
     ----------
     topics_or_estimator : object or list of lists of int
-        A fitted model with ``components_``; or the topics, each by the columns of its
+        A fitted model with ``components_``; or for each topic the column indices of its
         words, the most probable first.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Word counts of the documents to judge by, also in parts: a list of such
+        Word counts of reference documents, or several parts of them: a list of such
         matrices, or a collection on disk.
     n_words : int, default=10
-        Number of words of each topic to use; fewer if a topic has fewer.
+        Largest number of words of each topic to use.
 
     Returns
     -------
     coherence : ndarray of shape (n_topics,)
-        Between -1 and 1; 0 is independence, higher is better.
+        Coherence of each topic, between -1 and 1; it is 0 if the words are independent,
+        and higher is better.
 
     Raises
     ------
     ValueError
-        If a topic has fewer than two words, or words that X has no column for.
+        If a topic has fewer than two words, or a word without a column in X.
 
     See Also
     --------
-    umass_coherence : Conditional log-probabilities, which favour frequent words.
+    umass_coherence : Coherence by conditional log-probabilities, which favour frequent
+        words.
 
     Notes
     -----
-    These are the figures of gensim's
+    The values are equal to those of gensim's
     ``CoherenceModel(coherence="c_npmi").get_coherence_per_topic()`` with a
-    ``window_size`` longer than any document: word order is not in X, so the window is
-    the whole document.  A pair with a word that is in no document counts as 0, where
-    gensim's is infinite.  Two words that are both in every document have -1, here as
-    there: ε decides what would be 0 / 0.
+    ``window_size`` longer than any document.  Counts do not contain the order of words,
+    so the window is the whole document.  A pair with a word that is in no document
+    counts as 0; in gensim its value is infinite.  A pair of words that are both in
+    every document has the value -1, as in gensim, because :math:`\epsilon` decides the
+    value of 0 / 0.
 
     References
     ----------
@@ -169,7 +176,7 @@ def npmi_coherence(topics_or_estimator, X, *, n_words=10):
     return _coherence(topics_or_estimator, X, n_words, coherence)
 
 
-# As gensim has it, which has it from Röder et al. (2015).
+# The value of gensim, from Röder et al. (2015).
 _EPSILON = 1e-12
 
 
@@ -189,10 +196,12 @@ def _coherence(topics_or_estimator, X, n_words, coherence):
     present = sparse.csc_array(present != 0, dtype=np.int64)
     if present.nnz == 0:
         raise ValueError(
-            "None of the topics' words occurs in X: it is empty, or its columns are "
-            "those of another vocabulary."
+            "None of the topics' words occurs in X. X may be empty, or its columns may "
+            "belong to another vocabulary: count the words with the vocabulary of the "
+            "topics."
         )
-    # A topic at a time: together they would take the square of all their words.
+    # One topic at a time, because the memory for all topics at once would grow with
+    # the square of the number of their words.
     ends = np.cumsum([len(topic) for topic in topics])[:-1]
     values = []
     for columns in np.split(positions.ravel(), ends):
@@ -203,7 +212,7 @@ def _coherence(topics_or_estimator, X, n_words, coherence):
 
 
 def _counts(X):
-    """Return valid counts."""
+    """Return counts after validation."""
     check_unmasked(X)
     return check_array(
         check_sparse(X), accept_sparse="csr", ensure_non_negative=True, input_name="X"

@@ -23,10 +23,13 @@ _COMPLETION_CONSTRAINTS = {
 def completion_log_likelihood(
     estimator, X, *, split="words", temperatures="unit", random_state=None
 ):
-    """Held-out log-likelihood per token by document completion.
+    r"""Return the held-out log-likelihood per token by document completion.
 
-    Topic weights are inferred from part of each document, and the rest is scored:
-    sum of n log(sum_k E[theta_k] E[beta_kv]) over the held-out part, by its tokens.
+    The topic weights of a document are inferred from its observed half, and the other
+    half is scored by :math:`\sum_v n_v \log \sum_k E[\theta_k] E[\beta_{kv}]`, divided
+    by the number of its tokens.  :math:`n_v` is the count of word v in the held-out
+    half, :math:`\theta_k` the weight of topic k in the document, and
+    :math:`\beta_{kv}` the probability of word v in topic k.
 
     Parameters
     ----------
@@ -35,36 +38,36 @@ def completion_log_likelihood(
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Word counts.
     split : {"words", "tokens"}, default="words"
-        "words" deals the distinct words of a document alternately to the two halves
-        and is what ``score`` does.  "tokens" splits each count binomially in half, so
-        that a repeated word can be seen and scored: figures are .03 to .35 higher and
-        must not be compared with those of "words".
+        "words" assigns the distinct words of a document alternately to the two halves,
+        as ``score`` does.  "tokens" splits each count binomially in half, so that a
+        repeated word can be both observed and scored.  Its scores are .03 to .35
+        higher, and must not be compared with the scores of "words".
     temperatures : {"unit", "learned"}, default="unit"
         Temperature at which topic weights are inferred from the observed part.
         "unit" is T=1, as in ``score``.  "learned" uses the temperatures that the
-        tempering found, as in [1]_, footnote 1: ``estimator.temperatures`` of the
-        observed part where the tempering gives documents temperatures of their own,
-        else ``estimator.temperature_``.  The words themselves are scored by the model
-        at T=1 either way.  The paper has higher scores by it; where the temperatures
-        stay far above 1 they are lower.
+        tempering inferred, as in [1]_, footnote 1: ``estimator.temperatures`` of the
+        observed part if the tempering infers a temperature for each document, else
+        ``estimator.temperature_``.  In both cases the held-out words are scored at
+        T=1.  In the paper, "learned" gives higher scores; the scores are lower if the
+        temperatures stay far above 1.
     random_state : int, RandomState instance or None, default=None
-        Seed of the split of tokens.
+        Seed of the random split with ``split="tokens"``.
 
     Returns
     -------
     score : float
-        In nats per held-out token; higher is better.
+        Log-likelihood in nats per held-out token; higher is better.
 
     Raises
     ------
     ValueError
-        If nothing is held out, or counts to be split binomially are not whole.
+        If nothing is held out, or if ``split="tokens"`` and a count is not an integer.
     AttributeError
-        If learned temperatures are wanted of an estimator without any.
+        If ``temperatures="learned"`` and the estimator has no temperatures.
 
     See Also
     --------
-    perplexity : The same as a number of equally probable words.
+    perplexity : Exponential of the negative score.
 
     References
     ----------
@@ -92,7 +95,7 @@ def completion_log_likelihood(
     score = total = 0.0
     for start in range(0, X.shape[0], BLOCK):
         block = sparse.csr_array(X[start : start + BLOCK]).astype(np.float64)
-        block.sum_duplicates()  # a sum may be too large for the dtype of X
+        block.sum_duplicates()  # in float64, as sums may overflow the dtype of X
         block.eliminate_zeros()
         observed, held_out = _SPLITS[split](block, random)
         given = _TEMPERATURES[temperatures](estimator, observed)
@@ -102,25 +105,30 @@ def completion_log_likelihood(
         usable = (totals > 0) & np.isfinite(totals)
         if not usable[words.row].all():
             raise ValueError(
-                "The topic weights that transform returned of a document do not sum to "
-                "a positive number: its other half has no probability."
+                "The topic weights that transform returned for a document do not sum "
+                "to a positive number, so the held-out half of the document has no "
+                "probability: transform must return non-negative, finite weights."
             )
         doc_topic = doc_topic / np.where(usable, totals, 1.0)[:, None]
         probability = np.einsum("nk,nk->n", doc_topic[words.row], word_topic[words.col])
-        with np.errstate(divide="ignore"):  # impossible words: -inf
+        with np.errstate(divide="ignore"):  # words of probability 0 have -inf
             score += words.data @ np.log(probability)
         total += held_out.sum()
     if total == 0:
-        raise ValueError("Nothing is held out to be scored.")
+        raise ValueError(
+            "Nothing is held out to be scored: X needs documents with at least two "
+            "distinct words."
+        )
     return float(score / total)
 
 
 @validate_params(_COMPLETION_CONSTRAINTS, prefer_skip_nested_validation=True)
 def perplexity(estimator, X, *, split="words", temperatures="unit", random_state=None):
-    """Perplexity of held-out words by document completion.
+    """Return the perplexity of held-out words by document completion.
 
-    ``exp(-completion_log_likelihood(...))``: as many equally probable words would
-    surprise as much.
+    The perplexity is ``exp(-completion_log_likelihood(...))``.  It is the number of
+    words in a uniform distribution under which the held-out words would have the same
+    log-likelihood.
 
     Parameters
     ----------
@@ -133,23 +141,23 @@ def perplexity(estimator, X, *, split="words", temperatures="unit", random_state
     temperatures : {"unit", "learned"}, default="unit"
         As in `completion_log_likelihood`.
     random_state : int, RandomState instance or None, default=None
-        Seed of the split of tokens.
+        Seed of the random split with ``split="tokens"``.
 
     Returns
     -------
     perplexity : float
-        Lower is better; a model that knows nothing has the size of the vocabulary.
+        Lower is better; uniform topics have the size of the vocabulary.
 
     Raises
     ------
     ValueError
-        If nothing is held out, or counts to be split binomially are not whole.
+        If nothing is held out, or if ``split="tokens"`` and a count is not an integer.
     AttributeError
-        If learned temperatures are wanted of an estimator without any.
+        If ``temperatures="learned"`` and the estimator has no temperatures.
 
     See Also
     --------
-    completion_log_likelihood : Its logarithm, with the sign changed.
+    completion_log_likelihood : The negative logarithm of the perplexity.
     """
     score = completion_log_likelihood(
         estimator, X, split=split, temperatures=temperatures, random_state=random_state
@@ -159,19 +167,19 @@ def perplexity(estimator, X, *, split="words", temperatures="unit", random_state
 
 
 def _distributions(estimator, n_features):
-    """Return the topics as distributions over words: new, the model's stay."""
+    """Return the topics as distributions over words, as a new array."""
     components = scaled(components_of(estimator, n_features).astype(np.float64))
     totals = components.sum(axis=1, keepdims=True)
     if components.min() < 0 or totals.min() == 0:
         raise ValueError(
-            "components_ is not of topics: its rows must have no negative entry, and "
-            "a positive sum."
+            "components_ is not of topics: each row must have non-negative entries "
+            "and a positive sum."
         )
     return components / totals
 
 
 def _unit_temperatures(estimator, observed):
-    return {}  # any estimator's `transform` will do
+    return {}  # no keyword, so that `transform` of any estimator works
 
 
 def _learned_temperatures(estimator, observed):
@@ -196,10 +204,10 @@ def _split_words(X, random):
 
 
 def _split_tokens(X, random):
-    with np.errstate(invalid="ignore"):  # too large for an integer
+    with np.errstate(invalid="ignore"):  # counts that are too large for an integer
         counts = X.data.astype(np.int64)
     if not np.array_equal(counts, X.data):
-        raise ValueError("split='tokens' needs whole counts; use split='words'.")
+        raise ValueError("split='tokens' needs integer counts; use split='words'.")
     half = random.binomial(counts, 0.5)
     return _with_data(X, half), _with_data(X, counts - half)
 

@@ -16,30 +16,31 @@ __all__ = ["topic_diversity"]
     prefer_skip_nested_validation=True,
 )
 def topic_diversity(topics_or_estimator, *, n_words=25):
-    """Share of distinct words among the top words of all topics.
+    """Return the share of distinct words among the top words of all topics.
 
     Parameters
     ----------
     topics_or_estimator : object or list of lists of int
-        A fitted model with ``components_``; or the topics, each by the columns of its
+        A fitted model with ``components_``; or for each topic the column indices of its
         words, the most probable first.
     n_words : int, default=25
-        Number of words of each topic to use; fewer if a topic has fewer.
+        Largest number of words of each topic to use.
 
     Returns
     -------
     diversity : float
-        Between 1 / n_topics, where all topics have the same words, and 1, where no
-        word is in two of them.
+        Between 1 / n_topics, if all topics have the same words, and 1, if no two topics
+        have a common word.
 
     Raises
     ------
     ValueError
-        If a topic has fewer than two words, or there is none.
+        If a topic has fewer than two words, or if there is no topic.
 
     See Also
     --------
-    npmi_coherence : To be read together: topics of words drawn at random are diverse.
+    npmi_coherence : Coherence of topics.  Consider both, because topics of randomly
+        drawn words are diverse too.
 
     References
     ----------

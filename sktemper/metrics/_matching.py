@@ -24,8 +24,8 @@ __all__ = ["match_components"]
 def match_components(components_a, components_b, *, metric="cosine"):
     """Match the components of two fits one to one, with the largest total similarity.
 
-    Two fits may find the same components in different orders.  The assignment with the
-    largest sum of similarities is computed [1]_.
+    Two fits may find the same components in different orders.  This function finds the
+    assignment with the largest sum of similarities [1]_.
 
     Parameters
     ----------
@@ -34,13 +34,14 @@ def match_components(components_a, components_b, *, metric="cosine"):
     components_b : array-like of shape (n_components_b, n_features)
         Components of the second fit, at least as many as in ``components_a``.
     metric : {"cosine", "jensenshannon"}, default="cosine"
-        Similarity of two components: their cosine, or 1 minus their Jensen-Shannon
-        distance (base 2), for which components are scaled to distributions.
+        Similarity of two components: their cosine, or 1 minus the Jensen-Shannon
+        distance (base 2) of the distributions that are proportional to them.
 
     Returns
     -------
     permutation : ndarray of shape (n_components_a,)
-        ``components_b[permutation]`` has the order of ``components_a``.
+        Indices such that ``components_b[permutation]`` has the order of
+        ``components_a``.
     similarities : ndarray of shape (n_components_a,)
         Similarity of each pair; the mean measures how stable the components are.
 
@@ -85,12 +86,13 @@ def match_components(components_a, components_b, *, metric="cosine"):
     )
     if a.shape[1] != b.shape[1]:
         raise ValueError(
-            f"components_a has {a.shape[1]} features, but components_b {b.shape[1]}."
+            f"components_a has {a.shape[1]} features, but components_b has "
+            f"{b.shape[1]}: both fits must have the same features."
         )
     if len(a) > len(b):
         raise ValueError(
             f"components_a has {len(a)} components and components_b only {len(b)}: "
-            "swap them, so that each of the first has a partner."
+            "swap the arguments, so that each component of the first has a partner."
         )
     similarities = _SIMILARITIES[metric](a, b)
     rows, permutation = linear_sum_assignment(similarities, maximize=True)
@@ -99,8 +101,11 @@ def match_components(components_a, components_b, *, metric="cosine"):
 
 def _jensen_shannon_similarity(a, b):
     if min(a.sum(axis=1).min(), b.sum(axis=1).min()) <= 0:
-        raise ValueError("A component is zero, and so is no distribution.")
-    # Rounding can take the divergence of equal rows below zero, and its root to NaN.
+        raise ValueError(
+            "metric='jensenshannon' needs components with a positive sum, but one is "
+            "zero; leave it out, or use metric='cosine'."
+        )
+    # Rounding can make the divergence of equal rows negative, and its root NaN.
     distances = np.nan_to_num(cdist(a, b, "jensenshannon"))
     return 1.0 - distances / np.sqrt(np.log(2.0))
 

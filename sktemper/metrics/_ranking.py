@@ -30,37 +30,39 @@ _CONSTRAINTS = {
 
 @validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
 def precision_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user=False):
-    r"""Share of the first k items that are relevant.
+    r"""Return the share of the first k items that are relevant.
 
-    :math:`|R \cap T_k| / k`, where R are a user's relevant items, and T_k the first k
-    of the ranking.  A user with less than k relevant items cannot reach 1.
+    The precision of a user is :math:`|R \cap T_k| / k`, where R is the set of the
+    user's relevant items, and :math:`T_k` the set of the first k items of the ranking.
+    It is less than 1 if the user has fewer than k relevant items.
 
     Parameters
     ----------
     scores : array-like of shape (n_users, n_items), callable or estimator
         Scores of all items; larger is better.  A callable gets rows of ``X_seen`` and
-        returns a dense array of scores.  An estimator must have ``item_scores``, as the
-        models of this package, or ``predict``, which do the same.  At most a few
-        million scores are held in memory.
+        returns a dense array of their scores.  An estimator must have such a function
+        as a method, named ``item_scores``, as in the models of this package, or
+        ``predict``.  These functions are called for blocks of rows, so that at most a
+        few million scores are in memory.
     X_test : {array-like, sparse matrix} of shape (n_users, n_items)
         Held-out data.  The relevant items are the stored entries of a sparse matrix, or
         the entries of a dense array that are neither 0 nor NaN.
     k : int, default=10
         Number of items shown to a user.
     X_seen : {array-like, sparse matrix} of shape (n_users, n_items), default=None
-        Known data of the same users.  Its items are not candidates, and not relevant if
-        they are in ``X_test`` too.  Required for a callable or an estimator.
+        Known data of the same users.  The items of a user in ``X_seen`` are left out of
+        the ranking and of the relevant items.  Required for a callable or an estimator.
     relevant : float, default=None
-        Smallest value in ``X_test`` of a relevant item, such as 4 stars.  None: all
-        entries are relevant.
+        Smallest value in ``X_test`` of a relevant item, such as 4 stars.  None uses all
+        entries.
     per_user : bool, default=False
-        Whether to return the measure of each user.
+        Whether to return the value of each user instead of the mean.
 
     Returns
     -------
     value : float or ndarray of shape (n_users,)
         Mean over the users with relevant items; or the value of each user, NaN for
-        users without relevant items.  `ranking_report` counts both.
+        users without relevant items.  `ranking_report` counts the users of both kinds.
 
     Raises
     ------
@@ -70,13 +72,13 @@ def precision_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user
     See Also
     --------
     ranking_report : Several measures in one pass.
-    sktemper.model_selection.train_test_split_entries : A part of each user's items.
+    sktemper.model_selection.train_test_split_entries : Hide part of each user's items.
 
     Notes
     -----
-    The value is the expectation over random orders of items with equal scores [1]_: a
-    model that gives all items the same score is as good as chance, whatever the order
-    of the columns.
+    The value is the expectation over random orders of items with equal scores [1]_.  A
+    model that gives all items the same score is therefore as good as chance, for any
+    order of the columns.
 
     References
     ----------
@@ -99,38 +101,39 @@ def precision_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user
 
 @validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
 def recall_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user=False):
-    r"""Share of the relevant items that are among the first k items.
+    r"""Return the share of the relevant items that are among the first k items.
 
-    :math:`|R \cap T_k| / \min(k, |R|)` [2]_, where R are a user's relevant items, and
-    T_k the first k of the ranking.  Others divide by :math:`|R|` alone, and have
-    smaller figures.
+    The recall of a user is :math:`|R \cap T_k| / \min(k, |R|)` [2]_, where R is the set
+    of the user's relevant items, and :math:`T_k` the set of the first k items of the
+    ranking.  A common variant divides by :math:`|R|` instead, and has smaller values.
 
     Parameters
     ----------
     scores : array-like of shape (n_users, n_items), callable or estimator
         Scores of all items; larger is better.  A callable gets rows of ``X_seen`` and
-        returns a dense array of scores.  An estimator must have ``item_scores``, as the
-        models of this package, or ``predict``, which do the same.  At most a few
-        million scores are held in memory.
+        returns a dense array of their scores.  An estimator must have such a function
+        as a method, named ``item_scores``, as in the models of this package, or
+        ``predict``.  These functions are called for blocks of rows, so that at most a
+        few million scores are in memory.
     X_test : {array-like, sparse matrix} of shape (n_users, n_items)
         Held-out data.  The relevant items are the stored entries of a sparse matrix, or
         the entries of a dense array that are neither 0 nor NaN.
     k : int, default=10
         Number of items shown to a user.
     X_seen : {array-like, sparse matrix} of shape (n_users, n_items), default=None
-        Known data of the same users.  Its items are not candidates, and not relevant if
-        they are in ``X_test`` too.  Required for a callable or an estimator.
+        Known data of the same users.  The items of a user in ``X_seen`` are left out of
+        the ranking and of the relevant items.  Required for a callable or an estimator.
     relevant : float, default=None
-        Smallest value in ``X_test`` of a relevant item, such as 4 stars.  None: all
-        entries are relevant.
+        Smallest value in ``X_test`` of a relevant item, such as 4 stars.  None uses all
+        entries.
     per_user : bool, default=False
-        Whether to return the measure of each user.
+        Whether to return the value of each user instead of the mean.
 
     Returns
     -------
     value : float or ndarray of shape (n_users,)
         Mean over the users with relevant items; or the value of each user, NaN for
-        users without relevant items.  `ranking_report` counts both.
+        users without relevant items.  `ranking_report` counts the users of both kinds.
 
     Raises
     ------
@@ -140,13 +143,13 @@ def recall_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user=Fa
     See Also
     --------
     ranking_report : Several measures in one pass.
-    sktemper.model_selection.train_test_split_entries : A part of each user's items.
+    sktemper.model_selection.train_test_split_entries : Hide part of each user's items.
 
     Notes
     -----
-    The value is the expectation over random orders of items with equal scores [1]_: a
-    model that gives all items the same score is as good as chance, whatever the order
-    of the columns.
+    The value is the expectation over random orders of items with equal scores [1]_.  A
+    model that gives all items the same score is therefore as good as chance, for any
+    order of the columns.
 
     References
     ----------
@@ -168,38 +171,40 @@ def recall_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user=Fa
 
 @validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
 def ndcg_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user=False):
-    r"""Normalised discounted cumulative gain of the first k items.
+    r"""Return the normalized discounted cumulative gain (nDCG) of the first k items.
 
-    The sum of :math:`1 / \log_2(1 + r)` over the ranks r, from 1 to k, of relevant
-    items, over the largest that it can be, :math:`\sum_{r=1}^{\min(k, |R|)} 1 /
-    \log_2(1 + r)` [2]_.  All relevant items have the same gain.
+    The gain of a user is the sum of :math:`1 / \log_2(1 + r)` over the ranks r of
+    relevant items, from 1 to k.  It is divided by its maximum,
+    :math:`\sum_{r=1}^{\min(k, |R|)} 1 / \log_2(1 + r)` [2]_, where R is the set of the
+    user's relevant items.  All relevant items have the same gain.
 
     Parameters
     ----------
     scores : array-like of shape (n_users, n_items), callable or estimator
         Scores of all items; larger is better.  A callable gets rows of ``X_seen`` and
-        returns a dense array of scores.  An estimator must have ``item_scores``, as the
-        models of this package, or ``predict``, which do the same.  At most a few
-        million scores are held in memory.
+        returns a dense array of their scores.  An estimator must have such a function
+        as a method, named ``item_scores``, as in the models of this package, or
+        ``predict``.  These functions are called for blocks of rows, so that at most a
+        few million scores are in memory.
     X_test : {array-like, sparse matrix} of shape (n_users, n_items)
         Held-out data.  The relevant items are the stored entries of a sparse matrix, or
         the entries of a dense array that are neither 0 nor NaN.
     k : int, default=10
         Number of items shown to a user.
     X_seen : {array-like, sparse matrix} of shape (n_users, n_items), default=None
-        Known data of the same users.  Its items are not candidates, and not relevant if
-        they are in ``X_test`` too.  Required for a callable or an estimator.
+        Known data of the same users.  The items of a user in ``X_seen`` are left out of
+        the ranking and of the relevant items.  Required for a callable or an estimator.
     relevant : float, default=None
-        Smallest value in ``X_test`` of a relevant item, such as 4 stars.  None: all
-        entries are relevant.
+        Smallest value in ``X_test`` of a relevant item, such as 4 stars.  None uses all
+        entries.
     per_user : bool, default=False
-        Whether to return the measure of each user.
+        Whether to return the value of each user instead of the mean.
 
     Returns
     -------
     value : float or ndarray of shape (n_users,)
         Mean over the users with relevant items; or the value of each user, NaN for
-        users without relevant items.  `ranking_report` counts both.
+        users without relevant items.  `ranking_report` counts the users of both kinds.
 
     Raises
     ------
@@ -209,15 +214,15 @@ def ndcg_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user=Fals
     See Also
     --------
     ranking_report : Several measures in one pass.
-    sktemper.model_selection.train_test_split_entries : A part of each user's items.
+    sktemper.model_selection.train_test_split_entries : Hide part of each user's items.
 
     Notes
     -----
-    The value is the expectation over random orders of items with equal scores [1]_: a
-    model that gives all items the same score is as good as chance, whatever the order
-    of the columns.
-    `sklearn.metrics.ndcg_score` has gains of several sizes and the same treatment of
-    ties, but takes dense arrays, and no items that were seen.
+    The value is the expectation over random orders of items with equal scores [1]_.  A
+    model that gives all items the same score is therefore as good as chance, for any
+    order of the columns.
+    `sklearn.metrics.ndcg_score` averages over ties too, and supports different gains,
+    but takes only dense arrays and cannot leave out the known items of a user.
 
     References
     ----------
@@ -254,33 +259,35 @@ def ranking_report(
     X_seen=None,
     relevant=None,
 ):
-    """Several measures of a ranking in one pass, with the number of users.
+    """Compute several measures of a ranking in one pass, with the number of users.
 
     Parameters
     ----------
     scores : array-like of shape (n_users, n_items), callable or estimator
         Scores of all items; larger is better.  A callable gets rows of ``X_seen`` and
-        returns a dense array of scores.  An estimator must have ``item_scores``, as the
-        models of this package, or ``predict``, which do the same.  At most a few
-        million scores are held in memory.
+        returns a dense array of their scores.  An estimator must have such a function
+        as a method, named ``item_scores``, as in the models of this package, or
+        ``predict``.  These functions are called for blocks of rows, so that at most a
+        few million scores are in memory.
     X_test : {array-like, sparse matrix} of shape (n_users, n_items)
         Held-out data.  The relevant items are the stored entries of a sparse matrix, or
         the entries of a dense array that are neither 0 nor NaN.
     measures : list of str, default=("precision@10", "recall@20", "ndcg@100")
-        "precision", "recall" or "ndcg", "@" and k: `precision_at_k`, `recall_at_k`,
-        `ndcg_at_k`.
+        Names of measures: "precision", "recall" or "ndcg", then "@" and k, for
+        `precision_at_k`, `recall_at_k` and `ndcg_at_k`.
     X_seen : {array-like, sparse matrix} of shape (n_users, n_items), default=None
-        Known data of the same users.  Its items are not candidates, and not relevant if
-        they are in ``X_test`` too.  Required for a callable or an estimator.
+        Known data of the same users.  The items of a user in ``X_seen`` are left out of
+        the ranking and of the relevant items.  Required for a callable or an estimator.
     relevant : float, default=None
-        Smallest value in ``X_test`` of a relevant item, such as 4 stars.  None: all
-        entries are relevant.
+        Smallest value in ``X_test`` of a relevant item, such as 4 stars.  None uses all
+        entries.
 
     Returns
     -------
     report : dict
-        The measures by name, as means over users; "n_users", the number of these
-        users; and "n_left_out", the number of users without relevant items.
+        For each measure its mean over the users with relevant items; "n_users", the
+        number of these users; and "n_left_out", the number of users without relevant
+        items.
 
     Raises
     ------
@@ -314,8 +321,8 @@ def _parsed(name):
     kind, _, k = str(name).partition("@")
     if kind not in MEASURES or not k.isdecimal() or int(k) < 1:
         raise ValueError(
-            f"{name!r} is no measure: expected one of {', '.join(MEASURES)}, an @ and "
-            "a number, such as 'ndcg@100'."
+            f"{name!r} is no measure: expected one of {', '.join(MEASURES)}, then @ "
+            "and a positive integer, such as 'ndcg@100'."
         )
     return kind, int(k)
 
@@ -328,7 +335,7 @@ def _measured(scores, X_test, X_seen, relevant, measure, per_user):
 def _values(scores, X_test, X_seen, relevant, wanted):
     """Return each user's measures, ndarray of shape (n_measures, n_users)."""
     if not wanted:
-        raise ValueError("There are no measures.")
+        raise ValueError("measures is empty: name at least one, such as 'ndcg@100'.")
     held_out = _entries(X_test, "X_test", relevant)
     n_users, n_items = held_out.shape
     _warn_of_long_lists(wanted, n_items)
@@ -339,8 +346,9 @@ def _values(scores, X_test, X_seen, relevant, wanted):
         held_out = _without(held_out, seen)
     if held_out.nnz == 0:
         raise ValueError(
-            "No user has a relevant item: X_test has none"
-            + (" that is not in X_seen." if seen is not None else ".")
+            "No user has a relevant item: X_test needs entries, and values of at least "
+            "relevant if this is set"
+            + ("; entries in X_seen do not count." if seen is not None else ".")
         )
     of_rows = _scores_of(scores, X_seen, held_out.shape)
     values = np.empty((len(wanted), n_users))
@@ -356,19 +364,19 @@ def _values(scores, X_test, X_seen, relevant, wanted):
 
 
 def _warn_of_long_lists(wanted, n_items):
-    """Warn of measures that do not depend on the ranking: all items are shown."""
+    """Warn of measures whose k is so large that they do not depend on the ranking."""
     longest = [k for kind, k in wanted if kind != "ndcg" and k >= n_items]
     if longest:
         warn(
-            f"k={max(longest)} shows all of the {n_items} items: whatever the scores, "
-            "recall is then 1 and precision the share of relevant items. Take a "
+            f"k={max(longest)} shows all of the {n_items} items: for any scores, "
+            "recall is then 1 and precision the share of relevant items. Use a "
             "smaller k.",
             UndefinedMetricWarning,
         )
 
 
 def _entries(X, name, least=None):
-    """Return the pattern of entries as CSR with sorted rows; X is not touched."""
+    """Return the pattern of entries as CSR with sorted indices; X is not changed."""
     if sparse.issparse(X):
         X = check_array(check_sparse(X), accept_sparse="csr", input_name=name)
         X = sparse.csr_array(X, copy=not X.has_canonical_format)
@@ -387,7 +395,7 @@ def _entries(X, name, least=None):
 
 
 def _without(X, others):
-    """Return X without the entries that others have too."""
+    """Return X without its entries that are also entries of ``others``."""
     n_items = X.shape[1]
     rows = np.repeat(np.arange(X.shape[0], dtype=np.int64), np.diff(X.indptr))
     other_rows = np.repeat(
@@ -403,7 +411,7 @@ def _without(X, others):
 
 
 def _check_same_table(X_seen, X_test, same_shape):
-    """Raise if two matrices with labels have other users or items."""
+    """Raise if two matrices with labels differ in their users or items."""
     advice = (
         "make X_test with user_labels=X_seen.user_labels, "
         'item_labels=X_seen.item_labels and unknown="ignore".'
@@ -419,11 +427,14 @@ def _check_same_table(X_seen, X_test, same_shape):
 
 def _check_shape(name, shape, expected):
     if shape != expected:
-        raise ValueError(f"{name} has shape {shape}, but X_test {expected}.")
+        raise ValueError(
+            f"{name} has shape {shape}, but X_test has shape {expected}: both need the "
+            "same users and items."
+        )
 
 
 def _scores_of(scores, X_seen, shape):
-    """Return a function from a slice of rows to their scores."""
+    """Return a function that maps a slice of rows to their scores."""
     method = next(
         (m for m in ("item_scores", "predict") if hasattr(scores, m)), "__call__"
     )
@@ -466,7 +477,10 @@ def _scores_of(scores, X_seen, shape):
 def _candidates(scores, seen):
     """Return scores in which exactly the items that are not candidates are -inf."""
     if np.isnan(scores).any():
-        raise ValueError("scores has NaN: an item without a place in the ranking.")
+        raise ValueError(
+            "scores contains NaN, which has no place in a ranking: use -inf for the "
+            "last place."
+        )
     scores = np.maximum(scores, np.finfo(scores.dtype).min)
     if seen is not None:
         rows = np.repeat(np.arange(seen.shape[0]), np.diff(seen.indptr))

@@ -7,7 +7,7 @@ __all__ = ["make_ranking_scorer", "ranking_scorer"]
 
 
 class RankingScorer:
-    """Scorer of rankings, to be called as ``scorer(estimator, X)``.
+    """Scorer of rankings, a callable ``scorer(estimator, X)``.
 
     Parameters
     ----------
@@ -20,7 +20,7 @@ class RankingScorer:
         self.relevant, self.random_state = relevant, random_state
 
     def __call__(self, estimator, X, y=None):
-        """Return the measure of the hidden part of each row of ``X``."""
+        """Return the measure; the hidden items of each row of ``X`` are relevant."""
         X_seen, X_test = train_test_split_entries(
             X, test_size=self.test_size, random_state=self.random_state
         )
@@ -45,24 +45,26 @@ def make_ranking_scorer(
 ):
     """Make a scorer that hides part of each user's items and ranks the other items.
 
-    Pass it as ``scoring`` to `sklearn.model_selection.GridSearchCV` and similar tools.
-    Their folds are sets of users, so that the users of the test fold are new to the
-    model.  The model sees part of their items and ranks the rest; the hidden items are
-    the relevant ones.
+    Pass the scorer as ``scoring`` to `sklearn.model_selection.GridSearchCV` and similar
+    tools.  Their folds are sets of users, so that the users of the test fold are new to
+    the model.  The model gets part of the items of each of these users and ranks all
+    other items; the hidden items are the relevant ones.
 
     Parameters
     ----------
     measure : str, default="ndcg@100"
-        "precision", "recall" or "ndcg", "@" and k; see `ndcg_at_k`.
+        Name of the measure: "precision", "recall" or "ndcg", then "@" and k, for
+        `precision_at_k`, `recall_at_k` and `ndcg_at_k`.
     test_size : float, int or "half", default="half"
         Part of the items to hide, as in
         `sktemper.model_selection.train_test_split_entries`: "half" assigns the items
         of a user alternately to the two parts, as ``score`` does.
     relevant : float, default=None
-        Smallest stored number of a relevant item, such as 4 stars.  None: all hidden
-        items are relevant.
+        Smallest value of a relevant item, such as 4 stars.  With None, all hidden items
+        are relevant.
     random_state : int, default=0
-        Seed of the choice of hidden items, which is the same for all candidates.
+        Seed of the choice of hidden items, so that all models of a search are compared
+        by the same items.
 
     Returns
     -------
@@ -72,8 +74,8 @@ def make_ranking_scorer(
     Raises
     ------
     ValueError
-        If there is no such measure; when the scorer is called, if no user has a hidden
-        item that is relevant.
+        If the measure is unknown.  A call of the scorer raises it if no user has a
+        relevant hidden item.
 
     See Also
     --------
@@ -99,5 +101,5 @@ def make_ranking_scorer(
     return RankingScorer(measure, test_size, relevant, random_state)
 
 
-#: nDCG at 100 of the hidden half of each user's items.
+#: Scorer with the defaults: nDCG at 100 of the hidden half of each user's items.
 ranking_scorer = make_ranking_scorer()

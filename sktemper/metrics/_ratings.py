@@ -1,4 +1,4 @@
-"""Errors of predicted ratings, and coverage of their intervals."""
+"""Errors of predicted ratings, and coverage of predictive intervals."""
 
 import numpy as np
 from scipy import sparse
@@ -24,7 +24,7 @@ _CLIP_CONSTRAINTS = {"X": ["array-like", "sparse matrix"], "clip": [tuple, list,
 
 @validate_params(_CLIP_CONSTRAINTS, prefer_skip_nested_validation=True)
 def completion_rmse(estimator, X, *, clip=None):
-    """Root mean squared error of ratings that are held out of each row.
+    """Return the root mean squared error of ratings that are held out of each row.
 
     The ratings of each row, in column order, are assigned alternately to an observed
     half, from which the factors of the user are computed, and to a held-out half, which
@@ -34,8 +34,8 @@ def completion_rmse(estimator, X, *, clip=None):
     Parameters
     ----------
     estimator : object
-        A fitted model with ``predict`` from the ratings of users to those of all items,
-        such as `sktemper.TemperedMatrixFactorization`.
+        A fitted model, such as `sktemper.TemperedMatrixFactorization`, whose
+        ``predict`` takes known ratings of users and returns their ratings of all items.
     X : {array-like, sparse matrix} of shape (n_samples, n_items)
         Ratings: the stored entries, or the entries that are not NaN.
     clip : tuple of (float, float), default=None
@@ -53,7 +53,7 @@ def completion_rmse(estimator, X, *, clip=None):
 
     See Also
     --------
-    heldout_rmse : Error of other ratings by users of the training data.
+    heldout_rmse : Error of held-out ratings by users of the training data.
 
     Examples
     --------
@@ -80,13 +80,16 @@ def completion_rmse(estimator, X, *, clip=None):
         squared += np.sum((_clipped(predicted, clip) - rest.data) ** 2)
         n_ratings += rest.nnz
     if n_ratings == 0:
-        raise ValueError("Nothing is held out to be predicted.")
+        raise ValueError(
+            "Nothing is held out to be predicted: X needs rows with at least two "
+            "ratings."
+        )
     return float(np.sqrt(squared / n_ratings))
 
 
 @validate_params(_CLIP_CONSTRAINTS, prefer_skip_nested_validation=True)
 def heldout_rmse(estimator, X, *, clip=None):
-    """Root mean squared error of further ratings by the users of the training data.
+    """Return the root mean squared error of other ratings by the training users.
 
     Parameters
     ----------
@@ -94,8 +97,8 @@ def heldout_rmse(estimator, X, *, clip=None):
         A fitted model with ``predict_pairs``, such as
         `sktemper.TemperedMatrixFactorization`.
     X : {array-like, sparse matrix} of shape (n_samples, n_items)
-        The held-out ratings, stored or not NaN, in the rows of the data that the model
-        was fitted to.
+        Held-out ratings: the stored entries, or the entries that are not NaN.  The rows
+        are the same users, in the same order, as in the training data.
     clip : tuple of (float, float), default=None
         The ends of the scale, such as ``(1, 5)``, to which predictions are clipped.
 
@@ -107,12 +110,13 @@ def heldout_rmse(estimator, X, *, clip=None):
     Raises
     ------
     ValueError
-        If X has no ratings, or other rows or columns than the model.
+        If X has no ratings, or if its users or items differ from those of the training
+        data.
 
     See Also
     --------
     completion_rmse : Error of ratings by users who are new to the model.
-    interval_coverage : Share of ratings in their predictive intervals.
+    interval_coverage : Share of held-out ratings that lie in predictive intervals.
 
     Examples
     --------
@@ -144,20 +148,21 @@ def heldout_rmse(estimator, X, *, clip=None):
     prefer_skip_nested_validation=True,
 )
 def interval_coverage(estimator, X, *, levels=(0.5, 0.9)):
-    r"""Share of held-out ratings that lie in their predictive intervals.
+    r"""Return the share of held-out ratings that lie in their predictive intervals.
 
     The interval of a rating at level p is :math:`\mu \pm \Phi^{-1}((1 + p) / 2) \, s`,
     where :math:`\mu` and s are the mean and the standard deviation that
-    ``predict_pairs`` returns.
+    ``predict_pairs`` returns, and :math:`\Phi` is the standard normal distribution
+    function.
 
     Parameters
     ----------
     estimator : object
-        A fitted model with ``predict_pairs`` that has ``return_std``, such as
+        A fitted model whose ``predict_pairs`` has a parameter ``return_std``, such as
         `sktemper.TemperedMatrixFactorization`.
     X : {array-like, sparse matrix} of shape (n_samples, n_items)
-        The held-out ratings, stored or not NaN, in the rows of the data that the model
-        was fitted to.
+        Held-out ratings: the stored entries, or the entries that are not NaN.  The rows
+        are the same users, in the same order, as in the training data.
     levels : array-like of shape (n_levels,), default=(0.5, 0.9)
         Levels between 0 and 1.
 
@@ -175,8 +180,9 @@ def interval_coverage(estimator, X, *, levels=(0.5, 0.9)):
 
     Notes
     -----
-    The intervals are Gaussian, but ratings in whole stars are not.  This alone can make
-    the coverage at one level too high or too low, so look at several levels.
+    The intervals assume Gaussian ratings, but whole numbers of stars are not Gaussian.
+    This can make the coverage at one level too high or too low, so compare several
+    levels.
 
     Examples
     --------
@@ -185,7 +191,7 @@ def interval_coverage(estimator, X, *, levels=(0.5, 0.9)):
     >>> from sktemper.metrics import interval_coverage
     >>> X = make_ratings(random_state=0)
     >>> model = TemperedMatrixFactorization(5, random_state=0).fit(X)
-    >>> interval_coverage(model, X).shape  # of held-out ratings, if you have some
+    >>> interval_coverage(model, X).shape  # use held-out ratings if you have some
     (2,)
     """
     levels = np.asarray(levels, dtype=np.float64)
@@ -198,7 +204,7 @@ def interval_coverage(estimator, X, *, levels=(0.5, 0.9)):
 
 
 def _as_ratings(X):
-    """Return ratings as a CSR array with sorted rows; X is not touched."""
+    """Return ratings as a CSR array with sorted indices; X is not changed."""
     if sparse.issparse(X):
         X = check_array(check_sparse(X), accept_sparse="csr", input_name="X")
         X = sparse.csr_array(X, copy=not X.has_canonical_format)
@@ -222,7 +228,7 @@ def _is_odd(X):
 
 
 def _kept(X, chosen):
-    """Return X with the chosen entries, including zeros."""
+    """Return X with only the chosen entries, including stored zeros."""
     starts = np.concatenate([[0], np.cumsum(chosen)])[X.indptr]
     return sparse.csr_array((X.data[chosen], X.indices[chosen], starts), shape=X.shape)
 
@@ -232,24 +238,25 @@ def _clipped(ratings, clip):
 
 
 def _check_labels(estimator, X, name):
-    """Raise if users or items of ratings are labelled otherwise than in the fit."""
+    """Raise if the labels of users or items differ from the labels of the fit."""
     found, known = labels_of(X, name), getattr(estimator, f"{name}_", None)
     if found is None or known is None or np.array_equal(found, known):
         return
     what = name.partition("_")[0]
     raise ValueError(
-        f"The {what}s of X differ from those of the fit, or are in another order: make "
-        f'X with {name}=model.{name}_ and unknown="ignore".'
+        f"The {what}s of X differ from the {what}s of the fit, or are in another "
+        f'order: make X with {name}=model.{name}_ and unknown="ignore".'
     )
 
 
 def _pairs(estimator, X):
-    """Return ratings, and the rows and columns that these are of."""
+    """Return ratings as a COO array, and an array of their rows and columns."""
     if isinstance(estimator, BaseEstimator):
         check_is_fitted(estimator)
     if not hasattr(estimator, "predict_pairs"):
         raise TypeError(
-            f"{type(estimator).__name__} predicts no ratings: it has no predict_pairs."
+            f"{type(estimator).__name__} predicts no ratings: estimator must have a "
+            "method predict_pairs."
         )
     for name in ("user_labels", "item_labels"):
         _check_labels(estimator, X, name)
@@ -257,17 +264,17 @@ def _pairs(estimator, X):
     fitted = len(estimator.user_factors_), estimator.n_features_in_
     if X.shape != fitted:
         raise ValueError(
-            f"X has the shape {X.shape}, but the model was fitted to {fitted}: "
-            "held-out ratings have to be in the rows of the same users."
+            f"X has the shape {X.shape}, but the model was fitted to {fitted}: X must "
+            "have the same users as rows and the same items as columns."
         )
     if X.nnz == 0:
-        raise ValueError("X has no ratings: no stored entry, or none but NaN.")
+        raise ValueError("X has no ratings: no stored entries, or only NaN.")
     X = X.tocoo()
     return X, np.column_stack([X.row, X.col])
 
 
 def _predicted(estimator, pairs, **options):
-    """Return the ratings of pairs of row and column numbers."""
+    """Return the ratings of pairs of a row index and a column index."""
     names = ("user_labels_", "item_labels_")
     if any(getattr(estimator, name, None) is not None for name in names):
         options["by_position"] = True

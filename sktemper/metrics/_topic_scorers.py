@@ -1,4 +1,4 @@
-"""Measures of topics as scorers, for searches and cross-validation."""
+"""Scorers of topics, for searches and cross-validation."""
 
 from numbers import Integral
 
@@ -24,18 +24,20 @@ __all__ = [
 
 
 class _TopicScorer:
-    """A scorer of topic models for searches, to be called as ``scorer(estimator, X)``.
+    """Scorer of topic models for searches, a callable ``scorer(estimator, X)``.
 
     Parameters
     ----------
     measure : callable
-        ``measure(model, X, **parameters)``, of a module; higher is better.
+        Function of a module, so that scorers can be pickled.  It is called as
+        ``measure(model, X, **parameters)``; higher is better.
     name : str
         Name of the function that makes the scorer.
     parameters : dict
-        What else the measure is called with.
+        Further keyword arguments of the measure.
     looks_at_data : bool
-        Whether X is needed: if not, the steps before the model are not asked.
+        Whether the measure depends on ``X``.  If not, the steps of a pipeline before
+        the model do not transform ``X``.
     """
 
     def __init__(self, measure, name, parameters, looks_at_data=True):
@@ -48,12 +50,12 @@ class _TopicScorer:
         Parameters
         ----------
         estimator : object
-            A topic model; a `Pipeline` that ends with one, whose other steps transform
-            ``X``; or a search that has found one of these.
+            A fitted topic model; a `Pipeline` whose last step is one; or a search whose
+            best estimator is one of these.
         X : object
-            Data to judge by, as ``estimator.transform`` takes them.
+            Data that ``estimator.transform`` accepts.
         y : None
-            Ignored; here by scikit-learn's convention.
+            Ignored; present for compatibility with scikit-learn.
 
         Raises
         ------
@@ -69,7 +71,7 @@ class _TopicScorer:
 
 
 def _model_and_counts(estimator, X, looks_at_data):
-    """Return the topic model in an estimator, and the data as they come to it."""
+    """Return the topic model in an estimator, and the transformed data it gets."""
     while True:
         if isinstance(estimator, BaseEstimator):
             check_is_fitted(estimator)
@@ -84,7 +86,7 @@ def _model_and_counts(estimator, X, looks_at_data):
     if not hasattr(estimator, "components_"):
         raise TypeError(
             "A scorer of topics needs a topic model with components_, or a Pipeline "
-            f"that ends with one; got {type(estimator).__name__}."
+            f"whose last step is one; got {type(estimator).__name__}."
         )
     return estimator, X
 
@@ -102,7 +104,7 @@ def _diversity(model, X, **parameters):
     prefer_skip_nested_validation=True,
 )
 def make_completion_scorer(*, split="words", temperatures="unit", random_state=0):
-    """Make a scorer of `completion_log_likelihood`.
+    """Make a scorer that returns `completion_log_likelihood`.
 
     Parameters
     ----------
@@ -111,7 +113,8 @@ def make_completion_scorer(*, split="words", temperatures="unit", random_state=0
     temperatures : {"unit", "learned"}, default="unit"
         As in `completion_log_likelihood`.
     random_state : int, RandomState instance or None, default=0
-        Seed of the split of tokens; an int scores all models on the same halves.
+        Seed of the random split with ``split="tokens"``.  With an int, all models are
+        scored on the same halves.
 
     Returns
     -------
@@ -120,7 +123,7 @@ def make_completion_scorer(*, split="words", temperatures="unit", random_state=0
 
     See Also
     --------
-    completion_scorer : The one with the defaults.
+    completion_scorer : The scorer with the defaults.
 
     Examples
     --------
@@ -142,10 +145,10 @@ def make_completion_scorer(*, split="words", temperatures="unit", random_state=0
     prefer_skip_nested_validation=True,
 )
 def make_npmi_scorer(*, n_words=10):
-    """Make a scorer of the mean of `npmi_coherence` over the topics.
+    """Make a scorer that returns the mean of `npmi_coherence` over the topics.
 
-    Words are judged by the documents that are scored: in a search those of a fold's
-    test set.
+    The reference documents are the scored documents; in a search, these are the
+    documents of a fold's test set.
 
     Parameters
     ----------
@@ -159,7 +162,7 @@ def make_npmi_scorer(*, n_words=10):
 
     See Also
     --------
-    npmi_scorer : The one with the default.
+    npmi_scorer : The scorer with the default.
 
     Examples
     --------
@@ -175,7 +178,7 @@ def make_npmi_scorer(*, n_words=10):
     prefer_skip_nested_validation=True,
 )
 def make_diversity_scorer(*, n_words=25):
-    """Make a scorer of `topic_diversity`.
+    """Make a scorer that returns `topic_diversity`.
 
     Parameters
     ----------
@@ -190,7 +193,7 @@ def make_diversity_scorer(*, n_words=25):
 
     See Also
     --------
-    diversity_scorer : The one with the default.
+    diversity_scorer : The scorer with the default.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Helpers shared by metrics: blocks of rows, and topics of any estimator."""
+"""Helper functions of metrics: validation of components and topics."""
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -27,25 +27,25 @@ def components_of(estimator, n_features=None):
 
 
 def check_columns(estimator, X):
-    """Raise if the columns of a data frame differ from the columns of the fit's data.
+    """Raise if the columns of a data frame differ from the columns of the fit.
 
     Raises
     ------
     ValueError
-        If names or their order differ, with the message of scikit-learn.
+        If the names or their order differ; the message is scikit-learn's.
     """
     if hasattr(estimator, "feature_names_in_") and hasattr(X, "columns"):
         _check_feature_names(estimator, X, reset=False)
 
 
 def scaled(components):
-    """Divide rows by powers of two, so that no sum of squares overflows."""
+    """Divide each row by a power of two, so that the sum of its squares is finite."""
     _, exponents = np.frexp(np.abs(components).max(axis=1, keepdims=True))
     return np.ldexp(components, -exponents)
 
 
 def topics_of(topics_or_estimator, n_words, n_features=None):
-    """Return each topic's columns, the most probable word first.
+    """Return for each topic the column indices of its words, most probable first.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def topics_of(topics_or_estimator, n_words, n_features=None):
     n_words : int
         Largest number of words of each topic.
     n_features : int, default=None
-        Number of columns of the data; None if it is unknown.
+        Number of columns of the data; None if there are no data.
     """
     if hasattr(topics_or_estimator, "components_") or isinstance(
         topics_or_estimator, BaseEstimator
@@ -63,14 +63,14 @@ def topics_of(topics_or_estimator, n_words, n_features=None):
     else:
         topics = _listed(topics_or_estimator)
     if len(topics) == 0:
-        raise ValueError("There is no topic.")
+        raise ValueError("There is no topic: pass a fitted model or at least one list.")
     for topic in topics:
         if topic.ndim != 1 or len(topic) < 2:
             raise ValueError("A topic must be a list of two words or more.")
         if topic.dtype.kind not in "iu":
             raise ValueError(
-                "A topic must be a list of column numbers, not of "
-                f"{topic.dtype}: pass a fitted model to have its top words taken."
+                "A topic must be a list of column numbers, integers from 0, not of "
+                f"{topic.dtype}; or pass a fitted model to use its top words."
             )
         if topic.min() < 0 or (n_features is not None and topic.max() >= n_features):
             raise ValueError(
@@ -79,12 +79,14 @@ def topics_of(topics_or_estimator, n_words, n_features=None):
                 else "A topic has a negative column number."
             )
         if len(np.unique(topic)) < len(topic):
-            raise ValueError("A topic has a column number twice.")
+            raise ValueError(
+                "A topic has a column number twice: list each word of a topic once."
+            )
     return [topic[:n_words] for topic in topics]
 
 
 def _listed(topics):
-    """Convert topics from lists of columns to arrays."""
+    """Convert topics from lists of column indices to arrays."""
     try:
         return [np.asarray(topic) for topic in topics]
     except (NotImplementedError, TypeError, ValueError) as error:

@@ -86,7 +86,7 @@ class CodedColumnsMixin:
         n_features, weight = len(values), self._weight_of_columns
         if weight is not None and values[0].weight is None:
             weight = np.asarray(weight, dtype=float)
-            if weight.shape == values[0].values.shape:  # checked later
+            if weight.shape == values[0].values.shape:  # other shapes are refused later
                 values = [one.weighted(weight) for one in values]
         values = [one.compressed() if one.is_numeric else one for one in values]
         kinds = kinds_of(self.kinds, self._column_names(), n_features)

@@ -87,7 +87,7 @@ class _MixedMixture(
         Parameters
         ----------
         X : DataFrame or array-like of shape (n_samples, n_features)
-            Answers, with the columns of the training data; gaps are NaN or None.
+            Answers, with the columns of the training data; NaN or None if missing.
 
         Returns
         -------
@@ -291,8 +291,8 @@ class TemperedMixedMixture(_MixedMixture):
     `score_samples` returns the logarithm of the posterior predictive density of the
     values that are not missing, and `score` is the mean of these logarithms.
     Probabilities of options have Dirichlet priors, rates of counts have Gamma priors,
-    and means and precisions of numbers have normal-gamma priors whose scale is that of
-    the column.
+    and means and precisions of numbers have normal-gamma priors, whose scales are
+    computed from the column.
 
     References
     ----------
@@ -545,8 +545,8 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
     `score_samples` returns the logarithm of the posterior predictive density of the
     values that are not missing, and `score` is the mean of these logarithms.
     Probabilities of options have Dirichlet priors, rates of counts have Gamma priors,
-    and means and precisions of numbers have normal-gamma priors whose scale is that of
-    the column.
+    and means and precisions of numbers have normal-gamma priors, whose scales are
+    computed from the column.
 
     References
     ----------
@@ -798,8 +798,8 @@ class SVIPlusMixedMixture(SVIPlusMixin, _MixedMixture):
     `score_samples` returns the logarithm of the posterior predictive density of the
     values that are not missing, and `score` is the mean of these logarithms.
     Probabilities of options have Dirichlet priors, rates of counts have Gamma priors,
-    and means and precisions of numbers have normal-gamma priors whose scale is that of
-    the column.
+    and means and precisions of numbers have normal-gamma priors, whose scales are
+    computed from the column.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Displays of trainings, topics and components, in the form of scikit-learn's."""
+"""Displays of fits, topics and components, with scikit-learn's display interface."""
 
 from ._components import ComponentsDisplay
 from ._critical import CriticalTemperaturesDisplay

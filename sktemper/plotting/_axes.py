@@ -1,4 +1,4 @@
-"""Functions of several displays: axes, colours and checks."""
+"""Functions that several displays use: axes, colours and checks."""
 
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
@@ -28,7 +28,7 @@ def needs_matplotlib(display, method):
 
 
 def axes_of(display, ax, figsize=None):
-    """Return the axis to draw on, and store it; None makes a new one."""
+    """Return the axes to draw on, which the display stores; None makes new ones."""
     needs_matplotlib(display, "plot")
     import matplotlib.pyplot as plt
 
@@ -39,7 +39,7 @@ def axes_of(display, ax, figsize=None):
 
 
 def grid_on(ax, n_panels, n_columns):
-    """Replace axes by a grid; return its axes, an ndarray of shape (n_panels,)."""
+    """Replace axes by a grid; return its panels, an ndarray of shape (n_panels,)."""
     n_columns = min(n_columns, n_panels)
     n_rows = -(-n_panels // n_columns)
     ax.set_axis_off()
@@ -52,8 +52,8 @@ def grid_on(ax, n_panels, n_columns):
 def colours_of(numbers):
     """Return the colours of topics, which are the same in every display.
 
-    If two topics would have the same colour, the second one gets a free one if there is
-    any.
+    If two topics would have the same colour, the second topic gets an unused colour, as
+    long as there are any.
     """
     import matplotlib
 
@@ -68,12 +68,12 @@ def colours_of(numbers):
 
 
 def chosen(numbers, prevalence, most):
-    """Return the topics to show: the given ones, or the ``most`` largest.
+    """Return the indices of the topics to show: ``numbers``, or the ``most`` largest.
 
     Raises
     ------
     ValueError
-        If there is no topic of a given number.
+        If a given index is not the index of a topic.
     """
     n_topics = len(prevalence)
     if numbers is None:
@@ -82,7 +82,7 @@ def chosen(numbers, prevalence, most):
     whole = numbers.ndim == 1 and numbers.dtype.kind in "iu" and len(numbers) > 0
     if not whole or numbers.min() < 0 or numbers.max() >= n_topics:
         raise ValueError(
-            f"topics must be numbers of topics, from 0 to {n_topics - 1}, got "
+            f"topics must be indices of topics, integers from 0 to {n_topics - 1}, got "
             f"{numbers.tolist()}."
         )
     return numbers
@@ -94,18 +94,18 @@ def needs(estimator, attribute, what):
     Raises
     ------
     TypeError
-        If it has no such attribute.
+        If the estimator does not have ``attribute``.
     """
     if hasattr(estimator, attribute):
         return
     hint = ""
     if hasattr(estimator, "steps"):
         hint = (
-            ": of a pipeline pass the last step, pipeline[-1], and data as "
-            "pipeline[:-1].transform(X) has them"
+            "; for a pipeline, pass the last step, pipeline[-1], and the data that "
+            "pipeline[:-1].transform(X) returns"
         )
     elif hasattr(estimator, "best_estimator_"):
-        hint = ": of a search pass best_estimator_"
+        hint = "; for a search, pass best_estimator_"
     raise TypeError(f"estimator must be {what}, got {type(estimator).__name__}{hint}.")
 
 

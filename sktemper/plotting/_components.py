@@ -21,20 +21,20 @@ class ComponentsDisplay:
     images : ndarray of shape (n_images, height, width)
         The components to draw, each as an image.
     numbers : ndarray of int of shape (n_images,)
-        Numbers of the components.
+        Indices of the components.
 
     Attributes
     ----------
     images_ : list of matplotlib AxesImage
-        One for each component.
+        The image of each component.
     axes_ : ndarray of matplotlib Axes
         Panels of the images.
     colorbar_ : matplotlib Colorbar or None
-        Colour bar of the panels.
+        Colour bar shared by the panels.
     ax_ : matplotlib Axes
         The axes that the panels replace.
     figure_ : matplotlib Figure
-        The figure with the axis.
+        The figure with the axes.
 
     See Also
     --------
@@ -68,7 +68,7 @@ class ComponentsDisplay:
         image_shape : pair of int
             Height and width of the images whose pixels are the features.
         components : array-like of int, default=None
-            Which components; None is the first 64.
+            Indices of the components to draw; None draws the first 64.
         ax : matplotlib Axes, default=None
             Axes to draw on; None makes a figure.
         **image_kw : dict
@@ -81,8 +81,8 @@ class ComponentsDisplay:
         Raises
         ------
         ValueError
-            If the features do not make images of that shape, or there are no such
-            components.
+            If the number of features differs from height times width, or ``components``
+            are not indices of components.
         """
         needs_matplotlib(cls, "from_estimator")
         check_is_fitted(estimator)
@@ -91,7 +91,8 @@ class ComponentsDisplay:
         shape = tuple(np.atleast_1d(image_shape).tolist())
         if len(shape) != 2 or math.prod(shape) != rows.shape[1]:
             raise ValueError(
-                f"image_shape={shape} is not of images of {rows.shape[1]} features."
+                f"image_shape={shape} does not fit {rows.shape[1]} features: it must "
+                "be (height, width) with height times width equal to that number."
             )
         numbers = np.arange(min(len(rows), MOST_IMAGES))
         if components is not None:
@@ -99,8 +100,8 @@ class ComponentsDisplay:
             whole = numbers.dtype.kind in "iu" and len(numbers) > 0
             if not whole or numbers.min() < 0 or numbers.max() >= len(rows):
                 raise ValueError(
-                    f"components must be numbers from 0 to {len(rows) - 1}, got "
-                    f"{numbers.tolist()}."
+                    "components must be indices of components, integers from 0 to "
+                    f"{len(rows) - 1}, got {numbers.tolist()}."
                 )
         images = rows[numbers].reshape(len(numbers), *image_shape)
         return cls(images=images, numbers=numbers).plot(ax, **image_kw)
@@ -113,7 +114,7 @@ class ComponentsDisplay:
         ax : matplotlib Axes, default=None
             Axes to draw on; None makes a figure.
         n_columns : int, default=None
-            Images side by side; None makes the picture about half as high as wide.
+            Number of images in a row; None makes the plot about half as high as wide.
         colorbar : bool, default=True
             Whether there is a colour bar.
         **image_kw : dict
@@ -122,7 +123,7 @@ class ComponentsDisplay:
         Returns
         -------
         display : ComponentsDisplay
-            Itself.
+            This display.
         """
         images = np.asarray(self.images)
         n_images, height, width = images.shape
@@ -150,7 +151,7 @@ class ComponentsDisplay:
 
 
 def _scale(images):
-    """Return a colour map for images, centred at zero if they have both signs."""
+    """Return a colour map and its limits, symmetric if the values have both signs."""
     low, high = float(images.min()), float(images.max())
     largest = max(abs(low), abs(high))
     if low < -0.02 * largest:

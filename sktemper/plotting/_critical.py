@@ -1,4 +1,4 @@
-"""A display of the critical temperatures of data, and of a schedule."""
+"""Plot of the critical temperatures of data, and of a schedule."""
 
 import numpy as np
 
@@ -8,25 +8,25 @@ __all__ = ["CriticalTemperaturesDisplay"]
 
 #: Number of points of the curve of a schedule.
 N_POINTS = 200
-#: End of a curve, as a multiple of the time at which the schedule ends, and for
-#: schedules without an end.
+#: Last time of the curve: a multiple of the time at which the schedule becomes
+#: constant, or the second value for a schedule that never becomes constant.
 BEYOND, WITHOUT_END = 1.2, 150.0
 
 
 class CriticalTemperaturesDisplay:
-    """The critical temperatures of data beside the schedule that a fit would take.
+    """Plot of critical temperatures of data beside the schedule that a fit would use.
 
-    The left panel has the temperature below which the components become distinct in
-    one, two, ... directions; the right panel the schedule, and as a band the range from
-    the first to the last of these temperatures.  An annealing should begin above the
-    band, and not far above.  Create a display with `from_estimator`.
+    The left panel shows the temperatures below which the components become distinct in
+    one, two, ... directions.  The right panel shows the schedule, and a band from the
+    lowest to the highest critical temperature.  An annealing should begin slightly
+    above the band.  Create a display with `from_estimator`.
 
     Parameters
     ----------
     critical_temperatures : ndarray of shape (n_components - 1,)
-        From the hottest.
+        The critical temperatures, in decreasing order.
     time, temperature : ndarray of shape (n_points,), default=None
-        The schedule; None leaves the right panel out.
+        Points of the schedule; None leaves the right panel out.
     unit : {"steps", "passes"}, default="steps"
         The unit of ``time``.
 
@@ -41,9 +41,9 @@ class CriticalTemperaturesDisplay:
     axes_ : ndarray of matplotlib Axes
         The panels.
     ax_ : matplotlib Axes
-        The axis that the panels are in.
+        The axes that the panels are in.
     figure_ : matplotlib Figure
-        The figure with the axis.
+        The figure with the axes.
 
     See Also
     --------
@@ -70,18 +70,19 @@ class CriticalTemperaturesDisplay:
 
     @classmethod
     def from_estimator(cls, estimator, X, sample_weight=None, *, ax=None, **line_kw):
-        """Draw the critical temperatures of an estimator's model of data.
+        """Draw the critical temperatures of data under the model of an estimator.
 
         Parameters
         ----------
         estimator : estimator
-            As for `sktemper.critical_temperatures`; it need not be fitted.
+            An estimator that `sktemper.critical_temperatures` accepts; it need not be
+            fitted.
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The data that it would be fitted to.
+            The data that the estimator would be fitted to.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each sample counts.
+            Weight of each sample; None weights all equally.
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None makes a figure.
         **line_kw : dict
             Passed to matplotlib's ``plot`` for the schedule.
 
@@ -114,19 +115,19 @@ class CriticalTemperaturesDisplay:
         return display.plot(ax, **line_kw)
 
     def plot(self, ax=None, **line_kw):
-        """Draw the critical temperatures, and the schedule.
+        """Draw the critical temperatures and the schedule.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to draw; None makes a figure.
+            Axes to draw on; None makes a figure.
         **line_kw : dict
             Passed to matplotlib's ``plot`` for the schedule.
 
         Returns
         -------
         display : CriticalTemperaturesDisplay
-            Itself.
+            This display.
         """
         if (self.time is None) != (self.temperature is None):
             raise ValueError("time and temperature must be given together.")

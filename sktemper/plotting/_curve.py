@@ -16,7 +16,7 @@ class TrainingCurveDisplay:
     Parameters
     ----------
     x, y : ndarray of shape (n_points,)
-        Progress of the fit, and the score or bound at each point.
+        Progress of the fit at each point, and the score or bound there.
     x_name : {"passes", "seconds", "steps"}, default="passes"
         The unit of ``x``.
     y_name : {"heldout_score", "batch_bound"}, default="heldout_score"
@@ -29,9 +29,9 @@ class TrainingCurveDisplay:
     line_ : matplotlib Line2D
         The curve.
     ax_ : matplotlib Axes
-        The axis with the curve.
+        The axes with the curve.
     figure_ : matplotlib Figure
-        The figure with the axis.
+        The figure with the axes.
 
     See Also
     --------
@@ -87,7 +87,7 @@ class TrainingCurveDisplay:
         Raises
         ------
         ValueError
-            If the history has no such points.
+            If the history has no finite values of ``y``.
         """
         check_matplotlib_support(f"{cls.__name__}.from_estimator")
         points = read_history(estimator, x, y, {"heldout_score", "batch_bound"})
@@ -110,7 +110,7 @@ class TrainingCurveDisplay:
         Returns
         -------
         display : TrainingCurveDisplay
-            Itself.
+            This display.
         """
         check_name("x_name", self.x_name, X_COLUMNS)
         check_name("y_name", self.y_name, Y_LABELS)

@@ -19,28 +19,28 @@ SPACING = 1.7
 class DocumentDisplay:
     """Plot of a text with words coloured by their topics.
 
-    The tint is stronger for a higher probability of the topic.  Unknown words have no
-    tint.
+    The colour is stronger if the topic is more probable.  Words that are not in the
+    vocabulary have no colour.
 
     Parameters
     ----------
     pieces : list of str
-        The text in pieces, in its order: words, and what is between them.
+        The text cut into pieces, in order: words, and the characters between words.
     topics : list of int
-        The topic of each piece, -1 where it has none.
+        Index of the topic of each piece; -1 for a piece without a topic.
     probabilities : list of float
-        How probable it is.
+        Probability of the topic of each piece.
     labels : dict of int to str
-        The names of the topics, those with the most words first.
+        Names of the topics by index, in decreasing order of their numbers of words.
 
     Attributes
     ----------
     texts_ : list of matplotlib Text
-        The pieces that are drawn.
+        The drawn pieces of text.
     ax_ : matplotlib Axes
-        The axis with the text.
+        The axes with the text.
     figure_ : matplotlib Figure
-        The figure with the axis.
+        The figure with the axes.
 
     See Also
     --------
@@ -78,12 +78,12 @@ class DocumentDisplay:
         x : {array-like, sparse matrix} of shape (1, n_features) or (n_features,)
             The word counts of one document.
         text : str, default=None
-            The text that was counted: its words are found in lower case as
-            scikit-learn's vectorizers find them by default.  None draws the words that
-            were counted, in the order of their columns.
+            The text that was counted.  It is split into words by the default pattern of
+            scikit-learn's vectorizers, and these are looked up in lower case.  None
+            draws the counted words, in the order of their columns.
         feature_names : array-like of shape (n_features,), default=None
-            The words; None takes the column names of the training data, or column
-            numbers.
+            The words; None uses the column names of the training data, or column
+            indices.
         ax : matplotlib Axes, default=None
             Axes to draw on; None makes a figure.
         **text_kw : dict
@@ -96,14 +96,14 @@ class DocumentDisplay:
         Raises
         ------
         TypeError
-            If the estimator is of another kind, or ``text`` is no str.
+            If the estimator is of the wrong kind, or ``text`` is not a str.
         ValueError
-            If ``x`` is not one document, or there are not as many names as features.
+            If ``x`` is not one document, or the numbers of names and features differ.
         """
         needs_matplotlib(cls, "from_estimator")
         needs(estimator, "topics", "a fitted LDA")
         if len(getattr(x, "shape", (1,))) == 2 and x.shape[0] != 1:
-            raise ValueError(f"x must be one document, got {x.shape[0]}.")
+            raise ValueError(f"x must be one document, got {x.shape[0]} rows.")
         table = estimator.explain(x, feature_names)
         best = table.drop_duplicates("word").set_index("word")
         if text is not None and not isinstance(text, str):
@@ -135,14 +135,14 @@ class DocumentDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on; None makes a figure as high as the text needs.
+            Axes to draw on; None makes a figure whose height fits the text.
         **text_kw : dict
             Passed to matplotlib's ``text``.
 
         Returns
         -------
         display : DocumentDisplay
-            Itself.
+            This display.
         """
         n_letters = sum(map(len, self.pieces))
         ax = axes_of(self, ax, (9, min(1.0 + 0.25 * (n_letters // 110 + 1), 20)))
@@ -177,7 +177,7 @@ class DocumentDisplay:
     def _write(self, ax, text_kw):
         """Draw the pieces in lines that fill the width of the axes."""
         figure = self.figure_.figure
-        figure.draw_without_rendering()  # the axis gets its width
+        figure.draw_without_rendering()  # computes the width of the axes
         renderer = figure.canvas.get_renderer()
         frame = ax.get_window_extent(renderer)
         height = text_kw["fontsize"] * figure.dpi / 72.0 * SPACING
@@ -209,7 +209,7 @@ class DocumentDisplay:
 
 
 def _width(drawn, part, renderer):
-    """Return the width of a text in pixels, including blanks at its ends."""
+    """Return the width of a text in pixels, including spaces at its ends."""
     width = drawn.get_window_extent(renderer).width
     drawn.set_text("n" + part + "n")
     around = drawn.get_window_extent(renderer).width
@@ -220,7 +220,7 @@ def _width(drawn, part, renderer):
 
 
 def _pieces(text):
-    """Yield pieces of a text, each with its word or None."""
+    """Yield each piece of a text with its word in lower case; None if it has none."""
     end = 0
     for match in WORDS.finditer(text):
         if match.start() > end:

@@ -1,4 +1,4 @@
-"""Display of the components of a Gaussian mixture as ellipses."""
+"""Plot of the components of a Gaussian mixture as ellipses."""
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -12,35 +12,35 @@ MOST_POINTS = 10_000
 
 
 class MixtureEllipsesDisplay:
-    """The components of a Gaussian mixture as ellipses, in two of the features.
+    """Plot of the components of a Gaussian mixture as ellipses, in two of the features.
 
-    Ellipses of components with a larger weight have a stronger colour.
+    Components with a larger weight have a stronger colour.
 
     Parameters
     ----------
     means : ndarray of shape (n_components, 2)
         Centres of the components, in the two features.
     covariances : ndarray of shape (n_components, 2, 2)
-        Their covariances.
+        Covariances of the components, in the two features.
     weights : ndarray of shape (n_components,)
-        Their weights.
+        Weights of the components.
     points : ndarray of shape (n_samples, 2), default=None
         Samples to draw under the ellipses.
     labels : ndarray of int of shape (n_samples,), default=None
-        Their components, for their colours.
+        Index of the component of each sample, for its colour; -1 draws it grey.
     names : pair of str, default=("feature 0", "feature 1")
         Names of the axes.
 
     Attributes
     ----------
     ellipses_ : list of matplotlib Ellipse
-        One for each component.
+        The ellipse of each component.
     points_ : matplotlib PathCollection or None
         The samples.
     ax_ : matplotlib Axes
-        The axis with the ellipses.
+        The axes with the ellipses.
     figure_ : matplotlib Figure
-        The figure with the axis.
+        The figure with the axes.
 
     See Also
     --------
@@ -93,14 +93,14 @@ class MixtureEllipsesDisplay:
             A fitted Gaussian mixture, of this package or of scikit-learn.
         X : array-like of shape (n_samples, n_features), default=None
             Samples to draw under the ellipses, in the colours of their components.
-            With more than 10,000 samples, evenly spaced ones are drawn.
+            At most 10,000 samples are drawn, at equal intervals in the order of rows.
         features : pair of int, default=(0, 1)
-            Columns of the horizontal and the vertical axis.
+            Indices of the features on the horizontal and the vertical axis.
         n_std : float, default=2.0
             Radius of an ellipse, in standard deviations.
         min_weight : float, default=0.01
-            Components of less weight are left out, because a Bayesian mixture leaves
-            some components empty.
+            Smallest weight of a component that is drawn.  A Bayesian mixture may have
+            nearly empty components.
         ax : matplotlib Axes, default=None
             Axes to draw on; None makes a figure.
         **ellipse_kw : dict
@@ -115,7 +115,7 @@ class MixtureEllipsesDisplay:
         TypeError
             If the estimator is not a Gaussian mixture.
         ValueError
-            If ``features`` are not two columns.
+            If ``features`` are not the indices of two features.
         """
         needs_matplotlib(cls, "from_estimator")
         check_is_fitted(estimator)
@@ -158,7 +158,7 @@ class MixtureEllipsesDisplay:
         Returns
         -------
         display : MixtureEllipsesDisplay
-            Itself.
+            This display.
         """
         ax = axes_of(self, ax)
         from matplotlib.patches import Ellipse
@@ -196,14 +196,14 @@ def _checked(features, n_features):
     right = features.shape == (2,) and features.dtype.kind in "iu"
     if not right or features.min() < 0 or features.max() >= n_features:
         raise ValueError(
-            f"features must be two columns, from 0 to {n_features - 1}, got "
-            f"{features.tolist()}."
+            "features must be two indices of features, from 0 to "
+            f"{n_features - 1}, got {features.tolist()}."
         )
     return features
 
 
 def _full_covariances(estimator):
-    """Return the covariances of a mixture as matrices."""
+    """Return the covariance matrices of a mixture with any type of covariances."""
     covariances = np.asarray(estimator.covariances_)
     n_components, n_features = np.shape(estimator.means_)
     if covariances.ndim == 3:
@@ -217,7 +217,7 @@ def _full_covariances(estimator):
 
 
 def _axes_of_ellipse(covariance, n_std):
-    """Return the widths of an ellipse and the angle of the first, in degrees."""
+    """Return the two diameters of an ellipse, and the angle of the first in degrees."""
     values, vectors = np.linalg.eigh(covariance)
     widths = 2.0 * n_std * np.sqrt(np.maximum(values, 0.0))
     return widths, np.degrees(np.arctan2(vectors[1, 0], vectors[0, 0]))

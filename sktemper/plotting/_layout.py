@@ -1,42 +1,43 @@
-"""Layout of the circles of a map of topics."""
+"""Layout of a map of topics, on which each topic is a circle."""
 
 import numpy as np
 
 __all__ = ["SHARE_OF_CIRCLES", "positions_of", "push_apart", "topic_map_layout"]
 
-#: Smallest distance of two circles, relative to the sum of their radii, and number of
-#: steps.
+#: Smallest distance between the centres of two circles, relative to the sum of their
+#: radii, and largest number of steps of `push_apart`.
 APART, N_PUSHES = 0.8, 200
-#: Total area of the circles relative to the map, and smallest radius relative to its
-#: height.
+#: Total area of the circles relative to the area of the map, and smallest radius of a
+#: circle relative to the height of the map.
 SHARE_OF_CIRCLES, LEAST_RADIUS = 0.12, 0.008
 
 
 def topic_map_layout(topic_word, prevalence, *, width=1.0, height=1.0):
-    """Return the circles of a map of topics, for a drawing library of your choice.
+    """Return the circles of a map of topics, to be drawn with any library.
 
     Parameters
     ----------
     topic_word : array-like of shape (n_topics, n_features)
         Probabilities of words in topics, such as ``topic_word_``; rows are normalized.
     prevalence : array-like of shape (n_topics,)
-        The topics' shares of the tokens; they are proportional to the areas.
+        The topics' shares of the tokens; the areas of the circles are proportional to
+        them.
     width, height : float, default=1.0
         Size of the map, in any unit.
 
     Returns
     -------
     centres : ndarray of shape (n_topics, 2)
-        Centres in the unit of ``width``, around (0, 0).  Classical scaling places them
-        by the Hellinger distances of the topics; circles that would hide each other are
-        then pushed apart.
+        Centres in the unit of ``width``, on a map whose centre is (0, 0).  Classical
+        multidimensional scaling of the Hellinger distances between topics places the
+        circles; circles that would hide each other are then pushed apart.
     radii : ndarray of shape (n_topics,)
-        Radii in the same unit.
+        Radii in the unit of ``width``.
 
     Raises
     ------
     ValueError
-        If the numbers of shares and topics differ.
+        If the number of shares differs from the number of topics.
 
     See Also
     --------
@@ -54,8 +55,8 @@ def topic_map_layout(topic_word, prevalence, *, width=1.0, height=1.0):
     shares = np.asarray(prevalence, dtype=np.float64)
     if shares.shape != (len(topic_word),):
         raise ValueError(
-            f"prevalence must have one share for each of {len(topic_word)} topics, got "
-            f"shape {shares.shape}."
+            f"prevalence must have one share for each of the {len(topic_word)} rows of "
+            f"topic_word, got shape {shares.shape}."
         )
     centres = positions_of(topic_word / topic_word.sum(axis=1, keepdims=True))
     area = SHARE_OF_CIRCLES * width * height * shares / max(shares.sum(), 1e-300)
@@ -68,23 +69,23 @@ def topic_map_layout(topic_word, prevalence, *, width=1.0, height=1.0):
 
 
 def positions_of(topic_word):
-    """Place topics in the plane by classical scaling of Hellinger distances."""
+    """Place topics by classical multidimensional scaling of Hellinger distances."""
     root = np.sqrt(topic_word)
     root -= root.mean(axis=0)
     left, values, _ = np.linalg.svd(root @ root.T)
     points = left[:, :2] * np.sqrt(values[:2])
     if points.shape[1] < 2:
         points = np.hstack([points, np.zeros((len(points), 1))])
-    # both signs are valid; fixing one gives the same picture every time
+    # the sign of an axis is arbitrary; a fixed sign makes plots reproducible
     largest = np.abs(points).argmax(axis=0)
     signs = np.where(points[largest, [0, 1]] < 0, -1.0, 1.0)
     return points * signs
 
 
 def push_apart(centres, radii, size=(np.inf, np.inf)):
-    """Return the centres of circles, moved until none hides another.
+    """Return the centres of circles, moved until no circle hides another one.
 
-    The circles stay within a map of this size around (0, 0), if they fit into it.
+    The circles stay on a map of ``size``, whose centre is (0, 0), if they fit.
     """
     centres = np.array(centres, dtype=np.float64)
     room = np.maximum(np.asarray(size) / 2 - radii[:, None], 0.0)
@@ -96,7 +97,7 @@ def push_apart(centres, radii, size=(np.inf, np.inf)):
         lacking = np.maximum(least - distance, 0.0)
         if not lacking.any():
             break
-        # coinciding points move apart in directions that depend on their numbers
+        # coinciding centres move apart in directions that depend on their indices
         angle = np.arange(len(radii)) * 2.4
         fallback = np.stack([np.cos(angle), np.sin(angle)], axis=1)
         fallback = fallback[:, None] - fallback

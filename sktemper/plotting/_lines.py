@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 __all__ = ["X_COLUMNS", "Y_LABELS", "check_name", "draw_line", "read_history"]
 
-#: Columns of ``history_`` and labels of axes by names of quantities.
+#: Column of ``history_`` and label of the axis for each name of a quantity.
 X_COLUMNS = {
     "passes": ("passes", "Passes over the data"),
     "seconds": ("seconds", "Training time (seconds)"),
@@ -21,7 +21,7 @@ Y_LABELS = {
 
 
 def read_history(estimator, x, y, names):
-    """Return columns x and y of the history, without rows where one is missing."""
+    """Return columns x and y of the history, without rows in which one is missing."""
     constraints = {"x": [StrOptions(set(X_COLUMNS))], "y": [StrOptions(names)]}
     validate_parameter_constraints(constraints, {"x": x, "y": y}, "from_estimator")
     check_is_fitted(estimator, "history_")
@@ -30,8 +30,10 @@ def read_history(estimator, x, y, names):
     known = np.isfinite(horizontal) & np.isfinite(vertical)
     if not known.any():
         raise ValueError(
-            f"The history of this {type(estimator).__name__} has no {y!r} by {x!r}."
-            + " Fit with evaluate_every=1 to have some." * (y == "heldout_score")
+            f"The history of this {type(estimator).__name__} has no finite {y!r} with "
+            f"a known value of {x!r}."
+            + " Fit with evaluate_every=1 to record it."
+            * (y == "heldout_score")
         )
     return horizontal[known], vertical[known]
 

@@ -1,4 +1,4 @@
-"""Plot of scores over the number of components."""
+"""Plot of held-out scores against the number of components."""
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -9,39 +9,41 @@ __all__ = ["NumberOfComponentsDisplay"]
 
 
 class NumberOfComponentsDisplay:
-    """Held-out scores over the number of components, and which one to choose.
+    """Plot of held-out scores against the number of components, with two suggestions.
 
-    Two are marked: that of the best score, and the smallest whose score is less than
-    one standard error below it [1]_, where a dotted line is, as differences within that
-    are noise.
+    A star marks the number of components with the best score.  A square marks the
+    smallest number of components whose score is at most one standard error below the
+    best score [1]_, because smaller differences may be noise.  A dotted line shows the
+    best score minus one standard error.
 
     Parameters
     ----------
     n_components : ndarray of shape (n_points,)
-        Increasing.
+        Numbers of components, increasing.
     scores : ndarray of shape (n_points,)
         Mean scores over the splits; higher is better.
     errors : ndarray of shape (n_points,)
-        Their standard errors.
+        Standard errors of the mean scores.
     score_name : str, default="Held-out score"
-        What the scores are.
+        Label of the vertical axis.
     name : str, default=None
         Name of the curve in the legend; None leaves it out.
 
     Attributes
     ----------
     best_, one_standard_error_ : int
-        The numbers of components that are marked.
+        The marked numbers of components: the one with the best score, and the smallest
+        one within one standard error.
     line_ : matplotlib Line2D
         The curve.
     ax_ : matplotlib Axes
-        The axis with the curve.
+        The axes with the curve.
     figure_ : matplotlib Figure
-        The figure with the axis.
+        The figure with the axes.
 
     See Also
     --------
-    TrainingCurveDisplay : How good a model was in the course of its training.
+    TrainingCurveDisplay : Held-out score or lower bound during a fit.
 
     References
     ----------
@@ -81,22 +83,25 @@ class NumberOfComponentsDisplay:
         name=None,
         **line_kw,
     ):
-        """Draw the scores of a search over the number of components.
+        """Draw the scores of a search for the number of components.
 
         Parameters
         ----------
         estimator : object
-            A fitted search of scikit-learn, such as ``GridSearchCV``.  If it varied
-            other parameters too, the best score for each number is drawn.
+            A fitted search of scikit-learn, such as ``GridSearchCV``.  If the search
+            varied other parameters too, the best score for each number of components
+            is drawn.
         param : str, default="n_components"
-            The parameter that the search varied.  For a step of a pipeline the whole
-            name, such as "lda__n_components", is needed only if several steps vary it.
+            The parameter that the search varied.  For a step of a pipeline, the full
+            name, such as "lda__n_components", is needed only if the search varied this
+            parameter in several steps.
         metric : str, default=None
-            Score to draw from a search with several scores; None is that of ``refit``.
+            Score to draw from a search with several scores; None is the score that
+            ``refit`` names.
         ax : matplotlib Axes, default=None
             Axes to draw on; None makes a figure.
         name : str, default=None
-            Name in the legend; None takes none.
+            Name in the legend; None leaves it out.
         **line_kw : dict
             Passed to matplotlib's ``errorbar``.
 
@@ -107,7 +112,7 @@ class NumberOfComponentsDisplay:
         Raises
         ------
         ValueError
-            If the search did not vary the parameter, or has no such score.
+            If the search did not vary the parameter, or has no score ``metric``.
         """
         needs_matplotlib(cls, "from_estimator")
         check_is_fitted(estimator, "cv_results_")
@@ -125,7 +130,10 @@ class NumberOfComponentsDisplay:
             if known is None or scores[place] > scores[known]:
                 best[numbers[place]] = place
         if not best:
-            raise ValueError("The search has no finite score.")
+            raise ValueError(
+                f"The search has no finite score {metric!r}. Set error_score='raise' "
+                "in the search to see why its fits failed."
+            )
         places = [best[number] for number in sorted(best)]
         display = cls(
             n_components=numbers[places].astype(int),
@@ -144,14 +152,14 @@ class NumberOfComponentsDisplay:
         ax : matplotlib Axes, default=None
             Axes to draw on; None makes a figure.
         name : str, default=None
-            Name in the legend; None takes the display's own.
+            Name in the legend; None uses the name of the display.
         **line_kw : dict
             Passed to matplotlib's ``errorbar``.
 
         Returns
         -------
         display : NumberOfComponentsDisplay
-            Itself.
+            This display.
         """
         numbers, scores = np.asarray(self.n_components), np.asarray(self.scores)
         best = int(np.argmax(scores))
@@ -184,7 +192,7 @@ class NumberOfComponentsDisplay:
         )
         ax.set(xlabel="Number of components", ylabel=self.score_name)
         handles, labels = ax.get_legend_handles_labels()
-        # the elements of one curve
+        # sorted labels keep the elements of one curve together
         order = sorted(range(len(labels)), key=labels.__getitem__)
         ax.legend([handles[i] for i in order], [labels[i] for i in order], fontsize=8)
         return self
@@ -195,7 +203,10 @@ def _varied(results, param):
     names = _names(results, "param_")
     found = [name for name in names if name.endswith(f"__{param}")]
     if param not in names and len(found) != 1:
-        raise ValueError(f"The search did not vary {param!r}, but {_listed(names)}.")
+        raise ValueError(
+            f"param={param!r} must name one parameter that the search varied: "
+            f"{_listed(names)}."
+        )
     return param if param in names else found[0]
 
 
@@ -206,11 +217,11 @@ def _taken(results, metric, refit):
         metric = refit if isinstance(refit, str) else "score"
         if metric not in names:
             raise ValueError(
-                f"The search took several scores: metric={_listed(names)}."
+                f"The search has several scores; set metric to one of {_listed(names)}."
             )
     if metric not in names:
         raise ValueError(
-            f"The search did not take the score {metric!r}, but {_listed(names)}."
+            f"The search has no score metric={metric!r}, only {_listed(names)}."
         )
     return metric
 

@@ -12,19 +12,19 @@ from ._shares import topic_shares
 
 __all__ = ["TopicPrevalenceDisplay"]
 
-#: Styles of lines, and number of lines of each style: few colours are distinct.
+#: Styles of lines, and number of lines of each style, because few colours are distinct.
 STYLES, N_ALIKE = (("-", "o"), ("--", "s"), (":", "^"), ("-.", "D")), 6
-#: Most groups that are shown.
+#: Largest number of groups that are shown.
 MOST_GROUPS = 30
-#: Pattern of dates, by which strings are dates and not names of groups.
+#: Pattern that distinguishes dates from names of groups.
 DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?)?")
 
 
 class TopicPrevalenceDisplay:
     """Plot of the prevalence of topics: overall, over time, or by group.
 
-    The plot has bars for overall shares, a line for each topic over dates or numbers,
-    or a heat map of groups.
+    Overall shares are drawn as bars, shares over dates or numbers as one line for each
+    topic, and shares in named groups as a heat map.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class TopicPrevalenceDisplay:
     labels : list of str
         Labels of the topics.
     topics : ndarray of int of shape (n_topics,)
-        Their numbers, for their colours.
+        Indices of the topics, for their colours.
     places : ndarray of shape (n_places,), default=None
         Dates, numbers, or names of groups; None for overall shares.
     n_groups : int, default=None
@@ -44,16 +44,16 @@ class TopicPrevalenceDisplay:
     artists_ : list of matplotlib artists
         The bars, lines, or mesh.
     colorbar_ : matplotlib Colorbar or None
-        What colours of a heat map mean.
+        Colour bar of the heat map; None for bars and lines.
     ax_ : matplotlib Axes
-        The axis with the picture.
+        The axes with the plot.
     figure_ : matplotlib Figure
-        The figure with the axis.
+        The figure with the axes.
 
     See Also
     --------
-    TopicMapDisplay : How near topics are to each other.
-    topic_shares : The same as numbers.
+    TopicMapDisplay : Map of topics by the similarity of their words.
+    topic_shares : The shares as arrays.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class TopicPrevalenceDisplay:
         ax=None,
         **artist_kw,
     ):
-        """Draw the shares that topics have of documents.
+        """Draw the topics' shares of the tokens of documents.
 
         Parameters
         ----------
@@ -97,14 +97,15 @@ class TopicPrevalenceDisplay:
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Word counts.
         groups : array-like of shape (n_samples,), default=None
-            A date, a number or the name of a group of each document; None draws shares
-            in all.  Strings such as "2020-12-31" are dates, if all are.  With more
-            than 30 groups, the 30 with the most tokens are shown.
+            Date, number or name of the group of each document; None draws overall
+            shares.  Strings such as "2020-12-31" are dates if all of them have this
+            form.  Of more than 30 named groups, the 30 with the most tokens are shown.
         feature_names : array-like of shape (n_features,), default=None
-            Words for labels.  None takes the column names of the training data, or
-            column numbers.
+            Words for labels.  None uses the column names of the training data, or
+            column indices.
         topics : array-like of int, default=None
-            Topics to draw; None is the 30 largest, or over dates the 8 largest.
+            Indices of the topics to draw; None draws the 30 largest topics, or the 8
+            largest over dates or numbers.
         n_bins : int, default=20
             Number of intervals of equal length for dates or numbers, if there are more
             than 40 different ones.
@@ -120,9 +121,10 @@ class TopicPrevalenceDisplay:
         Raises
         ------
         TypeError
-            If the estimator is of another kind.
+            If the estimator is of the wrong kind.
         ValueError
-            If there are not as many groups as documents, or no such topics.
+            If the numbers of groups and documents differ, or ``topics`` are not indices
+            of topics.
         """
         needs_matplotlib(cls, "from_estimator")
         needs(estimator, "topics", "a fitted LDA")
@@ -162,7 +164,7 @@ class TopicPrevalenceDisplay:
         Returns
         -------
         display : TopicPrevalenceDisplay
-            Itself.
+            This display.
         """
         self.colorbar_ = None
         if self.places is None:
@@ -224,7 +226,7 @@ class TopicPrevalenceDisplay:
 
 
 def _with_dates(groups):
-    """Return groups, converted to dates if all are dates; missing ones are NaT."""
+    """Return groups, converted to dates if all are dates; missing dates are NaT."""
     values = np.asarray(groups)
     if values.dtype.kind not in "OU":
         return groups
@@ -234,19 +236,19 @@ def _with_dates(groups):
         return groups
     try:
         return np.where(missing, "NaT", values).astype("datetime64[s]")
-    except ValueError:  # the 31st of June
+    except ValueError:  # not a date of the calendar, such as June 31
         return groups
 
 
 def _largest(groups, tokens):
-    """Return which groups have the most tokens, as places among all, ascending."""
+    """Return the indices of the groups with the most tokens, in increasing order."""
     _, numbers = np.unique(np.asarray(groups).astype(str), return_inverse=True)
     sizes = np.bincount(numbers, weights=tokens)
     return np.sort(np.argsort(-sizes, kind="stable")[:MOST_GROUPS])
 
 
 def _tokens(X):
-    """Return the lengths of documents, also of data in parts."""
+    """Return the number of tokens of each document; ``X`` may be in parts."""
     matrices = matrices_of(X)
     parts = (matrices[number] for number in range(len(matrices)))
     sums = (
@@ -257,7 +259,7 @@ def _tokens(X):
 
 
 def _percent():
-    """Return a formatter of shares, with as many digits as the ticks need."""
+    """Return a formatter of shares as percentages, whose digits depend on the ticks."""
     from matplotlib.ticker import PercentFormatter
 
     return PercentFormatter(1.0)

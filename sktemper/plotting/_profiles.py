@@ -92,7 +92,7 @@ class ClassProfilesDisplay:
         Returns
         -------
         display : ClassProfilesDisplay
-            Itself.
+            This display.
         """
         classes, sizes, rows = _table(self.profiles, items)
         size = LABELS + COLUMN * len(classes), HEAD + ROW * len(rows)

@@ -1,4 +1,4 @@
-"""The topics' shares of documents: in all, over dates, or by groups."""
+"""Shares of topics in documents: overall, over dates or numbers, or by group."""
 
 import numpy as np
 from sklearn.utils import check_array
@@ -6,21 +6,21 @@ from sklearn.utils.validation import check_consistent_length
 
 __all__ = ["topic_shares"]
 
-#: The most points of a line.
+#: Largest number of distinct dates or numbers that are not merged into intervals.
 MOST_POINTS = 40
-#: How far from 1 the sum of a document's topic weights may be.
+#: Tolerance of the difference from 1 of the sum of a document's topic weights.
 SUM_TOL = 1e-3
 
 
 def topic_shares(doc_topic, tokens, groups=None, *, n_bins=20):
-    """Return how much of documents topics are: in all, over dates, or by groups.
+    """Return the topics' shares of the tokens: overall, over time, or by group.
 
     Parameters
     ----------
     doc_topic : array-like of shape (n_samples, n_topics)
         Topic weights of documents, as ``transform`` returns them.
     tokens : array-like of shape (n_samples,)
-        Numbers of tokens of the documents.
+        Number of tokens of each document.
     groups : array-like of shape (n_samples,), default=None
         Date, number or name of the group of each document; None returns overall
         shares.  Documents without a date (NaT) or number (NaN) are left out.
@@ -31,16 +31,16 @@ def topic_shares(doc_topic, tokens, groups=None, *, n_bins=20):
     Returns
     -------
     shares : ndarray of shape (n_topics,) or (n_topics, n_places)
-        Shares of the tokens; they sum to 1 at each place.
+        Shares of the tokens, overall or at each place; they sum to 1 over the topics.
     places : ndarray of shape (n_places,)
-        Dates or numbers (the middles of intervals) or names, sorted.  Not returned
-        without ``groups``.
+        Sorted dates or numbers, which are the middles of intervals if there are more
+        than 40 different ones; or sorted names.  Not returned if ``groups`` is None.
 
     Raises
     ------
     ValueError
-        If there are not as many lengths or groups as documents, rows of ``doc_topic``
-        do not sum to 1, or a length is negative.
+        If ``doc_topic``, ``tokens`` and ``groups`` have different lengths, if a row of
+        ``doc_topic`` does not sum to 1, or if a number of tokens is negative.
 
     See Also
     --------
@@ -62,8 +62,8 @@ def topic_shares(doc_topic, tokens, groups=None, *, n_bins=20):
     )
     if (np.abs(weights.sum(axis=1) - 1.0) > SUM_TOL).any():
         raise ValueError(
-            "The rows of doc_topic must sum to 1, as those of transform(X) do, and "
-            "those of transform(X, normalize=False) do not."
+            "The rows of doc_topic must sum to 1: pass the result of transform(X), not "
+            "of transform(X, normalize=False)."
         )
     tokens = check_array(
         tokens,
@@ -91,7 +91,7 @@ def _normalized(sums):
 
 
 def _places(groups, n_bins):
-    """Return the places that documents are put at, and the number of each one's."""
+    """Return the distinct places, and for each document the index of its place."""
     values, numbers = np.unique(groups, return_inverse=True)
     if groups.dtype.kind in "US" or len(values) <= MOST_POINTS:
         return values, numbers
@@ -107,7 +107,7 @@ def _places(groups, n_bins):
 
 
 def _as_values(groups):
-    """Return dates as such, also objects that are dates, numbers, or names as str."""
+    """Return groups as dates, numbers or str; objects become dates or str."""
     groups = np.asarray(groups)
     if groups.dtype.kind == "O":
         first = next((group for group in groups if group is not None), None)
@@ -118,7 +118,7 @@ def _as_values(groups):
 
 
 def _without_zone(date):
-    """Return a date of Python or pandas without a time zone; None if there is none."""
+    """Return a date of Python or pandas without its time zone; None if missing."""
     if date is None or date != date:  # NaT is not equal to itself
         return None
     return date.replace(tzinfo=None) if getattr(date, "tzinfo", None) else date

@@ -9,25 +9,27 @@ from ._axes import axes_of, colours_of, grid_on, label_of, needs, needs_matplotl
 
 __all__ = ["StreamDisplay"]
 
-#: Running means use this share of the points.  Running means of the components' shares
-#: use at least the given number of points.
+#: Width of running means as a share of all points, and smallest number of points in a
+#: running mean of the components' shares.
 SHARE_OF_MEAN, LEAST_OF_MEAN = 0.02, 3
 #: Line styles, and number of lines of each style, because few colours are distinct.
 STYLES, N_ALIKE = ("-", "--", ":", "-."), 6
-#: Share of the rows below which a component that has lost its column is not drawn.
+#: Components whose share of the rows never exceeds this share are not drawn.
 LEAST_SHARE = 1e-3
 
 
 class Life(NamedTuple):
-    """Time in which a column belongs to one component.
+    """Interval of a stream in which one column of the parameters is one component.
+
+    A renewal may replace a component by a new one, which gets its column.
 
     Attributes
     ----------
     column : int
     points : slice
-        Points of the course of the stream.
+        The recorded points of the stream in this interval.
     is_born, is_dead : bool
-        Whether a renewal began this time, and whether a renewal ended it.
+        Whether the interval begins with a renewal, and whether it ends with one.
     """
 
     column: int
@@ -39,21 +41,23 @@ class Life(NamedTuple):
 class StreamDisplay:
     """Plot of a stream with a half-life: score, alarms, renewals, births and deaths.
 
-    The upper panel shows the score of the rows before they are learned and its running
-    mean, with a line for each alarm and a mark for each renewal that was kept or
-    refused.  The lower panel shows the shares of the largest components over the
-    stream, half of which may be components that were born or have ended.  A circle is
-    the birth of a component by a renewal, and a cross its end, if its column was given
-    to another one.
+    The upper panel shows the score of each mini-batch before it is learned, and the
+    running mean of these scores.  A line marks each alarm, which is a change of the
+    mean score.  A symbol marks each renewal that was kept or refused; a renewal fits
+    the components again to recent rows and can replace some of them (see
+    `sktemper.renewals.Renewals`).  The lower panel shows the shares of the largest
+    components over the stream.  Up to half of the drawn components were born or have
+    ended during the stream.  A circle marks the birth of a component by a renewal, and
+    a cross the end of a component that a renewal replaced.
 
     Parameters
     ----------
     course : dict of ndarrays
-        Points of the stream, see ``prevalence_`` of the estimators.
+        Recorded points of the stream, see ``prevalence_`` of the estimators.
     renewals, alarms : dict of ndarrays
         See ``renewals_`` and ``alarms_`` of the estimators.
     labels : dict of str
-        Labels by column of the components that live.
+        Labels of the present components, by column.
     n_components : int, default=8
         Number of components to draw.
     score_name : str, default="Score (nats)"
@@ -68,7 +72,7 @@ class StreamDisplay:
     lines_ : list of matplotlib Line2D
         Lines of the components, the largest first.
     ax_ : matplotlib Axes
-        The axis that contains the panels.
+        The axes that contains the panels.
     axes_ : ndarray of matplotlib Axes of shape (2,)
         The panels.
     figure_ : matplotlib Figure
@@ -120,13 +124,14 @@ class StreamDisplay:
         estimator : object
             An estimator that has learned a stream with a ``half_life`` and renewals.
         feature_names : array-like of shape (n_features,), default=None
-            Words for the labels of topics.  None takes the column names of the training
-            data, or column numbers.
+            Words for the labels of topics.  None uses the column names of the training
+            data, or column indices.
         n_components : int, default=8
-            Number of components to draw: those with the largest share at any time; up
-            to half of them are the largest of those that were born or have ended.
+            Number of components to draw.  Components are ranked by their largest share
+            at any time.  Up to half of the drawn components are the first ones that
+            were born or have ended during the stream.
         ax : matplotlib Axes, default=None
-            Axes that the panels take the place of; None makes a figure.
+            Axes that the panels replace; None makes a figure.
         **line_kw : dict
             Passed to matplotlib's ``plot`` for the lines of components.
 
@@ -137,9 +142,9 @@ class StreamDisplay:
         Raises
         ------
         TypeError
-            If the estimator is of another kind.
+            If the estimator is of the wrong kind.
         ValueError
-            If it has not learned a stream with renewals.
+            If the estimator has not learned a stream with renewals.
         """
         needs_matplotlib(cls, "from_estimator")
         needs(estimator, "partial_fit", "a topic model or mixture")
@@ -171,14 +176,14 @@ class StreamDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes that the panels take the place of; None makes a figure.
+            Axes that the panels replace; None makes a figure.
         **line_kw : dict
             Passed to matplotlib's ``plot`` for the lines of components.
 
         Returns
         -------
         display : StreamDisplay
-            Itself.
+            This display.
         """
         ax = axes_of(self, ax, (10, 6))
         self.axes_ = grid_on(ax, 2, 1)
@@ -193,19 +198,19 @@ class StreamDisplay:
 
     # -- places ------------------------------------------------------------------------
     def _all_places(self):
-        """Return the place of each point: its time, or its number of rows."""
+        """Return each point's place on the axis: its time, or the number of rows."""
         times = self.course["time"]
         if any(time is None for time in times):
             return self.course["sample"]
         return np.array(list(times), dtype="datetime64[us]")
 
     def _places_of(self, samples):
-        """Return the place of the next point for each number of rows."""
+        """Return, for each number of learned rows, the place of the next point."""
         points = np.searchsorted(self.course["sample"], samples)
         return self._places[np.minimum(points, len(self._places) - 1)]
 
     def _lives(self):
-        """Return the lives of all columns, in the order of the columns."""
+        """Return the intervals of all columns, in the order of the columns."""
         samples = self.course["sample"]
         births = [[] for _ in range(self.course["shares"].shape[1])]
         table = self.renewals
@@ -307,7 +312,7 @@ def _finish_shares(ax, places):
 
 
 def _running_mean(values, least):
-    """Return means over a window of at least some points, shorter at the ends."""
+    """Return means over windows of at least ``least`` points, fewer at the ends."""
     half = max(least, round(SHARE_OF_MEAN * len(values))) // 2
     sums = np.concatenate([[0.0], np.cumsum(values)])
     places = np.arange(len(values))
@@ -316,7 +321,7 @@ def _running_mean(values, least):
 
 
 def _told(place):
-    """Return a place in words: a date, or a number of rows."""
+    """Return a place on the axis as text: a date, or a number of rows."""
     if isinstance(place, np.datetime64):
         return str(place.astype("datetime64[D]"))
     return f"{place:,}"

@@ -1,4 +1,4 @@
-"""A display of the temperature in the course of a training."""
+"""Plot of the temperature during a fit."""
 
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
@@ -10,22 +10,22 @@ __all__ = ["TemperatureDisplay"]
 
 
 class TemperatureDisplay:
-    """The temperature in the course of a training.
+    """Plot of the temperature during a fit.
 
-    A line; and behind it, where the tempering infers a distribution over a ladder of
-    temperatures, that distribution as a heat map.
+    The temperature is a line.  If the tempering infers a distribution over a ladder of
+    temperatures, a heat map behind the line can show the distribution.
 
     Parameters
     ----------
     x, temperature : ndarray of shape (n_points,)
-        Progress of the training, and the temperature there.
+        Progress of the fit at each point, and the temperature there.
     ladder : ndarray of shape (n_temperatures,), default=None
-        The temperatures of the distribution, increasing.
+        The temperatures over which ``probabilities`` is a distribution, increasing.
     probabilities : ndarray of shape (n_points, n_temperatures), default=None
-        The distribution at each point, NaN where there was none; None draws the line
-        alone.
+        The distribution at each point, NaN at points without a distribution; None draws
+        only the line.
     x_name : {"passes", "seconds", "steps"}, default="steps"
-        What ``x`` is.
+        The unit of ``x``.
     name : str, default=None
         Name of the curve in the legend; None leaves it out.
 
@@ -36,15 +36,15 @@ class TemperatureDisplay:
     mesh_ : matplotlib QuadMesh or None
         The heat map.
     colorbar_ : matplotlib Colorbar or None
-        What its colours mean.
+        Colour bar of the heat map.
     ax_ : matplotlib Axes
-        The axis with the curve.
+        The axes with the curve.
     figure_ : matplotlib Figure
-        The figure with the axis.
+        The figure with the axes.
 
     See Also
     --------
-    TrainingCurveDisplay : How good a model was in the course of its training.
+    TrainingCurveDisplay : Held-out score or lower bound during a fit.
 
     Examples
     --------
@@ -88,22 +88,23 @@ class TemperatureDisplay:
         colorbar=True,
         **line_kw,
     ):
-        """Draw the temperatures of a fitted estimator's training.
+        """Draw the temperatures during the fit of an estimator.
 
         Parameters
         ----------
         estimator : object
             A fitted estimator of this package.
         kind : {"line", "heatmap"}, default="line"
-            "line" is the temperature of each step.  "heatmap" draws it, 1 / E[1/T] or
-            the cap if that is less, over the distribution from which it came; with
-            `LocalTempering` that is the mean of the samples' distributions.
+            "line" draws the temperature of each step.  "heatmap" also draws, behind the
+            line, the distribution over the ladder, of which the temperature is
+            1 / E[1/T], or the cap if the cap is less.  With `LocalTempering` it is the
+            mean of the distributions of the samples.
         x : {"passes", "seconds", "steps"}, default="steps"
-            What the curve runs over.
+            Unit of the horizontal axis.
         ax : matplotlib Axes, default=None
             Axes to draw on; None makes a figure.
         name : str, default=None
-            Name in the legend; None takes that of the class.
+            Name in the legend; None uses the name of the class.
         mesh_kw : dict, default=None
             Passed to matplotlib's ``pcolormesh``.
         colorbar : bool, default=True
@@ -118,8 +119,8 @@ class TemperatureDisplay:
         Raises
         ------
         ValueError
-            If the history has no such points; for a heat map, if the tempering has no
-            ladder of temperatures, or ``x`` does not only grow.
+            If the history has no finite temperatures.  For a heat map, also if the
+            tempering has no ladder of temperatures, or if ``x`` decreases somewhere.
         """
         check_matplotlib_support(f"{cls.__name__}.from_estimator")
         constraints = {"kind": [StrOptions({"line", "heatmap"})]}
@@ -140,7 +141,7 @@ class TemperatureDisplay:
         ax : matplotlib Axes, default=None
             Axes to draw on; None makes a figure.
         name : str, default=None
-            Name in the legend; None takes the display's own.
+            Name in the legend; None uses the name of the display.
         mesh_kw : dict, default=None
             Passed to matplotlib's ``pcolormesh``.
         colorbar : bool, default=True
@@ -151,7 +152,7 @@ class TemperatureDisplay:
         Returns
         -------
         display : TemperatureDisplay
-            Itself.
+            This display.
         """
         check_name("x_name", self.x_name, X_COLUMNS)
         if self.probabilities is not None:
@@ -159,25 +160,25 @@ class TemperatureDisplay:
         labels = X_COLUMNS[self.x_name][1], Y_LABELS["temperature"]
         self.mesh_ = self.colorbar_ = None
         if self.probabilities is not None and not {"c", "color"} & line_kw.keys():
-            line_kw["color"] = "C1"  # C0 is as blue as the map
+            line_kw["color"] = "C1"  # C0 is blue, as is the heat map
         draw_line(self, self.x, self.temperature, labels, ax, name, line_kw)
         if self.probabilities is not None:
             self._draw_distribution(mesh_kw or {}, colorbar)
         return self
 
     def _check_distribution(self):
-        """Raise if the distribution is of other points or temperatures."""
+        """Raise if the shapes of the distribution, points and ladder do not agree."""
         shape = np.shape(self.x) + np.shape([] if self.ladder is None else self.ladder)
         if np.shape(self.probabilities) != shape or len(shape) != 2 or 0 in shape:
             raise ValueError(
                 "probabilities must be of shape (n_points, n_temperatures), x of "
-                "shape (n_points,) and ladder of shape (n_temperatures,); they have "
+                "shape (n_points,) and ladder of shape (n_temperatures,), got shapes "
                 f"{np.shape(self.probabilities)}, {np.shape(self.x)} and "
                 f"{np.shape(self.ladder)}."
             )
 
     def _draw_distribution(self, mesh_kw, colorbar):
-        """Put the heat map behind the line."""
+        """Draw the heat map behind the line."""
         from matplotlib.ticker import LogFormatter
 
         defaults = {"cmap": "Blues", "zorder": 0}
@@ -190,7 +191,7 @@ class TemperatureDisplay:
             **{**defaults, **mesh_kw},
         )
         self.ax_.set_yscale("log")
-        # "2" and not "2 x 10^0", and also where the ladder is longer than a decade
+        # writes "2" instead of "2 x 10^0", also for ladders longer than a decade
         self.ax_.yaxis.set_major_formatter(LogFormatter())
         self.ax_.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(2, 0.5)))
         if colorbar:
@@ -200,7 +201,7 @@ class TemperatureDisplay:
 
 
 def _read_distribution(estimator, x):
-    """Return the ladder and the distributions over it; raise if there are none."""
+    """Return the ladder and the distributions over it; raise if there is no ladder."""
     ladder = estimator.tempering_.ladder()
     if ladder is None:
         raise ValueError(
@@ -210,8 +211,8 @@ def _read_distribution(estimator, x):
     history = estimator.history_
     if (np.diff(history[X_COLUMNS[x][0]]) < 0).any():
         raise ValueError(
-            f"The {x} of this {type(estimator).__name__} went back, as they do where "
-            "the size of a stream is learned on the way; use x='steps'."
+            f"The {x} of this {type(estimator).__name__} decrease somewhere, which "
+            "happens if the total size of a stream is not known before; use x='steps'."
         )
     return {
         "ladder": ladder,
@@ -220,7 +221,7 @@ def _read_distribution(estimator, x):
 
 
 def _edges(centres):
-    """Return the edges of the cells around points, halfway between them."""
+    """Return the edges of cells around points, halfway between neighbouring points."""
     if len(centres) == 1:
         return centres[0] + np.array([-0.5, 0.5])
     inner = (centres[1:] + centres[:-1]) / 2

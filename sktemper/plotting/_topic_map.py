@@ -7,20 +7,22 @@ from ._layout import SHARE_OF_CIRCLES, positions_of, push_apart
 
 __all__ = ["TopicMapDisplay"]
 
-#: Directions in which a label is tried around its circle, and gaps in points.
+#: Tried places of a label: number of directions around its circle, and gaps between the
+#: circle and the label, in points.
 N_DIRECTIONS, GAPS = 16, (3, 9, 18, 30)
-#: Area of a circle at least, in points: its number has room in it.
+#: Smallest area of a circle, in square points, so that the index of the topic fits in.
 LEAST_AREA = 110.0
 
 
 class TopicMapDisplay:
     """Map of topics, on which topics with similar words are close.
 
-    Each topic is a circle, whose area is the topic's share of the tokens.  Classical
-    scaling places the circles by the Hellinger distances of the topics [1]_, as well
-    as two dimensions allow; circles that would hide each other are then pushed apart a
-    little.  A label that would cover others is left out; the number in the circle
-    stays.
+    Each topic is a circle, whose area is proportional to the topic's share of the
+    tokens.  Classical multidimensional scaling [1]_ places the circles so that their
+    distances approximate the Hellinger distances between the topics; circles that would
+    hide each other are then pushed apart.  The index of the topic is written in its
+    circle.  A label with the topic's words is beside the circle, and is left out if it
+    would cover other labels or circles.
 
     Parameters
     ----------
@@ -34,13 +36,13 @@ class TopicMapDisplay:
     Attributes
     ----------
     circles_ : matplotlib PathCollection
-        The circles, where they were drawn.
+        The circles at their final places.
     labels_ : list of matplotlib Annotation
-        The labels that found a place.
+        The labels that were drawn.
     ax_ : matplotlib Axes
-        The axis with the map.
+        The axes with the map.
     figure_ : matplotlib Figure
-        The figure with the axis.
+        The figure with the axes.
 
     See Also
     --------
@@ -80,10 +82,10 @@ class TopicMapDisplay:
         estimator : object
             A fitted LDA of this package.
         feature_names : array-like of shape (n_features,), default=None
-            The words; None takes the column names of the training data, or column
-            numbers.
+            The words; None uses the column names of the training data, or column
+            indices.
         n_words : int, default=3
-            Words of a label.
+            Number of words of a label.
         ax : matplotlib Axes, default=None
             Axes to draw on; None makes a figure.
         **scatter_kw : dict
@@ -96,9 +98,9 @@ class TopicMapDisplay:
         Raises
         ------
         TypeError
-            If the estimator is of another kind.
+            If the estimator is of the wrong kind.
         ValueError
-            If there are not as many names as features.
+            If the numbers of names and features differ.
         """
         needs_matplotlib(cls, "from_estimator")
         needs(estimator, "topics", "a fitted LDA")
@@ -124,7 +126,7 @@ class TopicMapDisplay:
         Returns
         -------
         display : TopicMapDisplay
-            Itself.
+            This display.
         """
         n_topics = len(self.labels)
         ax = axes_of(self, ax, (9, 7))
@@ -142,7 +144,7 @@ class TopicMapDisplay:
         ax.margins(0.15)
         self._push_apart(ax)
         ax.set_title(
-            f"{n_topics} topics: near are alike, area is the share of the words",
+            f"{n_topics} topics: close topics are similar, area is the share of tokens",
             fontsize=10,
         )
         size = 8 if n_topics <= 30 else 6.5
@@ -152,7 +154,7 @@ class TopicMapDisplay:
         return self
 
     def _push_apart(self, ax):
-        """Move circles that hide each other, on the paper and not in the data."""
+        """Move circles that hide each other, without a change of ``positions``."""
         self.figure_.figure.draw_without_rendering()
         per_point = self.figure_.figure.dpi / 72.0
         radii = np.sqrt(self.circles_.get_sizes() / np.pi) * per_point
@@ -162,7 +164,7 @@ class TopicMapDisplay:
     def _place_labels(self, ax, size):
         """Put labels beside their circles if there is room, largest circles first.
 
-        The layout must be final to know what covers what.
+        The figure must have its final layout, because the sizes of labels are needed.
         """
         figure = self.figure_.figure
         figure.draw_without_rendering()
@@ -200,7 +202,7 @@ class TopicMapDisplay:
 
 
 def _points_of(ax):
-    """Return the width and height of an axis in points."""
+    """Return the width and height of axes in points."""
     extent = ax.get_window_extent()
     return np.array([extent.width, extent.height]) * 72.0 / ax.figure.dpi
 

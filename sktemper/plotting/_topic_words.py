@@ -1,4 +1,4 @@
-"""The words of topics, as bars."""
+"""Plot of the words of topics as bars."""
 
 import numpy as np
 
@@ -11,34 +11,34 @@ class TopicWordsDisplay:
     """Plot of the most probable words of each topic, as panels of bars.
 
     The bars are the probabilities of the words in the topic.  Each panel has its own
-    scale, because words of a narrow topic are many times as probable as words of a
-    broad one.
+    scale, because the top words of a narrow topic are many times as probable as the top
+    words of a broad topic.
 
-    Make one by `from_estimator`.
+    Create a display with `from_estimator`.
 
     Parameters
     ----------
     words : list of list of str
-        The words of each topic to show, the first one on top.
+        The words to show for each topic, from top to bottom.
     weights : list of ndarray
-        The lengths of their bars.
+        The lengths of the words' bars, for each topic.
     topics : ndarray of int of shape (n_topics,)
-        The numbers of the topics.
+        The indices of the topics.
     prevalence : ndarray of shape (n_topics,), default=None
         The topics' shares of the tokens, for the titles; None leaves them out.
 
     Attributes
     ----------
     axes_ : ndarray of matplotlib Axes
-        One panel for each topic.
+        The panel of each topic.
     ax_ : matplotlib Axes
         The axes that the panels replace.
     figure_ : matplotlib Figure
-        The figure with the axis.
+        The figure with the axes.
 
     See Also
     --------
-    TopicMapDisplay : How near topics are to each other.
+    TopicMapDisplay : Map of topics by the similarity of their words.
 
     Examples
     --------
@@ -78,16 +78,17 @@ class TopicWordsDisplay:
         estimator : object
             A fitted LDA of this package.
         feature_names : array-like of shape (n_features,), default=None
-            The words; None takes the column names of the training data, or column
-            numbers.
+            The words; None uses the column names of the training data, or column
+            indices.
         topics : array-like of int, default=None
-            Which topics; None is the 12 largest.
+            Indices of the topics to draw; None draws the 12 largest.
         n_words : int, default=8
-            Words of each topic.
+            Number of words of each topic.
         relevance : float, default=1.0
-            By what words are chosen, as for the estimator's ``topics``.
+            Weight that determines which words are chosen; see the estimator's method
+            ``topics``.
         n_columns : int, default=4
-            Panels side by side.
+            Number of panels in a row.
         ax : matplotlib Axes, default=None
             Axes to draw on; None makes a figure.
         **bar_kw : dict
@@ -100,9 +101,10 @@ class TopicWordsDisplay:
         Raises
         ------
         TypeError
-            If the estimator is of another kind.
+            If the estimator is of the wrong kind.
         ValueError
-            If there are not as many names as features, or no such topics.
+            If the numbers of names and features differ, or ``topics`` are not indices
+            of topics.
         """
         needs_matplotlib(cls, "from_estimator")
         needs(estimator, "topics", "a fitted LDA")
@@ -126,14 +128,14 @@ class TopicWordsDisplay:
         ax : matplotlib Axes, default=None
             Axes to draw on; None makes a figure.
         n_columns : int, default=4
-            Panels side by side.
+            Number of panels in a row.
         **bar_kw : dict
             Passed to matplotlib's ``barh``.
 
         Returns
         -------
         display : TopicWordsDisplay
-            Itself.
+            This display.
         """
         n_panels, n_words = len(self.words), max(map(len, self.words))
         n_columns = min(n_columns, n_panels)

@@ -1,4 +1,4 @@
-"""Pages about fitted models: single HTML files that open offline."""
+"""Reports about fitted models: single HTML files that work offline."""
 
 from ._topics import topic_report
 

@@ -51,11 +51,11 @@ def check_length(values, n_rows, name):
 
 
 def check_documents(documents, n_rows):
-    """Return a list of texts, or None."""
+    """Return ``documents`` as a list of str, or None."""
     if documents is None:
         return None
     if isinstance(documents, str):
-        raise ValueError("documents must be a sequence of texts, got one str.")
+        raise ValueError("documents must be a sequence of str, got one str.")
     documents = list(documents)
     if len(documents) != n_rows:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Documents with the largest weights of each topic, with the topics of their words."""
+"""Selection of the documents of each topic, and of the topics of their words."""
 
 import warnings
 
@@ -10,14 +10,15 @@ from ._texts import Reader, tinted_pieces
 
 __all__ = ["Texts", "shown_documents"]
 
-#: Largest number of letters shown of a text, and of words of a document without text.
+#: Largest number of shown characters of a text, and of shown words of a document
+#: without text.
 MOST_LETTERS, MOST_WORDS = 2000, 40
-#: Maximum number, and least weight, of the topics that are named above a document.
+#: Largest number and smallest weight of the topics in the heading of a document.
 MOST_TOPICS, LEAST_WEIGHT = 4, 0.05
 
 
 def shown_documents(model, rows, facts, texts, n_documents):
-    """Return the data of the page about documents.
+    """Return the part of the page's data that describes documents.
 
     Parameters
     ----------
@@ -26,14 +27,14 @@ def shown_documents(model, rows, facts, texts, n_documents):
     facts : Facts
     texts : Texts
     n_documents : int
-        Number of documents of each topic.
+        Number of shown documents of each topic.
 
     Returns
     -------
     tables : dict
-        "documents", a list of dicts; "documents_of_topics", a list of positions in it
-        for each topic; "n_largest", for each topic the number of documents in which it
-        is the largest topic; and "has_texts".
+        "documents", the list of the shown documents as dicts; "documents_of_topics",
+        for each topic a list of positions in "documents"; "n_largest", for each topic
+        the number of documents in which it is the largest topic; and "has_texts".
     """
     filled = np.flatnonzero(facts.tokens > 0)
     weights = facts.doc_topic[filled]
@@ -77,7 +78,7 @@ class Texts:
         self._reader = Reader(vectorizer)
 
     def body(self, number, counts, topics_of, facts):
-        """Return the text of a document, or its most informative words, in pieces."""
+        """Return the text of a document, or its most informative words, as pieces."""
         if self.documents is None:
             return _words_of(counts, topics_of, facts)
         text = self.documents[number]
@@ -96,8 +97,9 @@ class Texts:
         if self.documents is None or any(isinstance(p, list) for p in pieces):
             return
         warnings.warn(
-            "No word of the texts shown was counted in their rows of X, so none is "
-            "tinted. Are documents in the order of X, and is the vectorizer given?",
+            "No word of a shown text was counted in its row of X, so no word is "
+            "coloured. Pass documents in the order of the rows of X, and the "
+            "vectorizer that counted the words.",
             UserWarning,
             stacklevel=4,
         )
@@ -122,7 +124,7 @@ def _counts_of(X):
 
 
 def _words_of(counts, topics_of, facts):
-    """Return the most informative words of a document, in order, in pieces."""
+    """Return the words of a document as pieces, most informative words first."""
     words = np.fromiter(topics_of, dtype=np.intp)
     times = [counts[int(v)] for v in words]
     order = np.argsort(np.log(facts.in_corpus[words]) * times, kind="stable")

@@ -1,4 +1,4 @@
-"""Results of a fitted model for a corpus, from which a report is made."""
+"""Results of a fitted model for a corpus, the input of a report."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,12 +25,15 @@ class Facts:
     counts : ndarray of shape (n_features,)
         Number of occurrences of each word.
     tokens : ndarray of shape (n_samples,)
-        The number of tokens of each document.
+        Number of tokens of each document.
     topic_word : ndarray of shape (n_topics, n_features)
+        Probabilities of words in topics.
     doc_topic : ndarray of shape (n_samples, n_topics)
+        Probabilities of topics in documents.
     prevalence, coherence : ndarray of shape (n_topics,)
+        Share of the tokens and coherence of each topic.
     in_corpus : ndarray of shape (n_features,)
-        The words' shares of the corpus by the model.
+        Share of each word in the corpus according to the model.
     numbers : ndarray of shape (n_topics,)
         The indices of the topics in the model.
     """
@@ -44,7 +47,7 @@ class Facts:
     coherence: np.ndarray
     in_corpus: np.ndarray
     numbers: np.ndarray
-    by_tfidf = False  # whether class TF-IDF ranks words at first
+    by_tfidf = False  # whether the page initially ranks words by class TF-IDF
 
     @classmethod
     def of(cls, *, rows, prevalence, topic_word, **others):
@@ -66,7 +69,7 @@ class Facts:
         return self.topic_word[k] * class_idf(self.counts, mean_tokens)
 
     def label(self, k, n_words=3):
-        """Return the most relevant words of a topic."""
+        """Return the label of a topic, which consists of its most relevant words."""
         return " ".join(self.names[v] for v in self._best_words[k][:n_words])
 
     @cached_property
@@ -81,7 +84,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class ClusterFacts(Facts):
-    """Facts about clusters, which are described by the words with high class TF-IDF."""
+    """Facts about clusters, labelled by the words with the largest class TF-IDF."""
 
     by_tfidf = True
 

@@ -8,20 +8,21 @@ from ._labels import label_places
 
 __all__ = ["line_figure", "map_figure"]
 
-#: Size of the map for which labels are placed, in pixels; a page may draw it larger.
-#: Height of the tools above it.
+#: Size of the map in pixels, and height of the toolbar above the map.  Labels are
+#: placed for this size, but a page may draw the map larger.
 WIDTH, HEIGHT, TOOLS = 500, 480, 30
-#: Radius of the smallest circle that has its number in it, in pixels.
+#: Radius of the smallest circle in which the index of its topic is written, in pixels.
 NUMBERED = 6.0
 #: Height of a line figure, in pixels.
 LINE_HEIGHT = 230
-#: Colours that are distinct for the colour-blind: circles, outlines, selection, text.
+#: Colours of circles, outlines, the selection and text, which colour-blind people can
+#: distinguish.
 BLUE, DARK_BLUE, ORANGE, INK = "#8fb8de", "#2b5c8a", "#f0a830", "#1b1b1b"
 FONT = "system-ui, sans-serif"
 
 
 def map_figure(facts):
-    """Return the map of topics; the page's script selects in its source "topics"."""
+    """Return the map of topics; the page's script finds its data source as "topics"."""
     from bokeh.models import HoverTool, TapTool
     from bokeh.plotting import figure
 
@@ -33,7 +34,7 @@ def map_figure(facts):
         x_range=(-WIDTH / 2, WIDTH / 2),
         y_range=(-HEIGHT / 2, HEIGHT / 2),
         tools="pan,wheel_zoom,tap,reset,save",
-        active_drag=None,  # a drag tool would keep a finger from scrolling the page
+        active_drag=None,  # with a drag tool, touches would not scroll the page
         active_scroll=None,
         toolbar_location="above",
         min_border=0,
@@ -59,9 +60,10 @@ def map_figure(facts):
 
 
 def line_figure(table):
-    """Return a plot of the shares of topics over dates; one topic's line is coloured.
+    """Return a plot of the shares of topics over dates, the chosen topic in colour.
 
-    The source "line" contains the coloured line; the page's script sets its values.
+    The lines of all topics are grey.  The page's script sets the coloured line, whose
+    data source is named "line".
     """
     from bokeh.models import ColumnDataSource, NumeralTickFormatter
     from bokeh.plotting import figure
@@ -138,5 +140,5 @@ def _circles(drawn, source):
 
 
 def _plain(text):
-    """Return a text without formulas: Bokeh would go online to draw them."""
+    """Return a text without formulas, because Bokeh would load MathJax to draw them."""
     return text.replace("$", "$\N{ZERO WIDTH SPACE}").replace("\\", "\\\u200b")

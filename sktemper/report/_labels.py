@@ -4,19 +4,21 @@ import numpy as np
 
 __all__ = ["label_places"]
 
-#: Width of a letter and height of a line, in pixels.
+#: Assumed width of a letter and height of a line, in pixels.
 LETTER, LINE = 6.9, 15.0
-#: Gaps between a circle and its label that are tried, in pixels.
+#: Gaps between a circle and its label, in pixels, in the order in which they are tried.
 GAPS = (2.0, 9.0)
 
 
 def label_places(centres, radii, prevalence, labels, size):
-    """Return the centres of labels beside circles; NaN if a label would cover others.
+    """Return the centres of labels beside circles; NaN for labels that do not fit.
+
+    A label must be inside the map, and must not cover other circles or labels.
 
     Parameters
     ----------
     centres : ndarray of shape (n_topics, 2)
-        In pixels, around (0, 0).
+        Centres of the circles in pixels, on a map whose centre is (0, 0).
     radii : ndarray of shape (n_topics,)
     prevalence : ndarray of shape (n_topics,)
         Labels of large circles are placed first.
@@ -45,7 +47,7 @@ def label_places(centres, radii, prevalence, labels, size):
 
 
 def _tried(centre, radius, half):
-    """Yield places around a circle: below, above, at the sides and at the corners."""
+    """Yield places for a label: below, above, beside and diagonally beside a circle."""
     for gap in GAPS:
         away = radius + gap + half
         for x, y in (0, -1), (0, 1), (1, 0), (-1, 0):

@@ -1,4 +1,4 @@
-"""Interface of a report to a fitted model: LDA, multinomials, or clusters."""
+"""Interfaces of a report to fitted models: LDA, mixtures of multinomials, clusters."""
 
 from dataclasses import replace
 
@@ -12,10 +12,10 @@ from ._facts import ClusterFacts, Facts
 
 __all__ = ["model_of"]
 
-#: Number of words of a topic from which coherence is computed.
+#: Number of words of a topic whose coherence is computed.
 COHERENT_WORDS = 10
-#: Topics of a word below this probability are left out, except for the most probable
-#: topic.
+#: Topics of a word with a smaller probability are left out, except for the most
+#: probable topic.
 LEAST_PROBABILITY = 0.1
 
 
@@ -26,12 +26,12 @@ def model_of(estimator, embeddings=None):
     ----------
     estimator : object
     embeddings : array-like of shape (n_samples, n_columns), default=None
-        Data of the estimator, if these are not the word counts.
+        Data of the estimator, if it was not fitted to word counts.
 
     Raises
     ------
     TypeError
-        If the estimator cannot be shown.
+        If a report cannot show the estimator.
     """
     if embeddings is not None:
         if isinstance(estimator, type) or not hasattr(estimator, "predict"):
@@ -48,8 +48,8 @@ def model_of(estimator, embeddings=None):
     hint = ""
     if hasattr(estimator, "steps"):
         hint = (
-            ": of a pipeline pass the last step, pipeline[-1], and as X what "
-            "pipeline[:-1].transform returns"
+            "; for a pipeline, pass the last step, pipeline[-1], and as X the result "
+            "of pipeline[:-1].transform"
         )
     raise TypeError(
         "lda must be a fitted LDA or mixture of multinomials of sktemper, or "
@@ -58,7 +58,7 @@ def model_of(estimator, embeddings=None):
 
 
 class LDA:
-    """Interface to latent Dirichlet allocation, where each word has topics.
+    """Interface to latent Dirichlet allocation, which assigns topics to each word.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class LDA:
     def facts(self, X, rows, feature_names):
         """Return the `Facts` of the model and of a corpus."""
         names = _names_of(self._lda, feature_names, rows)
-        # numbers, because a frame with pyarrow can store only valid Unicode
+        # indices instead of names, because pyarrow can store only valid Unicode
         table = self._lda.topics(_numbers(names), COHERENT_WORDS, X=X)
         first = table[table["rank"] == 1]
         return Facts.of(
@@ -87,7 +87,7 @@ class LDA:
         )
 
     def word_topics(self, X, facts):
-        """Return a dict for each document, with the topics of its words.
+        """Return the probabilities of topics of each document's words.
 
         Parameters
         ----------
@@ -97,7 +97,7 @@ class LDA:
         Returns
         -------
         topics : list of dict of int to dict of int to float
-            By word, the probabilities of its topics.
+            A dict for each document: for each word, the probabilities of its topics.
         """
         numbers = _numbers(facts.names)
         table = self._lda.explain(X, numbers, min_probability=LEAST_PROBABILITY)
@@ -109,7 +109,7 @@ class LDA:
 
 
 class Mixture:
-    """Interface to a mixture of multinomials, where each document has one topic.
+    """Interface to a mixture of multinomials, which has one topic for each document.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class Mixture:
         return _facts_of_clusters(Facts, names, rows, components, doc_topic)
 
     def word_topics(self, X, facts):
-        """Return a dict for each document, with the topics of its words; see `LDA`."""
+        """Return the probabilities of topics of each document's words, as in `LDA`."""
         X = sparse.csr_matrix(X)
         X.eliminate_zeros()
         words = np.unique(X.indices)
@@ -146,14 +146,14 @@ class Mixture:
 
 
 class Clusters(Mixture):
-    """Interface to clusters of other data than the word counts, such as embeddings.
+    """Interface to clusters of data other than word counts, such as embeddings.
 
     Parameters
     ----------
     estimator : object
         Fitted estimator with ``predict_proba`` or ``predict``.
     embeddings : array-like of shape (n_samples, n_columns)
-        The rows of the documents that the estimator takes.
+        The data of the documents that the estimator was fitted to.
     """
 
     def __init__(self, estimator, embeddings):
@@ -172,7 +172,7 @@ class Clusters(Mixture):
             )
         filled = np.flatnonzero(memberships.T @ rows.tokens >= 0.5)
         counts = rows.sums(memberships[:, filled])
-        corpus = rows.counts + 0.5  # logarithms of words without counts stay finite
+        corpus = rows.counts + 0.5  # so that logarithms are finite for all words
         counts += PRIOR_TOKENS * corpus / corpus.sum()
         rest = 1.0 - memberships[:, filled].sum(axis=1, keepdims=True)
         memberships = memberships[:, filled] + rest / len(filled)
@@ -180,7 +180,7 @@ class Clusters(Mixture):
         return replace(facts, numbers=filled)
 
     def _memberships(self):
-        """Return the probabilities of clusters for all documents."""
+        """Return the probabilities of the clusters of all documents."""
         if hasattr(self._estimator, "predict_proba"):
             found = np.asarray(self._estimator.predict_proba(self._embeddings))
             return found.astype(np.float64)
@@ -189,7 +189,7 @@ class Clusters(Mixture):
 
 
 def _facts_of_clusters(kind, names, rows, components, doc_topic):
-    """Return facts of class ``kind`` about documents that have one topic each."""
+    """Return facts of class ``kind``; ``components`` are proportional to the topics."""
     topics = np.argsort(-components, axis=1, kind="stable")[:, :COHERENT_WORDS]
     words, places = np.unique(topics, return_inverse=True)
     return kind.of(
@@ -205,7 +205,7 @@ def _facts_of_clusters(kind, names, rows, components, doc_topic):
 
 
 def _names_of(estimator, feature_names, rows):
-    """Return the words: those given, those of the training data, or numbers."""
+    """Return ``feature_names``, the names of the training data, or column indices."""
     n_features = len(rows.counts)
     if feature_names is None:
         feature_names = getattr(
@@ -215,5 +215,5 @@ def _names_of(estimator, feature_names, rows):
 
 
 def _numbers(names):
-    """Return the numbers of columns as strings."""
+    """Return the indices of columns as strings."""
     return [str(v) for v in range(len(names))]

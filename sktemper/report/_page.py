@@ -1,4 +1,4 @@
-"""HTML of a report, made from a template."""
+"""Rendering of a report as HTML, from a template."""
 
 import json
 import re
@@ -17,15 +17,15 @@ def page_of(data, figures):
     Parameters
     ----------
     data : dict
-        Data that the page's script shows.
+        Data that the page's script shows; "title" is the title of the page.
     figures : dict of str to Bokeh model or None
-        Figures by the id of the element in which they are drawn.
+        Figures, with the id of the element in which each is drawn as the key.
 
     Returns
     -------
     page : str
-        HTML that UTF-8 can encode: unpaired surrogates are replaced by their backslash
-        escapes, which are equivalent in JSON.
+        HTML that can be encoded as UTF-8.  Backslash escapes, which are equivalent in
+        JSON, replace unpaired surrogates.
     """
     from bokeh.embed import json_item
     from bokeh.resources import Resources
@@ -52,6 +52,6 @@ def _file(name):
 
 
 def _as_json(value):
-    """Return JSON without the beginning of a tag, for use in a script element."""
+    """Return JSON in which "<" is escaped, so that it cannot end a script element."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")

@@ -1,4 +1,4 @@
-"""Tables of the topics' prevalence over dates and by groups."""
+"""Tables of the topics' prevalence over dates and by group."""
 
 import re
 from numbers import Real
@@ -11,10 +11,11 @@ __all__ = ["as_dates", "group_table", "line_table"]
 
 #: Largest number of groups that are shown.
 MOST_GROUPS = 30
-#: Largest year and number that are shown.  Browsers support dates up to the year
-#: 275,760, and the axis extends beyond the dates.
+#: Largest year and number that are accepted.  Browsers support dates up to the year
+#: 275,760, and the axis of a plot extends beyond the dates.
 LARGEST_YEAR, LARGEST_NUMBER = 99_999, 2**63
-#: Seconds of each unit of dates, because numpy does not check conversions for overflow.
+#: Seconds of each unit of dates.  The range of dates is checked in float64, because
+#: numpy does not report overflows of conversions.
 SECONDS = {
     "Y": 31_556_952.0,
     "M": 2_629_746.0,
@@ -30,8 +31,8 @@ SECONDS = {
     "fs": 1e-15,
     "as": 1e-18,
 }
-#: A date of ISO 8601 and its time zone, which is dropped.  Numpy would read longer
-#: years too, and wrap them around.
+#: A date of ISO 8601 and its time zone, which is ignored.  Years have at most six
+#: digits, because numpy would convert longer years with an overflow.
 DATE = re.compile(
     r"([+-]?\d{1,6}(?:-\d\d(?:-\d\d(?:[T ][\d:.]+)?)?)?)(?:Z|[+-]\d\d:?\d\d)?", re.ASCII
 )
@@ -66,13 +67,13 @@ def as_dates(dates):
     if wrong.any():
         raise ValueError(
             f"dates has the number {dates[wrong.argmax()]}; expected numbers from "
-            "-2^63 to 2^63, and NaN where there is none."
+            "-2^63 to 2^63, or NaN for a document without a date."
         )
     return dates.astype(np.float64) if dates.dtype.kind == "f" else dates
 
 
 def _of_objects(dates):
-    """Return objects as an array of numbers or of dates; parse strings as dates."""
+    """Return objects as an array of numbers or dates; strings are parsed as dates."""
     known = np.array([not _is_missing(date) for date in dates], dtype=bool)
     values = dates[known].tolist()
     if all(isinstance(date, Real) and not isinstance(date, bool) for date in values):
@@ -123,7 +124,7 @@ def _numbers_of(dates, known, values):
     found = np.full(len(dates), np.nan)
     try:
         found[known] = np.array(values, dtype=np.float64)
-    except OverflowError:  # an int that is too large for a float
+    except OverflowError:  # an int is too large for a float
         found[known] = np.inf
     return found
 
@@ -153,7 +154,7 @@ def _in_range_of_years(dates):
 def _refuse(date):
     raise ValueError(
         "dates must be dates, strings such as '2020-12-31', or numbers, got "
-        f"{date!r}; pass names of groups as groups."
+        f"{date!r}; pass names of groups as the parameter groups."
     )
 
 
@@ -178,7 +179,7 @@ def line_table(facts, dates):
 
 
 def group_table(facts, groups):
-    """Return the topics' shares by groups, the largest first, or None."""
+    """Return the topics' shares by group, largest group first; None without groups."""
     if groups is None:
         return None
     names, numbers = np.unique(groups.astype(str), return_inverse=True)

@@ -10,7 +10,7 @@ __all__ = ["Rows"]
 
 
 class Rows:
-    """The rows of word counts, read part by part.
+    """Rows of word counts, which are read part by part.
 
     Parameters
     ----------
@@ -19,7 +19,7 @@ class Rows:
     Attributes
     ----------
     tokens : ndarray of shape (n_samples,)
-        The number of tokens of each document.
+        Number of tokens of each document.
     counts : ndarray of shape (n_features,)
         Number of occurrences of each word.
     """
@@ -53,9 +53,9 @@ class Rows:
         return np.asarray(total)
 
     def taken(self, numbers):
-        """Return some rows, in increasing order, as a CSR matrix or a data frame."""
+        """Return the rows with increasing indices as a CSR matrix or a data frame."""
         if hasattr(self._parts[0], "iloc"):
-            return self._parts[0].iloc[numbers]  # with the names of its columns
+            return self._parts[0].iloc[numbers]  # keeps the names of the columns
         start, found = 0, []
         for part in self._read():
             here = numbers[(start <= numbers) & (numbers < start + part.shape[0])]

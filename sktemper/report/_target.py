@@ -1,4 +1,4 @@
-"""Checks and atomic replacement of the file that a page is written to."""
+"""Validation and atomic replacement of the file of a page."""
 
 import errno
 import os
@@ -16,9 +16,9 @@ def check_path(path):
     Raises
     ------
     TypeError
-        If it is neither a str nor a path.
+        If ``path`` is neither a str nor a path.
     FileNotFoundError, IsADirectoryError, PermissionError, ValueError
-        If no regular file can be written there.
+        If no regular file can be written at ``path``.
     """
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"path must be a str, a path or None, got {path!r}.")
@@ -27,10 +27,14 @@ def check_path(path):
     path = Path(path).absolute()
     target, _ = _target_of(path)
     if not target.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder to write to: {target.parent}")
+        raise FileNotFoundError(
+            f"There is no folder to write to: make {target.parent} or change path."
+        )
     if not os.access(target.parent, os.W_OK | os.X_OK):
         raise PermissionError(
-            errno.EACCES, "No file can be made in the folder", str(target.parent)
+            errno.EACCES,
+            "No file can be made in the folder of path; change its permissions or path",
+            str(target.parent),
         )
     return path
 
@@ -38,10 +42,11 @@ def check_path(path):
 def write_page(path, page):
     """Write a page atomically, and return its path.
 
-    The page is written to a new file in the same folder, which then replaces the file
-    at ``path`` and keeps its owner, permissions and extended attributes.  A symbolic
-    link stays, and the file that it leads to is replaced.  If several threads or
-    processes write to the same path, the last one wins.
+    The page is written to a new file in the same folder.  This file then replaces the
+    file at ``path``, and gets the owner, permissions and extended attributes of the
+    replaced file.  If ``path`` is a symbolic link, the file that it leads to is
+    replaced.  If several threads or processes write to the same path, the last write
+    remains.
 
     Parameters
     ----------
@@ -50,10 +55,11 @@ def write_page(path, page):
     page : str
     """
     target, before = _target_of(path)
-    # a short name, because the page's name may have the largest possible length
+    # a short name, because the name of the page may have the maximum length already
     temporary = target.with_name(f".{secrets.token_hex(8)}.part")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    # the umask applies to a new file; a file that replaces another is never readable
+    # the umask applies to a new file; while a file is replaced, the temporary file is
+    # readable for its owner only, as the replaced file may not be public
     descriptor = os.open(temporary, flags, 0o666 if before is None else 0o600)
     try:
         with open(descriptor, "wb") as file:
@@ -76,19 +82,24 @@ def _target_of(path):
     except (FileNotFoundError, NotADirectoryError):
         return target, None
     if is_folder:
-        raise IsADirectoryError(f"path is a folder, not a file: {path}")
+        raise IsADirectoryError(f"path is a folder, and must be a file: {path}")
     status = _status_of_file(target)
     if status is None:
         raise ValueError(
-            f"path is no regular file, but a device, a pipe or the like: {path}"
+            f"path is no regular file, but for example a device or a pipe: {path}. "
+            "Give the path of a file."
         )
     if not os.access(target, os.W_OK):
-        raise PermissionError(errno.EACCES, "The file is read-only", str(path))
+        raise PermissionError(
+            errno.EACCES,
+            "The file is read-only; change its permissions or path",
+            str(path),
+        )
     return target, status
 
 
 def _status_of_file(target):
-    """Return the status of a regular file, or None for other files or none."""
+    """Return the status of a regular file; None if ``target`` is not a regular file."""
     try:
         status = os.lstat(target)
     except FileNotFoundError:
@@ -97,7 +108,7 @@ def _status_of_file(target):
 
 
 def _keep(target, before, temporary):
-    """Give a file the owner, permissions and extended attributes of another file."""
+    """Copy owner, permissions and extended attributes from ``target``."""
     now = os.stat(temporary)
     if (before.st_uid, before.st_gid) != (now.st_uid, now.st_gid):
         try:
@@ -105,8 +116,8 @@ def _keep(target, before, temporary):
         except PermissionError as error:
             raise PermissionError(
                 errno.EPERM,
-                "The file has an owner or group that a new file cannot have; remove it "
-                "or give another path",
+                "The file has an owner or group that a new file cannot get; remove the "
+                "file or give another path",
                 str(target),
             ) from error
     shutil.copystat(target, temporary)

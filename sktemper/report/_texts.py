@@ -5,9 +5,9 @@ from functools import cache
 
 __all__ = ["Reader", "tinted_pieces"]
 
-#: Words of a text, as scikit-learn's vectorizers find them by default.
+#: Words of a text, by the default pattern of scikit-learn's vectorizers.
 WORDS = re.compile(r"\b\w\w+\b")
-#: Pieces of a text that are passed to the analyzer one by one.
+#: Chunks of a text without white space, which are passed to the analyzer one by one.
 CHUNKS = re.compile(r"\S+")
 #: The inner part of a chunk, without punctuation around it.
 INNER = re.compile(r"\w(?:.*\w)?", re.DOTALL)
@@ -55,7 +55,11 @@ class Reader:
         return sorted(spans)
 
     def _in_chunk(self, chunk):
-        """Yield the positions of features in a chunk, or else the whole chunk."""
+        """Yield the positions of features in a chunk.
+
+        If a feature, such as a stemmed word, is not found in the chunk, one position
+        without the punctuation around it has all features of the chunk.
+        """
         features = list(self._features(chunk))
         lower, end, places = chunk.lower(), 0, []
         for feature in features:
@@ -75,7 +79,7 @@ def _default_features(text):
 
 
 def _phrases(text, known):
-    """Yield the positions of features of several words, the longest first."""
+    """Yield the positions of features of several words, longest features first."""
     taken = []
     phrases = sorted((f for f in known if " " in f.strip()), key=len, reverse=True)
     for phrase in phrases:
@@ -88,14 +92,16 @@ def _phrases(text, known):
 
 
 def tinted_pieces(text, spans, topics_of):
-    """Return the pieces of a text: str, or ``[str, topic, percent]`` with a topic.
+    """Return a text as a list of pieces.
+
+    A piece without a topic is a str, and a piece with one is ``[str, topic, percent]``.
 
     Parameters
     ----------
     text : str
     spans : list of (start, end, features)
     topics_of : dict of str to dict of int to float
-        The probabilities of topics of each feature.
+        For each feature, the probabilities of topics.
     """
     pieces, end = [], 0
     for start, stop, features in spans:

@@ -1,4 +1,4 @@
-"""A page to explore the topics of a fitted LDA."""
+"""Interactive page that shows the topics of a fitted model."""
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -31,76 +31,76 @@ def topic_report(
     n_documents=10,
     title="Topics",
 ):
-    r"""Make a page to explore the topics of a fitted LDA.
+    r"""Make an interactive page that shows the topics of a fitted LDA.
 
     The page is one HTML file that needs no network and no server.  It has a map of the
-    topics; the words of a topic, ranked by a relevance that a slider sets; the
-    documents with the largest share of a topic, with words coloured by topic; and a
-    search for words.
+    topics; the words of a topic, ranked by relevance, whose weight a slider sets; the
+    documents in which a topic has the largest weight, with words coloured by topic; and
+    a search for words.
 
     Parameters
     ----------
     lda : object
         A fitted LDA of this package; or a fitted mixture of multinomials, where each
-        cluster is a topic and a word has the colour of the topics that it supports; or,
-        with ``embeddings``, any fitted estimator with ``predict_proba`` or ``predict``.
+        cluster is a topic and the colour of a word is its most probable topic; or, with
+        ``embeddings``, any fitted estimator with ``predict_proba`` or ``predict``.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Word counts of the documents, or a list of such matrices, or a collection.
     feature_names : array-like of shape (n_features,), default=None
-        Words of the columns.  None takes the column names of the training data, or
-        column numbers.
+        Words of the columns.  None uses the column names of the training data, or
+        column indices.
     documents : sequence of str of shape (n_samples,), default=None
         Texts, in the order of the rows of ``X``.  None shows the counted words, most
         informative first: in decreasing order of :math:`-n_{dv} \log p_v`, where
         :math:`n_{dv}` is the count and :math:`p_v` the word's share of the corpus.
     path : str or path, default=None
         File to write.  None writes no file and returns the page.  An existing file is
-        replaced once the new one is complete; its owner and permissions stay.  A
-        symbolic link stays too, and the file that it leads to is replaced.
+        replaced when the new one is complete, and the new one gets its owner and
+        permissions.  If the path is a symbolic link, the file that it leads to is
+        replaced.
     vectorizer : object or callable, default=None
         Vectorizer that made the counts, with ``build_analyzer``, or a function that
-        returns the words of a text.  It finds the features in the texts.  None takes
-        words of two letters or more, in lower case, as scikit-learn's vectorizers do by
-        default.
+        returns the words of a text.  The page uses it to find the features in the
+        texts.  None finds words of two or more letters, in lower case, as the default
+        of scikit-learn's vectorizers does.
     embeddings : array-like of shape (n_samples, n_columns), default=None
-        Rows from which the estimator predicts the clusters of the documents, if it was
-        not fitted to word counts.  Each cluster with documents is a topic then, and the
-        words with the largest class TF-IDF are its label; see
-        `sktemper.text.cluster_words`.
+        Data of the documents that the estimator was fitted to, if these were not word
+        counts.  Each cluster that has documents is then a topic, and the words with the
+        largest class TF-IDF are its label; see `sktemper.text.cluster_words`.
     document_names : array-like of shape (n_samples,), default=None
-        Heading of each document, shown next to its row number.
+        Heading of each document, shown next to the index of its row.
     dates : array-like of shape (n_samples,), default=None
         Date or number of each document, for a plot of prevalence over time.  Strings
-        are read as dates of ISO 8601.  The plot leaves out documents without a date
-        (None, NaT, NaN).  Dates must be from the years -99999 to 99999, and numbers
-        from :math:`-2^{63}` to :math:`2^{63}`.
+        must be dates in the format ISO 8601.  The plot leaves out documents whose date
+        is missing (None, NaT, NaN).  Years must be between -99999 and 99999, and
+        numbers between :math:`-2^{63}` and :math:`2^{63}`.
     groups : array-like of shape (n_samples,), default=None
         Name of the group of each document, for a table of prevalence by group.  The 30
         groups with the most tokens are shown.
     n_words : int, default=30
-        Number of words of each topic.
+        Number of shown words of each topic.
     n_documents : int, default=10
-        Number of documents of each topic.
+        Number of shown documents of each topic.
     title : str, default="Topics"
         Heading of the page.
 
     Returns
     -------
     page : pathlib.Path or str
-        Absolute path of the file, or without ``path`` the HTML of the page.
+        Absolute path of the file; or the HTML of the page, if ``path`` is None.
 
     Raises
     ------
     ImportError
-        If Bokeh or pandas is not installed; they come with the extra ``report``.
+        If Bokeh or pandas is not installed; the extra ``report`` installs both.
     TypeError
-        If the estimator is of another class, a document is not a str, or the path is
-        neither a str nor a path.
+        If the estimator is of an unsupported class, if a document is not a str, or if
+        ``path`` is neither a str nor a path.
     ValueError
-        If the number of words differs from that of features, or the number of
-        documents, embeddings, names, dates or groups from that of rows; if a number or
-        a date is infinite or out of range; or if the path is a device, a pipe or the
-        like.
+        If the number of words differs from the number of features; if the number of
+        documents, embeddings, names, dates or groups differs from the number of rows;
+        if a number or a date is infinite or out of range; or if the path exists and is
+        not a regular file.
     sklearn.exceptions.NotFittedError
         If the estimator is not fitted.
     FileNotFoundError
@@ -108,24 +108,25 @@ def topic_report(
     IsADirectoryError
         If the path is a folder.
     PermissionError
-        If the file is read-only, if no file can be made in its folder, or if it has an
-        owner that a new file cannot have.
+        If the file is read-only, if no file can be made in its folder, or if the owner
+        or group of an existing file cannot be given to the new file.
 
     Warns
     -----
     UserWarning
-        If the shown texts contain none of the words that were counted in their rows.
+        If no shown text contains a word that was counted in its row of ``X``.
 
     See Also
     --------
-    sktemper.plotting.TopicMapDisplay : The map as a picture.
+    sktemper.plotting.TopicMapDisplay : Static map of topics.
 
     Notes
     -----
     Texts are cut after 2,000 characters.  The search finds the 20,000 most frequent
-    words and the words of the topics.  The page mentions both limits if they apply.
-    Words are ranked by the relevance of `topics` or by class TF-IDF.  The area of a
-    circle is the prevalence of the topic in ``X``.
+    words and the shown words of the topics.  The page mentions both limits if they
+    apply.  Words are ranked by relevance, as in the method ``topics`` of the LDA, or by
+    class TF-IDF.  The area of a circle is proportional to the prevalence of the topic
+    in ``X``.
 
     Examples
     --------
@@ -143,7 +144,7 @@ def topic_report(
     ...     page.name, page.stat().st_size < 3_000_000
     ('topics.html', True)
 
-    Without a path the page is returned, to be served or stored elsewhere:
+    Without a path, the function returns the HTML of the page:
 
     >>> topic_report(lda, X, debian.feature_names)[:15]
     '<!doctype html>'
@@ -178,7 +179,7 @@ def topic_report(
 
 
 def _summary(facts):
-    """Return the figures of the corpus and of its topics."""
+    """Return the sizes of the corpus, and the labels and statistics of its topics."""
     return {
         "n_documents": len(facts.tokens),
         "n_tokens": round(float(facts.tokens.sum())),

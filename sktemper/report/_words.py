@@ -1,4 +1,4 @@
-"""Tables of the words of each topic, and of the topics of each word."""
+"""Tables of the words of each topic and the topics of each word."""
 
 import numpy as np
 
@@ -8,29 +8,29 @@ __all__ = ["word_tables"]
 
 #: Relevances that the slider of the page offers.
 RELEVANCES = np.linspace(0.0, 1.0, 21)
-#: Words that the search finds, in addition to words of topics.
+#: Number of most frequent words that the search finds, in addition to words of topics.
 MOST_WORDS = 20_000
-#: Maximum number, and least share, of the topics that the search shows for a word.
+#: Largest number and smallest share of the topics that the search shows for a word.
 MOST_TOPICS, LEAST_SHARE = 10, 0.02
 
 
 def word_tables(facts, n_words):
-    """Return the page's data about words and about the words of topics.
+    """Return the part of the page's data that describes words.
 
     Parameters
     ----------
     facts : Facts
     n_words : int
-        Number of words of each topic that are shown at a time.
+        Number of words of a topic that are shown at once.
 
     Returns
     -------
     tables : dict
-        "words", the names; "counts", the number of occurrences of each word;
-        "topics_of_words", for each word a list of topics alternating with their
-        probabilities in thousandths; "words_of_topics", for each topic a list of
-        words (positions in "words"), log probabilities and log lifts in turn.  The
-        words of a topic are the ``n_words`` most relevant ones for each of
+        "words", the names of words; "counts", the number of occurrences of each word;
+        "topics_of_words", for each word the flattened pairs of a topic and its
+        probability in thousandths; "words_of_topics", for each topic the flattened
+        triples of a word (its position in "words"), its log probability and its log
+        lift.  The words of a topic are the ``n_words`` most relevant words for each of
         `RELEVANCES`, and the words with the largest class TF-IDF.
     """
     chosen = _candidates(facts, n_words)
@@ -59,7 +59,7 @@ def _log_lift(facts, k):
 
 
 def _candidates(facts, n_words):
-    """Return the words of each topic that are first in a ranking of the page."""
+    """Return for each topic the words that are at the top of a ranking of the page."""
     chosen = []
     for k, weight in enumerate(facts.topic_word):
         log_weight, log_lift = np.log(weight), _log_lift(facts, k)

@@ -93,8 +93,8 @@ class Clock:
             raise ValueError(f"A unit of time is 'steps' or 'passes', not {unit!r}.")
         if self.total is None:
             raise ValueError(
-                "A schedule with unit='passes' has to know how large the data are: "
-                "set total_samples, or use unit='steps'."
+                "A schedule with unit='passes' needs the size of the data: set "
+                "total_samples, or use unit='steps'."
             )
         return self.samples / self.total
 

@@ -69,10 +69,10 @@ class StepSchedule(Schedule):
 
 
 class FunctionSchedule(Schedule):
-    """Schedule that is a function of t, in steps.
+    """Schedule that a user's function of t defines, where t counts steps.
 
     It is unknown whether the values of a function will change.  Therefore the
-    temperature counts as settled if it is 1.
+    temperature counts as settled only while it is 1.
 
     Parameters
     ----------
@@ -115,8 +115,8 @@ def as_schedule(value, parameter="schedule"):
     Raises
     ------
     sklearn.utils._param_validation.InvalidParameterError
-        If ``value`` is a number, which could mean a constant or a start, or is another
-        object.
+        If ``value`` is a number, which could mean a constant or a start, or if it has
+        another type.
     """
     if value is None:
         return ExponentialSchedule()

@@ -186,8 +186,8 @@ class RampSchedule(Schedule):
     .. math:: M(t) = start + slope \, t
 
     As the ``effective_batch_size`` of `sktemper.noise.SVIPlusNoise`, the schedule makes
-    the noise fade.  The defaults give M = 50, 100, 150, ..., as section IV.A of [1]_.
-    Its first iteration is t = 0 here.
+    the noise fade.  The defaults give M = 50, 100, 150, ..., as in section IV.A of
+    [1]_, whose first iteration is t = 0 here.
 
     Parameters
     ----------

@@ -9,12 +9,13 @@ __all__ = ["Tempering", "Untempered"]
 class Tempering(Policy):
     """Base of the tempering policies.
 
-    A subclass defines `temperature`, `powers` and `is_settled`.  Values that it learns
-    are in a state, which is passed to its methods and returned by `next_state`.
+    A subclass defines `temperature`, `powers` and `is_settled`.  Values that a policy
+    learns are kept in a state.  The state is passed to the methods, and `next_state`
+    returns the state after a step.
     """
 
-    #: Whether the temperature is meant to fall to 1.  If so, a `fit` that ends above 1
-    #: warns.
+    #: Whether the temperature is meant to fall to 1.  If so, a `fit` that ends with a
+    #: higher temperature warns.
     cools = True
     #: Whether each sample has a temperature of its own, see `sample_temperatures`.
     per_sample = False
@@ -30,7 +31,7 @@ class Tempering(Policy):
         return self
 
     def schedule_of_temperatures(self):
-        """Return the schedule that is an upper limit of the temperature, or None."""
+        """Return the schedule that the temperature does not exceed, or None."""
         return None
 
     def initial_state(self, model, hyper, random):
@@ -74,23 +75,24 @@ class Tempering(Policy):
     def sample_temperatures(self, model, block, prepared, state):
         """Return the temperature of each row of a block, shape (n_rows,).
 
-        Only defined if `per_sample` is True.  A pure function.
+        Only defined if `per_sample` is True.  The method must be a pure function.
         """
         raise NotImplementedError
 
     def remedy(self, state, clock):
         """Return advice for a fit that ended above T=1."""
         if self.is_settled(state, clock):
-            return "The schedule stays there: let it stop at 1."
+            return "The schedule ends at this temperature: let it stop at 1."
         return (
-            "Raise max_iter, shorten the schedule (its length), or go on with "
-            "partial_fit or warm_start=True."
+            "Raise max_iter, shorten the schedule, or continue the fit "
+            "with partial_fit or warm_start=True."
         )
 
     def local_step(self, model, block, prepared, request, state):
-        """Return the local step of a block; it may run several times.  A pure function.
+        """Return the local step of a block, with the results that the policy needs.
 
-        The policy replaces ``request.want`` by the results that it needs.
+        These results replace ``request.want``.  The method must be a pure function,
+        because it may be called several times for the same block.
         """
         request = request._replace(want=self._wanted(model))
         return model.local_step(block, prepared, request)

@@ -33,9 +33,9 @@ class GlobalTempering(_Ladder):
 
     With this policy the data determine the schedule.  By default, the temperature also
     has an upper limit, the cap, which falls to 1 as the schedule of `Annealing` does.
-    In most steps the cap is reached, so that scores are about those of `Annealing`.
-    The difference is that the temperature falls at once if the start is too hot for the
-    data.
+    In most steps the temperature is the cap, so that scores are about the same as with
+    `Annealing`.  The difference is that the temperature falls at once if the start is
+    too hot for the data.
 
     Parameters
     ----------
@@ -50,9 +50,10 @@ class GlobalTempering(_Ladder):
     temperature_prior : array-like, distribution or None, default=None
         Weights of the temperatures, of shape (n_temperatures,), or a frozen
         distribution of the inverse temperature 1/T with a method ``cdf``, such as
-        ``scipy.stats.beta(2, 1)``.  Each temperature then gets the mass up to the
-        midpoints to its neighbours, and the highest one the mass down to 0.  Mass
-        outside of (0, 1] is ignored.  None means uniform weights.
+        ``scipy.stats.beta(2, 1)``.  Each temperature then gets the mass of 1/T up to
+        the midpoints to its neighbours on the ladder; the highest temperature gets all
+        mass down to 1/T = 0.  Mass outside of (0, 1] is ignored.  None means uniform
+        weights.
     partition_priors : object or "auto", default="auto"
         Priors under which log C is computed; for LDA a pair (alpha, eta).  They may
         differ from the priors of the model.  Sparse priors keep the temperature high.
@@ -140,7 +141,7 @@ class GlobalTempering(_Ladder):
         return self
 
     def resolved(self, plan):
-        """Return the policy with its cap and "auto" resolved."""
+        """Return the policy with each "auto" replaced by a value for the `Plan`."""
         cap = _as_cap(self.cap)
         params = self.get_params(deep=False)
         params["cap"] = None if cap is None else cap.resolved(plan)
@@ -149,7 +150,7 @@ class GlobalTempering(_Ladder):
         return type(self)(**params)
 
     def schedule_of_temperatures(self):
-        """Return the cap, or None if there is none."""
+        """Return the schedule of the cap, or None without a cap."""
         return _as_cap(self.cap)
 
     def ladder(self):

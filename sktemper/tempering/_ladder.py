@@ -21,7 +21,8 @@ class LadderState(NamedTuple):
     inverse_temperatures : ndarray of shape (n_temperatures,)
     log_prior : ndarray of shape (n_temperatures,)
     partition : object
-        Log C, see `sktemper.model._partitions`.
+        Log C, the log normalisers of the tempered likelihood, see
+        `sktemper.model._partitions`.
     probabilities : ndarray of shape (n_temperatures,)
         Probabilities of the temperatures; for `LocalTempering`, means over a batch.
     score : float
@@ -64,7 +65,7 @@ class _Ladder(Tempering):
         return isinstance(state, LadderState) and state.settings == self._settings()
 
     def check_state(self, state):
-        """Raise ValueError if this cannot be a state over the ladder."""
+        """Raise ValueError if ``state`` does not fit the ladder of the policy."""
         ladder = self._inverse_temperatures()
         parts = [state.inverse_temperatures, state.log_prior, state.probabilities]
         # log C of one observation
@@ -76,7 +77,7 @@ class _Ladder(Tempering):
             known &= part.dtype.kind == "f" and part.shape == ladder.shape
             known = known and not (np.isnan(part) | (part == np.inf)).any()
         if not known:
-            raise ValueError("what the tempering knows is no ladder of temperatures")
+            raise ValueError("the state of the tempering has no ladder of temperatures")
 
     def _settings(self):
         """Return a digest of the parameters on which a state depends."""

@@ -19,9 +19,9 @@ class LocalTempering(_Ladder):
     Samples that the model fits badly get high temperatures, and so small weights.  The
     statistics are computed from the tempered likelihood with its normaliser [1]_.
 
-    This policy suits data with outliers, and finds them.  Temperatures do not fall
-    during a fit, so that it leaves poor optima less often than `Annealing`.  A fit
-    takes about twice as long.
+    This policy suits data with outliers, which get high temperatures.  The temperatures
+    do not fall during a fit, so the fit leaves poor local optima less often than with
+    `Annealing`.  A fit takes about twice as long.
 
     .. math:: r_{dm} \propto \pi_m \exp(b_m S_d - N_d a(b_m)), \quad
         b_d = \sum_m r_{dm} b_m
@@ -33,8 +33,8 @@ class LocalTempering(_Ladder):
     Parameters
     ----------
     n_temperatures : int, default=100
-        Number of inverse temperatures of the ladder, evenly spaced from 1 down
-        to ``min_inverse_temperature``.
+        Number of inverse temperatures of the ladder, which are evenly spaced from 1
+        down to ``min_inverse_temperature``.
     min_inverse_temperature : float, default=0.1
         Smallest inverse temperature.  A sample whose inverse temperature is near 0 has
         almost no effect on the model.
@@ -131,7 +131,7 @@ class LocalTempering(_Ladder):
         return 1.0 / b
 
     def _alternate(self, model, block, prepared, request, state):
-        """Return the temperatures' probabilities, means b of 1/T, local parameters."""
+        """Return temperatures' probabilities, means b of 1/T, and local parameters."""
         local, parameters = 1.0, request.local_init
         for _ in range(self.n_alternations):
             powers = request.powers._replace(local=local)
@@ -141,13 +141,13 @@ class LocalTempering(_Ladder):
                 Request(powers, None, request.seed, parameters, ("score", "local")),
             )
             probabilities = self.responsibilities(state, step)
-            # not by BLAS, whose rounding depends on the number of rows
+            # no BLAS here, because its rounding depends on the number of rows
             b = (probabilities * state.inverse_temperatures).sum(axis=1)
             local, parameters = model.per_unit(block, b), step.local_parameters
         return probabilities, b, parameters
 
     def responsibilities(self, state, step):
-        """Return q over the temperatures of each row, or of each unit, of a block."""
+        """Return the probabilities of temperatures for each row or unit of a block."""
         scores, n_observed = step.row_scores, step.row_observed
         if step.unit_scores is not None:
             scores, n_observed = step.unit_scores, np.ones(len(step.unit_scores))

@@ -47,8 +47,8 @@ def check_model(model, X, *, log_likelihood=None, random_state=0, on_fail="raise
     random_state : int, default=0
         Seed of the start of the fit and of all draws of the checks.
     on_fail : {"raise", "warn"} or None, default="raise"
-        What happens if a check fails: "raise" raises its `AssertionError`, "warn"
-        warns, and None only records the failure in the results.
+        Reaction to a failed check: "raise" raises its `AssertionError`, "warn" warns,
+        and None only records the failure in the results.
 
     Returns
     -------

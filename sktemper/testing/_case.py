@@ -1,4 +1,4 @@
-"""The case of all checks: a model, some rows and fitted parameters."""
+"""Input of all checks: a model, some rows and fitted parameters."""
 
 import copy
 
@@ -9,7 +9,7 @@ from ..model import Powers, Request
 __all__ = ["OBJECTIVES", "POWERS", "Case", "Skip"]
 __all__ += ["close", "close_statistics", "precision", "same"]
 
-#: Powers of the checks: without temperature, and for each target of `Annealing`.
+#: Powers for the checks: without temperature, and for each target of `Annealing`.
 POWERS = (
     Powers(),
     Powers(1.0, 1.0, 0.5),
@@ -85,7 +85,7 @@ class Case:
         return model.local_step(block, prepared, Request(powers, **others))
 
     def predictive_scores(self, block=None, globals_=None):
-        """Return scores and numbers of held-out observations of a block's rows."""
+        """Return each row's score and its number of held-out observations."""
         globals_ = self.globals_ if globals_ is None else globals_
         prepared = self.model.prepare(globals_, self.hyper)
         block = self.block if block is None else block
@@ -129,11 +129,11 @@ class Case:
         )
 
     def at(self, vector):
-        """Return the parameters of a vector."""
+        """Return the parameters whose natural parameters are a vector."""
         return self.model.from_natural_parameters(np.array(vector))
 
     def prior(self):
-        """Return the parameters at which q is the prior."""
+        """Return the parameters at which the approximate posterior is the prior."""
         return self.at(self.target(self.local_step().statistics, scale=0.0))
 
     def bound(self, globals_, powers):

@@ -6,8 +6,8 @@ from scipy.special import logsumexp
 from ..model import Powers
 from ._case import Skip, close, precision
 
-#: Largest number of states of a row that can be inferred from the logarithm of that
-#: number.
+#: Largest number of states of a row that can be recognised by its logarithm, because
+#: logarithms of larger numbers are too close to one another.
 MOST_STATES = 100
 #: Number of draws of local parameters, largest number of repetitions of the draws,
 #: least effective number of draws, and powers of the likelihood.  At low powers, the
@@ -21,7 +21,7 @@ N_ERRORS, MOST_GAPS = 6.0, (0.3, 0.5, 1.0)
 
 
 def check_the_bound_of_the_prior_is_zero(case):
-    """The global bound E log p - E log q is 0 if q is the prior."""
+    """The global bound E log p - E log q is 0 if the posterior q is the prior p."""
     bound = case.model.global_bound(case.prior(), case.hyper)
     size = abs(case.model.global_bound(case.globals_, case.hyper))
     atol = max(1e-9, 64 * precision(case.model) ** 2) * (1 + size)
@@ -42,7 +42,7 @@ def check_row_bounds_have_their_constants(case):
         scores, _ = case.predictive_scores(globals_=globals_)
         fault = (
             "row_bounds have a wrong constant: they are not the predictive density of "
-            "rows under parameters without doubt; row"
+            "rows under almost certain parameters; row"
         )
         close(bounds, scores, fault, 1e-3, 1e-3)
     elif case.log_likelihood is None:
@@ -79,7 +79,7 @@ def _compare_with_draws(case):
             most = sum(map(np.multiply, MOST_GAPS, units)) + slack
             _refuse(excess < -most, step.row_bounds, estimates, power, "about")
     if not is_compared:
-        raise Skip("too few draws from the prior tell the likelihood of a row")
+        raise Skip("too few draws from the prior contribute to the likelihood of rows")
 
 
 def _log_likelihoods(case, globals_):
@@ -121,9 +121,9 @@ def _refuse(wrong, bounds, estimates, power, relation):
     if wrong.any():
         row = np.flatnonzero(wrong)[0]
         raise AssertionError(
-            f"row_bounds have a wrong constant: of row {row}, with the power {power:g} "
-            f"of the likelihood, expected {relation} {estimates[row]:.6g}, what "
-            f"log_likelihood says, got {bounds[row]:.6g}"
+            f"row_bounds have a wrong constant: for row {row} and the power {power:g} "
+            f"of the likelihood, expected {relation} {estimates[row]:.6g}, as computed "
+            f"from log_likelihood, got {bounds[row]:.6g}"
         )
 
 

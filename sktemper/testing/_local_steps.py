@@ -16,12 +16,12 @@ def check_local_step_has_its_fields(case):
         )
     for name in ("statistics", "row_observed", "row_bounds", "local_parameters"):
         assert getattr(step, name) is not None, (
-            f"{name} was asked for: expected a value, got None"
+            f"{name} was requested: expected a value, got None"
         )
     close(step.n_rows, case.n_rows, "n_rows is not the number of rows of the block")
     if step.n_iterations < case.n_rows:
         raise AssertionError(
-            f"n_iterations: expected at least one a row, {case.n_rows}, got "
+            f"n_iterations: expected at least one per row, {case.n_rows}, got "
             f"{step.n_iterations}"
         )
     for name in ("row_observed", "row_bounds"):
@@ -39,7 +39,7 @@ def _one_a_row(shape, case, name):
     expected = (case.n_rows,)
     if shape != expected:
         raise AssertionError(
-            f"{name} do not have one entry a row: expected {expected}, got {shape}"
+            f"{name} do not have one entry per row: expected {expected}, got {shape}"
         )
 
 
@@ -97,9 +97,9 @@ def check_blocks_add_up(case):
     parts = first + case.local_step(case.take(slice(cut, case.n_rows)))
     rtol = precision(case.model)
     for name in ("n_rows", "n_observed", "bound"):
-        fault = f"{name} of two blocks does not add up to that of both in one"
+        fault = f"{name} of two blocks does not add up to {name} of the joined block"
         close(getattr(parts, name), getattr(whole, name), fault, rtol)
-    fault = "statistics of two blocks do not add up to those of both in one"
+    fault = "statistics of two blocks do not add up to those of the joined block"
     close_statistics(case, parts.statistics, whole.statistics, fault, rtol)
 
 
@@ -116,7 +116,7 @@ def check_want_changes_no_answer(case):
         if "local" in want:
             names.append("local_parameters")
         for name in names:
-            fault = f"{name} change if only {', '.join(want)} are asked for"
+            fault = f"{name} change if only {', '.join(want)} are requested"
             same(getattr(step, name), getattr(everything, name), fault)
 
 
@@ -168,16 +168,16 @@ def check_row_observed_counts_observations(case):
         row = int(case.random.integers(case.n_rows))
         choices = ", ".join(f"{c[row]:g} ({name})" for name, c in known.items())
         raise AssertionError(
-            "row_observed are not the numbers of observations of the rows: of row "
-            f"{row} expected one of {choices}, got {found[row]:.10g}. If observations "
+            "row_observed are not the numbers of observations of the rows: for row "
+            f"{row}, expected one of {choices}, got {found[row]:.10g}. If observations "
             "have weights, set weighs_observations"
         )
 
 
 def _counts(case):
-    """Return the possible numbers of observations of rows, a dict by meaning."""
+    """Return a dict from possible meanings of ``row_observed`` to its values."""
     n_rows = case.n_rows
-    counts = {"one a row": np.ones(n_rows)}
+    counts = {"one per row": np.ones(n_rows)}
     counts["its units"] = case.model.units_per_row(case.X, np.arange(n_rows))
     X = case.X[:n_rows]
     if sparse.issparse(X):

@@ -1,4 +1,4 @@
-"""Checks of bounds that rise, log C, largest rates, stopping and moves."""
+"""Checks of rising bounds, log partition functions, rates, stopping and moves."""
 
 import warnings
 
@@ -57,7 +57,7 @@ def check_learned_priors_raise_the_bound(case):
 
 
 def check_log_partition_is_zero_at_one(case):
-    """Log C(1) = 0, and log C is finite on a ladder."""
+    """Log C(1) = 0, and log C is finite at several inverse temperatures."""
     case.require("log_partitions")
     ladder = np.array([1.0, 0.9, 0.5, 0.2])
     values = case.model.log_partition(
@@ -145,8 +145,8 @@ def check_stop_stops(case):
         case.model.stop[0] = 0
     if iterates:
         raise AssertionError(
-            "local_step iterates and does not look at stop: expected Stopped once it "
-            "is 1, got a result"
+            "local_step iterates and ignores stop: expected Stopped when stop is 1, "
+            "got a result"
         )
     raise Skip("a local step does not iterate, so the loop stops between blocks")
 

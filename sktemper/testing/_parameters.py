@@ -10,7 +10,7 @@ from scipy import sparse
 from ..model._values import numbers_in
 from ._case import Skip, close, precision, same
 
-#: Multiple of the statistics that is subtracted from the prior to leave the domain.
+#: Factor of the statistics that are subtracted from the prior to leave the domain.
 FAR = 1e6
 
 
@@ -53,13 +53,13 @@ def check_automatic_settings(case):
 
 
 def check_critical_temperatures_do_not_increase(case):
-    """Temperatures are positive, do not increase, and take weights as repetitions."""
+    """Temperatures are positive and do not increase; weights act as repetitions."""
     model, X = case.model, case.X
     if "critical_temperatures" not in model.capabilities():
         raise Skip(f"{type(model).__name__} has no critical_temperatures")
     temperatures = model.critical_temperatures(X, case.hyper)
     if temperatures is None:
-        raise Skip("there are no critical temperatures of these data")
+        raise Skip("these data have no critical temperatures")
     temperatures = np.asarray(temperatures)
     if temperatures.ndim != 1 or not np.isfinite(temperatures).all():
         raise AssertionError(
@@ -92,7 +92,7 @@ def check_hyper_has_its_shapes(case):
 
 
 def check_globals_have_their_shapes(case):
-    """`global_shapes` are the shapes of the parameters, and a fit passes `check`."""
+    """`global_shapes` are the parameters' shapes, and the parameters pass `check`."""
     model = case.model
     expected = model.global_shapes(case.globals_)
     if expected is not None:
@@ -154,7 +154,7 @@ def _is_valid(case, vector):
 
 
 def check_what_is_not_finite_is_found(case):
-    """`is_finite` is True for a fit, and False for parameters that are NaN."""
+    """`is_finite` is True for fitted parameters, and False for NaN."""
     model, hyper = case.model, case.hyper
     if not model.is_finite(case.globals_, hyper, model.prepare(case.globals_, hyper)):
         raise AssertionError("is_finite of a fit: expected True, got False")
@@ -184,8 +184,8 @@ def check_weights_are_repetitions(case):
         pairs = zip(numbers_in(found), numbers_in(expected), strict=True)
         for number, (one, other) in enumerate(pairs):
             fault = (
-                f"initial_hyper with weights that are {name} differs from that of "
-                f"repeated rows in part {number}"
+                f"initial_hyper with weights that are {name} differs from "
+                f"initial_hyper of repeated rows in part {number}"
             )
             close(one, other, fault, 8 * precision(case.model), 1e-12)
 

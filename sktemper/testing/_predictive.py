@@ -10,8 +10,8 @@ from ._case import Skip, close, precision
 N_STEPS = 5
 #: Largest number of changed values of a row, and number of changed rows.
 MOST_VALUES, N_ROWS = 20, 3
-#: Sizes by which a score may exceed the bound: nats per observation, and share of the
-#: bound; the two are added.
+#: A score may exceed the bound by the sum of two terms: nats per observation, and a
+#: share of the bound.
 MOST_EXCESS, SHARE_OF_EXCESS = 1.0, 0.5
 
 
@@ -21,7 +21,7 @@ def check_predictive_shapes(case):
     for name, rows in (("scores", scores), ("n_held_out", n_held_out)):
         if rows.shape != (case.n_rows,):
             raise AssertionError(
-                f"{name} of predictive_scores do not have one entry a row: expected "
+                f"{name} of predictive_scores do not have one entry per row: expected "
                 f"{(case.n_rows,)}, got {rows.shape}"
             )
         _none(
@@ -77,7 +77,7 @@ def check_better_parameters_score_better(case):
     if not after > before + precision(case.model) * abs(before):
         raise AssertionError(
             "scores of predictive_scores do not follow the parameters: expected a sum "
-            f"of more than {before:.10g}, that where q is the prior, got {after:.10g} "
+            f"of more than {before:.10g}, the sum under the prior, got {after:.10g} "
             f"after {N_STEPS} steps on the same rows"
         )
 
@@ -96,8 +96,8 @@ def check_scores_are_not_better_than_the_bound(case):
     if score > most:
         raise AssertionError(
             "scores of predictive_scores are no held-out log-likelihoods: expected at "
-            f"most {most:.4g} per held-out observation, as the bound is {bound:.4g} "
-            f"per observation, got {score:.4g}"
+            f"most {most:.4g} per held-out observation, because the bound is "
+            f"{bound:.4g} per observation, got {score:.4g}"
         )
 
 
@@ -105,8 +105,8 @@ def check_scores_do_not_see_what_is_held_out(case):
     """The score of a row is a sum over its held-out observations.
 
     Two values of a row are changed, each alone and both together.  If both are held
-    out, and local parameters depend on the other values only, the changes of the score
-    add up.
+    out, and local parameters depend only on the remaining values, the changes of the
+    score add up.
     """
     if case.model.scores_whole_rows:
         raise Skip("predictive_scores is the density of whole rows")
@@ -135,10 +135,10 @@ def check_scores_do_not_see_what_is_held_out(case):
         raise Skip("no row has several held-out values that can be changed")
     row, names, mixed = seen[0]
     raise AssertionError(
-        f"predictive_scores sees what is held out: of the {n_held_out[row]:g} held-out "
-        f"observations of row {row} expected some whose changes add up, but the values "
-        f"of columns {names[0]} and {names[1]}, which come nearest to that, changed "
-        f"together change the score by {mixed:.4g} more than each alone"
+        f"predictive_scores sees what is held out: row {row} has {n_held_out[row]:g} "
+        "held-out observations, but changes of two values never add up in the score. "
+        f"For the values of columns {names[0]} and {names[1]}, which come nearest, the "
+        f"joint change of the score exceeds the sum of the changes by {mixed:.4g}"
     )
 
 
@@ -152,7 +152,7 @@ def _changed(case, row):
     """Return copies of a row as data, with other values, and the changed columns.
 
     The copies are the row itself, the row with each of the columns changed, and the row
-    with each pair of them changed.  No value is added or removed, so that the same
+    with each pair of columns changed.  No value is added or removed, so that the same
     observations are held out.
     """
     X = case.X[[row]]

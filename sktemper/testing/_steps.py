@@ -10,7 +10,7 @@ from ._case import POWERS, close, close_statistics, precision, same
 
 
 def check_statistics_scale(case):
-    """Scales and powers multiply the statistics, and so does ``scaled``."""
+    """Scales, powers and the method ``scaled`` multiply the statistics."""
     case.require("dense_vectors")
     rtol = precision(case.model)
     plain = case.local_step().statistics
@@ -29,7 +29,7 @@ def check_statistics_scale(case):
         ),
     }
     for name, target in tripled.items():
-        fault = f"3 as {name} does not multiply what the statistics add to the target"
+        fault = f"with {name} = 3, the difference of target and prior is not tripled"
         close(target - prior, 3 * gain, fault, rtol, atol)
 
 
@@ -48,7 +48,7 @@ def check_powers_of_units_are_their_own(case):
         found = case.local_step(powers=Powers(1.0, power, power))
         bounds = (np.asarray(steps[p].row_bounds) for p in (0.5, 0.8))
         expected = np.where(of_rows == 0.5, *bounds)
-        fault = f"row_bounds with powers of {what} for each unit are not those of one"
+        fault = f"row_bounds with powers of {what} for each unit differ from one common"
         atol = rtol * np.abs(expected).max()
         close(found.row_bounds, expected, f"{fault} power; row", rtol, atol)
         if what == "1/2":
@@ -84,11 +84,11 @@ def check_dense_vectors_round_trip(case):
 
 
 def check_the_prior_is_the_target_of_no_data(case):
-    """The target without data is the prior, raised to its power."""
+    """The target without data is the prior raised to the power ``powers.prior``."""
     statistics = case.local_step().statistics
     whole = case.target(statistics, Powers(), 0.0)
     half = case.target(statistics, Powers(prior=0.5), 0.0)
-    fault = "the target without data at prior=0.5 is not half of that at 1; parameter"
+    fault = "the target without data at prior=0.5 is not half the one at 1; parameter"
     close(half, 0.5 * whole, fault, 1e-10)
 
 

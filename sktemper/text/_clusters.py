@@ -11,8 +11,8 @@ from .._frames import data_frame, frame_library
 __all__ = ["class_tfidf", "cluster_words"]
 
 RANKINGS = ("class_tfidf", "lift", "weight")
-#: Tokens with the distribution of the corpus that are added to each cluster, so that
-#: the lift of a word is finite and a cluster of few tokens has no extreme one.
+#: Number of tokens with the distribution of the corpus that are added to each cluster.
+#: They make the lift of a word finite, and moderate in a cluster of few tokens.
 PRIOR_TOKENS = 1.0
 
 
@@ -23,18 +23,18 @@ def class_tfidf(counts):
 
     .. math:: \frac{n_{kv}}{\sum_w n_{kw}} \log\left(1 + \frac{A}{n_v}\right),
 
-    where :math:`n_{kv}` counts the word in the group, :math:`n_v` counts it in all
-    groups, and :math:`A` is the mean number of tokens of a group.
+    where :math:`n_{kv}` is the count of the word in the group, :math:`n_v` is its count
+    in all groups, and :math:`A` is the mean number of tokens of a group.
 
     Parameters
     ----------
     counts : array-like of shape (n_groups, n_features)
-        Counts of words in groups of documents, not negative.
+        Non-negative counts of words in groups of documents.
 
     Returns
     -------
     values : ndarray of shape (n_groups, n_features)
-        Zero for words and groups without counts.
+        Class TF-IDF; zero for words and groups without counts.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def class_tfidf(counts):
 
     See Also
     --------
-    cluster_words : A table of the words with the largest values.
+    cluster_words : Table of the words with the largest values.
 
     References
     ----------
@@ -70,7 +70,8 @@ def class_idf(word_counts, mean_tokens):
     Parameters
     ----------
     word_counts : ndarray of shape (n_features,)
-        Counts of the words in all groups; those without counts have any finite factor.
+        Counts of the words in all groups.  The factors of words without counts are
+        finite, and otherwise arbitrary.
     mean_tokens : float
         Mean number of tokens of a group.
 
@@ -90,10 +91,10 @@ def cluster_words(
     by="class_tfidf",
     output="pandas",
 ):
-    """Return the words that describe clusters of documents, as a table.
+    """Return a table of the words that describe clusters of documents.
 
-    The clusters may come from any estimator and from other columns than the words:
-    for example from a Gaussian mixture that was fitted to sentence embeddings.
+    The clusters may come from any estimator and from data other than word counts, for
+    example from a Gaussian mixture that was fitted to sentence embeddings.
 
     Parameters
     ----------
@@ -105,7 +106,7 @@ def cluster_words(
         scikit-learn uses for noise, belong to no cluster.
     feature_names : array-like of shape (n_features,), default=None
         Words of the columns, as a vectorizer's ``get_feature_names_out`` returns them.
-        None takes the column names of a data frame, or column numbers.
+        None uses the column names of a data frame, or column indices.
     n_words : int, default=10
         Number of words of each cluster.
     by : {"class_tfidf", "lift", "weight"}, default="class_tfidf"
@@ -116,15 +117,17 @@ def cluster_words(
     Returns
     -------
     table : DataFrame
-        A row for each word of each cluster that has tokens, with the columns
+        Clusters without tokens are left out.  Each row is a word of a cluster, with the
+        columns
 
-        - "cluster", its number, and "rank", from 1;
+        - "cluster", the index of the cluster;
+        - "rank", the rank of the word in the cluster, from 1;
         - "word";
-        - "count", how often the cluster's documents contain the word, each document
-          weighted by its membership;
-        - "weight", the share of the word in the cluster's tokens;
-        - "lift", this share over the word's share of all tokens, with one token of the
-          corpus added to the cluster;
+        - "count", the occurrences of the word in the documents, weighted by their
+          membership in the cluster;
+        - "weight", the share of the word in the tokens of the cluster;
+        - "lift", this share divided by the word's share of all tokens, where one token
+          with the distribution of the corpus is added to the cluster;
         - "class_tfidf", see `class_tfidf`;
         - "prevalence", the share of the cluster in all tokens.
 
@@ -157,7 +160,10 @@ def cluster_words(
     tokens, corpus = counts.sum(axis=1), counts.sum(axis=0)
     filled = np.flatnonzero(tokens > 0)
     if not len(filled):
-        raise ValueError("X has no counts in any cluster.")
+        raise ValueError(
+            "X has no counts in any cluster: at least one document of a cluster needs "
+            "a positive count."
+        )
     corpus_share = corpus / corpus.sum()
     columns = {
         "count": counts,
@@ -181,7 +187,7 @@ def cluster_words(
 
 
 def _lift(counts, tokens, corpus_share):
-    """Return shares of words in clusters over their shares of the corpus."""
+    """Return shares of words in clusters, divided by their shares of the corpus."""
     share = (counts + PRIOR_TOKENS * corpus_share) / (tokens + PRIOR_TOKENS)[:, None]
     return share / np.where(corpus_share > 0, corpus_share, 1.0)
 
@@ -198,7 +204,7 @@ def _counts_of_clusters(X, memberships):
 
 
 def _memberships(memberships):
-    """Return the weights of documents in clusters, as a matrix."""
+    """Return the weights of documents in clusters as a matrix."""
     if np.ndim(memberships) != 1:
         weights = check_array(
             memberships,
@@ -212,12 +218,15 @@ def _memberships(memberships):
     labels = column_or_1d(memberships)
     if labels.dtype.kind not in "iu" or (len(labels) and labels.min() < -1):
         raise ValueError(
-            "memberships must be the integer labels of clusters, from 0 (-1 is noise), "
-            "or their probabilities with a column for each cluster."
+            "memberships must be integer labels of clusters, from 0 (-1 is noise), or "
+            "a matrix of probabilities with one column for each cluster."
         )
     rows = np.flatnonzero(labels >= 0)
     if not len(rows):
-        raise ValueError("All labels in memberships are -1: there is no cluster.")
+        raise ValueError(
+            "All labels in memberships are -1, so there is no cluster: at least one "
+            "document needs a label of 0 or more."
+        )
     shape = len(labels), int(labels.max()) + 1
     return sparse.csr_matrix((np.ones(len(rows)), (rows, labels[rows])), shape)
 

@@ -1,4 +1,4 @@
-"""Words of a chunk of documents, and frequencies of words in a stream."""
+"""Word counts of a chunk of documents, and frequencies of words in a stream."""
 
 from array import array
 from collections import Counter, defaultdict
@@ -11,11 +11,11 @@ from scipy import sparse
 
 __all__ = ["Chunk", "WordFrequencies", "admitted", "as_documents"]
 
-#: Words without a column are forgotten once the present value of their number of
-#: documents is below this.
+#: Words without a column are forgotten when their number of documents, in which older
+#: documents count less, is below this value.
 LEAST_DOCUMENTS = 0.1
-#: Words without a column: up to the first number, none is forgotten; above the second
-#: number, half of them are forgotten.
+#: Numbers of words without a column: up to the first number, no word is forgotten;
+#: above the second number, the rarest are forgotten until half this number remain.
 FEWEST_KEPT, MOST_KEPT = 10_000, 1_000_000
 
 
@@ -25,9 +25,9 @@ class Chunk(NamedTuple):
     Attributes
     ----------
     words : list of str
-        The different words, sorted.
+        The distinct words, sorted.
     counts : CSR of shape (n_documents, n_words)
-        Indices are not sorted.
+        Counts of the words, with unsorted indices.
     """
 
     words: list
@@ -41,7 +41,7 @@ class Chunk(NamedTuple):
         ----------
         raw_documents : iterable
         analyze : callable
-            Returns the words of a document.
+            Function that returns the words of a document.
         """
         places = defaultdict()
         places.default_factory = places.__len__
@@ -75,7 +75,7 @@ class Chunk(NamedTuple):
 
     @property
     def document_frequencies(self):
-        """Number of documents of each word, int."""
+        """Number of documents that contain each word, as integers."""
         return np.bincount(self.counts.indices, minlength=len(self.words))
 
     @property
@@ -84,12 +84,12 @@ class Chunk(NamedTuple):
         return np.asarray(self.counts.sum(axis=0)).ravel()
 
     def columns(self, vocabulary):
-        """Return the column of each word, -1 for words that have none."""
+        """Return the column index of each word, -1 for words without a column."""
         found = (vocabulary.get(word, -1) for word in self.words)
         return np.fromiter(found, np.int64, len(self.words))
 
     def on(self, vocabulary):
-        """Return the counts of the words of a vocabulary, CSR."""
+        """Return the counts of the words of a vocabulary as a CSR array."""
         columns = self.columns(vocabulary)[self.counts.indices]
         known = columns >= 0
         starts = np.concatenate([[0], np.cumsum(known)])[self.counts.indptr]
@@ -116,11 +116,11 @@ class WordFrequencies:
         Position of each word in the arrays.  Words with positions beyond the end of the
         arrays have not occurred yet.
     documents, tokens : ndarray of float
-        Number of documents of each word, and of its occurrences.
+        Number of documents that contain each word, and number of its occurrences.
     n_documents : float
         Number of documents.
     most_others : int
-        Number of words without a column above which rare ones are forgotten.
+        Number of words without a column above which rare words are forgotten.
     """
 
     places: dict = field(default_factory=dict)
@@ -130,15 +130,15 @@ class WordFrequencies:
     most_others: int = field(default_factory=lambda: FEWEST_KEPT)
 
     def after(self, chunk, share):
-        """Return the frequencies after a chunk.
+        """Return the frequencies after another chunk of the stream.
 
         Parameters
         ----------
         chunk : Chunk
         share : float
-            Weight that earlier documents keep.
+            Factor of the frequencies of earlier documents.
         """
-        places = self.places  # an interruption leaves words that do not occur
+        places = self.places  # words added before an interruption are harmless
         for word in chunk.words:
             places.setdefault(word, len(places))
         at = self.at(chunk.words)
@@ -155,17 +155,17 @@ class WordFrequencies:
         )
 
     def at(self, words):
-        """Return the places of words."""
+        """Return the positions of words in the arrays."""
         return np.array([self.places[word] for word in words], dtype=np.intp)
 
     def without(self, words):
-        """Return the frequencies as if some words had not occurred."""
+        """Return frequencies in which some words have the frequency 0."""
         documents, tokens = self.documents.copy(), self.tokens.copy()
         documents[self.at(words)] = tokens[self.at(words)] = 0.0
         return replace(self, documents=documents, tokens=tokens)
 
     def pruned(self, vocabulary):
-        """Return the frequencies without words that are rare and have no column."""
+        """Return the frequencies without rare words that have no column."""
         if len(self.places) - len(vocabulary) <= self.most_others:
             return self
         words = list(self.places)
@@ -192,16 +192,16 @@ def as_documents(limit, n_documents):
 
 
 def admitted(documents, tokens, limits, n_free, kind=None):
-    """Return which words become columns, and which are refused for lack of columns.
+    """Determine the words that get columns, and those refused for lack of free columns.
 
     Parameters
     ----------
     documents, tokens : ndarray of shape (n_words,)
-        Number of documents of each word, and of its occurrences.
+        Number of documents that contain each word, and number of its occurrences.
     limits : tuple of float
-        Least and largest number of documents of a word that becomes a column.
+        Smallest and largest number of documents of a word that gets a column.
     n_free : int or None
-        Number of words that may become columns: the most frequent ones.
+        Number of free columns, which the most frequent words get; None for no limit.
     kind : str or None, default=None
         The argument ``kind`` of `numpy.argsort`.
 

@@ -1,4 +1,4 @@
-"""A vectorizer of word counts whose vocabulary grows with a stream."""
+"""Vectorizer of word counts whose vocabulary grows with a stream."""
 
 import math
 from numbers import Real
@@ -17,70 +17,74 @@ from ._frequencies import Chunk, WordFrequencies, admitted, as_documents
 
 __all__ = ["StreamingCountVectorizer"]
 
-#: Share of refused tokens of a chunk above which a warning follows.
+#: Share of the tokens of a chunk above which tokens without a column cause a warning.
 MOST_REFUSED = 0.05
-#: A word is dropped below this multiple of ``min_df``, so that a word near ``min_df``
-#: does not come and go.
+#: A word loses its column below this multiple of ``min_df``, so that a word near
+#: ``min_df`` does not lose and regain a column repeatedly.
 SHARE_OF_MIN_DF = 0.5
 
 
 class StreamingCountVectorizer(
     TransformerMixin, CountVectorizer, auto_wrap_output_keys=None
 ):
-    r"""Count words of text, with a vocabulary that grows with a stream.
+    r"""Counter of the words of texts, with a vocabulary that grows with a stream.
 
-    It does what :class:`sklearn.feature_extraction.text.CountVectorizer` does, with the
-    same results for `fit`, `fit_transform` and a fixed ``vocabulary``.  In addition,
+    `fit`, `fit_transform` and a fixed ``vocabulary`` have the same results as in
+    :class:`sklearn.feature_extraction.text.CountVectorizer`.  In addition,
     `partial_fit` learns new words from each chunk of a stream.  The column of a word
-    never moves: new words get the columns behind the present ones, so that a model
-    fitted to fewer columns continues.  ``partial_fit`` of topic models and of mixtures
-    of multinomials and of Bernoullis takes such wider data and widens the model.
+    does not change, because new words get columns after the present ones.  A model that
+    was fitted to fewer columns can therefore continue: ``partial_fit`` of topic models
+    and of mixtures of multinomials or Bernoullis accepts the wider data and adds the
+    new features to the model.
 
     Parameters
     ----------
     input : {"filename", "file", "content"}, default="content"
-        What documents are: names of files, open files, or strings or bytes.
+        Form of a document: name of a file, open file, or its text as str or bytes.
     encoding : str, default="utf-8"
         Encoding of bytes and files.
     decode_error : {"strict", "ignore", "replace"}, default="strict"
-        What to do with bytes that are not valid in the encoding.
+        Treatment of bytes that are not valid in the encoding: raise an error, leave
+        them out, or replace them.
     strip_accents : {"ascii", "unicode"} or callable, default=None
-        How accents are removed; None keeps them.
+        Method by which accents are removed; None keeps them.
     lowercase : bool, default=True
         Whether to convert text to lower case.
     preprocessor : callable, default=None
-        Replaces the removal of accents and the conversion to lower case.
+        Function of a text that replaces the removal of accents and the conversion to
+        lower case.
     tokenizer : callable, default=None
-        Splits a preprocessed text into tokens; None uses ``token_pattern``.
+        Function that splits a preprocessed text into tokens; None uses
+        ``token_pattern``.
     stop_words : {"english"}, list, default=None
         Words that are left out.
     token_pattern : str or None, default=r"(?u)\b\w\w+\b"
         Regular expression of a token.
     ngram_range : tuple of int, default=(1, 1)
-        Shortest and longest n-grams.
+        Smallest and largest n of the n-grams that are features.
     analyzer : {"word", "char", "char_wb"} or callable, default="word"
         Whether features are n-grams of words or of characters; a callable returns the
         features of a raw document.
     max_df : float in [0, 1] or int, default=1.0
-        Largest number of documents, or share of the documents, of a word that gets a
-        column.
+        Largest number, or share as a float, of the documents that contain a word that
+        gets a column.
     min_df : float in [0, 1] or int, default=1
-        Least number of documents, or share of the documents, of a word that gets a
-        column.  In a stream with a ``half_life`` older documents count less.  A word
-        that has a column keeps it, see `drop_features`.
+        Smallest number, or share as a float, of the documents that contain a word that
+        gets a column.  In a stream with a ``half_life``, older documents count less.  A
+        word keeps its column until `drop_features` removes it.
     max_features : int, default=None
-        Largest number of columns.  While some are free, the most frequent of the new
-        words get them.
+        Largest number of columns.  If there are more new words than free columns, the
+        most frequent new words get columns.
     vocabulary : Mapping or iterable, default=None
-        Fixed vocabulary; no word is added to it.
+        Fixed vocabulary, to which no word is added.
     binary : bool, default=False
         Whether all counts above 0 become 1.
     dtype : type, default=np.int64
         Type of the counts.
     half_life : float, default=None
         Number of documents after which a document counts half in the frequencies that
-        ``min_df``, ``max_df`` and ``max_features`` refer to.  None means that all
-        documents count the same.  The documents of the latest chunk count 1.
+        ``min_df``, ``max_df`` and ``max_features`` refer to.  Each document of the
+        latest chunk counts 1.  None counts all documents equally.
 
     Attributes
     ----------
@@ -89,24 +93,25 @@ class StreamingCountVectorizer(
     fixed_vocabulary_ : bool
         Whether ``vocabulary`` was given.
     n_tokens_ : int
-        Number of tokens of all documents that `fit` and `partial_fit` saw.
+        Number of tokens of all documents that `fit` and `partial_fit` have processed.
     n_unknown_tokens_ : int
-        Number of these tokens that had no column when their chunk had been learned:
-        tokens of words that were too rare or too frequent then, or for which no column
-        was free, or that are not in the fixed vocabulary.
+        Number of these tokens that had no column after their chunk was learned, because
+        their word was too rare or too frequent, because no column was free, or because
+        the vocabulary is fixed and does not contain the word.
 
     See Also
     --------
-    sklearn.feature_extraction.text.HashingVectorizer : Has a column for every word from
-        the start, but words share columns and have no names.
+    sklearn.feature_extraction.text.HashingVectorizer : Vectorizer with a fixed number
+        of columns, in which several words share a column and columns have no names.
 
     Notes
     -----
-    With a half-life H, the number of documents of a word is multiplied by
-    :math:`2^{-n/H}` for each chunk of n documents, and those of the chunk are added.
-    Words without a column are counted too.  They are forgotten once their number of
-    documents is below 0.1, or, if there are more than a million of them, the rarest
-    half; so memory stays bounded.
+    With a half-life H, a chunk of n documents multiplies the number of documents of
+    each word by :math:`2^{-n/H}`, before the documents of the chunk are added.  Words
+    without a column are counted too.  To limit the memory, words without a column are
+    forgotten if there are many of them and their number of documents is below 0.1; if
+    there are more than a million of them, all but the most frequent half million are
+    forgotten.
 
     Examples
     --------
@@ -171,33 +176,33 @@ class StreamingCountVectorizer(
 
     # -- learning words ----------------------------------------------------------------
     def fit(self, raw_documents, y=None):
-        """Learn the vocabulary of documents, from the start.
+        """Learn a new vocabulary from documents.
 
         Parameters
         ----------
         raw_documents : iterable
-            Strings, bytes, open files or names of files, see ``input``.
+            Documents in the form that ``input`` specifies.
         y : None
-            Ignored; here by scikit-learn's convention.
+            Ignored; present for compatibility with scikit-learn.
 
         Returns
         -------
         self : object
-            The vectorizer.  Its columns are those of scikit-learn's
-            ``CountVectorizer``, in the order of the words.
+            The vectorizer.  It has the columns of scikit-learn's ``CountVectorizer``,
+            in alphabetical order of the words.
         """
         self._learn(raw_documents, restart=True)
         return self
 
     def fit_transform(self, raw_documents, y=None):
-        """Learn the vocabulary of documents, from the start, and count their words.
+        """Learn a new vocabulary from documents, and count their words.
 
         Parameters
         ----------
         raw_documents : iterable
             As in `fit`.
         y : None
-            Ignored; here by scikit-learn's convention.
+            Ignored; present for compatibility with scikit-learn.
 
         Returns
         -------
@@ -214,21 +219,21 @@ class StreamingCountVectorizer(
         raw_documents : iterable
             As in `fit`.
         y : None
-            Ignored; here by scikit-learn's convention.
+            Ignored; present for compatibility with scikit-learn.
 
         Returns
         -------
         self : object
-            The vectorizer.  The first chunk is learned as by `fit`, except that it may
-            have no word that gets a column.  In later chunks new words get columns
-            behind the present ones, sorted by name.  After an error or Ctrl-C the
-            vectorizer is as it was before.
+            The vectorizer.  The first chunk is learned as by `fit`, except that no
+            error is raised if no word gets a column.  The new words of a later chunk
+            get columns after the present ones, in alphabetical order.  An error or
+            Ctrl-C leaves the vectorizer unchanged.
 
         Warns
         -----
         UserWarning
-            Once, if more than 5 % of the tokens of a chunk are of words that cannot get
-            a column, because ``vocabulary`` is fixed or ``max_features`` is reached.
+            Once, if the words of more than 5 % of the tokens of a chunk cannot get a
+            column, because ``vocabulary`` is fixed or ``max_features`` is reached.
         """
         self._learn(raw_documents, restart=False)
         return self
@@ -236,26 +241,27 @@ class StreamingCountVectorizer(
     def partial_fit_transform(self, raw_documents, y=None):
         """Learn new words from a chunk of a stream, and count its words.
 
-        The documents are split into words once, which takes half as long as
-        `partial_fit` followed by `transform`.
+        The documents are split into words only once, so this method takes half as long
+        as `partial_fit` followed by `transform`.
 
         Parameters
         ----------
         raw_documents : iterable
             As in `fit`.
         y : None
-            Ignored; here by scikit-learn's convention.
+            Ignored; present for compatibility with scikit-learn.
 
         Returns
         -------
         X : CSR of shape (n_samples, n_features)
-            Counts, with columns for the new words; a data frame after ``set_output``.
+            Counts, including columns of the new words; a data frame after
+            ``set_output``.
         """
         return self._contained(self._learn(raw_documents, restart=False), raw_documents)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def _learn(self, raw_documents, restart):
-        """Learn words of documents; return the counts."""
+        """Learn the words of documents, and return the counts."""
         if isinstance(raw_documents, str):
             raise ValueError(
                 "Iterable over raw text documents expected, string object received."
@@ -317,7 +323,7 @@ class StreamingCountVectorizer(
         return chunk.on(vocabulary)
 
     def _install(self, vocabulary, frequencies, chunk, fresh):
-        """Set the attributes after a chunk, all at once."""
+        """Set all attributes after a chunk at once, which Ctrl-C cannot interrupt."""
         tokens, unknown = chunk.term_frequencies, chunk.columns(vocabulary) < 0
         n_tokens, n_unknown = int(tokens.sum()), int(tokens[unknown].sum())
         vars(self).update(
@@ -330,7 +336,7 @@ class StreamingCountVectorizer(
         )
 
     def _warn_once_if_refused(self, chunk, refused):
-        """Warn once if many tokens of a chunk are of words that cannot get columns."""
+        """Warn once if the words of many tokens of a chunk cannot get columns."""
         tokens = chunk.term_frequencies
         n_tokens, n_refused = tokens.sum(), tokens[refused].sum()
         if self._warned or n_refused <= MOST_REFUSED * n_tokens:
@@ -340,15 +346,15 @@ class StreamingCountVectorizer(
             reason = f"all columns of max_features={self.max_features} are taken"
         warn(
             f"{n_refused / n_tokens:.0%} of the tokens of this chunk are of words that "
-            f"get no column, because {reason}. Models do not see them. Raise "
-            "max_features, remove words that are no longer used by drop_features, or "
-            "do not fix the vocabulary."
+            f"get no column, because {reason}. The counts do not contain these tokens. "
+            "Raise max_features, remove words that no longer occur with drop_features, "
+            "or leave vocabulary at None."
         )
 
     # -- columns -----------------------------------------------------------------------
     @property
     def document_frequencies_(self):
-        """Number of documents of each word with a column, ndarray (n_features,).
+        """Number of documents that contain the word of each column, (n_features,).
 
         With a ``half_life``, older documents count less.
         """
@@ -358,22 +364,22 @@ class StreamingCountVectorizer(
         ]
 
     def drop_features(self, features=None):
-        """Remove columns; those behind them move up.
+        """Remove columns; the later columns move to the left.
 
-        Call ``drop_features`` of the model with the result, so that its columns stay
-        those of the vectorizer.
+        Call ``drop_features`` of the model with the result, so that the model has the
+        same columns as the vectorizer.
 
         Parameters
         ----------
         features : array-like of str or int, default=None
-            Words or columns.  None removes the words whose number of documents fell
-            below half of ``min_df``, which needs a ``half_life``.
+            Words or column indices.  None removes the words whose number of documents
+            has fallen below half of ``min_df``, which can happen with a ``half_life``.
 
         Returns
         -------
         columns : ndarray of int
-            The removed columns, in increasing order.  A removed word gets a new column
-            once documents have it as often again as ``min_df`` asks for.
+            Indices of the removed columns, in increasing order.  A removed word gets a
+            new column when the documents that contain it since then reach ``min_df``.
 
         Raises
         ------
@@ -402,7 +408,10 @@ class StreamingCountVectorizer(
         else:
             columns = columns_of(features, len(names), names)
         if len(columns) == len(names):
-            raise ValueError("drop_features would leave no column.")
+            raise ValueError(
+                "drop_features would leave no column: features must not contain all "
+                "columns."
+            )
         kept = np.delete(names, columns)
         vars(self).update(
             vocabulary_={word: column for column, word in enumerate(kept)},
@@ -412,14 +421,17 @@ class StreamingCountVectorizer(
         return columns
 
     def _check_learned(self):
-        """Raise unless the vocabulary was learned."""
+        """Raise an error unless the vocabulary was learned from documents."""
         self._check_vocabulary()
         if self.fixed_vocabulary_:
-            raise ValueError("The vocabulary is fixed: no frequencies are counted.")
+            raise ValueError(
+                "The vocabulary is fixed, so no frequencies are counted: set "
+                "vocabulary=None to learn it from documents."
+            )
 
     # -- counting words ----------------------------------------------------------------
     def transform(self, raw_documents):
-        """Count the words of documents that have columns.
+        """Count the words that have a column in each document.
 
         Parameters
         ----------
@@ -439,8 +451,8 @@ class StreamingCountVectorizer(
         Parameters
         ----------
         transform : {"default", "pandas", "polars"}, default=None
-            "default": a sparse matrix; "pandas": a data frame with sparse columns;
-            "polars": a data frame, which is dense.  None changes nothing.
+            "default" is a sparse matrix, "pandas" a data frame with sparse columns, and
+            "polars" a data frame with dense columns.  None leaves the type unchanged.
 
         Returns
         -------
@@ -453,7 +465,7 @@ class StreamingCountVectorizer(
         return self
 
     def _contained(self, X, raw_documents):
-        """Return counts as the user set it."""
+        """Return counts in the type that `set_output` has set."""
         config = vars(self).get("_sklearn_output_config", {})
         output = config.get("transform", sklearn.get_config()["transform_output"])
         if output == "default":
@@ -462,7 +474,7 @@ class StreamingCountVectorizer(
         names, frames = self.get_feature_names_out(), frame_library(output)
         if output == "polars":
             return frames.DataFrame(dict(zip(names, X.toarray().T, strict=True)))
-        # a series has the labels of the rows
+        # a pandas object has the labels of the rows
         index = raw_documents.index if hasattr(raw_documents, "iloc") else None
         return frames.DataFrame.sparse.from_spmatrix(
             sparse.csr_matrix(X), index=index, columns=names
@@ -470,7 +482,7 @@ class StreamingCountVectorizer(
 
 
 def _check_found(chunk, limits, vocabulary):
-    """Raise as CountVectorizer does, if a fit found no words."""
+    """Raise the errors of CountVectorizer if a fit found no words."""
     if not chunk.words:
         raise ValueError(
             "empty vocabulary; perhaps the documents only contain stop words"

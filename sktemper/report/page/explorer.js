@@ -1,23 +1,24 @@
 "use strict";
-/* The explorer of topics: shows the chosen topic in all parts of the page. Texts and words
-   only ever become text nodes, so that no markup in them is read. */
+/* Script of the page: shows the chosen topic in all sections. Texts and words are only
+   inserted as text nodes, so that the browser does not interpret markup in them. */
 (async () => {
   const data = JSON.parse(document.getElementById("report-data").textContent);
   const figures = JSON.parse(document.getElementById("report-figures").textContent);
   const at = (id) => document.getElementById(id);
   const bySize = data.prevalence.map((_, k) => k)
     .sort((a, b) => data.prevalence[b] - data.prevalence[a] || a - b);
-  // light enough for black letters, and told apart by the colour-blind; the rest is grey
+  // light colours, readable under black letters, which colour-blind people can distinguish;
+  // all other topics are grey
   const TINTS = ["#a9d8f7", "#a5dcc8", "#f0ea9c", "#e3bcd8", "#f7bfa0", "#b4c4e8"];
   const CHOSEN = "#ffd08a", OTHERS = "#e2e2e2";
   const MOST_FOUND = 12;
 
   let chosen = bySize[0];
   let searched = "";
-  let source = null; // of the map
-  let line = null; // of prevalence over dates
+  let source = null; // data source of the map
+  let line = null; // data source of the plot of prevalence over dates
 
-  /* -- small things ---------------------------------------------------------------- */
+  /* -- helper functions ------------------------------------------------------------ */
 
   const percent = (share) =>
     (100 * share).toFixed(share < 0.001 ? 3 : share < 0.01 ? 2 : 1) + " %";
@@ -52,7 +53,7 @@
     return cell;
   }
 
-  /* Pairs or triples that the data have one after the other. */
+  /* Returns flattened pairs or triples as a list of pairs or triples. */
   function inTurns(list, n) {
     const rows = [];
     for (let i = 0; i < list.length; i += n) rows.push(list.slice(i, i + n));
@@ -102,7 +103,7 @@
     }));
   }
 
-  /* The class TF-IDF of a word, from its log share of the topic. */
+  /* Returns the class TF-IDF of a word, from its log share of the topic. */
   function tfidf(word, weight) {
     const mean = data.n_tokens / data.prevalence.length;
     return Math.exp(weight) * Math.log1p(mean / Math.max(data.counts[word], 1));
@@ -110,7 +111,7 @@
 
   /* -- documents ------------------------------------------------------------------- */
 
-  /* The tints of topics: the chosen one's, and those of the most words beside it. */
+  /* Returns colours of the chosen topic and of the largest topics of the shown documents. */
   function tintsOf(shown) {
     const counts = new Map();
     for (const { topics } of shown) {
@@ -138,7 +139,7 @@
     const made = element("article");
     const heading = element("h3", one.name === null ? `Document ${one.row}` : one.name);
     const length = one.shown === one.of ? "" : data.has_texts
-      ? `, the first ${many(one.shown, "letter")} of ${one.of.toLocaleString("en")}`
+      ? `, the first ${many(one.shown, "character")} of ${one.of.toLocaleString("en")}`
       : `, ${many(one.shown, "word")} of ${one.of.toLocaleString("en")}`;
     const row = one.name === null ? "" : ` row ${one.row},`;
     heading.append(element("span", `${row} ${many(one.n_tokens, "token")}${length}`));
@@ -227,7 +228,7 @@
       .filter((v) => v !== exact && data.words[v].toLowerCase().includes(searched))
       .sort((a, b) => data.counts[b] - data.counts[a]);
     const known = data.words.length < data.n_features
-      ? ` The search knows ${data.words.length.toLocaleString("en")} of ${many(data.n_features, "word")}.` : "";
+      ? ` The search finds only ${data.words.length.toLocaleString("en")} of ${many(data.n_features, "word")}.` : "";
     if (like.length === 0) {
       return exact >= 0 ? [] : [element("p", `No word contains “${searched}”.${known}`)];
     }
@@ -239,7 +240,7 @@
     ];
   }
 
-  /* The stronger a circle is filled, the more of the word comes from its topic. */
+  /* Fills the circle of a topic more strongly, the larger its share in the word is. */
   function shade(word) {
     if (!source) return;
     const strength = data.prevalence.map(() => (word < 0 ? 0.6 : 0.05));
@@ -248,13 +249,13 @@
     source.data = { ...source.data, strength };
   }
 
-  /* -- the start ------------------------------------------------------------------- */
+  /* -- initialization -------------------------------------------------------------- */
 
   const list = at("topics");
   list.append(...bySize.map((k) => element(
     "option", `${nameOf(k)} (${percent(data.prevalence[k])})`,
     { value: String(k), title: nameOf(k) })));
-  list.size = Math.max(2, Math.min(bySize.length, list.size)); // one would be a menu
+  list.size = Math.max(2, Math.min(bySize.length, list.size)); // with size 1 it would be a menu
   list.addEventListener("change", () => choose(Number(list.value)));
   at("relevance").addEventListener("input", showWords);
   at("tfidf").checked = data.by_tfidf;
@@ -270,7 +271,7 @@
   line = named("line");
   source.selected.properties.indices.change.connect(() => {
     const [k] = source.selected.indices;
-    if (k === undefined) source.selected.indices = [chosen]; // a click beside all circles
+    if (k === undefined) source.selected.indices = [chosen]; // the click hit no circle
     else if (k !== chosen) choose(k);
   });
   choose(chosen);
