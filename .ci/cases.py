@@ -1,6 +1,6 @@
-"""Gives the scripts of this folder every model, with data, from the tests' registry.
+"""Models and data for the scripts of this folder, from the registry of the tests.
 
-A new model has its row in ``tests/registry.py`` and needs no entry here.
+A new model needs only a row in ``tests/registry.py`` and no entry here.
 """
 
 import hashlib
@@ -19,8 +19,9 @@ from registry import ESTIMATORS, ROWS  # noqa: E402
 __all__ = ["ANNEALED", "ESTIMATORS", "ROOT", "ROWS"]
 #: One estimator of each model, the annealed one if there are several.
 ANNEALED = {name: "Annealed" if row.has_policies else "" for name, row in ROWS.items()}
-#: Attributes that may differ between two runs of the same fit: times, and the pass of
-#: the last check for early stopping, which is noted just after the pass's last step.
+#: Attributes that may differ between two runs of the same fit: times, and the number of
+#: passes at the last check for early stopping, which is set after the last step of a
+#: pass.
 TIMES = "seconds", "checked_passes"
 
 
@@ -32,7 +33,7 @@ def quiet(function, *arguments, **options):
 
 
 def dense(row, n_samples):
-    """Return data of a model as an array of float64, NaN where values are missing."""
+    """Return data of a model as a float64 array, with NaN for missing values."""
     X = row.data(n_samples)
     if "NaN" in row.settings:
         X = row.settings["NaN"].data(X)
@@ -40,7 +41,7 @@ def dense(row, n_samples):
 
 
 def fitted(estimator):
-    """Return the public fitted attributes of an estimator, by their names."""
+    """Return a dict of the public fitted attributes of an estimator."""
     names = [n for n in dir(estimator) if n[-1] == "_" and n[0] != "_"]
     return {
         name: getattr(estimator, name) for name in names if hasattr(estimator, name)
@@ -48,7 +49,7 @@ def fitted(estimator):
 
 
 def digest_of(value):
-    """Return a digest of arrays, containers and objects, `TIMES` excepted."""
+    """Return a digest of arrays, containers and objects, without `TIMES`."""
     digest = hashlib.blake2b(digest_size=8)
     for part in bytes_of(value):
         digest.update(part)
@@ -56,7 +57,7 @@ def digest_of(value):
 
 
 def bytes_of(value):
-    """Yield what a digest is made of."""
+    """Yield the bytes from which `digest_of` computes a digest."""
     if isinstance(value, np.ndarray):
         yield f"{value.dtype}{value.shape}".encode()
         yield np.ascontiguousarray(value).tobytes()

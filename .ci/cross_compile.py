@@ -1,9 +1,10 @@
-"""Translates every .pyx to C and compiles all C for each target, without a warning.
+"""Translate every .pyx to C, and compile all C for each target with warnings as errors.
 
-The compiler is Clang, with the headers of each system, as the package ziglang has it.
-Nothing is linked or run. It compiles with the flags of setup.py, since optimisers warn
-too, all instruction sets of a target, and no warning is left out, in C that Cython
-generates either. Run it by the script beside it.
+The compiler is the Clang of the package ziglang, which has the headers of each system.
+Nothing is linked or run. All instruction sets of a target are compiled, with the flags
+of setup.py, because optimisers also warn. Warnings in C that Cython generates are
+errors too. The script `.ci/cross_compile` runs this program in an environment with
+ziglang.
 """
 
 import os
@@ -21,7 +22,7 @@ sys.path.insert(0, str(ROOT))
 os.chdir(ROOT)
 import setup  # noqa: E402, the one of this project
 
-# What Clang calls each, and what its C needs besides.
+# Name of each target in Clang, and additional flags for its C.
 TARGETS = {
     "x86_64-linux": ["x86_64-linux-gnu", "-fPIC"],
     "aarch64-linux": ["aarch64-linux-gnu", "-fPIC"],
@@ -34,8 +35,8 @@ TARGETS = {
 }
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 
-# No more of pyconfig.h than Python.h has to know, and that from the compiler: the file
-# of the running interpreter describes this machine.
+# A minimal pyconfig.h for Python.h, with values from the compiler, because the file of
+# the running interpreter describes this machine and not the target.
 PYCONFIG = """
 #define SIZEOF_SHORT __SIZEOF_SHORT__
 #define SIZEOF_INT __SIZEOF_INT__
@@ -75,7 +76,7 @@ PYCONFIG = """
 
 
 def python_headers(directory):
-    """Copy the interpreter's headers, for pyconfig.h is found beside Python.h."""
+    """Copy the interpreter's headers, and replace pyconfig.h beside Python.h."""
     shutil.copytree(sysconfig.get_path("include"), directory)
     config = PYCONFIG
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
@@ -84,7 +85,7 @@ def python_headers(directory):
 
 
 def compile_one(target, source, folders, scratch):
-    """Return what the compiler says, if it is anything, and the seconds it took."""
+    """Return the messages of the compiler, if any, and its time in seconds."""
     name, *own = TARGETS[target]
     command = [sys.executable, "-m", "ziglang", "cc", "-target", name, *own]
     command += [*setup.FLAGS["unix"], "-DNDEBUG", *WARNINGS]

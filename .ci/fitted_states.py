@@ -1,10 +1,10 @@
-"""Fits each model shortly, and compares the results of two machines.
+"""Make a short fit of each model, and compare the results of two machines.
 
-``write FILE`` fits and writes the fitted states; ``compare ONE OTHER`` fails where two
-such files differ by more than 1e-10 in float64 or 1e-5 in float32, relative to the
-largest entry of an array. ``threads`` fits by two threads, blocks enough for both, and
-fails where one thread does not fit the same bits. Models and data are those of the
-tests' registry.
+``write FILE`` writes the fitted arrays to a file. ``compare ONE OTHER`` fails if arrays
+of two such files differ by more than 1e-10 in float64 or 1e-5 in float32, relative to
+the largest entry of an array. ``threads`` fits with one and with two threads, to enough
+data for two, and fails if their bits differ. Models and data are those of the tests'
+registry.
 """
 
 import sys
@@ -45,14 +45,14 @@ def fitted_states(many=False, **parameters):
 
 
 def write(path):
-    """Write what is fitted here to a file."""
+    """Write the arrays fitted on this machine to a file."""
     states = fitted_states()
     np.savez(path, **states)
     print(f"{len(states)} arrays fitted by {instruction_set}")
 
 
 def threads():
-    """Return the number of arrays that two threads fit otherwise than one."""
+    """Return the number of arrays that differ between fits by one and two threads."""
     one, two = (
         fitted_states(many=True, n_jobs=n_jobs, batch_size=None, max_iter=2)
         for n_jobs in (1, 2)

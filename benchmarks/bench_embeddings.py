@@ -1,11 +1,12 @@
-"""Do principal components help a mixture to find clusters of embeddings?
+"""Benchmark of clusters of embeddings, with and without principal components.
 
     OPENBLAS_NUM_THREADS=1 python -P benchmarks/bench_embeddings.py
 
-Generates unit vectors of 384 columns in 20 clusters whose sizes follow Zipf's law.  The
-noise is correlated between columns, with variances that fall as 1 / rank, as those of
-sentence embeddings do.  Prints a table in Markdown: the number of clusters that a fit
-found, their adjusted Rand index and the CPU time, for each seed.
+The script generates unit vectors of 384 columns in 20 clusters whose sizes follow
+Zipf's law.  As in sentence embeddings, the noise is correlated between columns: the
+variance of its principal axis of rank r falls as 1 / r.  The script prints a table in
+Markdown with the number of clusters, the adjusted Rand index and the CPU time of each
+fit and seed.
 """
 
 import argparse
@@ -24,7 +25,7 @@ N_CLUSTERS, N_COLUMNS, NOISE = 20, 384, 0.04
 
 
 def unit_vectors(n_samples, seed):
-    """Return vectors of length 1 and their clusters."""
+    """Return vectors of length 1 and the indices of their clusters."""
     random = np.random.default_rng(seed)
     centres = random.normal(size=(N_CLUSTERS, N_COLUMNS))
     centres /= np.linalg.norm(centres, axis=1, keepdims=True)
@@ -45,7 +46,10 @@ def mixture(covariance_type, seed):
 
 
 def cases(seed):
-    """Yield names, numbers of principal components (None: all columns), estimators."""
+    """Yield a name, a number of principal components or None, and an estimator.
+
+    None uses all columns without a principal component analysis.
+    """
     yield "diag", None, mixture("diag", seed)
     for n_columns in 20, 50:
         for covariance_type in "diag", "tied", "full":

@@ -1,13 +1,13 @@
-"""Latency of calls with few rows, beside scikit-learn and other packages.
+"""Latency of calls with few rows, compared with scikit-learn and other packages.
 
     OPENBLAS_NUM_THREADS=1 python -P benchmarks/bench_latency.py
     OPENBLAS_NUM_THREADS=1 python -P benchmarks/bench_latency.py --write
 
-Each call gets other rows.  Packages take turns, in rounds; times are CPU times of all
-threads of the process, because the wall clock of a shared machine says little.  A row
-of a table has, for one number of rows, the median and the 99th percentile of each
-package, and the ratio of the medians to scikit-learn's, or to the first package.
-Packages that are not installed are left out.
+Each call gets different rows.  The calls of the packages alternate.  Times are CPU
+times of all threads of the process, which depend less on the load of a shared machine
+than wall times.  A row of a table has the median and the 99th percentile of one package
+for one number of rows, and the ratio of its median to that of the first package of the
+table. Packages that are not installed are left out.
 """
 
 import argparse
@@ -23,7 +23,7 @@ import numpy as np
 from scipy import sparse
 
 RESULT = Path(__file__).parent / "results" / "latency.md"
-#: Numbers of rows of a call, and calls of a round.
+#: For each number of rows of a call, the number of calls in a round.
 CALLS = {1: 100, 32: 20, 1000: 2}
 ROUNDS, TOKENS = 3, 60
 
@@ -40,7 +40,7 @@ def documents(n_rows, n_words, random):
 
 
 def installed(name):
-    """Return a module, or None."""
+    """Return a module, or None if it is not installed."""
     try:
         return importlib.import_module(name)
     except ImportError:
@@ -67,7 +67,7 @@ def origin():
 
 
 def times_of(calls, pieces):
-    """Return CPU seconds of each call, an array for each package, taking turns."""
+    """Return a dict from packages to arrays of the CPU seconds of each call."""
     times = {name: [] for name in calls}
     for _ in range(ROUNDS):
         for name, call in calls.items():
@@ -79,7 +79,7 @@ def times_of(calls, pieces):
 
 
 def rows_of(title, times):
-    """Yield the lines of a table."""
+    """Yield a table row for each package."""
     first = np.median(next(iter(times.values())))
     for name, values in times.items():
         median, worst = np.median(values), np.percentile(values, 99)
@@ -90,7 +90,7 @@ def rows_of(title, times):
 
 
 def topics(n_topics, n_words):
-    """Yield lines of the table of topic models."""
+    """Yield the table rows of topic models."""
     from sklearn.decomposition import LatentDirichletAllocation
 
     from sktemper import AnnealedLDA
@@ -125,7 +125,10 @@ def topics(n_topics, n_words):
 
 
 def gensim_calls(X, n_topics):
-    """Return the call of gensim, if it is installed, and what makes its documents."""
+    """Return a dict from a name to a pair of functions; empty without gensim.
+
+    The first function infers the topics of documents, and the second converts them.
+    """
     models = installed("gensim.models")
     if models is None:
         return {}
@@ -143,7 +146,10 @@ def gensim_calls(X, n_topics):
 
 
 def tomotopy_calls(X, n_topics):
-    """Return the call of tomotopy, if it is installed, and what makes its documents."""
+    """Return a dict from a name to a pair of functions; empty without tomotopy.
+
+    The first function infers the topics of documents, and the second converts them.
+    """
     tomotopy = installed("tomotopy")
     if tomotopy is None:
         return {}
@@ -168,7 +174,7 @@ def tomotopy_calls(X, n_topics):
 
 
 def mixtures(n_components):
-    """Yield lines of the table of Gaussian mixtures."""
+    """Yield the table rows of Gaussian mixtures."""
     from sklearn.mixture import BayesianGaussianMixture
 
     from sktemper import AnnealedGaussianMixture
@@ -193,7 +199,7 @@ def mixtures(n_components):
 
 
 def recommendations():
-    """Yield lines of the table of recommenders: ten items for users without a label."""
+    """Yield the table rows of recommenders: ten items for each of several new users."""
     from sktemper import ImplicitFactorization
 
     random = np.random.default_rng(0)
@@ -251,8 +257,8 @@ def main():
             f"{origin()}, Python "
             f"{platform.python_version()}, NumPy {np.__version__}, one thread. CPU "
             "times of all threads of the process, in milliseconds, of "
-            f"{ROUNDS} rounds in which the packages took turns; other work ran on "
-            "both cores. The ratio is that of the medians to the first package.\n\n"
+            f"{ROUNDS} rounds; calls of the packages alternate. Other work ran on both "
+            "cores. The ratio is the median divided by that of the first package.\n\n"
             "```\nOPENBLAS_NUM_THREADS=1 python -P benchmarks/bench_latency.py --write"
             "\n```\n\n"
         )

@@ -1,20 +1,21 @@
-"""How well are ratings predicted, and what bounds are reached?
+"""Benchmark of matrix factorization: errors of predicted ratings, and lower bounds.
 
     python benchmarks/bench_matrix_factorization.py              # all, then the report
     python benchmarks/bench_matrix_factorization.py --stages error --seeds 2
-    python benchmarks/bench_matrix_factorization.py --quick      # does it run?
+    python benchmarks/bench_matrix_factorization.py --quick      # a short trial run
     python benchmarks/bench_matrix_factorization.py --stages     # only the report
 
-A stage appends the row of each finished fit to its own table in
-``benchmarks/results/bench_matrix_factorization``; after an interruption it goes on
-behind them.  The report is ``benchmarks/results/bench_matrix_factorization.md``.
+The benchmark has stages.  A stage appends the row of each finished fit to its own table
+in ``benchmarks/results/bench_matrix_factorization``; after an interruption it continues
+with the missing rows.  The report is
+``benchmarks/results/bench_matrix_factorization.md``.
 
-error   held-out error and calibration on MovieLens-100k, beside cmfrec and myfm
-bound   lower bounds over many starts, at the settings of Paisley et al.
+error   held-out error and calibration on MovieLens-100k, compared with cmfrec and myfm
+bound   lower bounds of many starts, with the settings of Paisley et al.
 
-cmfrec and myfm are left out where they are not installed, and MovieLens where
+cmfrec and myfm are left out if they are not installed, and MovieLens if
 ``movielens_100k.npz`` is not in the folder of ``--data``.  Everything runs in one
-thread; seconds are of CPU time.
+thread, and all times are CPU times.
 """
 
 import os
@@ -41,7 +42,7 @@ from sktemper.schedules import ConstantSchedule, ExponentialSchedule, RampSchedu
 from sktemper.tempering import Annealing
 
 PEERS = [name for name in ("cmfrec", "myfm") if importlib.util.find_spec(name)]
-#: Standard normal quantiles of central intervals.
+#: Standard normal quantiles of the central 50 % and 90 % intervals.
 INTERVALS = {50: 0.674490, 90: 1.644854}
 
 
@@ -56,7 +57,7 @@ def movielens(folder):
 
 
 def split(ratings, seed):
-    """Return nine tenths of the ratings as CSR, and the others as COO."""
+    """Return nine tenths of the ratings as CSR, and the held-out tenth as COO."""
     order = np.random.default_rng(seed).permutation(ratings.nnz)
     n_test = ratings.nnz // 10
 
@@ -67,11 +68,11 @@ def split(ratings, seed):
     return part(order[n_test:]).tocsr(), part(order[:n_test])
 
 
-# -- the contestants -------------------------------------------------------------------
+# -- compared methods ------------------------------------------------------------------
 
 
 PLAIN = functools.partial(TemperedMatrixFactorization, tempering=None)
-#: The variances of Paisley et al.
+#: Settings of Paisley et al.: fixed variances and no biases.
 GIVEN = {
     "biases": False,
     "noise_type": "common",
@@ -94,7 +95,7 @@ OURS = {
 
 
 def ours(contestant, rank, train, test, seed):
-    """Return the row of one of our fits."""
+    """Return the table row of a fit by this package."""
     model = contestant(rank, random_state=seed)
     seconds, _ = timed(lambda: model.fit(train))
     pairs = np.column_stack([test.row, test.col])
@@ -108,12 +109,12 @@ def ours(contestant, rank, train, test, seed):
 
 
 def error(predicted, test):
-    """Return the root mean squared error of predictions cut to the scale."""
+    """Return the root mean squared error of predictions clipped to the scale."""
     return float(np.sqrt(np.mean((np.clip(predicted, 1, 5) - test.data) ** 2)))
 
 
 def alternating_least_squares(rank, train, test, seed):
-    """Return the row of cmfrec's explicit model, at the best of some penalties."""
+    """Return the table row of cmfrec's explicit model with the best penalties."""
     from cmfrec import CMF
 
     rows = []
@@ -130,7 +131,7 @@ def alternating_least_squares(rank, train, test, seed):
 
 
 def factorization_machine(kind, rank, train, test, seed):
-    """Return the row of myfm's model of users and items."""
+    """Return the table row of myfm's model of users and items."""
     import myfm
 
     cls = {"variational": myfm.VariationalFMRegressor, "Gibbs": myfm.MyFMRegressor}
@@ -146,7 +147,7 @@ def factorization_machine(kind, rank, train, test, seed):
 
 
 def indicators(ratings):
-    """Return users and items of ratings as indicators, for a factorization machine."""
+    """Return one-hot indicators of the users and items of ratings, for myfm."""
     n, n_users = ratings.nnz, ratings.shape[0]
     rows = np.tile(np.arange(n), 2)
     columns = np.concatenate([ratings.row, n_users + ratings.col])
@@ -155,7 +156,7 @@ def indicators(ratings):
 
 
 def contestants():
-    """Return functions of rank, training and test ratings, and seed, by name."""
+    """Return a dict from names to functions of rank, train, test and seed."""
     found = {name: functools.partial(ours, own) for name, own in OURS.items()}
     if "cmfrec" in PEERS:
         found["cmfrec, best penalty"] = alternating_least_squares
@@ -167,17 +168,17 @@ def contestants():
 
 # -- the stages ------------------------------------------------------------------------
 #
-# Each yields keys, and a function that returns the rest of the row.
+# Each stage yields the keys of a row, and a function that returns its other values.
 
 
 def error_stage(options):
     """Held-out ratings of MovieLens-100k: means over random splits, a tenth held out.
 
-    Predictions are cut to the scale, 1 to 5, for the error, not for the intervals: the
-    share of the held-out ratings in the central 50 % and 90 % of the predictive
-    distribution.  cmfrec has the penalties that are best on the held-out ratings.
-    "Factors" are those that explain more than .001 of the ratings' variance; at rank 20
-    there are only ours.
+    Predictions are clipped to the scale, 1 to 5, to compute the error.  "50 %" and
+    "90 %" are the shares of held-out ratings in the central intervals of the predictive
+    distribution, without clipping.  cmfrec has the penalties that are best on the
+    held-out ratings.  "Factors" is the number of factors that explain more than .001 of
+    the variance of the ratings.  Rank 20 was measured only for this package.
     """
     ratings = movielens(options.data)
     if ratings is None:
@@ -204,20 +205,22 @@ def table_of_error(frame):
     return table(means.reset_index())
 
 
-#: With these all of their settings.
+#: All settings of Paisley et al.
 PAPER = {**GIVEN, "global_mean": 0.0}
-#: Passes of all methods, and those that bring the effective batch 50 t of the paper to
-#: all ratings.
+#: The number of passes of most methods, and that of SVI+. In pass t of SVI+, the
+#: effective batch size of the paper is 50 t; in the last pass it is the number of
+#: ratings.
 N_PASSES, N_NOISY = 1000, 1850
 
 
 def bound_stage(options):
-    """Lower bounds at the settings of Paisley et al.: c = 1, sigma^2 = 1/2.
+    """Lower bounds with the settings of Paisley et al.: c = 1, sigma^2 = 1/2.
 
-    No biases, no mean.  A split of MovieLens-100k, a tenth held out; all ratings at
-    once.  Each method has the same starts, and 1,000 passes unless the bound rests
-    before; SVI+ has 1,850, in which M_t = 50 t reaches the number of ratings.  The
-    difference is to plain inference from the same start, with its standard error.
+    The models have no biases and no mean.  The data are a split of MovieLens-100k with
+    a tenth held out, and each step uses all ratings.  All methods have the same starts.
+    Fits end after 1,000 passes or when the bound has converged.  SVI+ makes 1,850
+    passes, after which M_t = 50 t is the number of ratings.  Differences are from plain
+    inference with the same start, with standard errors.
     """
     ratings = movielens(options.data)
     if ratings is None:
@@ -287,7 +290,8 @@ def table_of_bound(frame):
     return table(pd.DataFrame(columns).reset_index())
 
 
-#: What is done, its heading, and its table; what is said of it is its docstring.
+#: For each stage: its function, whose docstring is in the report; its heading; its
+#: table.
 STAGES = {
     "error": (error_stage, "Held-out ratings", table_of_error),
     "bound": (bound_stage, "Lower bounds", table_of_bound),

@@ -1,11 +1,12 @@
-"""How fast are text, ratings and files written as collections on disk, and read?
+"""Benchmark of writing text, ratings and files to collections on disk, and of reading.
 
     python benchmarks/bench_on_disk.py                       # all, and the report
-    python benchmarks/bench_on_disk.py --documents 20000     # does it run?
+    python benchmarks/bench_on_disk.py --documents 20000     # a short trial run
 
-The texts are those of the corpus that ships, their words in random order, again and
-again until there are enough; "long" ones are ten of them joined.  The vectorizers alone
-and `write_counts` with them take turns; the least CPU time of each counts.
+The texts are descriptions of the corpus that is part of the package, repeated as often
+as necessary, with their words in random order; a "long" text is ten of them joined.
+Runs of a vectorizer alone and of `write_counts` with it alternate; the table has the
+least CPU time of each.
 
 The report is ``benchmarks/results/bench_on_disk.md``.
 """
@@ -31,7 +32,7 @@ BATCH = 10_000
 
 
 def texts_of(n_documents, joined):
-    """Return texts, each of so many descriptions of the corpus."""
+    """Return texts that consist of ``joined`` descriptions of the corpus each."""
     docs = load_debian_descriptions()
     random = np.random.default_rng(0)
     X, texts = docs.data, []
@@ -43,7 +44,7 @@ def texts_of(n_documents, joined):
 
 
 def text_rows(n_documents, repeats):
-    """Yield a row of the table for each kind of text and vectorizer."""
+    """Yield a table row for each kind of text and vectorizer."""
     for kind, joined in ("short", 1), ("long", 10):
         texts = texts_of(n_documents if joined == 1 else n_documents // 4, joined)
         batches = [texts[s : s + BATCH] for s in range(0, len(texts), BATCH)]
@@ -73,7 +74,7 @@ def transform_all(vectorizer, batches):
 
 
 def other_rows(n_entries):
-    """Yield rows of what is written of numbers."""
+    """Yield the table rows of numeric data, such as ratings."""
     random = np.random.default_rng(0)
     users, items = random.integers(0, (n_entries // 25, 20_000), (n_entries, 2)).T
     stars = random.integers(1, 6, n_entries)

@@ -1,28 +1,31 @@
-"""Topics of streams whose subjects change, beside other packages.
+"""Topics of streams whose subjects change, compared with other packages.
 
     python benchmarks/bench_streams.py                     # everything: hours
     python benchmarks/bench_streams.py --streams S1 --seeds 1
     python benchmarks/bench_streams.py --report              # only the report
 
-S1 and S2 are generated: 5 of 40 topics are replaced five times, at once in S1 and
-gradually in S2. S3 is the shipped corpus ordered by kind of package, S4 the same
-documents shuffled, imdb film reviews, shuffled. In "returns" 5 topics are absent for
-40,000 documents and come back. "junk" has 1,500 documents of random words in the middle
-of 40,000, and "no junk" is the same stream without them.
+S1 and S2 are generated streams. Five times, 5 of the 40 topics are replaced: suddenly
+in S1 and gradually in S2. S3 is the corpus of the package, sorted by kind of Debian
+package, and S4 has the same documents in random order. imdb has film reviews in random
+order. In "returns" 5 topics are absent for 40,000 documents and come back. "junk" has
+1,500 documents of random words in the middle of 40,000, and "no junk" is the same
+stream without them.
 
-All models have 50 topics, alpha .05 and eta .1, learn each document once, in chunks, in
-one thread, and are told neither the changes nor their number. scikit-learn is told the
-length of the stream. Topics of other packages are scored by the inference of this
-package. Seconds are of CPU time of the training alone.
+All models have 50 topics, alpha .05 and eta .1, and learn each document once, in
+chunks, in one thread. They get no information about the changes; scikit-learn gets the
+length of the stream. The inference of this package scores the topics of all packages.
+Times are CPU times of the training without the scoring.
 
-held: score of held-out documents at the end of each phase, in nats per token, mean over
-phases. past: the score of those of the first phase at the end. prequential: score of
-each chunk before it is learned; early: of the first 5,000 documents after a change.
-found: true topics with a cosine above .8, mean over the ends of phases; new: those of
-the 5 newest; soon: those 4,000 documents after the change.
+held: score of held-out documents at the end of each phase between changes, in nats per
+token, mean over phases. past: score of held-out documents of the first phase at the end
+of the stream. prequential: score of each chunk before it is learned. early: the same
+for the first 5,000 documents after a change. found: number of true topics with a cosine
+above .8, mean over the ends of phases. new: the same for the 5 newest topics. soon: the
+same as new, but 4,000 documents after the change.
 
-Finished runs are kept in ``benchmarks/results/streams.csv``, so that an interrupted run
-goes on; the report is ``benchmarks/results/streams.md``.
+Finished runs are stored in ``benchmarks/results/streams.csv``, so that an interrupted
+benchmark continues with the missing runs; the report is
+``benchmarks/results/streams.md``.
 """
 
 import os
@@ -50,12 +53,12 @@ K = 50
 KEY = ["stream", "method", "seed"]
 QUALITIES = ["held", "past", "prequential", "early", "found", "new", "soon"]
 VALUES = [*QUALITIES, "seconds", "documents"]
-#: Documents after a change over which "early" and "soon" extend.
+#: Numbers of documents after a change that define "early" and "soon".
 EARLY, SOON = 5000, 4000
 
 
 class Ours:
-    """`AnnealedLDA`; with a half-life, it has scored each chunk by itself."""
+    """`AnnealedLDA`; with a half-life, `partial_fit` itself scores each chunk."""
 
     def __init__(self, stream, seed, half_life=None, **parameters):
         if half_life is not None:
@@ -81,7 +84,7 @@ class Ours:
 
 
 class ScikitLearn:
-    """scikit-learn's online variational Bayes, told the length of the stream."""
+    """scikit-learn's online variational Bayes, with the length of the stream."""
 
     def __init__(self, stream, seed):
         self.lda = LatentDirichletAllocation(
@@ -105,7 +108,7 @@ class ScikitLearn:
 
 
 class Gensim:
-    """gensim's online variational Bayes, with its default rate."""
+    """gensim's online variational Bayes, with its default learning rate."""
 
     def __init__(self, stream, seed):
         from gensim.models import LdaModel
@@ -149,7 +152,7 @@ METHODS = {
 
 
 def run_of(stream, make, options, seed):
-    """Return the figures of a method on a stream."""
+    """Return the measurements of a method on a stream."""
     model, seconds = make(stream, seed, **options), 0.0
     n_rows, chunk, scores = stream.X.shape[0], stream.chunk, []
     ends, marks = stream.ends, _marks(stream)
@@ -183,7 +186,7 @@ def run_of(stream, make, options, seed):
 
 
 def _chunks(ends, chunk):
-    """Return the first and last documents of chunks; none crosses a change."""
+    """Return the bounds of chunks, which contain no change inside."""
     begins = [0, *ends[:-1]]
     return [
         (start, min(start + chunk, end))
@@ -193,7 +196,7 @@ def _chunks(ends, chunk):
 
 
 def _marks(stream):
-    """Return the phase by the number of documents at which "soon" is measured."""
+    """Return a dict from numbers of documents where "soon" is measured to phases."""
     if stream.topics is None:
         return {}
     numbers = range(1, len(stream.ends))
@@ -215,7 +218,7 @@ def _mean(values):
 
 
 def run(arguments):
-    """Make the runs that are not there yet."""
+    """Make the runs that the table of results lacks."""
     path = RESULTS / "streams.csv"
     done = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=KEY + VALUES)
     for seed, name in itertools.product(range(arguments.seeds), arguments.streams):
@@ -241,7 +244,7 @@ def _is_installed(name):
 
 
 def report(table):
-    """Write means and standard errors over seeds."""
+    """Write a report of means and standard errors over seeds."""
     lines = ["# Topics of streams", ""]
     lines += "\n\n".join(__doc__.split("\n\n")[2:5]).split("\n")
     lines += ["", "Other work ran on the machine. " + _missing(table)]
@@ -267,7 +270,7 @@ def report(table):
 
 
 def _missing(table):
-    """Say which streams and methods have no run."""
+    """Return a sentence about streams and methods without a run."""
     done = set(table[["stream", "method"]].itertuples(index=False, name=None))
     missing = [
         f"{name} ({method})"
@@ -287,7 +290,7 @@ def _cell(values, digits):
 
 
 def main():
-    """Run and report."""
+    """Make the missing runs, and write the report."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     corpora.add_argument(parser)
     parser.add_argument("--streams", nargs="+", default=STREAMS, choices=STREAMS)

@@ -1,23 +1,23 @@
-"""Does the mixture of mixed kinds find the classes of surveys?  At what cost?
+"""Benchmark of `AnnealedMixedMixture` on surveys: classes found, and CPU time.
 
     python benchmarks/bench_surveys.py                     # all, then the report
     python benchmarks/bench_surveys.py --stages covariates
-    python benchmarks/bench_surveys.py --quick             # does it run?
+    python benchmarks/bench_surveys.py --quick             # a short trial run
     python benchmarks/bench_surveys.py --stages            # only the report
 
-A stage appends the row of each finished fit to its own table in
-``benchmarks/results/bench_surveys``; after an interruption it goes on behind them.  The
-report is ``benchmarks/results/bench_surveys.md``.  StepMix has to be installed
-(``pip install stepmix``).
+The benchmark has stages.  A stage appends the row of each finished fit to its own table
+in ``benchmarks/results/bench_surveys``; after an interruption it continues with the
+missing rows.  The report is ``benchmarks/results/bench_surveys.md``.  The benchmark
+needs StepMix (``pip install stepmix``).
 
-surveys     surveys A to D, beside StepMix
+surveys     surveys A to D, compared with StepMix
 binned      survey E, with skewed columns
-items       yes/no items, beside the Bernoulli mixture
+items       yes/no items, compared with the Bernoulli mixture
 copies      classes that begin as copies of one another
 speed       time of an iteration
 covariates  coverage of the intervals of `class_regression`
 
-Everything runs in one thread; seconds are of CPU time.
+Everything runs in one thread, and all times are CPU times.
 """
 
 import os
@@ -53,7 +53,7 @@ SEEDS_OF_PEERS = 3
 
 
 class Peer:
-    """StepMix, told the number of classes, with ten starts."""
+    """StepMix with the true number of classes and ten starts."""
 
     def __init__(self, n_classes, seed):
         self.n_classes, self.seed = n_classes, seed
@@ -104,7 +104,7 @@ class Peer:
 
 
 def contestants(name, X, seed):
-    """Return estimators for a survey by their names."""
+    """Return a dict from names to estimators for a survey."""
     settings = {} if name == "A" else {"kinds": kinds(X, count="poisson")}
     found = {
         "default": AnnealedMixedMixture(LIMIT, random_state=seed, **settings),
@@ -123,7 +123,7 @@ def contestants(name, X, seed):
 
 
 def fitted_figures(estimator, X, y, test, y_test):
-    """Return the figures of a fit."""
+    """Return the measurements of a fit."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         seconds, fitted = timed(lambda: estimator.fit(X))
@@ -137,15 +137,15 @@ def fitted_figures(estimator, X, y, test, y_test):
 
 
 def surveys(options):
-    """Surveys of A: 3,000, B: 2,000, C: 400 and D: 10,000 rows, with 4, 6, 3 and 8
-    classes.
+    """Surveys A (3,000 rows, 4 classes), B (2,000, 6), C (400, 3) and D (10,000, 8).
 
-    Ours have at most ten components and do not know the number of classes.  Counts are
-    declared, except for "counts not declared".  StepMix is told the number, and runs
-    with three of the seeds; it takes counts as normal.  Found: in how many fits the
-    number of classes is the true one.  Below best: nats by which the lower bound is
-    below the best of all fits with the same data, mean and largest.  Score: log density
-    of 1,000 other rows, nats per row.
+    The estimators of this package have at most ten components and do not know the
+    number of classes.  Count columns are declared as counts, except for "counts not
+    declared". StepMix gets the true number of classes, runs with three of the seeds,
+    and models counts as normal.  Found: number of fits with the true number of
+    classes.  Below best: difference in nats between the lower bound and the best one of
+    all fits to the same data, mean and largest.  Score: log density of 1,000 other
+    rows, nats per row.
     """
     stages = ["default", "counts", "default, seed", "StepMix", "plain"]
     for stage, seed in itertools.product(stages, range(options.seeds or 10)):
@@ -162,7 +162,7 @@ def surveys(options):
 
 
 def table_of_surveys(frame):
-    """Yield a line for each survey and contestant."""
+    """Yield a line for each survey and estimator."""
     ours = frame[frame["bound"].notna()]
     ours = ours[ours["contestant"] != "counts not declared"]  # another model
     bounds = ours.groupby(["survey", "seed"])["bound"]
@@ -207,13 +207,13 @@ def line_of_survey(name, key, rows, n_classes):
     return "| " + " | ".join(cells) + " |"
 
 
-# -- a model that is wrong -------------------------------------------------------------
+# -- data that violate the model -------------------------------------------------------
 
 
 def binned(options):
     """Survey E: 2,000 rows, three classes, overdispersed counts and skewed numbers.
 
-    The columns of numbers are cut into intervals ("binned"), or are taken as they are.
+    Columns of numbers are divided into intervals ("binned") or used without a change.
     """
     for seed in range(options.seeds or 10):
         X, y, test, y_test = survey("E", seed)
@@ -275,7 +275,7 @@ def items(options):
 
 
 def copies(options):
-    """Four classes, 18 items at .9 or .1, 3,000 rows; annealing from T=2.
+    """Four classes, 18 items of probability .9 or .1, 3,000 rows; annealing from T=2.
 
     At this temperature all ten components are copies of one another.
     """
@@ -297,8 +297,8 @@ def copies(options):
 def speed(options):
     """Milliseconds of an iteration, 10,000 rows, 24 columns, 10 components.
 
-    The difference of fits of 60 and of 10 iterations, without tempering; the least of
-    five.
+    The time of an iteration is the difference between fits of 60 and of 10 iterations,
+    without tempering, divided by 50; the table has the least of five.
     """
 
     def iteration(estimator, X):
@@ -339,7 +339,7 @@ def table_of_speed(frame):
 
 # -- covariates ------------------------------------------------------------------------
 
-#: Intercepts and effects of two covariates on the log odds of classes, against class 0.
+#: Intercepts and effects of two covariates on the log odds of each class to class 0.
 EFFECTS = np.array([[0.0, 0.0, 0.0], [0.0, 0.8, -0.5], [-0.3, -0.6, 0.7]])
 N_ITEMS = 12
 
@@ -380,11 +380,12 @@ def effects_of(separation, n_rows, seed):
 def covariates(options):
     """Coefficients of `class_regression` after a fit of at most six components.
 
-    Three classes, 12 yes/no items, 2,000 rows, a normal and a binary covariate with
-    four effects between .5 and .8 in size.  The items are answered with yes with the
-    probability p, or 1 - p.  Slope: of the estimates on the true effects, without a
-    constant.  Coverage: of 95 % intervals, of the four effects.  Ratio: the standard
-    deviation of the estimates over the mean standard error.
+    The data have three classes, 12 yes/no items, 2,000 rows, and a normal and a binary
+    covariate with four effects of absolute values between .5 and .8.  In each class the
+    probability of a yes is p or 1 - p.  Slope: slope of a regression of the estimates
+    on the true effects, without an intercept.  Coverage: share of the 95 % intervals
+    that contain the true effect.  Ratio: the standard deviation of the estimates
+    divided by the mean standard error.
     """
     n_rows = options.tenth(2000)
     for seed in range(options.seeds or 200):
@@ -430,8 +431,8 @@ def main():
     add_arguments(parser, STAGES)
     head = head_of("Surveys", "bench_surveys")
     head[-1] += (
-        " Means over the seeds that are counted in a row; a stage that was interrupted "
-        "goes on with the others."
+        " Values are means over seeds; each row has the number of its seeds, because a "
+        "stage may have been interrupted."
     )
     run(parser, STAGES, "bench_surveys", head)
 

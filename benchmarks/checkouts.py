@@ -1,4 +1,4 @@
-"""Processes that have the package of one checkout or another, to compare them."""
+"""Processes that import the package of a given checkout, to compare checkouts."""
 
 import json
 import os
@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-#: Variables of processes in which libraries use one thread.
+#: Environment variables that make libraries use one thread.
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
@@ -20,16 +20,16 @@ def environment(checkout, **variables):
     checkout : path
         A folder whose kernels are compiled.
     **variables
-        Others that are set.
+        Additional environment variables.
     """
     known = {k: v for k, v in os.environ.items() if k != "OPENBLAS_CORETYPE"}
     return known | {"PYTHONPATH": str(Path(checkout).resolve())} | variables
 
 
 def output_of(script, checkout, *arguments, **variables):
-    """Return what a script prints as JSON in its last line, of a checkout's package.
+    """Run a script with the package of a checkout; return the JSON of its last line.
 
-    Its errors go to the standard error of this process.
+    The script's errors go to the standard error of this process.
 
     Raises
     ------

@@ -1,18 +1,18 @@
-"""Is one commit faster than another?  Both run a fixed list of cases, taking turns.
+"""Compare the speed of two commits by a fixed list of cases.
 
     python benchmarks/compare.py main                       # main and this checkout
     python benchmarks/compare.py v0.1.0 v0.2.0 --pairs 15
     python benchmarks/compare.py main HEAD --cases lda_default gaussian_stream
     python benchmarks/compare.py main HEAD --peers          # and other packages
 
-A commit is checked out into a temporary folder, where its kernels are compiled; a
-folder is a checkout whose kernels are compiled already.  The cases are those of
-`compare_cases.py` beside this script, whichever commits are compared.  Each measurement
-is a process of its own, and the two commits take turns: a machine that is slow for a
-while is so for both.  Prints a table in Markdown of the medians over the pairs: ratios
-above 1 say that the second commit is faster.  A case that a commit cannot run is said
-to have failed there.  With ``--peers`` other packages take their turns too, on one
-thread, where a case has a peer that is installed.
+A commit is checked out into a temporary folder, where its kernels are compiled.  A
+folder may be given instead: a checkout with compiled kernels.  The cases are those of
+`compare_cases.py` of this checkout, whatever commits are compared.  Each measurement is
+a new process, and the two commits alternate, so that other load on the machine slows
+both.  The script prints a table in Markdown with the medians over pairs; ratios above 1
+mean that the second commit is faster.  If a commit cannot run a case, the table says
+so. With ``--peers``, cases with a peer also measure that package, if it is installed,
+in one thread.
 
 OPENBLAS_CORETYPE is ignored: OpenBLAS chooses its kernels itself.
 """
@@ -34,7 +34,7 @@ CASES = Path(__file__).with_name("compare_cases.py")
 
 
 def git(*arguments):
-    """Return what git says about this checkout."""
+    """Run a git command in this checkout, and return its output."""
     return subprocess.run(
         ["git", "-C", ROOT, *arguments], check=True, capture_output=True, text=True
     ).stdout.strip()
@@ -42,7 +42,7 @@ def git(*arguments):
 
 @contextlib.contextmanager
 def checkout(commit):
-    """Yield a name and a folder with the package of a commit, its kernels compiled."""
+    """Yield the name of a commit and a folder with its package and compiled kernels."""
     folder = Path(commit).resolve()
     if (folder / "sktemper").is_dir():
         yield git("-C", folder, "describe", "--always", "--dirty"), folder
@@ -64,7 +64,7 @@ def checkout(commit):
 
 
 def run(folder, *arguments, **variables):
-    """Return what the cases print with the package of a folder; None if they fail."""
+    """Run cases with the package of a folder; return the output, or None on failure."""
     try:
         found = output_of(CASES, folder, *arguments, **variables)
     except subprocess.CalledProcessError:
@@ -77,7 +77,8 @@ def run(folder, *arguments, **variables):
 def pairs(folders, case, n_pairs, has_peer):
     """Return measurements of both folders and of a peer, ``n_pairs`` of each.
 
-    Those of one side are None if it failed; those of the peer if there is none.
+    The measurements of a side are None if it failed, and those of the peer if there is
+    no peer.
     """
     found = [[], [], [] if has_peer else None]
     for number in range(n_pairs):
@@ -136,13 +137,13 @@ def processor():
 
 
 def compare(names, folders, cases, n_pairs):
-    """Yield the lines of the table; the last ones say what was measured, and where.
+    """Yield the lines of the table, and lines about the commits and the machine.
 
     Parameters
     ----------
     names, folders : pair of str, pair of Path
     cases : dict
-        Of each what it is: a text, and whether a peer is to be measured.
+        For each case a pair: its description, and whether to measure its peer.
     n_pairs : int
     """
     first, second = names
@@ -158,8 +159,8 @@ def compare(names, folders, cases, n_pairs):
         yield row(case, found)
     yield ""
     yield (
-        f"Processes take turns; medians of {n_pairs} of each commit.  A ratio above 1 "
-        f"says that {second} is faster. {processor()}, {os.cpu_count()} threads, "
+        f"Medians of {n_pairs} alternating processes of each commit.  A ratio above 1 "
+        f"means that {second} is faster. {processor()}, {os.cpu_count()} threads, "
         f"Python {platform.python_version()}, OpenBLAS' kernels: "
         f"{', '.join(sorted(blas)) or 'unknown'}."
     )
@@ -168,7 +169,7 @@ def compare(names, folders, cases, n_pairs):
 
 
 def heading(names, arguments):
-    """Return the lines above the table in a file: what it is, and its command."""
+    """Return the lines above the table in a file: a description and the command."""
     command = ["python benchmarks/compare.py", *names, f"--pairs {arguments.pairs}"]
     command += ["--peers"] if arguments.peers else []
     command += ["--cases", *arguments.cases] if arguments.cases else []
@@ -181,11 +182,11 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("first", help="commit, or folder with compiled kernels")
-    parser.add_argument("second", nargs="?", default=ROOT, help="by default this one")
+    parser.add_argument("second", nargs="?", default=ROOT, help="default: this one")
     parser.add_argument("--pairs", type=int, default=9)
-    parser.add_argument("--cases", nargs="+", help="by default all")
-    parser.add_argument("--peers", action="store_true", help="other packages, too")
-    parser.add_argument("--output", type=Path, help="a file for table and command")
+    parser.add_argument("--cases", nargs="+", help="default: all")
+    parser.add_argument("--peers", action="store_true", help="measure peers too")
+    parser.add_argument("--output", type=Path, help="file for the table")
     arguments = parser.parse_args()
     with (
         checkout(arguments.first) as (first, base),

@@ -1,15 +1,16 @@
-"""The fixed cases that `compare.py` measures: each run is a process of its own.
+"""The fixed cases that `compare.py` measures, each in a new process.
 
     PYTHONPATH=CHECKOUT python benchmarks/compare_cases.py lda_default
     PYTHONPATH=CHECKOUT python benchmarks/compare_cases.py lda_default --peer
     PYTHONPATH=CHECKOUT python benchmarks/compare_cases.py --list
 
-The first line makes one measurement with the package of that checkout, whose kernels
-must be compiled, and prints it as JSON: CPU seconds, of all threads, and wall seconds.
-A case is a function that prepares its data and returns what is timed.  That is called
-once to warm up, then again and again until `LEAST` CPU seconds are over: printed is the
-mean of these calls.  Cases use public names only, so that they run with older commits
-too.  With ``--peer`` another package does the same work, see `PEERS`.
+The first command makes one measurement with the package of that checkout, whose kernels
+must be compiled, and prints the CPU seconds of all threads and the wall seconds as
+JSON. A case is a function that prepares data and returns a function to be timed.  The
+latter is called once to warm up, and then repeatedly for at least `LEAST` CPU seconds;
+the measurement is the mean time of these calls.  Cases use only public names, so that
+they run with older commits too.  The docstring of a case is its title in tables.  With
+``--peer`` another package does the same work, see `PEERS`.
 """
 
 import argparse
@@ -34,14 +35,14 @@ from sktemper import (
     datasets,
 )
 
-#: Rows of a piece of a stream.
+#: Number of rows of one `partial_fit` call of a stream.
 PIECE = 50
-#: CPU seconds that are measured at least: the clocks are coarse.
+#: Least CPU seconds of a measurement, because clocks have a coarse resolution.
 LEAST = 0.3
 
 
 def documents(n_documents, dtype=np.float64):
-    """Return the first of the short texts that ship with the package."""
+    """Return the counts of the first documents of the package's corpus."""
     X = datasets.load_debian_descriptions().data[:n_documents]
     return sparse.csr_array(X, dtype=dtype)
 
@@ -92,7 +93,7 @@ def many_ratings():
 
 
 def sweeps(rank):
-    """Return 5 sweeps over a million ratings."""
+    """Return a function that fits a million ratings in 5 sweeps."""
     X = many_ratings()
     return lambda: AnnealedMatrixFactorization(
         rank, max_iter=5, tol=0.0, random_state=0
@@ -100,7 +101,7 @@ def sweeps(rank):
 
 
 def stream(make, X):
-    """Return what fits a new estimator to small pieces of data."""
+    """Return a function that fits a new estimator to small chunks of data."""
     pieces = [X[i : i + PIECE] for i in range(0, X.shape[0], PIECE)]
 
     def run():
@@ -112,7 +113,7 @@ def stream(make, X):
 
 
 def online(n_topics, X):
-    """Return a pass of plain variational inference over documents, 256 a step."""
+    """Return a function for a pass of plain variational inference, 256 rows a step."""
     lda = TemperedLDA(
         n_topics,
         tempering=None,
@@ -121,7 +122,7 @@ def online(n_topics, X):
         max_iter=1,
         random_state=0,
     )
-    if hasattr(lda, "init_params"):  # older commits have no other start
+    if hasattr(lda, "init_params"):  # older commits have only a random start
         lda.set_params(init_params="random")
     return lambda: lda.fit(X)
 
@@ -364,7 +365,7 @@ def bernoulli_default():
     return lambda: AnnealedBernoulliMixture(10, random_state=0).fit(X)
 
 
-# -- the same work by other packages ---------------------------------------------------
+# -- the same or similar work by other packages ----------------------------------------
 
 
 def allocation(**parameters):
@@ -472,7 +473,7 @@ def alternating_implicit(rank):
 
 
 def recommendations(rank):
-    """implicit, the same factors whatever they are"""
+    """implicit, factors of the same shape"""
     from implicit.als import AlternatingLeastSquares
 
     X = sparse.csr_matrix(many_ratings(), dtype=np.float32)
@@ -483,7 +484,7 @@ def recommendations(rank):
 
 
 TWENTY = {"max_iter": 20, "tol": 0.0}
-#: What other packages take for the work of a case, or for what its users want of it.
+#: For each case, a function of another package for the same or a similar task.
 PEERS = {
     "lda_default": lambda: allocation_default(20, documents(6000)),
     "lda_many_topics": lambda: allocation_default(100, documents(6000)),
@@ -552,7 +553,7 @@ CASES = {
 
 
 def measure(run):
-    """Return CPU and wall seconds of a call, and what it ran with."""
+    """Return CPU and wall seconds of a call, and facts about the libraries in use."""
     run()
     calls, passed = 0, 0.0
     cpu, wall = time.process_time(), time.perf_counter()
@@ -570,7 +571,7 @@ def measure(run):
 
 
 def described(case):
-    """Return what a case is, and whether it has a peer."""
+    """Return the title of a case, and whether it has a peer."""
     return {"text": inspect.getdoc(CASES[case]), "has_peer": case in PEERS}
 
 

@@ -1,7 +1,8 @@
 """Corpora of word counts for the benchmarks, split into training and test documents.
 
-The shipped corpus comes from `sktemper.datasets`. ``nyt.npz`` (8,447 x 3,012 word
-counts) and ``imdb.npz`` (99,772 x 8,000) are read from a folder, see `add_argument`.
+The Debian corpus comes from `sktemper.datasets`. Two other corpora, ``nyt.npz`` (8,447
+x 3,012 word counts) and ``imdb.npz`` (99,772 x 8,000), are read from a folder, see
+`add_argument`.
 """
 
 import functools
@@ -15,14 +16,14 @@ from scipy import sparse
 
 from sktemper.datasets import load_debian_descriptions
 
-#: Documents of a test set, and of the sample of the training set for lower bounds.
+#: Number of documents of a test set, and of the training documents for lower bounds.
 N_TEST = N_SAMPLE = 2000
-#: Generated documents made at a time.
+#: Number of documents that are generated at a time.
 PIECE = 50_000
 
 
 def add_argument(parser):
-    """Let the user say where the corpora are that do not ship with the package."""
+    """Add an argument for the folder of corpora that are not part of the package."""
     parser.add_argument(
         "--data",
         type=Path,
@@ -37,14 +38,14 @@ def add_argument(parser):
 
 @dataclass(frozen=True)
 class Corpus:
-    """Documents to train on and documents to score."""
+    """Training documents and test documents."""
 
     train: sparse.csr_matrix
     test: sparse.csr_matrix
 
     @functools.cached_property
     def sample(self):
-        """Rows of the training set, the same for every fit."""
+        """Random rows of the training set, the same for every fit."""
         n_rows = self.train.shape[0]
         rows = np.random.default_rng(0).permutation(n_rows)[:N_SAMPLE]
         return self.train[np.sort(rows)]
@@ -52,10 +53,10 @@ class Corpus:
 
 @functools.lru_cache(maxsize=2)
 def load(name, folder, n_train=None, n_test=N_TEST):
-    """Return a `Corpus`, or None if its file is not there.
+    """Return a `Corpus`, or None if its file is missing.
 
-    The last tenth of the rows, at most ``n_test`` of them, is the test set; the others,
-    at most the first ``n_train``, the training set.
+    The test set is the last tenth of the rows, at most ``n_test`` rows.  The training
+    set is the rows before, at most the first ``n_train``.
 
     Parameters
     ----------
@@ -70,23 +71,23 @@ def load(name, folder, n_train=None, n_test=N_TEST):
         return None
     else:
         X = sparse.csr_matrix(sparse.load_npz(folder / f"{name}.npz"))
-    if name == "nyt":  # the others are in random order
+    if name == "nyt":  # the other corpora are in random order
         X = X[np.random.default_rng(0).permutation(X.shape[0])]
     n_first = X.shape[0] - X.shape[0] // 10
     return Corpus(X[:n_first][:n_train], X[n_first:][:n_test])
 
 
 class GeneratedCorpus:
-    """Documents drawn from the model, made piece by piece whenever they are needed.
+    """Documents drawn from the model, which are generated in pieces when needed.
 
-    Other than `sktemper.datasets.make_lda_documents` it never holds more than a piece.
-    With the priors by default a word is as hard to guess as in real text.
+    Unlike `sktemper.datasets.make_lda_documents` it holds only one piece in memory.
+    With the default priors, the perplexity is similar to that of real text.
 
     Parameters
     ----------
     n_documents, n_topics, n_features : int
     doc_length : float
-        Mean tokens of a document.
+        Mean number of tokens of a document.
     doc_topic_prior, topic_word_prior : float
     """
 
@@ -107,11 +108,11 @@ class GeneratedCorpus:
 
     @property
     def test(self):
-        """Documents that are in no piece."""
+        """Test documents, drawn from the same topics."""
         return self._documents(N_TEST, number=0)
 
     def pieces(self):
-        """Yield the documents, the same at every call."""
+        """Yield the documents in pieces; every call yields the same documents."""
         for start in range(0, self.n_documents, PIECE):
             n_rows = min(PIECE, self.n_documents - start)
             yield self._documents(n_rows, number=1 + start // PIECE)
@@ -121,7 +122,7 @@ class GeneratedCorpus:
         lengths = random.poisson(self.doc_length, n_rows)
         doc_topic = random.dirichlet(self.doc_topic_prior, n_rows)
         documents, words = [], []
-        # all tokens of a topic at once: what is costly is done once a topic
+        # draw all tokens of a topic together, because the set-up of a topic is costly
         for n_tokens, probabilities in zip(
             random.multinomial(lengths, doc_topic).T, self.topic_word, strict=True
         ):
@@ -134,7 +135,7 @@ class GeneratedCorpus:
         return sparse.csr_matrix((ones, coordinates), shape=shape)
 
 
-# -- forms that others take ------------------------------------------------------------
+# -- formats of other packages ---------------------------------------------------------
 
 
 def empty(n_features):
@@ -143,13 +144,13 @@ def empty(n_features):
 
 
 def documents(X):
-    """Yield words and their counts of each document."""
+    """Yield the indices of words and their counts for each document."""
     for start, stop in itertools.pairwise(X.indptr):
         yield X.indices[start:stop], X.data[start:stop]
 
 
 def write_documents(X, folder, name):
-    """Write lines of ``word:count`` behind a name with a number; return the path."""
+    """Write documents as lines: a name and ``word:count`` pairs; return the path."""
     path = Path(folder, "documents")
     with path.open("w") as file:
         for i, pair in enumerate(documents(X)):

@@ -1,23 +1,26 @@
-"""How good are the optima? Every policy against plain inference.
+"""Benchmark of the optima of LDA: every policy compared with plain inference.
 
     python benchmarks/quality_lda.py                    # all stages, then the report
     python benchmarks/quality_lda.py --stages policies --corpora debian --seeds 1
-    python benchmarks/quality_lda.py --quick            # does it run? (two minutes)
+    python benchmarks/quality_lda.py --quick            # a trial run of two minutes
     python benchmarks/quality_lda.py --stages           # only the report
 
-A stage appends the rows of each finished fit to its own table in
-``benchmarks/results/quality_lda``; after an interruption it goes on behind them. The
-report is ``benchmarks/results/quality_lda.md``, with pictures in ``doc/images``.
+The benchmark has stages. A stage appends the rows of each finished fit to its own table
+in ``benchmarks/results/quality_lda``; after an interruption it continues with the
+missing fits. The report is ``benchmarks/results/quality_lda.md``, with pictures in
+``doc/images``.
 
-policies   every tempering, rate and noise; curves over passes and over seconds
-growth     does what annealing gains grow with the number of topics?
-sviplus    SVI+ with |S|=1000, M=500 against plain inference with either batch size
+policies   every tempering, learning rate and noise; curves over passes and seconds
+growth     the gain of annealing for different numbers of topics
+sviplus    SVI+ with batches of 1,000 and the noise of 500, against plain inference with
+           batches of 1,000 and of 500
 
-Scores are nats per token: of held-out words by document completion, dealt by distinct
-words or token by token, and the lower bound at T=1 of the training data, estimated from
-2,000 of its documents. The last tenth of a corpus, at most 2,000 documents, is the test
-set. Everything runs in one thread; seconds are of CPU time, and scoring does not count.
-Every fit has the same priors, the package's defaults.
+There are three scores, in nats per token. Two are of held-out words by document
+completion, which splits a document by distinct words or by tokens. The third is the
+lower bound at T=1 of the training data, estimated from 2,000 of its documents. The test
+set is the last tenth of a corpus, at most 2,000 documents. Everything runs in one
+thread. Times are CPU times without the time of scoring. Every fit has the default
+priors of the package.
 """
 
 import os
@@ -47,7 +50,7 @@ TEXTS = ("nyt", "imdb-20000", "debian")
 KEY = ["corpus", "n_components", "batch_size", "setting", "seed"]
 METRICS = ["words", "tokens", "bound"]
 
-# -- what is compared: parameters of TemperedLDA ---------------------------------------
+# -- compared settings: parameters of TemperedLDA --------------------------------------
 
 
 def plain(**changes):
@@ -67,7 +70,7 @@ POLICIES = {
     "plain": plain(),
     "annealed": annealed(),
     **{f"annealed from {start}": annealed(start=start) for start in (1.5, 2, 3, 5)},
-    # "auto" is half of the steps in a fit as short as these: 5 of 10 passes
+    # the default length, "auto", is half of the steps of such short fits: 5 passes
     "annealed, 2.5 passes": annealed(length=2.5, unit="passes"),
     "annealed, 10 passes": annealed(length=10, unit="passes"),
     "annealed, linear": annealed(LinearSchedule),
@@ -86,7 +89,7 @@ POLICIES = {
     "global, sampled": sampled("sampled", GlobalTempering()),
 }
 GROWTH = ("plain", "annealed", "annealed, auto")
-#: The size of the batches, and what else.
+#: Settings of the stage "sviplus": method and batch size.
 SVIPLUS = {
     "plain, 500": plain(batch_size=500),
     "plain, 1000": plain(batch_size=1000),
@@ -101,9 +104,9 @@ SVIPLUS = {
 
 
 class Curve:
-    """A callback that makes a row after each pass of a fit, or after some.
+    """Callback that makes a row of results after each pass, or after given passes.
 
-    The fit is to begin as soon as this is made: it is called back only later.
+    Its clock starts when it is constructed, so the fit has to start immediately.
     """
 
     def __init__(self, corpus, passes):
@@ -138,14 +141,14 @@ def scores(estimator, X):
 
 
 def bound_per_token(lda, corpus):
-    """Return the bound of the training data, the documents' part from a sample."""
+    """Return the bound of the training data; its document part is from a sample."""
     topics = lda.lower_bound(corpora.empty(lda.n_features_in_))
     documents = lda.lower_bound(corpus.sample) - topics
     return documents / corpus.sample.sum() + topics / corpus.train.sum()
 
 
 def curve(corpus, parameters, passes=None):
-    """Return the rows of one fit after some passes; None is after each."""
+    """Return the rows of one fit, after the given passes; None is after each pass."""
     recorder = Curve(corpus, passes)
     TemperedLDA(**parameters).set_callbacks(recorder).fit(corpus.train)
     return recorder.rows
@@ -155,7 +158,10 @@ def curve(corpus, parameters, passes=None):
 
 
 def load(options, name):
-    """Load "nyt", or "imdb-20000": so many documents of it; None if it is missing."""
+    """Return a corpus, such as "nyt" or "imdb-20000", or None if it is missing.
+
+    A number in the name is the number of training documents.
+    """
     name, _, size = name.partition("-")
     if options.corpora and name not in options.corpora:
         return None
@@ -166,7 +172,7 @@ def load(options, name):
 
 
 def grid(options, names, settings, topics=(100,), seeds=3, label="auto", passes=None):
-    """Yield every combination; ``label`` is the size of batches in the table."""
+    """Yield every combination; ``label`` is the batch size in the table."""
     for name in names:
         corpus = load(options, name)
         if corpus is None:
@@ -184,23 +190,24 @@ def each(settings, **changes):
 
 
 def policies(options):
-    """Every tempering, rate and noise, 10 passes.
+    """Every tempering, learning rate and noise, 10 passes.
 
-    "Annealed" has mean field updates of documents, "annealed, auto" the default ones.
+    "Annealed" uses mean-field updates of documents, and "annealed, auto" the default
+    updates.
     """
     return grid(options, TEXTS, POLICIES)
 
 
 def growth(options):
-    """Gains of annealing by the number of topics, after 5 passes."""
+    """Gains of annealing after 5 passes, for several numbers of topics."""
     settings = {name: POLICIES[name] | {"max_iter": 5} for name in GROWTH}
     return grid(options, ("imdb-20000",), settings, (100, 200, 500), passes={5})
 
 
 def sviplus(options):
-    """SVI+ with batches of 1,000 against plain inference with either size of batches.
+    """SVI+ with batches of 1,000, and plain inference with batches of 1,000 and 500.
 
-    20 passes in batches of 1,000 are as many steps as 10 in batches of 500.
+    20 passes with batches of 1,000 have as many steps as 10 passes with batches of 500.
     """
     settings, passes = each(SVIPLUS, max_iter=20), {10, 20}
     return grid(options, ("nyt",), settings, (50,), 20, "as named", passes=passes)
@@ -218,7 +225,7 @@ def spread(values, sign=""):
 
 
 def gain(rows, group, baseline="plain", same="passes"):
-    """Return by how much rows are better than the baseline's of the same seeds."""
+    """Return the differences between rows and the baseline's rows with equal seeds."""
     by = ["seed", same]
     rows = rows[rows.setting != baseline]
     base = group[group.setting == baseline].set_index(by)[METRICS]
@@ -255,14 +262,14 @@ def table_of_sviplus(frame):
     return table(frame, versus, ("words", "bound"), all_passes=True)
 
 
-#: Colours that people with any colour vision tell apart (Okabe and Ito).
+#: Colours that people with colour blindness can distinguish (Okabe and Ito).
 COLOURS = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#000000", "#56B4E9"
-#: Of lines, so that one can be seen below another.
+#: Line widths that keep a line visible below another one.
 WIDTHS = (4, 3.5, 3, 2, 1.5, 1)
 
 
 def picture_of_policies(frame):
-    """Draw scores over passes, and below over CPU seconds."""
+    """Draw the scores over passes, and in a second row over CPU seconds."""
     settings = ("plain", "annealed", "annealed, auto", "global", "local", "SVI+")
     figure = Figure((11, 7.2), layout="constrained")
     with matplotlib.rc_context({"axes.prop_cycle": cycler(color=COLOURS)}):
@@ -286,7 +293,7 @@ def picture_of_policies(frame):
     return figure
 
 
-#: What is measured, its heading and its table.
+#: For each stage: its function, its heading and its table.
 STAGES = {
     "policies": (policies, "Policies", table_of_policies),
     "growth": (growth, "The number of topics", table),

@@ -1,11 +1,12 @@
-"""What finds the films that people choose, and those that they like: MovieLens.
+"""Rankings of held-out films of MovieLens by several models.
 
     OPENBLAS_NUM_THREADS=1 python -P benchmarks/ranking.py --data ml-100k.zip \
         >benchmarks/results/ranking.md
 
-A tenth of all ratings is held out at random, three times.  Scores rank what a user has
-not rated in the other nine tenths.  ``--data`` is a download of MovieLens, or a file
-written by scipy's ``save_npz``.
+A tenth of all ratings is held out at random, three times.  Each model ranks the films
+that a user has not rated in the other nine tenths.  A held-out film of the user counts
+as relevant; a second set of metrics counts only films that the user liked.  ``--data``
+is a download of MovieLens, or a file written by scipy's ``save_npz``.
 """
 
 import argparse
@@ -34,12 +35,12 @@ LIKED = 4
 
 
 def by_five(stars):
-    """Return targets of stars: the best are worth 1."""
+    """Return the gains of ratings for the ranking metric: stars divided by 5."""
     return stars / 5
 
 
 def als(X, **options):
-    """Return the scores of `implicit`, None without it."""
+    """Return the scores of the package implicit, or None if it is not installed."""
     try:
         from implicit.als import AlternatingLeastSquares
     except ImportError:
@@ -51,7 +52,7 @@ def als(X, **options):
 
 
 def candidates(ratings):
-    """Yield names, and functions that return scores of the users' training rows."""
+    """Yield names of models, and functions from training rows of users to scores."""
     clicks = sparse.csr_array(ratings, copy=True)
     clicks.data[:] = 1
     wide = clicks.astype(np.float64)
@@ -81,13 +82,13 @@ def candidates(ratings):
 
 
 def fitted(model, X, **options):
-    """Return the scores of all items by a model for the users that it is fitted to."""
+    """Fit a model, and return a function to its scores of all training users."""
     scores = model.fit(X).item_scores(X, **options)
     return lambda rows: scores
 
 
 def main():
-    """Print a page of figures."""
+    """Print a page with the table of results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", required=True)
     parser.add_argument("--seeds", type=int, default=3)

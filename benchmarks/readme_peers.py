@@ -1,11 +1,11 @@
-"""The table of README.md: topics of this package and of its peers.
+"""The table of README.md: topics of this package and of other packages.
 
-50 topics of 46,970 descriptions of the shipped corpus, one thread, the same priors for
-all, ten passes each, and 100 sweeps of Gibbs sampling. All topics are judged by the
-same code on 5,219 other descriptions: held-out nats per token by document completion;
-NPMI coherence of the ten first words, in those documents; and diversity, the share of
-distinct words among the 25 first of each topic. Writes
-``benchmarks/results/readme_peers.md`` and ``.csv``.
+All packages fit 50 topics to 46,970 descriptions of Debian packages, in one thread and
+with the same priors. Variational methods make ten passes, and Gibbs sampling 100
+sweeps. The same code scores all topics on 5,219 other descriptions: held-out nats per
+token by document completion; NPMI coherence of the first ten words of a topic; and
+diversity, the share of distinct words among the first 25 of each topic. The script
+writes ``benchmarks/results/readme_peers.md`` and ``.csv``.
 
     python benchmarks/readme_peers.py --seeds 3
 """
@@ -113,7 +113,7 @@ def gensim(X, seed):
 
 def tomotopy(X, seed):
     lda = tomotopy_lda(X, K, seed, alpha=ALPHA, eta=ETA)
-    lda.optim_interval = 0  # the prior stays
+    lda.optim_interval = 0  # do not learn the prior
     lda.train(SWEEPS, workers=1)
     return tomotopy_topics(lda, X.shape[1])
 
@@ -134,7 +134,7 @@ CONTESTANTS = {
 
 
 def judged(topics, X):
-    """Return score, coherence and diversity of Dirichlet parameters of topics."""
+    """Return score, coherence and diversity of topics, given as pseudo-counts."""
     judge = LatentDirichletAllocation(K, doc_topic_prior=ALPHA, topic_word_prior=ETA)
     judge.partial_fit(X[:2])
     judge.components_ = topics.astype(np.float64)

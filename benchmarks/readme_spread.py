@@ -1,8 +1,8 @@
-"""Seeds and spread of the numbers that README.md prints.
+"""Spread over seeds of the numbers in README.md.
 
-Repeats the fits of the README's first code block with other seeds, which change the
-random start and the order of the documents; the split into training and test data stays
-the README's. Writes ``benchmarks/results/readme_spread.md`` and ``.csv``.
+The script repeats the fits of the first code block of README.md with other seeds. They
+change the random start and the order of the documents, and not the split into training
+and test data. The script writes ``benchmarks/results/readme_spread.md`` and ``.csv``.
 
     python benchmarks/readme_spread.py --seeds 10
 """
@@ -46,7 +46,7 @@ def main():
 
 
 def fit_time(model, X):
-    """Fit, and return how many seconds of CPU time it took."""
+    """Fit a model, and return the CPU seconds of the fit."""
     begin = time.process_time()
     model.fit(X)
     return time.process_time() - begin

@@ -1,9 +1,11 @@
-"""Parts of benchmarks that measure in stages: the command line, tables, the report.
+"""Common parts of benchmarks that measure in stages: command line, tables and report.
 
-A stage is a function of the options, a heading, and a function from the table to the
-lines of the report.  The function yields keys, and functions that return the rest of
-the row, or a list of several rows; its docstring says what it measures and stands above
-the table.
+A stage is a tuple of three: a function that plans the measurements, a heading, and a
+function that converts the table of results to lines of the report.  The first function
+takes the options and yields a pair for each row of the table.  A pair has the keys of
+the row, and a function that makes the measurement and returns the other values.  It may
+also return a list of several rows.  The docstring of the first function is printed
+above the table.
 """
 
 import argparse
@@ -30,39 +32,39 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 class Options(argparse.Namespace):
-    """The command line; with ``--quick`` data are a tenth or less."""
+    """Options of the command line; ``--quick`` reduces data to a tenth or less."""
 
     def tenth(self, n):
         return n // 10 if self.quick else n
 
 
 def add_arguments(parser, stages):
-    """Let the user say which stages to measure, and how much of them."""
+    """Add arguments for the stages to measure and the number of seeds."""
     parser.add_argument("--stages", nargs="*", choices=stages, default=list(stages))
-    parser.add_argument("--seeds", type=int, help="fewer or more than usual")
+    parser.add_argument("--seeds", type=int, help="number of seeds")
     parser.add_argument("--minutes", type=float, default=np.inf, help="of a stage")
-    parser.add_argument("--quick", action="store_true", help="little of everything")
-    parser.add_argument("--output", type=Path, help="instead of this checkout")
+    parser.add_argument("--quick", action="store_true", help="a short trial run")
+    parser.add_argument("--output", type=Path, help="folder of tables and report")
     corpora.add_argument(parser)
 
 
 def run(parser, stages, name, head):
-    """Measure what the command line asks for, and write the report.
+    """Run the stages that the command line names, and write the report.
 
     Parameters
     ----------
     parser : argparse.ArgumentParser
-        With the arguments of `add_arguments`.
+        A parser to which `add_arguments` has added arguments.
     stages : dict
     name : str
-        Of the benchmark, its folder and its report.
+        Name of the benchmark, of its folder and of its report.
     head : list of str
         The first lines of the report.
 
     Returns
     -------
     folder : Path
-        The folder of the tables, ``benchmarks/results/name`` or another.
+        The folder of the tables, by default ``benchmarks/results/name``.
     """
     options = parser.parse_args(namespace=Options())
     root = options.output or ROOT
@@ -82,7 +84,7 @@ def run(parser, stages, name, head):
 
 
 def measure(stage, fits, path, limit):
-    """Append the rows of fits that the table lacks; return their number."""
+    """Append the rows that the table lacks; return their number."""
     rows = pd.read_csv(path).to_dict("records") if path.exists() else []
     n_known, begin = len(rows), time.monotonic()
     for key, function in fits:
@@ -100,10 +102,10 @@ def measure(stage, fits, path, limit):
 
 
 def report(stages, folder, head):
-    """Write the tables of what has been measured.
+    """Write the report with the tables of all measured stages.
 
-    Sections of the page that no stage makes any longer stay behind the others, and its
-    first lines stay if ``head`` is None, because nothing new was measured.
+    Sections of the page without a stage, from older versions, are kept at its end.  The
+    first lines of the page are kept if ``head`` is None, when nothing new was measured.
     """
     path = folder.with_suffix(".md")
     titles = {title for _, title, _ in stages.values()}
@@ -126,7 +128,7 @@ def report(stages, folder, head):
 def head_of(title, script, *packages):
     """Return the first lines of a page: commit, date, processor and versions.
 
-    ``packages`` are names and versions of others, for example "implicit 0.7.3".
+    ``packages`` are names and versions of other packages, for example "implicit 0.7.3".
     """
     command = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
     commit = subprocess.run(command, capture_output=True, text=True).stdout.strip()
@@ -137,13 +139,13 @@ def head_of(title, script, *packages):
         "",
         f"Made at commit {commit or 'unknown'}, {datetime.now(UTC):%Y-%m-%d}, on one "
         f"thread of {processor()}, kernels for {special.instruction_set}; "
-        f"{', '.join(versions)}. `benchmarks/{script}.py` made this, and says what is "
-        "measured; every number is in a table beside this page.",
+        f"{', '.join(versions)}. `benchmarks/{script}.py` wrote this and describes "
+        "the measurements; all numbers are in tables beside this page.",
     ]
 
 
 def table(frame):
-    """Yield the lines of a table of everything in Markdown."""
+    """Yield the lines of a Markdown table with all columns of a frame."""
     numbers = frame.select_dtypes("number").columns
     yield "| " + " | ".join(frame.columns) + " |"
     yield "|" + "|".join("---:" if c in numbers else "---" for c in frame) + "|"
@@ -159,7 +161,7 @@ def text_of(value):
 
 
 def timed(function, *arguments):
-    """Return CPU seconds, and what the function returns."""
+    """Call a function; return the CPU seconds and the result."""
     begin = time.process_time()
     result = function(*arguments)
     return time.process_time() - begin, result

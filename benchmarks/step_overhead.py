@@ -1,15 +1,18 @@
-"""What a step costs beside its kernels: the Python of a step, and of a block.
+"""Benchmark of the CPU time of a step and of a block without their kernels.
 
     python benchmarks/step_overhead.py                       # this checkout
     python benchmarks/step_overhead.py ../base . --repeat 15 # before and after
 
-Kernels return at once: those of latent Dirichlet allocation, whose blocks are cut from
-a sparse matrix, and those of a model that does nothing at all, where only the loop is
-left.  A fit is timed with few and with many steps, so that what a fit costs once falls
-out; steps of one block, and of several, say what another block of a step costs.
-Checkouts must have their kernels compiled.  They take turns, each measurement in a
-process of its own; prints the least CPU time, of all threads, in microseconds: other
-work on the machine only adds to it.
+The benchmark replaces kernels by functions that return immediately, so that only the
+Python code of a step and of its blocks remains.  It uses two models: latent Dirichlet
+allocation, whose blocks are slices of a sparse matrix, and an empty model, which
+measures only the loop.  The difference between a fit with few and one with many steps
+excludes the costs of starting a fit.  Steps with one block and with several blocks give
+the cost of a block.
+
+The kernels of all checkouts must be compiled.  Measurements of the checkouts alternate,
+each in a new process.  The script prints the least CPU time of all threads in
+microseconds, because other load on the machine can only increase times.
 """
 
 import argparse
@@ -21,12 +24,13 @@ from pathlib import Path
 from checkouts import output_of
 
 ROOT = Path(__file__).resolve().parents[1]
-#: Rows of a block, blocks of a long step, steps to be timed, rows of a stream's piece.
+#: The number of rows of a block, of blocks of a long step, of timed steps, and of rows
+#: of a call of `partial_fit`.
 BLOCK, BLOCKS, STEPS, PIECE = 256, 8, 120, 50
 
 
 def empty_lda():
-    """Let the kernels of latent Dirichlet allocation return at once."""
+    """Replace the kernels of latent Dirichlet allocation by empty functions."""
     import numpy as np
 
     from sktemper.lda import _kernels
@@ -103,7 +107,7 @@ def seconds_of(function, *arguments):
 
 
 def per_step(fit, n_blocks):
-    """Return the CPU time of a step of so many blocks, all on other rows."""
+    """Return the CPU time of a step of ``n_blocks`` blocks with different rows."""
     steps_of_pass = max(STEPS // n_blocks // 4, 2)
     n_rows = steps_of_pass * n_blocks * BLOCK
     few, many = (
@@ -114,7 +118,7 @@ def per_step(fit, n_blocks):
 
 
 def measure():
-    """Return microseconds of steps and blocks, with the package that is imported."""
+    """Return the microseconds of steps and blocks of the imported package."""
     import numpy as np
     from scipy import sparse
 

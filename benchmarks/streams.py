@@ -1,8 +1,9 @@
-"""Streams of documents whose subjects change, with held-out documents and truths.
+"""Streams of documents whose subjects change, with held-out documents and true topics.
 
-Generated streams have 40 topics of 2,000 words and 60 tokens a document.  At each
-change 5 topics die and 5 come; half of the tokens of a new topic are of 25 words that
-no document had before.  Real streams are the shipped corpus and ``imdb.npz``.
+Generated streams have 40 topics, 2,000 words, and 60 tokens per document.  At each
+change 5 topics are replaced by new ones; half of the tokens of a new topic are of 25
+words that did not occur before.  Real streams are the Debian corpus of the package and
+``imdb.npz``.
 """
 
 import functools
@@ -19,25 +20,27 @@ __all__ = ["STREAMS", "Stream", "n_found"]
 
 N_TOPICS, N_WORDS, N_TURN, N_OWN = 40, 2000, 5, 25
 N_HELD_OUT = 2000
-#: Cosine above which a true topic is found.
+#: Cosine similarity above which a true topic counts as found.
 FOUND = 0.8
 
 
 @dataclass
 class Stream:
-    """Documents in their order, and what is known of them.
+    """Documents in their order, held-out documents and true topics.
+
+    The stream consists of phases: the topics change between two phases.
 
     Attributes
     ----------
     X : CSR
     ends : list of int
-        Ends of the phases.
+        Number of documents before the end of each phase.
     held_out : list of CSR
         Documents of the distribution at the end of each phase.
     topics : list of ndarray, or None
-        True topics of each phase, those that came with it last.
+        True topics of each phase; the topics that are new in the phase are last.
     n_new : list of int
-        Number of these.
+        Number of topics that are new in each phase.
     chunk, half_life : int
     """
 
@@ -52,7 +55,7 @@ class Stream:
 
 # -- generated streams -----------------------------------------------------------------
 def documents(random, prior, topics, n, n_tokens=60):
-    """Return ``n`` documents; ``prior`` is of all of them or of each of them."""
+    """Return ``n`` documents; ``prior`` is common to all or has a row for each."""
     gammas = random.standard_gamma(np.broadcast_to(prior, (n, len(topics)))) + 1e-300
     shares = np.cumsum(gammas, axis=1)
     lengths = np.maximum(random.poisson(n_tokens, n), 2)
@@ -73,7 +76,7 @@ def documents(random, prior, topics, n, n_tokens=60):
 
 
 class World:
-    """Topics of a generated stream, and their prevalence while they live."""
+    """Topics of a generated stream, and their prevalences while they are present."""
 
     def __init__(self, seed, n_changes):
         self.random = random = np.random.default_rng(1000 + seed)
@@ -92,13 +95,13 @@ class World:
         self.dying = random.permutation(N_TOPICS)[:n_new]
 
     def prior(self, alive):
-        """Return the Dirichlet prior of documents whose topics are these."""
+        """Return the Dirichlet prior of documents with the topics ``alive``."""
         prior = np.zeros(len(self.topics))
         prior[alive] = self.prevalence[alive]
         return prior * (0.1 * N_TOPICS / prior.sum())
 
     def lives(self, phase):
-        """Return the topics of a phase, those that came with it last."""
+        """Return the indices of the topics of a phase, with new topics last."""
         new = N_TOPICS + np.arange(N_TURN * phase)
         return np.append(np.setdiff1d(np.arange(N_TOPICS), self.dying[: len(new)]), new)
 
@@ -113,7 +116,7 @@ class World:
         return sparse.vstack(parts, "csr")
 
     def stream(self, phases, length, between=None):
-        """Return the stream of phases, each given by its living topics."""
+        """Return a stream; each phase is given by the indices of its topics."""
         parts, held_out = [], []
         for number, alive in enumerate(phases):
             prior = self.prior(alive)
@@ -129,13 +132,13 @@ class World:
 
 
 def changing(seed, folder, between=False, n_phases=6, length=20_000):
-    """Return the stream whose subjects change at once, or over each phase."""
+    """Return a stream whose topics change suddenly, or gradually with ``between``."""
     world = World(seed, n_phases - 1)
     return world.stream([world.lives(p) for p in range(n_phases)], length, between)
 
 
 def returning(seed, folder, length=20_000):
-    """Return the stream in which 5 topics are absent for 40,000 documents."""
+    """Return a stream in which 5 topics are absent for 40,000 documents."""
     world = World(seed, 1)
     first, other = world.lives(0), world.lives(1)
     first = np.append(np.setdiff1d(first, world.dying), world.dying)
@@ -145,7 +148,8 @@ def returning(seed, folder, length=20_000):
 def with_junk(seed, folder, n_junk=1500, length=20_000):
     """Return a stationary stream of 40,000 documents with junk in the middle.
 
-    Junk documents have words drawn uniformly.  Without it, see ``n_junk=0``.
+    The words of junk documents are drawn uniformly.  ``n_junk=0`` is a stream without
+    junk.
     """
     world = World(seed, 0)
     stream = world.stream([world.lives(0)] * 2, length)
@@ -159,7 +163,7 @@ def with_junk(seed, folder, n_junk=1500, length=20_000):
 
 # -- real streams ----------------------------------------------------------------------
 def kind_of_package(name):
-    """Return the number of the kind: application, library, or kind of language."""
+    """Return an index of the kind: application, library, or group of languages."""
     ecosystem = name.split("-")[0]
     if ecosystem in ("librust", "golang", "libghc"):
         return 2
@@ -170,10 +174,10 @@ def kind_of_package(name):
 
 
 def descriptions(seed, folder, shuffled=False):
-    """Return descriptions of packages by kind, or shuffled.
+    """Return descriptions of packages, sorted by kind or shuffled.
 
-    Kinds follow one another: half of the applications, libraries, languages of two
-    sorts, and the other applications.
+    The order is: half of the applications, libraries, packages of two groups of
+    languages, and the other half of the applications.
     """
     debian = load_debian_descriptions()
     X, random = sparse.csr_array(debian.data), np.random.default_rng(seed)
@@ -191,7 +195,7 @@ def descriptions(seed, folder, shuffled=False):
 
 
 def reviews(seed, folder, n=60_000):
-    """Return film reviews, shuffled; None without the file."""
+    """Return film reviews in random order, or None if the file is missing."""
     path = folder / "imdb.npz"
     if not path.exists():
         return None
@@ -214,7 +218,7 @@ STREAMS = {
 
 
 def n_found(components, topics):
-    """Return which true topics are found, each by a component of its own."""
+    """Return a mask of the true topics that are found by different components."""
     unit = [a / np.linalg.norm(a, axis=1, keepdims=True) for a in (topics, components)]
     cosines = unit[0] @ unit[1].T
     rows, columns = linear_sum_assignment(-cosines)

@@ -1,17 +1,17 @@
-"""Generated surveys with known classes: answers of several kinds, with gaps."""
+"""Generated surveys with known classes, columns of several kinds and missing values."""
 
 import numpy as np
 import pandas as pd
 
-#: Classes of the surveys, and their sizes; `users` draws its classes by covariates.
+#: Shares of the classes of each survey; `users` draws classes from covariates instead.
 SIZES = {
     "B": (0.3, 0.2, 0.2, 0.12, 0.1, 0.08),
     "C": (0.5, 0.3, 0.2),
     "D": (0.25, 0.2, 0.15, 0.12, 0.1, 0.08, 0.06, 0.04),
     "E": (0.5, 0.3, 0.2),
 }
-#: Training rows, numbers of columns (yes/no, options, Likert, counts, measurements),
-#: share of gaps, and further arguments of `drawn`.
+#: For each survey: number of training rows; numbers of columns (yes/no, options,
+#: Likert, counts, measurements); share of missing values; other arguments of `drawn`.
 SHAPES = {
     "B": (2000, (6, 3, 4, 3, 3), 0.10, {}),
     "C": (400, (5, 2, 3, 1, 2), 0.05, {"separation": 1.2}),
@@ -38,7 +38,7 @@ def survey(name, seed):
 
 
 def picked(random, probabilities):
-    """Return a column for each row of probabilities."""
+    """Return the index of a random column for each row of probabilities."""
     below = probabilities.cumsum(axis=1) > random.random((len(probabilities), 1))
     return below.argmax(axis=1)
 
@@ -78,7 +78,7 @@ def drawn(
     overdispersion=0.0,
     is_skewed=False,
 ):
-    """Return a frame with columns of all kinds, and the classes of its rows."""
+    """Return a frame with columns of all kinds, and the class of each row."""
     random = np.random.default_rng(seed)
     n_classes = len(sizes)
     n_yes, n_options, n_likert, n_counts, n_numbers = columns
@@ -116,7 +116,7 @@ def drawn(
 
 
 def kinds(X, **others):
-    """Return the kinds of the columns by the first letters of their names."""
+    """Return a dict from columns to kinds, by the first letters of column names."""
     return {
         name: kind
         for name in X

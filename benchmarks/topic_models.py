@@ -1,4 +1,4 @@
-"""Topics of other packages: how tomotopy is fitted, and how any topics are scored."""
+"""Fits of tomotopy, and scores of topics of any package."""
 
 import corpora
 import numpy as np
@@ -8,10 +8,10 @@ from sktemper.learning_rates import AdaptiveRate
 
 
 def fixed(topics):
-    """Return an estimator that has these topics, and our inference of documents.
+    """Return a fitted estimator of this package with given topics.
 
-    ``init`` sets them, and a document without words makes them a fitted estimator: the
-    rate of a warm-up step is 0, so that they stay what they are.
+    ``init`` sets the topics. A step with an empty document makes the estimator fitted;
+    its learning rate is 0, so that the topics do not change.
     """
     lda = TemperedLDA(
         len(topics), tempering=None, init=topics, learning_rate=AdaptiveRate()
@@ -20,7 +20,7 @@ def fixed(topics):
 
 
 def tomotopy_lda(X, n_topics, seed, **priors):
-    """Return tomotopy's model with the documents, not yet trained."""
+    """Return tomotopy's untrained model with the documents."""
     import tomotopy
 
     lda = tomotopy.LDAModel(k=n_topics, seed=seed, **priors)

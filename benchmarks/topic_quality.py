@@ -1,17 +1,19 @@
-"""Topics as analysts judge them: coherence, diversity and seconds, beside peers.
+"""Coherence, diversity and CPU time of topics, compared with other packages.
 
     python benchmarks/topic_quality.py          # everything: two hours
     python benchmarks/topic_quality.py --corpora nyt --topics 50 --seeds 1
     python benchmarks/topic_quality.py --report              # only the report
 
-Coherence is the mean NPMI of ten words on held-out documents, diversity the share of
-distinct words among 25 of each topic, the score is in nats per held-out token by
-document completion. Words are the most probable ones, or the most relevant ones with a
-weight of .9, as `topics(relevance=0.9)` orders them, for every package. Everything runs
-in one thread; seconds are of CPU time. The training sets have at most 20,000 documents.
-tomotopy and scikit-learn are left out where they are not installed. Rows of finished
-fits are kept in ``benchmarks/results/topic_quality.csv``, so that an interrupted run
-goes on; the report is ``benchmarks/results/topic_quality.md``.
+Coherence is the mean NPMI of ten words per topic on held-out documents. Diversity is
+the share of distinct words among 25 words of each topic. The score is in nats per
+held-out token by document completion. Words are ranked in two ways, for all packages:
+by probability, and by relevance with a weight of .9, as in `topics(relevance=0.9)`.
+Everything runs in one thread, and times are CPU times. The training sets have at most
+20,000 documents.
+
+tomotopy and scikit-learn are left out if they are not installed. Rows of finished fits
+are stored in ``benchmarks/results/topic_quality.csv``, so that an interrupted benchmark
+continues with the missing fits; the report is ``benchmarks/results/topic_quality.md``.
 """
 
 import os
@@ -38,9 +40,9 @@ from sktemper.metrics import npmi_coherence, topic_diversity
 RESULTS = Path(__file__).resolve().parent / "results"
 CORPORA = ("nyt", "debian", "imdb")
 N_TRAIN = 20_000
-#: Words of a topic that coherence looks at.
+#: Number of words of a topic for coherence.
 N_WORDS = 10
-#: And those that diversity looks at.
+#: Number of words of a topic for diversity.
 N_DIVERSE = 25
 KEY = ["corpus", "K", "setting", "seed"]
 ORDERS = {"": 1.0, "_relevant": 0.9}
@@ -55,21 +57,21 @@ VALUES = [
 
 
 def ours(X, K, seed, *, more=1, **parameters):
-    """Fit `AnnealedLDA`, from ``more`` times the topics."""
+    """Fit `AnnealedLDA`, which starts with ``more`` times K topics."""
     n_start = None if more == 1 else int(more * K)
     lda = AnnealedLDA(K, n_start_components=n_start, random_state=seed, **parameters)
     return lda.fit(X).components_
 
 
 def tomotopy(X, K, seed, *, n_sweeps):
-    """Sample by collapsed Gibbs with tomotopy's defaults, where it learns alpha."""
+    """Fit tomotopy by collapsed Gibbs sampling with its defaults, which learn alpha."""
     lda = tomotopy_lda(X, K, seed)
     lda.train(n_sweeps, workers=1)
     return tomotopy_topics(lda, X.shape[1])
 
 
 def scikit_learn(X, K, seed):
-    """Fit scikit-learn's online variational inference, with our priors."""
+    """Fit scikit-learn's online variational inference with this package's priors."""
     lda = LatentDirichletAllocation(
         K,
         doc_topic_prior=0.05,
@@ -98,7 +100,7 @@ SETTINGS = {
 
 
 def row(corpus, fit, options, K, seed):
-    """Return what a fit is worth."""
+    """Return the table row of a fit: its CPU time and its scores."""
     begin = time.process_time()
     topics = np.asarray(fit(corpus.train, K, seed, **options), dtype=np.float64)
     seconds = time.process_time() - begin
@@ -113,7 +115,10 @@ def row(corpus, fit, options, K, seed):
 
 
 def relevance(topics, X, weight):
-    """Return the relevance of words: their log probability, and the log of the lift."""
+    """Return the relevance of words: a weighted mean of log probability and log lift.
+
+    The lift is the probability in the topic divided by the share in the corpus.
+    """
     probabilities = topics / topics.sum(axis=1, keepdims=True)
     counts = np.asarray(X.sum(axis=0), dtype=np.float64).ravel()
     seen = counts > 0
@@ -124,7 +129,7 @@ def relevance(topics, X, weight):
 
 
 def run(arguments):
-    """Make the rows that are not there yet."""
+    """Make the fits that the table of results lacks."""
     path = RESULTS / "topic_quality.csv"
     done = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=KEY + VALUES)
     known = set(done[KEY].itertuples(index=False, name=None))
@@ -151,7 +156,7 @@ def run(arguments):
 
 
 def report(table):
-    """Write means and standard errors over seeds."""
+    """Write a report of means and standard errors over seeds."""
     lines = [
         "# Topics as analysts judge them",
         "",
@@ -181,7 +186,7 @@ def cell(values):
 
 
 def main():
-    """Run and report."""
+    """Make the missing fits, and write the report."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     corpora.add_argument(parser)
     parser.add_argument("--corpora", nargs="+", default=CORPORA, choices=CORPORA)

@@ -2,10 +2,11 @@
 Annealed against plain stochastic variational inference
 =======================================================
 
-This script fits latent Dirichlet allocation twice to the shipped corpus, descriptions
-of Debian packages: once annealed and once plain, from the same start. It prints
-the topics as lists of words and the held-out scores, and saves a picture of both fits
-(which needs matplotlib, ``python -m pip install ".[plot]"`` in a checkout).
+This script fits latent Dirichlet allocation twice, from the same start, to descriptions
+of Debian packages, a corpus that is part of the package. One fit is annealed, and the
+other is plain. The script prints the topics as lists of words and the held-out scores,
+and saves a picture of both fits. The picture needs matplotlib
+(``python -m pip install ".[plot]"`` in a checkout).
 
 With its defaults the script takes about 15 seconds.
 """
@@ -29,8 +30,8 @@ def main():
         test_size=0.1,
         random_state=arguments.seed,
     )
-    # evaluate_every=1 holds a tenth of the training data out and scores it after each
-    # pass, for history_. The scores printed below are those of X_test.
+    # evaluate_every=1 holds out a tenth of the training data and scores it after each
+    # pass, for history_. The scores printed below are computed from X_test instead.
     settings = {
         "n_components": arguments.n_components,
         "evaluate_every": 1,
@@ -69,9 +70,10 @@ def parse_arguments():
 
 
 def save_picture(models, path):
-    """Draw the held-out score and the bound of each fit, its temperature below.
+    """Draw the held-out score, the bound and the temperature of each fit in panels.
 
-    The bound is drawn where T=1: above it bounds another, tempered likelihood.
+    The bound is drawn only at steps with T=1. At other temperatures it is a bound of
+    another likelihood, the tempered one, and cannot be compared.
     """
     try:
         from matplotlib.figure import Figure

@@ -3,11 +3,10 @@ From sentence embeddings to named clusters
 ==========================================
 
 This script clusters descriptions of Debian packages by their embeddings and writes a
-page with the clusters, their words and their documents. Any embeddings serve: here they
-are a latent semantic analysis of the word counts, so that no language model is
-downloaded. Pass the vectors of your own model with ``--embeddings vectors.npy``. The
-tables and the page need pandas and Bokeh (``python -m pip install ".[report]"`` in a
-checkout).
+page with the clusters, their words and their documents. By default the embeddings are a
+latent semantic analysis of the word counts, so that no language model is downloaded.
+Pass the vectors of your own model with ``--embeddings vectors.npy``. The tables and the
+page need pandas and Bokeh (``python -m pip install ".[report]"`` in a checkout).
 
 With its defaults the script takes about 15 seconds.
 """
@@ -42,7 +41,8 @@ def main():
     else:
         embeddings = np.load(arguments.embeddings)[rows]
 
-    # Descriptions have no true number of clusters: all that are allowed are used.
+    # Descriptions have no true number of clusters, so the fit uses all components and
+    # warns about it.
     warnings.filterwarnings("ignore", "All .* in use", ConvergenceWarning)
     start = time.perf_counter()
     mixture = AnnealedGaussianMixture(
@@ -91,9 +91,9 @@ def embed(counts, n_columns, seed):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[2])
     parser.add_argument("--max-documents", type=int, default=6000)
-    parser.add_argument("--n-columns", type=int, default=64, help="of the embeddings")
+    parser.add_argument("--n-columns", type=int, default=64, help="of default vectors")
     parser.add_argument("--n-components", type=int, default=60)
-    parser.add_argument("--embeddings", help="file of NumPy with a row a description")
+    parser.add_argument("--embeddings", help=".npy file, a row per description")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--output", default="clusters.html")
     return parser.parse_args()

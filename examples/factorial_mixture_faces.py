@@ -4,12 +4,11 @@ Features of digits and faces: the factorial mixture at several temperatures
 
 This script fits the factorial mixture to scikit-learn's digits, or to photographs of
 faces from a file. The model explains each image as a sum of features that are present
-or absent. The fits use plain variational
-inference, an inferred temperature, a short and a long annealing, and annealing with
-moves. A quarter of the images is held out. The script prints the held-out
-log-likelihood of each fit and saves two pictures: the log-likelihood and the
-temperature over the iterations, and the features (they need matplotlib,
-``python -m pip install ".[plot]"`` in a checkout).
+or absent. The fits use plain variational inference, an inferred temperature, a short
+and a long annealing, and annealing with moves. A quarter of the images is held out. The
+script prints the held-out log-likelihood of each fit and saves two pictures. One shows
+the log-likelihood and the temperature over the iterations, and the other the features.
+Pictures need matplotlib (``python -m pip install ".[plot]"`` in a checkout).
 
 ``--data`` names an .npz file with an array ``images`` of shape (n_images, height,
 width), such as one made from the cropped images of the Extended Yale Face Database B.
@@ -35,14 +34,16 @@ from sktemper.schedules import ExponentialSchedule
 
 def main():
     arguments = parse_arguments()
-    # All fits have the same number of iterations, whether they have converged or not.
+    # All fits make the same number of iterations and are compared even if they have not
+    # converged.
     warnings.simplefilter("ignore", ConvergenceWarning)
     images = load_images(arguments.data, arguments.every)
     X_train, X_test = standardised(images, arguments.seed)
     print(f"{len(X_train)} images to fit to, {len(X_test)} held out, of", end=" ")
     print(f"{images.shape[1]} x {images.shape[2]} pixels")
 
-    # Samples are the start: what annealing gains beyond a good start is to be seen.
+    # Random samples are a good start for all fits, so that differences between the
+    # scores are due to annealing and not to the start.
     settings = {
         "n_components": arguments.n_components,
         "max_iter": arguments.max_iter,
@@ -84,7 +85,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[2])
     parser.add_argument("--data", type=Path, help=".npz with images; default: digits")
     parser.add_argument(
-        "--every", type=int, default=6, help="take each such pixel of --data; 1: all"
+        "--every", type=int, default=6, help="step between used pixels of --data"
     )
     parser.add_argument("--n-components", type=int, default=25)
     parser.add_argument("--max-iter", type=int, default=80)
@@ -109,7 +110,10 @@ def load_images(path, every):
 
 
 def standardised(images, seed):
-    """Return images as rows, three quarters and one, by mean and scale of the first."""
+    """Return images as rows: three quarters for training, one quarter for testing.
+
+    Both are standardised by the mean and the scale of the training images.
+    """
     rows = images.reshape(len(images), -1)
     halves = train_test_split(rows, test_size=0.25, random_state=seed)
     X_train, X_test = map(np.asarray, halves)
@@ -123,7 +127,7 @@ def annealed(length, arguments, settings):
 
 
 class HeldOut:
-    """A callback that notes the held-out score per pixel after each pass and move."""
+    """Callback that stores the held-out score per pixel of each pass and kept move."""
 
     def __init__(self, X):
         self.X = X
@@ -145,14 +149,14 @@ class HeldOut:
 
 
 def fit(model, X_train, X_test):
-    """Fit, and return the scores of ``X_test`` on the way."""
+    """Fit the model, and return the scores of ``X_test`` after each pass or move."""
     held_out = HeldOut(X_test)
     model.set_callbacks(held_out).fit(X_train)
     return np.array(held_out.scores)
 
 
 def draw_scores(fits, scores, path):
-    """Draw the held-out scores, and the temperatures that led to them."""
+    """Draw the held-out scores, and in a second panel the temperatures of the fits."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import StrMethodFormatter
 
@@ -160,7 +164,7 @@ def draw_scores(fits, scores, path):
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[2.5, 1])
     for name, model in fits.items():
         curve, temperature = scores[name], model.history_["temperature"]
-        style = "-" if model.moves is None else "--"  # the same, before the moves
+        style = "-" if model.moves is None else "--"  # curves overlap
         above.plot(np.arange(1, len(curve) + 1), curve, style, label=name)
         below.plot(np.arange(1, len(temperature) + 1), temperature, style)
     highest = max(curve.max() for curve in scores.values())
@@ -171,14 +175,14 @@ def draw_scores(fits, scores, path):
     below.set_yscale("log")
     below.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     below.set_ylabel("temperature")
-    below.set_xlabel("iterations, and after them the moves that were kept")
+    below.set_xlabel("iterations, then kept moves")
     for ax in (above, below):
         ax.grid(alpha=0.3)
     figure.savefig(path, dpi=120)
 
 
 def draw_features(fits, scores, shape, path):
-    """Draw the components of each fit, those that most images have first."""
+    """Draw the components of each fit, in decreasing order of their frequency."""
     from matplotlib.figure import Figure
 
     names = [name for name in fits if name != "global tempering"]
@@ -199,7 +203,7 @@ def draw_features(fits, scores, shape, path):
 
 
 def mosaic(images, n_columns):
-    """Return images side by side as one, with NaN between them."""
+    """Return one image that shows all images side by side, separated by NaN."""
     framed = np.pad(images, ((0, 0), (0, 1), (0, 1)), constant_values=np.nan)
     empty = np.full_like(framed[:1], np.nan)
     n_empty = -len(framed) % n_columns

@@ -3,13 +3,13 @@ Features that overlap: the factorial mixture on toy images
 ==========================================================
 
 This script fits the factorial mixture to sums of eight overlapping shapes of 4 x 4
-pixels, from one random start: by plain variational inference, by annealing without and
-with moves, and with an inferred temperature. It prints the number of shapes that each
-fit found and its held-out score, and saves a picture of the found shapes.
+pixels. Four fits have the same random start: plain variational inference, an inferred
+temperature, and annealing without and with moves. The script prints the number of
+shapes that each fit found and its held-out score, and saves a picture of these shapes.
 
-A second picture reproduces one of the papers: the lower bound at T=1 in each iteration
-of fits that differ only in temperature. Both need matplotlib,
-``python -m pip install ".[plot]"`` in a checkout.
+A second picture reproduces a figure of the papers. It shows the lower bound at T=1 in
+each iteration, for fits that differ only in temperature. Pictures need matplotlib
+(``python -m pip install ".[plot]"`` in a checkout).
 
 With its defaults the script takes about 25 seconds.
 """
@@ -26,8 +26,8 @@ from sktemper.datasets import make_factorial_mixture
 from sktemper.metrics import match_components
 from sktemper.schedules import ExponentialSchedule
 
-#: What the papers gave their fits: the variances and the inclusion probability that
-#: generated the data. Otherwise the estimators learn them.
+#: True variances and inclusion probability of the generated data. The fits of the
+#: papers have them fixed; by default the estimators learn them.
 GIVEN = {
     "noise_variance": 0.01,
     "inclusion_probability": 0.3,
@@ -82,7 +82,7 @@ def parse_arguments():
 
 
 def fit_each(X, n_components, arguments):
-    """Return the fits by their names, and how long each took."""
+    """Return a dict from names to pairs: the fitted model and its fitting time."""
     settings = {
         "n_components": n_components,
         "max_iter": arguments.max_iter,
@@ -111,7 +111,7 @@ def print_scores(fits, shapes, X_test):
 
 
 class BoundAtOne:
-    """A callback that notes the lower bound at T=1, per sample, after each pass."""
+    """Callback that stores the lower bound at T=1, per sample, after each pass."""
 
     def __init__(self):
         self.bounds = []
@@ -133,8 +133,8 @@ class BoundAtOne:
 def follow_bounds(X, shapes, arguments):
     """Return bounds and temperatures by name, arrays of (n_starts, max_iter).
 
-    As the papers have it: variances are given, samples are not cooled on their own, and
-    nothing is moved.
+    The settings are those of the papers: the variances are given, the local steps are
+    not annealed separately, and there are no moves.
     """
     settings = {
         "n_components": len(shapes),
@@ -170,7 +170,7 @@ def annealed(start, length, settings):
 
 
 def draw_features(fits, shapes, path):
-    """Draw the shapes and, below, the component of each fit that is most like it."""
+    """Draw the shapes and, below each, the most similar component of each fit."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 5.6), layout="constrained")
@@ -193,7 +193,7 @@ def draw_features(fits, shapes, path):
             ax.spines[:].set_color("C1" if missed else "0.7")
             ax.spines[:].set_linewidth(3 if missed else 1)
     figure.colorbar(axes.flat[0].images[0], ax=axes, shrink=0.5)
-    figure.suptitle("Eight shapes, and the features found; framed is what was missed")
+    figure.suptitle("Eight shapes, and the features found; missed shapes are framed")
     figure.savefig(path, dpi=120)
 
 
@@ -222,7 +222,7 @@ def draw_bounds(bounds, temperatures, path):
         ax.grid(alpha=0.3)
     n_starts = ends.size // len(bounds)
     figure.suptitle(
-        f"The bound in the course of a fit: {n_starts} starts and their mean"
+        f"The lower bound in each iteration: {n_starts} starts and their mean"
     )
     figure.savefig(path, dpi=120)
 

@@ -2,17 +2,17 @@
 How many clusters: a Dirichlet-process mixture of Gaussians
 ===========================================================
 
-The data are four clusters of 250 points in the plane. Mixtures of up to 50 Gaussians,
-with the priors of the paper, are fitted by scikit-learn's ``BayesianGaussianMixture``,
-by plain inference in one batch and in mini-batches (SVI), with the noise of smaller
-batches (SVI+), by annealing, and by annealing with moves. The script repeats this with
-other data and other starts and prints how many clusters each fit found. It saves a
-picture of the sorted sizes of the clusters, and one of the first data set with the
-clusters found in it.
+The data are 250 points in the plane, in four clusters. The script fits mixtures of up
+to 50 Gaussians, with the priors of the paper, by six methods: scikit-learn's
+``BayesianGaussianMixture``, plain inference with all samples in each step (batch),
+plain inference with mini-batches (SVI), SVI with the noise of smaller batches (SVI+),
+annealing, and annealing with moves. It repeats all fits with other random data and
+starts, and prints the number of clusters that they found. One picture shows the sorted
+sizes of the clusters, and another the clusters found in the first data set.
 
 A third picture shows the lower bound over the iterations of plain inference, SVI and
-SVI+, for these points and, with ``--pima``, for the 768 samples of that data set. The
-pictures need matplotlib, ``python -m pip install ".[plot]"`` in a checkout.
+SVI+, for these points and, with ``--pima``, for the 768 samples of the Pima data set.
+Pictures need matplotlib (``python -m pip install ".[plot]"`` in a checkout).
 
 With its defaults the script takes more than a minute.
 """
@@ -38,14 +38,15 @@ ROOTS = np.array(
     [[[1, 0], [0.8, 0.5]], [[1, 0], [-0.8, 0.5]], [[1, 0], [0.5, 1]], [[1, 0], [0, 1]]]
 )
 SHARES = [0.4, 0.3, 0.2, 0.1]
-#: The paper's, with the identity as covariance_prior: means of ten times the variance,
-#: D degrees of freedom and concentrations 1 / K, the default, in place of a Dirichlet
-#: process.
+#: Priors of the paper, together with the identity as covariance_prior. The prior
+#: variance of a mean is ten times that of a component. The weights have a Dirichlet
+#: distribution with concentrations 1 / K, and the covariances have D degrees of
+#: freedom; both numbers are defaults.
 PRIORS = {
     "weight_concentration_prior_type": "dirichlet_distribution",
     "mean_precision_prior": 0.1,
 }
-#: Clusters whose sizes are drawn.
+#: Number of clusters whose sizes are drawn.
 N_DRAWN = 9
 
 
@@ -113,7 +114,7 @@ def make_data(seed):
 
 
 def fit_all(arguments):
-    """Return the labels of each run by estimator, (n_runs, n_samples)."""
+    """Return a dict from names of methods to labels of shape (n_runs, n_samples)."""
     settings = {
         "n_components": arguments.n_components,
         "init_params": arguments.init_params,
@@ -121,7 +122,7 @@ def fit_all(arguments):
         **PRIORS,
     }
     theirs = {"max_iter": 1000, **settings}
-    settings["priors"] = "scikit-learn"  # what is not given is the same for all
+    settings["priors"] = "scikit-learn"  # the same default priors for all methods
     batches = {"batch_size": 50, "max_iter": arguments.max_iter, **settings}
     long = {"max_iter": 1000, **settings}
     models = {
@@ -143,7 +144,7 @@ def fit_all(arguments):
 
 
 def sorted_sizes(labels):
-    """Return the clusters' shares of the points, the largest first."""
+    """Return the shares of the points that each cluster has, in decreasing order."""
     sizes = {}
     for name, runs in labels.items():
         n_clusters = max(runs.max() + 1, N_DRAWN)
@@ -154,7 +155,7 @@ def sorted_sizes(labels):
 
 def print_numbers(sizes):
     n_runs = len(next(iter(sizes.values())))
-    print(f"Clusters found, where there are 4: how often in {n_runs} runs")
+    print(f"Clusters found (4 are true), and number of runs, of {n_runs}:")
     for name, shares in sizes.items():
         numbers, times = np.unique((shares > 0).sum(axis=1), return_counts=True)
         found = ", ".join(
@@ -164,7 +165,7 @@ def print_numbers(sizes):
 
 
 class BoundAtOne:
-    """A callback that notes the lower bound at T=1 after each pass."""
+    """Callback that stores the lower bound at T=1 after each pass."""
 
     def __init__(self):
         self.bounds = []
@@ -195,7 +196,7 @@ def follow_pima(arguments):
 
 
 def follow(X, n_components, batch_size, effective, arguments):
-    """Return bounds pass by pass, by method: arrays of (n_starts, n_passes)."""
+    """Return a dict from methods to bounds, arrays of shape (n_starts, n_passes)."""
     settings = {
         "n_components": n_components,
         "init_params": "random_from_data",
@@ -222,7 +223,7 @@ def follow(X, n_components, batch_size, effective, arguments):
         for seed in range(arguments.n_starts):
             followed = BoundAtOne()
             model.set_params(random_state=seed).set_callbacks(followed).fit(X)
-            # a fit of all samples that came to rest stays there
+            # a batch fit that converged early would keep its last bound
             rest = [followed.bounds[-1]] * (arguments.n_passes - len(followed.bounds))
             runs.append(followed.bounds + rest)
         curves[name] = np.array(runs)
@@ -243,12 +244,12 @@ def draw_sizes(sizes, path):
         )
     figure.supxlabel("cluster, the largest first")
     figure.supylabel("share of the points")
-    figure.suptitle("Four clusters, and those that six fits found of at most 50")
+    figure.suptitle("Sizes of the clusters that six methods found in four clusters")
     figure.savefig(path, dpi=120)
 
 
 def draw_clusterings(labels, path):
-    """Draw what each found in the data of the first run."""
+    """Draw the clusters that each method found in the data of the first run."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 6), layout="constrained")
@@ -259,7 +260,7 @@ def draw_clusterings(labels, path):
         ax.scatter(*X.T, c=of_point, cmap="tab20", vmin=0, vmax=19, s=9)
         ax.set_title(f"{name}: {len(clusters)}", fontsize="medium")
         ax.set_aspect("equal")
-    figure.suptitle("Four clusters of 250 points, and how many each fit found")
+    figure.suptitle("250 points in four clusters, and the clusters of each fit")
     figure.savefig(path, dpi=110)
 
 
@@ -282,7 +283,7 @@ def draw_bounds(panels, path):
         ax.legend(loc="lower right", fontsize="small")
         ax.grid(alpha=0.3)
     axes[0].set_ylabel("lower bound [nats]")
-    figure.suptitle("The lower bound: each start, and their mean")
+    figure.suptitle("The lower bound of each start, and the mean of all starts")
     figure.savefig(path, dpi=120)
 
 

@@ -3,19 +3,19 @@ One optimum becomes two: the landscape of two Gaussians
 =======================================================
 
 This is the smallest example of the papers: 500 numbers from two Gaussians of variance 1
-at 4 and -4, with weights .3 and .7. The variance and the weights are known, and the two
-means are unknown. The lower bound then has two optima: the true one, and one with the
-means interchanged. At a high temperature it has one optimum, which becomes the true one
-as the temperature falls. The script draws the tempered bound as a function of the two
-variational means, with all other parameters optimized, and the paths of plain and
-annealed inference from the same starts.
+with means 4 and -4 and weights .3 and .7. The variance and the weights are known, and
+the two means are unknown. The lower bound then has two optima: the true one, and one
+with interchanged means. At a high temperature there is only one optimum, and it moves
+to the true one as the temperature falls. The script draws the tempered bound as a
+function of the two variational means, with all other parameters optimized, and the
+paths of plain and annealed inference from the same starts.
 
-Then it fits the package's estimators to the same data from random starts. They learn
-weights and variances too, so interchanged Gaussians are as good as the true ones, and a
-poor optimum divides the data in the wrong place. The script counts the fits that end at
-the best bound.
+The script also fits the package's estimators to the same data from random starts. They
+learn weights and variances too, so that both orders of the components are equally good,
+and a poor optimum divides the data in the wrong place. The script counts the fits that
+reach the best bound.
 
-Pictures need matplotlib, ``python -m pip install ".[plot]"`` in a checkout.
+Pictures need matplotlib (``python -m pip install ".[plot]"`` in a checkout).
 
 With its defaults the script takes more than a minute.
 """
@@ -32,14 +32,14 @@ from sktemper import AnnealedGaussianMixture, TemperedGaussianMixture
 
 MEANS = np.array([4.0, -4.0])
 LOG_WEIGHTS = np.log([0.3, 0.7])
-#: Of the prior of the two means, which is about 0.
+#: Variance of the prior of the two means; the mean of the prior is 0.
 PRIOR_VARIANCE = 100.0
-#: What is tempered in the pictures, and how much: as in Abrol et al. (2014), Fig. 2,
-#: and in Mandt et al. (2016), Fig. 1.
+#: Tempered distributions in the pictures, and their temperatures: the posterior as in
+#: Abrol et al. (2014), Fig. 2, and the likelihood as in Mandt et al. (2016), Fig. 1.
 TARGETS = {"posterior": (100, 30, 1), "likelihood": (20, 13, 8.5, 1)}
-#: A path is one with the optimum if the means are as near as this.
+#: Largest distance of the means from the true ones at the end of a successful path.
 NEAR = 0.5
-#: A fit has the best bound if it is as near as this.
+#: Largest difference from the best bound of a fit that counts as the best, in nats.
 SAME_BOUND = 0.1
 
 
@@ -100,11 +100,11 @@ def responsibilities(x, means, variances, temperature):
 
 
 def tempered_bound(x, means, temperature, target):
-    """Return the bound at each of ``means``, (..., 2), as the papers write it.
+    """Return the bound, scaled as in the papers, at ``means`` of shape (..., 2).
 
-    That of the posterior is T times what it is of the tempered model.  Responsibilities
-    are the best ones; so are the variances of q, by some rounds of the equations that
-    hold there.
+    With a tempered posterior, the papers multiply the bound of the tempered model by T.
+    The responsibilities are optimal. So are the variances of q, which a few fixed-point
+    iterations compute.
     """
     whole = target == "posterior"
     variances = np.full_like(means, 0.01)
@@ -126,7 +126,7 @@ def best_variances(counts, temperature, whole):
 
 
 def follow(x, start, temperatures, n_last=30):
-    """Return the means after each step of inference, the posterior tempered."""
+    """Return the means after each step of inference with a tempered posterior."""
     path, variances = [np.asarray(start)], np.full(2, 0.01)
     for temperature in [*temperatures, *np.ones(n_last)]:
         shares = responsibilities(x, path[-1], variances, temperature)
@@ -188,7 +188,7 @@ def draw(x, starts, hot, path):
 
 
 def draw_landscape(ax, x, temperature, target):
-    """Draw contours of the bound, denser near its top, and its optimum."""
+    """Draw contours of the bound, denser near its maximum, and mark the maximum."""
     grid = np.linspace(-8, 8, 49)
     rows = [np.stack([grid, np.full_like(grid, height)], axis=-1) for height in grid]
     bound = np.array([tempered_bound(x, row, temperature, target) for row in rows])
@@ -203,7 +203,7 @@ def draw_landscape(ax, x, temperature, target):
 
 
 def draw_paths(ax, x, starts, temperatures):
-    """Draw the means, step by step: in orange those that end at the true ones."""
+    """Draw the means of each step; paths that end at the true means are orange."""
     for start in starts:
         path = follow(x, start, temperatures)
         right = np.abs(path[-1] - MEANS).max() < NEAR

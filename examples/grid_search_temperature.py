@@ -2,9 +2,9 @@
 A grid search over temperatures
 ===============================
 
-This script searches for the start and the length of the annealing, for a pipeline that
-begins with text. A start at T=1 is plain variational inference, the baseline of the
-grid.
+This script searches for the best start and length of the annealing in a pipeline whose
+input is text. The grid also has a start at T=1, which is plain variational inference,
+for comparison.
 
 With its defaults the script takes about 15 seconds.
 """
@@ -32,7 +32,8 @@ def main():
             random_state=arguments.seed,
         ),
     )
-    # Lengths are in steps. They have to fit in: a search that ends above T=1 warns.
+    # Lengths are in steps. An annealing longer than the fit would end above T=1 and
+    # warn.
     grid = [
         {"annealedlda__schedule__start": [1.0]},
         {
@@ -70,7 +71,7 @@ def parse_arguments():
 
 
 def load_texts(max_documents):
-    """Return documents as text: each word as often as it occurs."""
+    """Return documents as texts that repeat each word according to its count."""
     docs = load_debian_descriptions()
     rows = docs.data[:max_documents]
     return [" ".join(np.repeat(docs.feature_names[r.indices], r.data)) for r in rows]

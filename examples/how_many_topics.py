@@ -2,12 +2,13 @@
 How many topics?
 ================
 
-This script draws four measures against the number of topics: the held-out score and the
-coherence, by one grid search; the number of topics that two seeds share; and the number
-of distinct topics by the evidence of their words. For documents that were generated
-from known topics, all four agree with the true number. For descriptions of Debian
-packages there is no true number, and they disagree (the picture needs matplotlib,
-``python -m pip install ".[plot]"`` in a checkout).
+This script draws four measures against the number of topics. One grid search computes
+the held-out score and the coherence. The other two are the share of topics that fits
+with different seeds have in common, and the number of topics that remain after similar
+topics are merged. For documents that were generated from known topics, all four agree
+with the true number. Descriptions of Debian packages have no true number, and the
+measures disagree. The picture needs matplotlib
+(``python -m pip install ".[plot]"`` in a checkout).
 
 With its defaults the script takes more than two minutes.
 """
@@ -24,7 +25,7 @@ from sktemper import AnnealedLDA
 from sktemper.datasets import load_debian_descriptions, make_lda_documents
 from sktemper.metrics import completion_scorer, match_components, npmi_scorer
 
-#: Cosine above which the topics of two fits are the same.
+#: Cosine similarity above which topics of two fits count as the same.
 SAME = 0.8
 
 
@@ -48,7 +49,7 @@ def main():
 def parse_arguments():
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[2])
     parser.add_argument("--max-documents", type=int, default=6000)
-    parser.add_argument("--true", type=int, default=20, help="topics of the generated")
+    parser.add_argument("--true", type=int, default=20, help="number of true topics")
     parser.add_argument(
         "--topics", type=int, nargs="+", default=[5, 10, 20, 40, 80, 160]
     )
@@ -61,9 +62,12 @@ def parse_arguments():
 
 
 def look(X, arguments):
-    """Return the search, and for each number of topics how stable and how distinct."""
+    """Return the search, the stability and the number of distinct topics of each size.
+
+    The latter two are arrays with an entry for each number of topics.
+    """
     lda = AnnealedLDA(max_iter=arguments.max_iter, random_state=0)
-    # A fit from twice the topics, merged, misses fewer than a direct one.
+    # A fit that starts with twice as many topics and merges them misses fewer topics.
     sizes = [
         {"n_components": n_topics, "n_start_components": 2 * n_topics}
         for n_topics in arguments.topics
@@ -97,7 +101,7 @@ def look(X, arguments):
 
 
 def fewest_within_one_standard_error(results):
-    """Return the row of the fewest topics that score as well as the best, nearly."""
+    """Return the row with the fewest topics within one standard error of the best."""
     scores = results["mean_test_completion"]
     splits = [key for key in results if key.startswith("split")]
     n_folds = sum(key.endswith("_completion") for key in splits)
@@ -109,13 +113,13 @@ def fewest_within_one_standard_error(results):
 
 
 def same(one, other):
-    """Return the share of the topics of a fit that another one has, too."""
+    """Return the share of the topics of one fit that another fit has too."""
     _, cosines = match_components(one.topic_word_, other.topic_word_)
     return (cosines > SAME).mean()
 
 
 def save_picture(views, arguments):
-    """Draw a row of four views for each corpus."""
+    """Draw four measures in a row for each corpus."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

@@ -2,12 +2,12 @@
 More text than memory, on one machine and on a cluster
 ======================================================
 
-This script writes counts of many documents to disk in shards, fits topics to them in
-bounded memory, and fits the same topics on a local cluster of two processes; a remote
-cluster needs no other call. Both models are equal, bit for bit.
+This script writes counts of many documents to disk in shards and fits topics to them in
+bounded memory. Then it fits the same model on a local cluster of two processes; the
+call is the same for a remote cluster. Both models have the same bits.
 
-The text is the shipped corpus, repeated. The cluster needs the packages dask and
-distributed; without them, the script skips that part.
+The documents are many copies of the corpus that is part of the package. The cluster
+needs the packages dask and distributed; without them, the script skips that fit.
 """
 
 # sphinx_gallery_thumbnail_path = 'auto_thumbnails/larger_than_memory.png'
@@ -43,7 +43,7 @@ def main():
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[2])
-    parser.add_argument("--folder", type=Path, help="for the shards; it is kept")
+    parser.add_argument("--folder", type=Path, help="folder of the shards")
     parser.add_argument("--copies", type=int, default=120, help="of the corpus")
     parser.add_argument("--max-documents", type=int, help="of the corpus")
     parser.add_argument("--n-components", type=int, default=20)
@@ -53,12 +53,12 @@ def parse_arguments():
 
 
 def write(folder, arguments):
-    """Write the counts of so many copies of the corpus as shards."""
+    """Write ``arguments.copies`` copies of the counts of the corpus as shards."""
     corpus = load_debian_descriptions()
     counts = corpus.data[: arguments.max_documents]
     begin = time.perf_counter()
-    # Texts are given like this, too, with a vectorizer: write_counts(folder, batches of
-    # texts, vectorizer). These are counted already.
+    # These documents are counts already. Batches of texts need a vectorizer:
+    # write_counts(folder, batches, vectorizer).
     batches = (counts for _ in range(arguments.copies))
     collection = write_counts(folder, batches, feature_names=corpus.feature_names)
     size = sum(path.stat().st_size for path in Path(folder).iterdir())
@@ -71,7 +71,7 @@ def write(folder, arguments):
 
 
 def estimator(arguments):
-    # One pass in large batches, each of which is a step: a step far, then.
+    # One pass over large batches makes few steps, so each step has to be large.
     return AnnealedLDA(
         arguments.n_components,
         max_iter=1,
@@ -95,7 +95,7 @@ def fit(folder, arguments):
 
 
 def largest_memory():
-    """Return the most memory that this process has had so far, in MB."""
+    """Return the peak memory of this process so far, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
@@ -113,7 +113,7 @@ def fit_on_cluster(folder, arguments):
         Client(cluster) as client,
     ):
         begin = time.perf_counter()
-        # The workers open the shards themselves; only sums of steps are sent.
+        # Workers open the shards themselves and send only the sums of each step.
         lda = sktemper.dask.fit(
             estimator(arguments), open_counts(folder), client=client
         )

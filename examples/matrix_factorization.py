@@ -2,21 +2,21 @@
 Stars for films: the bound of a matrix factorization, from many starts
 ======================================================================
 
-This is the first experiment of Paisley et al.: ratings as products of Gaussian factors,
-fitted by batch variational inference and by SVI+. SVI+ gives the ratings random
-weights, so that steps of iteration t are as noisy as those of M = 50 t ratings. The
-script also fits annealed models and models with an inferred temperature. The settings
-are those of the paper: no biases, prior variance 1 of factors, noise variance 1/2, all
-ratings in one batch. The mean is subtracted from the ratings; ``--global-mean=0``
-keeps it, as the paper does.
+This is the first experiment of Paisley et al.: ratings are modelled as products of
+Gaussian factors, and fitted by batch variational inference and by SVI+. SVI+ gives the
+ratings random weights, so that iteration t has the noise of a mini-batch of M = 50 t
+ratings. The script also fits annealed models and models with an inferred temperature.
+The settings are those of the paper: no biases, a prior variance of 1 of the factors, a
+noise variance of 1/2, and all ratings in one batch. The script subtracts the mean from
+the ratings. The paper does not; ``--global-mean=0`` does the same as the paper.
 
 The script prints and draws the lower bound and the error of held-out ratings in each
 iteration. For the package's defaults, which learn the variances and have biases, it
-prints the error and the coverage of predictive intervals. Pictures need matplotlib,
-``python -m pip install ".[plot]"`` in a checkout.
+prints the error and the coverage of predictive intervals. Pictures need matplotlib
+(``python -m pip install ".[plot]"`` in a checkout).
 
 ``--data`` names ratings: a download of MovieLens, or a file written by scipy's
-``save_npz``. Without it, ratings of the shape of MovieLens 100K are generated.
+``save_npz``. Without it, the script generates as many ratings as MovieLens 100K has.
 
 With its defaults the script takes more than a minute.
 """
@@ -81,7 +81,7 @@ def parse_arguments():
         "--max-iter",
         type=int,
         default=500,
-        help="SVI+ without noise in the end wants a fiftieth of the ratings",
+        help="a fiftieth of the number of ratings makes the noise of SVI+ vanish",
     )
     parser.add_argument("--global-mean", type=float, help="default: of the ratings")
     parser.add_argument("--seed", type=int, default=0)
@@ -100,7 +100,7 @@ def load_ratings(path):
 
 
 def divided(X, seed):
-    """Return the ratings to fit to and those held out, in the same rows."""
+    """Return training ratings and held-out ratings, matrices of the same shape."""
     X = X.tocoo()
     held_out = np.random.default_rng(seed).permutation(X.nnz) < HELD_OUT * X.nnz
     return [
@@ -131,7 +131,7 @@ def make_models(rank, max_iter, global_mean):
 
 
 class Follower:
-    """A callback that notes the bound at T=1 and the held-out error, now and then."""
+    """Callback that stores the bound at T=1 and the held-out error of given passes."""
 
     def __init__(self, X_test, passes):
         self.test, self.passes = X_test.tocoo(), set(passes)
@@ -157,7 +157,10 @@ class Follower:
 
 
 def follow(X_train, X_test, rank, arguments):
-    """Return the passes looked at, and bounds and errors by method and start."""
+    """Return numbers of passes, and the bounds and errors after them.
+
+    The latter are a dict from methods to arrays of shape (n_starts, n_passes, 2).
+    """
     passes = np.unique(np.geomspace(3, arguments.max_iter, 60).round().astype(int))
     curves = {}
     models = make_models(rank, arguments.max_iter, arguments.global_mean)
@@ -167,7 +170,7 @@ def follow(X_train, X_test, rank, arguments):
             follower = Follower(X_test, passes)
             model.set_params(random_state=seed).set_callbacks(follower).fit(X_train)
             runs.append(follower.rows)
-        curves[name] = np.array(runs)  # (n_starts, n_passes, 2)
+        curves[name] = np.array(runs)
     return passes, curves
 
 
@@ -214,7 +217,7 @@ def draw(panels, path):
     for column, (rank, (passes, curves)) in zip(axes.T, panels.items(), strict=True):
         best = max(runs[:, :, 0].max() for runs in curves.values())
         for name, runs in curves.items():
-            # half a nat keeps the best in the picture
+            # half a nat is added because the axis is logarithmic and the best is 0
             draw_runs(column[0], passes, best - runs[:, :, 0] + 0.5, name)
             draw_runs(column[1], passes, runs[:, :, 1], name)
         column[0].set_title(f"rank {rank}: the best bound is {best:.1f}")
@@ -227,7 +230,7 @@ def draw(panels, path):
     focus(axes[1, 0], panels)
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
-    figure.suptitle("The bound and the held-out error: each start, and their mean")
+    figure.suptitle("Bound and held-out error of each start, and means of all starts")
     figure.savefig(path, dpi=110)
 
 
@@ -238,7 +241,7 @@ def draw_runs(ax, passes, values, name):
 
 
 def focus(ax, panels):
-    """Show errors up to those of batch inference, after some iterations."""
+    """Limit the axis to errors up to the largest of batch inference after its start."""
     errors = [
         runs[:, :, 1] for _, curves in panels.values() for runs in curves.values()
     ]

@@ -2,10 +2,10 @@
 Outliers among documents
 ========================
 
-The words of 200 of 20,000 package descriptions are replaced at random. A fit with a
-temperature for each document gives these documents high temperatures. The script prints
-how many of the 200 documents with the highest temperatures are among them, and draws
-the temperatures. It takes about 15 seconds.
+The script replaces all words of 200 of 20,000 package descriptions by random words. A
+fit with a temperature for each document gives high temperatures to documents of random
+words. The script prints how many of the 200 documents with the highest temperatures
+have random words, and draws the temperatures. It takes about 15 seconds.
 """
 
 import argparse
@@ -38,13 +38,13 @@ def main():
     temperatures = np.asarray(lda.fit(X).temperatures(X))
     hottest = np.argsort(-temperatures)[:n_replaced]
     print(f"{len(replaced):,} documents, {n_replaced} of random words")
-    print(f"among the {n_replaced} hottest: {replaced[hottest].sum()} of these")
+    print(f"random words among the {n_replaced} hottest: {replaced[hottest].sum()}")
     print(f"area under the ROC curve: {roc_auc_score(replaced, temperatures):.3f}")
     draw(X, replaced, temperatures, arguments.output)
 
 
 def with_random_words(X, replaced, random):
-    """Return the counts, with other words in the rows of a mask."""
+    """Return the counts, with random words in the rows that ``replaced`` selects."""
     rows = np.flatnonzero(replaced)
     lengths = np.asarray(X[rows].sum(axis=1)).ravel().astype(int)
     row = np.repeat(rows, lengths)

@@ -2,13 +2,13 @@
 Write your own model: a mixture of Poissons
 ===========================================
 
-A model defines its data and its likelihood.  This script has the complete model of a
-mixture whose components are independent Poisson distributions with Gamma priors, for
-counts of events such as visits by hour of the day.  The package adds the loop,
+This script defines a complete model: a mixture whose components are independent Poisson
+distributions with Gamma priors, for counts of events such as visits in each hour of the
+day.  A model defines only its likelihood and its prior.  The package adds the loop,
 temperatures, learning rates, noise and moves, streams, threads and pickles.
 
 The script checks the model by `check_model`, fits it with three policies, and prints
-how well each recovers the clusters of generated data.
+the agreement of each fit with the true clusters of generated data.
 """
 
 # sphinx_gallery_thumbnail_path = 'auto_thumbnails/own_model_poisson.png'
@@ -52,8 +52,8 @@ class PoissonMixtureModel(MixtureModel):
 class TemperedPoissonMixture(MixtureMixin, TemperedEstimator):
     """Mixture of Poissons under any tempering, learning rate, noise and moves."""
 
-    max_iter, batch_size = 60, None  # defaults of what the constructor leaves out
-    _fixed_by_fit = ("n_components",)  # a fitted model keeps these
+    max_iter, batch_size = 60, None  # fixed: the constructor has no such parameters
+    _fixed_by_fit = ("n_components",)  # cannot change in a fitted model
 
     def __init__(
         self,

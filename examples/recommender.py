@@ -2,17 +2,18 @@
 A recommender: from a table to served recommendations
 =====================================================
 
-The data are a long table: each line has a user, a film and a rating. Two models are
-fitted to it. `ImplicitFactorization` learns which films people choose, and
+The data are a long table in which each line has a user, a film and a rating. The script
+fits two models to it. `ImplicitFactorization` learns which films people choose, and
 `TemperedMatrixFactorization` learns how they rate them. The script compares both with
-popularity, item-based neighbours (ItemKNN) and EASE, a linear model that takes ten
-lines and is hard to beat if there are not too many items.
+popularity, item-based neighbours (ItemKNN) and EASE, a linear model that needs ten
+lines of code and often ranks better than larger models if there are at most some
+thousand items.
 
-Then it explains recommendations, recommends films to a new user, and saves the model
-for processes that serve it.
+The script also explains recommendations, recommends films to a new user, and saves the
+model for processes that serve it.
 
 ``--data`` names a download of MovieLens. Without it, the script generates choices and
-ratings of people with different tastes. Needs pandas.
+ratings of people with different tastes. The script needs pandas.
 """
 
 # sphinx_gallery_thumbnail_path = 'auto_thumbnails/recommender.png'
@@ -75,7 +76,8 @@ def main():
     if arguments.output:
         draw(found, arguments.output)
     print(
-        f"of {report['n_users']} users; {report['n_left_out']} had nothing held out\n"
+        f"{report['n_users']} users were evaluated; {report['n_left_out']} without "
+        "held-out items were left out\n"
     )
 
     # -- ten recommendations, and why
@@ -88,13 +90,14 @@ def main():
     said = stars.recommend([somebody], n_items=3, clip=(1, 5), return_std=True)
     print(f"By stars:\n{said.to_string(index=False)}\n")
 
-    # -- somebody new, in the same columns: no fit is needed
+    # -- a new user, whose items are known: no fit is needed
     liked = clicks.similar_items([best["item"][0]], n_items=3)["similar"]
     new = interactions_matrix(
         ["somebody new"] * 3, liked, item_labels=clicks.item_labels_
     )
     fresh = clicks.recommend(new, n_items=3, output="pandas")
-    print(f"Who chose {', '.join(map(str, liked))}:\n{fresh.to_string(index=False)}\n")
+    print(f"For a new user who chose {', '.join(map(str, liked))}:")
+    print(f"{fresh.to_string(index=False)}\n")
 
     # -- saved, and served: processes share the memory of the mapped file
     with tempfile.TemporaryDirectory() as folder:
@@ -138,7 +141,7 @@ def rows_of(ratings):
     return in_stars
 
 
-# -- others ----------------------------------------------------------------------------
+# -- other methods ---------------------------------------------------------------------
 
 
 def popularity(X):
@@ -176,7 +179,7 @@ def load_table(arguments):
     movielens = load_movielens(arguments.data)
     entries = movielens.data.tocoo()
     films = movielens.item_labels.astype(str).astype(object)
-    if movielens.item_titles is not None:  # of which some are there twice
+    if movielens.item_titles is not None:  # some titles occur twice
         films = movielens.item_titles + " #" + films
     users = movielens.user_labels[entries.row]
     return pd.DataFrame(
@@ -189,7 +192,7 @@ def load_table(arguments):
 
 
 def generated(n_users, n_items, seed):
-    """Return what people with tastes chose, and how they liked it."""
+    """Return a long table of generated users, items that they chose, and ratings."""
     random = np.random.default_rng(seed)
     tastes, kinds = random.normal(size=(n_users, 6)), random.normal(size=(n_items, 6))
     fit = tastes @ kinds.T / np.sqrt(6)

@@ -2,20 +2,21 @@
 A server of recommendations
 ===========================
 
-Processes load one model from disk and share its memory. Each collects the requests that
-arrive within two milliseconds and answers them with one call of `recommend`, which
-takes much less time than a call for each user. The server needs only the standard
-library. Requests are ``GET /USER`` of HTTP/1.1, and answers are lists of items in JSON.
+The server consists of processes that load one model from disk and share its memory.
+Each process collects the requests that arrive within two milliseconds and answers them
+with one call of `recommend`, which takes much less time than a call for each user.
+Beside this package the server needs only the standard library. Requests are ``GET
+/USER`` of HTTP/1.1, and answers are lists of items in JSON.
 
 The script fits a model to generated choices, starts the server on the loopback address,
-sends requests from many connections at once, and prints how many were answered each
-second and how long they took. It does this twice: with batches, and with one call for
-each request. With the default sizes it takes about 20 seconds.
+sends requests from many connections at once, and prints the number of answers per
+second and their latency. It does this twice: with batches, and with one call for each
+request. With the default sizes it takes about 20 seconds.
 
 ``--serve MODEL --port PORT`` serves a model of your own: a file that
-``joblib.dump(model.for_serving(), MODEL)`` has written. Put a web server between it and
-the network, because it does not defend itself against hostile clients. The option that
-lets several processes listen at one port exists on Linux and macOS.
+``joblib.dump(model.for_serving(), MODEL)`` has written. The server does not defend
+itself against hostile clients, so put a web server between it and the network. Several
+processes listen at one port, which works on Linux and macOS.
 """
 
 # sphinx_gallery_thumbnail_path = 'auto_thumbnails/serve_recommendations.png'
@@ -48,7 +49,7 @@ class Batches:
     def __init__(self, model, wait, limit):
         self.model, self.wait, self.limit = model, wait, limit
         self.known = set(model.user_labels_)
-        self.waiting = {}  # for each user, the connections that asked
+        self.waiting = {}  # from each user to connections that wait for an answer
 
     def ask(self, user, connection):
         if user not in self.known:
@@ -61,7 +62,7 @@ class Batches:
             asyncio.get_running_loop().call_later(self.wait, self.flush)
 
     def flush(self):
-        """Answer all users that are waiting. None are if the batch was full before."""
+        """Answer all waiting requests. There are none if a full batch was answered."""
         asked, self.waiting = self.waiting, {}
         if not asked:
             return
@@ -126,7 +127,10 @@ def serve(path, port, wait, limit):
 
 
 async def load(port, users, n_connections, seconds):
-    """Return the milliseconds of all requests, one at a time for each connection."""
+    """Send requests and return their times in milliseconds.
+
+    Each connection sends its next request after the last answer.
+    """
     times, end = [], time.perf_counter() + seconds
 
     async def client(seed):
@@ -147,7 +151,7 @@ async def load(port, users, n_connections, seconds):
 
 @contextlib.contextmanager
 def servers(n_processes, path, port, wait, limit):
-    """Start processes that serve, and end them: they run this script."""
+    """Start processes that run this script as a server, and end them."""
     script = inspect.getsourcefile(main)  # a gallery defines no __file__
     command = [sys.executable, "-P", script, f"--serve={path}", f"--port={port}"]
     command += [f"--milliseconds={1000 * wait}", f"--limit={limit}"]
@@ -217,7 +221,7 @@ def main():
                 )
             half, most = np.percentile(times, [50, 99])
             print(
-                f"{name:14s} {len(times) / arguments.seconds:8,.0f} users a second, "
+                f"{name:14s} {len(times) / arguments.seconds:8,.0f} answers a second, "
                 f"half of them within {half:.1f} ms, 99 % within {most:.1f} ms"
             )
 

@@ -2,12 +2,13 @@
 New topics in a stream of texts
 ===============================
 
-This script reads a folder of dated text files, one document a line, in the order of
-their dates, and says when a new topic appeared and which words it has. Neither the
-texts nor their counts are held in memory, except for a sample of recent documents.
+This script reads a folder of text files in the order of their dates and reports new
+topics with their dates and words. Each line of a file is a document. Neither the texts
+nor their counts are held in memory, except for a sample of recent documents.
 
-Without an argument the script writes such a folder from the shipped corpus: half a year
-of weeks. Packages of the language Rust come only in the last two months.
+Without an argument the script writes such a folder from the corpus that is part of the
+package: a file for each week of half a year. Descriptions of Rust packages occur only
+in the last two months.
 
 With its defaults the script takes about 15 seconds.
 """
@@ -46,10 +47,10 @@ def parse_arguments():
         "folder",
         nargs="?",
         type=Path,
-        help="of files named by their dates, such as 2024-05-31.txt",
+        help="folder of files named by their dates, such as 2024-05-31.txt",
     )
     parser.add_argument(
-        "--documents", type=int, default=27_500, help="of the shipped corpus, at most"
+        "--documents", type=int, default=27_500, help="number of written documents"
     )
     parser.add_argument("--n-components", type=int, default=50)
     parser.add_argument("--half-life", type=float, default=5_000, help="in documents")
@@ -59,8 +60,8 @@ def parse_arguments():
 
 
 def stream(folder, arguments):
-    """Learn the files of a folder, and print what happens."""
-    # The words and the topics forget at the same pace.
+    """Fit the model to the files in turn, and print alarms and new topics."""
+    # The vocabulary and the topics forget old documents at the same rate.
     vectorizer = StreamingCountVectorizer(
         stop_words="english", min_df=10, half_life=arguments.half_life
     )
@@ -87,7 +88,12 @@ def stream(folder, arguments):
 
 
 def print_births(renewals, words, first, date):
-    """Print the new topics of renewals that were decided; return their number."""
+    """Print the new topics of decided renewals, from index ``first`` on.
+
+    A renewal is a fit of new topics to recent documents, which the model keeps or drops
+    when later documents have shown whether it is better. Return the number of decided
+    renewals.
+    """
     for number in range(first, len(renewals["kept"])):
         if renewals["kept"][number] is None:
             return number
@@ -98,12 +104,12 @@ def print_births(renewals, words, first, date):
 
 
 def day(time):
-    """Return the date of a time."""
+    """Return a time as a date."""
     return np.datetime64(time, "D")
 
 
 def write_weeks(folder, n_documents):
-    """Write the shipped counts as texts, a file for each week."""
+    """Write the counts of the corpus as texts, a file for each week."""
     debian = load_debian_descriptions()
     names = debian.document_names
     is_late = np.array([name.startswith("librust-") for name in names])

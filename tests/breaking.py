@@ -1,4 +1,4 @@
-"""What users have that breaks: of a module that workers can import, too."""
+"""Users' objects that raise errors, in a module that worker processes can import."""
 
 from fits import Broken
 
@@ -8,7 +8,7 @@ __all__ = ["Broken", "BreakingBlock", "BreakingSchedule"]
 
 
 class BreakingSchedule(LinearSchedule):
-    """A schedule of a user's that fails at a step."""
+    """A user's schedule that raises an error at a step."""
 
     def __call__(self, t):
         if t >= 3:
@@ -17,7 +17,7 @@ class BreakingSchedule(LinearSchedule):
 
 
 class BreakingBlock:
-    """A reader that fails."""
+    """A user's reader of a block that raises an error."""
 
     def __call__(self):
         raise Broken("no such file")

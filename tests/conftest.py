@@ -1,4 +1,4 @@
-"""Corpora so small that a fit takes milliseconds."""
+"""Fixtures with small data, selection of quick tests, and filters of warnings."""
 
 import gc
 import signal
@@ -11,13 +11,13 @@ from fits import documents_of, samples_of
 from sktemper._sklearn import HAS_CALLBACKS
 from sktemper.base import TemperedEstimator
 
-# A shell without job control starts what it runs in the background, a whole test run
-# too, with Ctrl-C ignored, and Python keeps it so.
+# A shell without job control starts background processes, such as a test run, with
+# Ctrl-C ignored, and Python does not change that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-#: Warnings of fits of a few steps, ignored in tests of other things; and parts of the
-#: names of the files whose tests expect them.
+#: Warnings of very short fits, which most tests ignore. The values are parts of the
+#: names of files whose tests expect the warning.
 SHORT_FITS = {
     "ignore:The model is still at temperature": ("endings", "readme", "examples"),
     "ignore:The lower bound still changed": (
@@ -31,13 +31,13 @@ SHORT_FITS = {
 }
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest deselects what is deep
+@pytest.hookimpl(tryfirst=True)  # before pytest deselects deep tests
 def pytest_collection_modifyitems(items):
     counts = Counter()
     for item in items:
         thin_out(item, counts)
         for warning, names in SHORT_FITS.items():
-            # doctests are to be as quiet as any user's first lines
+            # doctests must not warn, because users copy them
             if item.path.name.startswith("test_") and not any(
                 name in item.path.name for name in names
             ):
@@ -46,13 +46,13 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_collection_finish(session):
-    """Spare the garbage collector the thousands of tests and what they import."""
+    """Exclude collected tests and imported modules from later garbage collections."""
     gc.collect()
     gc.freeze()
 
 
 def thin_out(item, counts):
-    """Mark as deep all but each n-th case of a test with the marker ``every(n)``.
+    """Mark cases of a test with the marker ``every(n)`` as deep, except each n-th case.
 
     If n has no common divisor with the number of values of any parameter, the quick
     cases contain each value.
@@ -69,7 +69,7 @@ if not HAS_CALLBACKS:
 
     @pytest.fixture(autouse=True)
     def callbacks_skip_a_test(monkeypatch):
-        """Skip a test where it sets callbacks."""
+        """Skip a test when it sets callbacks."""
 
         def set_callbacks(self, *callbacks):
             """Skip the test."""
@@ -82,7 +82,7 @@ if not HAS_CALLBACKS:
 
 @pytest.fixture
 def plt():
-    """Return pyplot on Agg; its figures are closed afterwards."""
+    """Return pyplot with the Agg backend; close its figures after the test."""
     pytest.importorskip("matplotlib").use("Agg")
     pyplot = pytest.importorskip("matplotlib.pyplot")
     yield pyplot
@@ -97,13 +97,13 @@ def documents():
 
 @pytest.fixture(scope="session")
 def counts(documents):
-    """The same counts in float64."""
+    """The counts of ``documents`` in float64."""
     return documents.astype(np.float64)
 
 
 @pytest.fixture(scope="session")
 def many_documents():
-    """So many that they take three blocks of rows."""
+    """Word counts of enough documents for three blocks of rows."""
     return documents_of(700)
 
 
@@ -115,7 +115,7 @@ def samples():
 
 @pytest.fixture(scope="session")
 def texts(documents):
-    """The documents as strings."""
+    """The documents of ``documents`` as strings."""
     words = np.array([f"word{v:02d}" for v in range(documents.shape[1])])
     return [
         " ".join(np.repeat(words[row.indices], row.data))

@@ -1,4 +1,4 @@
-"""Small estimators of every model, their data, and what fits are compared by."""
+"""Small estimators of every model, their data, and comparisons of fits."""
 
 import contextlib
 import functools
@@ -27,9 +27,9 @@ from sktemper.schedules import LinearSchedule, Schedule
 from sktemper.tempering import Annealing, GlobalTempering, LocalTempering
 
 SCHEDULE = LinearSchedule(start=3, length=8)
-N_PASSES, N_STEPS = 5, 4  # of a fit, and of a pass
+N_PASSES, N_STEPS = 5, 4  # passes of a fit, and steps of a pass
 
-#: Every policy, for the tables of combinations.
+#: Every policy, for tests of combinations.
 TEMPERINGS = [
     None,
     Annealing(target="local_step"),
@@ -49,17 +49,17 @@ NOISES = [None, SVIPlusNoise(0.3), SVIPlusNoise(0.3, "gaussian")]
 
 
 def lda_of(cls=AnnealedLDA, **parameters):
-    """An LDA that takes milliseconds on `documents_of`."""
+    """An LDA whose fit to `documents_of` takes milliseconds."""
     return _estimator_of(cls, AnnealedLDA, 4, parameters)
 
 
 def mixture_of(cls=AnnealedFactorialMixture, **parameters):
-    """The same of a factorial mixture on `samples_of`; with few moves, or none."""
+    """A factorial mixture, by default without moves, for short fits to `samples_of`."""
     return _estimator_of(cls, AnnealedFactorialMixture, 3, {"moves": None} | parameters)
 
 
 def factorization_of(cls=AnnealedMatrixFactorization, **parameters):
-    """The same of a matrix factorization on `ratings_of`."""
+    """A matrix factorization with a fast fit to `ratings_of`."""
     return _estimator_of(cls, AnnealedMatrixFactorization, 3, parameters)
 
 
@@ -72,7 +72,7 @@ def _estimator_of(cls, annealed, n_components, parameters):
 
 @functools.cache
 def documents_of(n_samples=120):
-    """Word counts, CSR of int32 in canonical format, read-only."""
+    """Word counts, a read-only CSR matrix of int32 in canonical format."""
     length, seed = (30, 0) if n_samples == 120 else (15, 1)
     X = make_lda_documents(n_samples, 60, 4, doc_length=length, random_state=seed)
     assert X.has_canonical_format
@@ -83,7 +83,7 @@ def documents_of(n_samples=120):
 
 @functools.cache
 def samples_of(n_samples=120, n_features=6, noise=0.1, missing=0.0):
-    """Sums of three features that overlap, and noise; read-only."""
+    """Sums of three overlapping features and noise; read-only."""
     random = np.random.default_rng(0)
     shapes = np.array([[1, 1, 0, 0, 0, 0], [0, 1, 1, 1, 0, 0], [0, 0, 0, 1, 1, 1]])
     shapes = np.resize(shapes, (3, n_features)) * random.uniform(0.5, 1, (3, 1))
@@ -96,7 +96,7 @@ def samples_of(n_samples=120, n_features=6, noise=0.1, missing=0.0):
 
 @functools.cache
 def ratings_of(n_samples=120, n_features=15):
-    """Ratings of two factors, biases and noise, about half of them; CSR, read-only."""
+    """Ratings of half of the pairs: two factors, biases and noise; read-only CSR."""
     random = np.random.default_rng(0)
     users = random.normal(size=(n_samples, 2))
     X = 3 + users @ random.normal(size=(2, n_features)) + random.normal(size=n_features)
@@ -112,7 +112,7 @@ def ratings_of(n_samples=120, n_features=15):
 
 @functools.cache
 def clicks_of(n_samples=120, n_features=15):
-    """How often users of three tastes choose items; CSR of int32, read-only."""
+    """Counts of choices by users with three tastes; a read-only CSR matrix of int32."""
     random = np.random.default_rng(0)
     same = np.arange(n_samples)[:, None] % 3 == np.arange(n_features) % 3
     X = random.poisson(np.where(same, 0.9, 0.1))
@@ -133,7 +133,7 @@ LETTERS = """
 
 
 def overlapping_shapes(n_samples, seed=0):
-    """Sums of eight 4 x 4 shapes, the shapes, and which sample has which."""
+    """Return sums of eight 4 x 4 shapes, the shapes, and a mask (samples, shapes)."""
     lines = [line.split() for line in LETTERS.split("\n") if line]
     shapes = np.array([[list(part) for part in line] for line in lines]) == "#"
     shapes = shapes.transpose(1, 0, 2).reshape(8, 16)
@@ -145,15 +145,15 @@ def overlapping_shapes(n_samples, seed=0):
 
 
 def data_of(estimator, many=False):
-    """Data for an estimator, those of its row; ``many`` take three blocks of rows."""
-    from registry import ROWS  # which has its data from here
+    """Data for an estimator, from its row of the registry; ``many``: three blocks."""
+    from registry import ROWS  # here, because the registry imports this module
 
     row = ROWS[model_of(estimator)]
     return row.data(row.n_many if many else 120)
 
 
 def model_of(estimator):
-    """The name of an estimator's row: of its class, without Tempered and the like."""
+    """The name of an estimator's row: the class name without Tempered or the like."""
     return re.sub("^(Tempered|Annealed|SVIPlus)", "", type(estimator).__name__)
 
 
@@ -161,7 +161,7 @@ def model_of(estimator):
 
 
 def assert_same_fit(one, other):
-    """The same bits of all that a fit leaves, but for the time that it took."""
+    """Assert that two fits have the same bits, except their times."""
     np.testing.assert_array_equal(one.components_, other.components_)
     assert one.history_.keys() == other.history_.keys()
     for name in one.history_.keys() - {"seconds", "move_seconds"}:
@@ -172,11 +172,11 @@ def assert_same_fit(one, other):
         assert repr(getattr(one, name)) == repr(getattr(other, name))
 
 
-# -- what comes in between -------------------------------------------------------------
+# -- errors and interruptions ----------------------------------------------------------
 
 
 class Broken(Exception):
-    """What a user's own code raises."""
+    """An exception of a user's own code."""
 
 
 class Hooks:
@@ -213,7 +213,7 @@ def press_ctrl_c():
 
 
 class PressingAt(Schedule):
-    """A schedule during whose step ``t`` Ctrl-C arrives."""
+    """A schedule that sends Ctrl-C during step ``t``."""
 
     def __init__(self, t, schedule=SCHEDULE):
         self.t = t
@@ -230,7 +230,7 @@ class PressingAt(Schedule):
 
 @contextlib.contextmanager
 def ctrl_c_after(seconds):
-    """Press Ctrl-C once, unless what is inside is over before."""
+    """Context manager that sends Ctrl-C once, unless its block ends earlier."""
     timer = threading.Timer(seconds, press_ctrl_c)
     timer.start()
     try:
@@ -262,7 +262,7 @@ def python_on(instruction_set, *arguments):
 def assert_passes_on(instruction_set, *arguments):
     """Run pytest with another instruction set than this process, and assert success."""
     if instruction_set == special.instruction_set:
-        pytest.skip("that is the one the other tests run on")
+        pytest.skip("all other tests use this instruction set")
     options = "-m", "pytest", "-q", "-p", "no:cacheprovider"
     done = python_on(instruction_set, *options, *arguments)
     assert done.returncode == 0, done.stdout[-3000:]

@@ -1,4 +1,4 @@
-"""The Gamma-Poisson factorization of doc/own_model.md, and data for it."""
+"""The Gamma-Poisson factorization of doc/own_model.md, and generated data for it."""
 
 import numpy as np
 from pages import ROOT, blocks
@@ -12,7 +12,7 @@ SECTION = "## A model that is no mixture"
 
 
 def code():
-    """Return the code of the section, without its examples with prompts."""
+    """Return the code of the page's section, without examples with prompts."""
     page = ROOT / "doc" / "own_model.md"
     first = page.read_text("utf-8").partition(SECTION)[0].count("\n")
     found = [block for block in blocks(page) if block.line > first]

@@ -1,7 +1,7 @@
-"""Likelihoods written down anew, with which `check_model` compares bounds.
+"""Independent implementations of likelihoods, to which `check_model` compares bounds.
 
-Each draws the local parameters of the rows from their prior, ``n_draws`` times, and
-returns the log-likelihoods of the rows, of shape (n_draws, n_rows).
+Each function draws the local parameters of the rows from their prior, ``n_draws``
+times, and returns the log-likelihoods of the rows, of shape (n_draws, n_rows).
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ __all__ = ["of_clicks", "of_documents", "of_ratings", "of_sums_of_features"]
 
 
 def of_documents(model, X, globals_, hyper, random, n_draws):
-    """Words are drawn from the topics of a document."""
+    """Likelihood of LDA: words are drawn from the topics of a document."""
     counts = X.toarray() if sparse.issparse(X) else X
     topics = globals_.dense() / globals_.dense().sum(axis=0)
     theta = random.dirichlet(hyper, (n_draws, len(counts)))
@@ -19,7 +19,7 @@ def of_documents(model, X, globals_, hyper, random, n_draws):
 
 
 def of_sums_of_features(model, X, globals_, hyper, random, n_draws):
-    """Samples are sums of the components that they have, and noise."""
+    """Likelihood of the factorial mixture: samples are sums of components and noise."""
     size = n_draws, len(X), model.n_components
     means = (random.random(size) < hyper.inclusion_probability) @ globals_.means()
     logs = stats.norm.logpdf(X, means, np.sqrt(hyper.noise_variance))
@@ -32,7 +32,7 @@ def draws_of(prior, random, size):
 
 
 def of_ratings(model, X, globals_, hyper, random, n_draws):
-    """Ratings are products of factors, biases, and noise, of each user's variance."""
+    """Likelihood of ratings: products of factors, biases, and noise of each user."""
     if sparse.issparse(X):
         filled = np.full(X.shape, np.nan)
         filled[X.nonzero()] = X.data
@@ -51,7 +51,7 @@ def of_ratings(model, X, globals_, hyper, random, n_draws):
 
 
 def of_clicks(model, X, globals_, hyper, random, n_draws):
-    """All pairs have targets; each counts as often as its weight says."""
+    """Likelihood of implicit feedback: all pairs have targets, and weights."""
     X = sparse.csr_array(X)
     stored = X.copy()
     stored.data = np.ones(len(X.data))

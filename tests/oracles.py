@@ -1,4 +1,7 @@
-"""Slow, transparent transcriptions of the equations: the judges of the kernels."""
+"""Slow and simple reference implementations of the equations, to test the kernels.
+
+``b`` is the inverse temperature of the likelihood, and ``p`` the power of a prior.
+"""
 
 import itertools
 
@@ -7,9 +10,9 @@ from scipy.special import expit, gammaln, logsumexp, psi, xlogy
 
 
 def lda_document(counts, log_beta, alpha, b, *, tol, max_iter, gamma=None):
-    """gamma and phi of one document; ``alpha`` is tempered already.
+    """Return gamma, phi and the iterations of one document; ``alpha`` is tempered.
 
-    ``log_beta`` is E log beta of the document's words, (n_words, n_topics).
+    ``log_beta`` is E log beta of the document's words, of shape (n_words, n_topics).
     """
     gamma = np.ones(len(alpha)) if gamma is None else gamma
     for iteration in range(1, max_iter + 1):  # noqa: B007 (returned)
@@ -28,7 +31,10 @@ def _phi(gamma, log_beta, b):
 
 
 def lda_local_step(X, topic_word, alpha, *, prior, statistics, local, **stop):
-    """gamma, statistics (V, K), bounds, iterations; ``topic_word`` is (V, K)."""
+    """Return gamma, statistics of shape (V, K), bounds and iterations of all rows.
+
+    ``topic_word`` has the shape (V, K).
+    """
     n, (V, K) = X.shape[0], topic_word.shape
     log_beta = psi(topic_word) - psi(topic_word.sum(axis=0))
     tempered = 1 + prior * (alpha - 1)
@@ -57,13 +63,14 @@ def lda_document_bound(counts, log_beta, alpha, gamma, phi, p, b):
     likelihood = counts @ (b * (phi * (log_theta + log_beta)).sum(axis=1) + entropy)
     prior = gammaln(alpha.sum()) - gammaln(alpha).sum()
     posterior = gammaln(gamma.sum()) - gammaln(gamma).sum()
-    # Of small gamma, log_theta is hundreds, and its factors all but cancel.
+    # With a small gamma, log_theta is several hundred and its two factors nearly
+    # cancel.
     exponents = p * (alpha - 1) - (gamma - 1)
     return likelihood + p * prior - posterior + exponents @ log_theta
 
 
 def lda_global_bound(topic_word, eta, p):
-    """p E log p(beta) - E log q(beta), both (V, K)."""
+    """p E log p(beta) - E log q(beta), with arrays of shape (V, K)."""
     log_beta = psi(topic_word) - psi(topic_word.sum(axis=0))
     eta = np.broadcast_to(eta, topic_word.shape)
 
@@ -75,13 +82,15 @@ def lda_global_bound(topic_word, eta, p):
     return p * expected(eta) - expected(topic_word)
 
 
-# -- factorial mixture; ``covariance`` is that of the components, in each dimension ----
+# -- factorial mixture; ``covariance`` of the components is the same in all dimensions
+# --
 
 
 def binary_sample(x, means, covariance, noise, prior, b, *, tol, max_iter, **rest):
-    """nu of one sample, and the sweeps; ``completing``: as many columns as x has.
+    """Return nu, the inclusion probabilities, of one sample, and the number of sweeps.
 
-    With ``cooling`` and without ``nu`` to start from, the sweeps begin hot.
+    ``completing`` replaces missing values by expectations.  With ``cooling`` and
+    without a start ``nu``, the sweeps begin at a high temperature.
     """
     cooling, nu = rest.get("cooling"), rest.get("nu")
     gram, c, _ = _observed(x, means, covariance, rest.get("completing", False))
@@ -113,7 +122,7 @@ def _observed(x, means, covariance, completing):
 
 
 def binary_log_likelihood(x, means, covariance, noise, prior, nu, completing=False):
-    """E log p(x, z | mu) under q, MATH's L_n; without the normaliser of the noise."""
+    """E log p(x, z | mu) under q of one sample, without the normaliser of the noise."""
     gram, c, square = _observed(x, means, covariance, completing)
     second = second_moments(nu)
     log_prior = nu @ np.log(prior) + (1 - nu) @ np.log(1 - prior)
@@ -121,14 +130,14 @@ def binary_log_likelihood(x, means, covariance, noise, prior, nu, completing=Fal
 
 
 def second_moments(nu):
-    """E z z^T."""
+    """E z z^T under q."""
     second = np.outer(nu, nu)
     second[np.diag_indices(len(nu))] = nu
     return second
 
 
 def binary_local_step(X, means, covariance, noise, prior, b, **rest):
-    """nu, bounds, scores, sweeps of all rows; ``b`` a number or one a row."""
+    """Return nu, bounds, scores and sweeps of all rows; ``b`` may differ by row."""
     K, n = len(means), len(X)
     nus, bounds, scores, sweeps = np.empty((n, K)), np.empty(n), np.empty(n), 0
     starts = rest.pop("nu", [None] * n)
@@ -148,7 +157,7 @@ def binary_local_step(X, means, covariance, noise, prior, b, **rest):
 
 
 def binary_statistics(X, means, covariance, nus, factors):
-    """E z z^T, E z x^T, E |x - z mu|^2, summed; a missing x at its expectation."""
+    """Sums of E z z^T, E z x^T and E |x - z mu|^2; a missing x has its expectation."""
     K, D = means.shape
     second, cross, residual = np.zeros((K, K)), np.zeros((K, D)), 0.0
     for x, nu, factor in zip(X, nus, factors, strict=True):
@@ -173,12 +182,16 @@ def binary_log_predictive(x, means, covariance, noise, prior):
     return logsumexp(terms)
 
 
-# -- matrix factorization: x = (u, own bias) of one side, w = (v, other bias) of the
-# other, f = u . v and the biases; Gaussians are pairs of mean and covariance ----------
+# -- matrix factorization --------------------------------------------------------------
+#
+# A rating has the mean f = u . v + the biases of its user and its item. x = (u, bias)
+# is the vector of a user or item, and (v, other bias) that of its counterpart. A
+# Gaussian is a pair of mean and covariance. y is a rating, and c the part of f without
+# x.
 
 
 def rating_moments(gaussian, biases):
-    """E[z z^T], E[z], E[z c] and E[c^2]: f = x . z + c of those who are rated with."""
+    """E[z z^T], E[z], E[z c] and E[c^2] of a counterpart, where f = x . z + c."""
     mean, covariance = gaussian
     second = covariance + np.outer(mean, mean)
     if not biases:
@@ -190,7 +203,7 @@ def rating_moments(gaussian, biases):
 
 
 def rating_sums(values, factors, others, biases):
-    """What ratings tell of one user or item: precision, linear, factor (y - c)^2."""
+    """Sums over the ratings of one user or item: precision, linear term, (y - c)^2."""
     precision, linear, square = 0.0, 0.0, 0.0
     for y, factor, other in zip(values, factors, others, strict=True):
         outer, mean, with_bias, bias_square = rating_moments(other, biases)
@@ -202,7 +215,7 @@ def rating_sums(values, factors, others, biases):
 
 
 def rating_posterior(values, factors, others, prior, power, noise, biases):
-    """Mean and covariance of one user or item, its prior raised to ``power``."""
+    """Posterior mean and covariance of one user or item; its prior has a power."""
     mean, covariance = prior
     inverse = np.linalg.inv(covariance)
     precision, linear, _ = rating_sums(values, factors, others, biases)
@@ -241,7 +254,7 @@ def gaussian_bound(posterior, prior, power):
 
 
 def rating_user_bound(values, factors, posterior, others, prior, power, noise, biases):
-    """sum of factor E log p(y) + power E log p(x) - E log q(x) of one user."""
+    """Sum of factor E log p(y), plus power E log p(x) - E log q(x), of one user."""
     bound = gaussian_bound(posterior, prior, power)
     for y, factor, other in zip(values, factors, others, strict=True):
         error = rating_error(y, posterior, other, biases)
@@ -250,7 +263,10 @@ def rating_user_bound(values, factors, posterior, others, prior, power, noise, b
 
 
 def rating_noise(values, factors, others, prior, power, noise, biases, shape):
-    """One user's posterior, and Gamma shape and rate of the precision beside noise."""
+    """Posterior of one user, and Gamma shape and rate of the user's noise precision.
+
+    The user's precision is a factor of the common one, ``1 / noise``.
+    """
     own, mean = None, 1.0
     for _ in range(2000):
         own = rating_posterior(
@@ -265,12 +281,12 @@ def rating_noise(values, factors, others, prior, power, noise, biases, shape):
             power * shape + 0.5 * error / noise,
         )
         if mean == (mean := new[0] / new[1]):
-            break  # at the fixed point
+            break  # converged
     return own, new
 
 
 def gamma_bound(posterior, shape, power):
-    """power E log p(t) - E log q(t), p being Gamma(shape, shape)."""
+    """power E log p(t) - E log q(t), where p is Gamma(shape, shape)."""
     a, b = posterior
     mean, log_mean = a / b, psi(a) - np.log(b)
     log_p = shape * np.log(shape) - gammaln(shape) + (shape - 1) * log_mean

@@ -1,7 +1,7 @@
-"""Code in the pages of doc/ and in README.md: where it stands, and how it is run.
+"""Blocks of code in the pages of doc/ and in README.md, and functions that run them.
 
-A block that the suite cannot run has a comment before it that says so: ``needs`` names
-packages which are no requirement of the tests, ``not run`` says why nothing runs it.
+A block that the suite cannot run has a comment before it: ``needs`` names packages that
+the tests do not require, and ``not run`` gives the reason why nothing runs the block.
 """
 
 import contextlib
@@ -57,9 +57,9 @@ def pages():
 
 
 def run(block, namespace, name):
-    """Run a block, and return what it prints and what of its output is wrong.
+    """Run a block; return its output and a description of wrong output.
 
-    Examples of a block with prompts are checked one by one.
+    In a block with prompts, the output of each example is compared.
     """
     if ">>> " not in block.code:
         printed = io.StringIO()

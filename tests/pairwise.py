@@ -1,4 +1,4 @@
-"""Few combinations of several factors in which every pair of values occurs."""
+"""Pairwise designs: few cases of several factors that contain every pair of values."""
 
 import itertools
 
@@ -10,7 +10,7 @@ __all__ = ["pairwise"]
 def pairwise(*sizes, permitted=lambda *case: True, n_tried=50, seed=0):
     """Return cases in which any two values of any two factors occur together.
 
-    Cases are chosen greedily, each as the one of ``n_tried`` random ones that has the
+    Cases are chosen greedily: each is the best of ``n_tried`` random cases, with the
     most new pairs.
 
     Parameters
@@ -28,19 +28,20 @@ def pairwise(*sizes, permitted=lambda *case: True, n_tried=50, seed=0):
     cases : list of tuple of int
     """
     every = itertools.product(*map(range, sizes))
-    allowed = [case for case in every if permitted(*case)]
-    missing = set().union(*map(_pairs, allowed))
+    pairs = {case: _pairs(case) for case in every if permitted(*case)}
+    missing = set().union(*pairs.values())
     random, cases = np.random.default_rng(seed), []
     while missing:
         wanted = min(missing)
-        tried = [case for case in allowed if wanted in _pairs(case)]
+        tried = [case for case, own in pairs.items() if wanted in own]
         random.shuffle(tried)
-        best = max(tried[:n_tried], key=lambda case: len(_pairs(case) & missing))
-        cases.append(tuple(best))
-        missing -= _pairs(best)
+        tried = map(tuple, tried[:n_tried])
+        best = max(tried, key=lambda case: len(pairs[case] & missing))
+        cases.append(best)
+        missing -= pairs[best]
     return cases
 
 
 def _pairs(case):
-    """Return all pairs of a factor and its value in a case."""
+    """Return all pairs of (factor, value) in a case."""
     return set(itertools.combinations(enumerate(case), 2))

@@ -1,4 +1,4 @@
-"""Table of all models, over which the shared tests run: one row for each model."""
+"""Table with a row for each model; the tests that all models share use every row."""
 
 import functools
 from collections.abc import Callable
@@ -45,19 +45,20 @@ NO_HALVES = {"check_scores_do_not_see_what_is_held_out"}
 NO_COUNTS = {"check_row_observed_counts_observations"}
 NO_LIKELIHOODS = {"check_scores_are_not_better_than_the_bound"}
 OF_MIXTURES = NO_LOCAL_WIDTH | NO_CONTINUOUS_LOCAL | NO_HALVES
-#: Of the models that come under any tempering, annealed, and with noise.
+#: Prefixes of the three estimators of a model: any tempering, annealing, gradient
+#: noise.
 KINDS = ("Tempered", "Annealed", "SVIPlus")
 
 
-#: Checks of scikit-learn, and why they are expected to fail.
+#: Checks of scikit-learn that are expected to fail, and the reasons.
 WEIGHT_CHECKS = (
     "check_sample_weight_equivalence_on_dense_data",
     "check_sample_weight_equivalence_on_sparse_data",
 )
 SPARSE_CHECKS = "check_estimator_sparse_matrix", "check_estimator_sparse_array"
 OTHER_BATCHES = (
-    "Repeated rows make other batches, in another order, than weighted rows do, each "
-    "row has noise of its own, and D and S stay row counts."
+    "Repeated rows are in other batches and in another order than weighted rows, each "
+    "row has separate noise, and D and S are numbers of rows without weights."
 )
 ILL_CONDITIONED = (
     "The rows are fewer than the columns. Priors of full covariances that are learned "
@@ -69,9 +70,9 @@ ALL_ITEMS = dict.fromkeys(
 )
 NO_CLASSIFIER = dict.fromkeys(
     SPARSE_CHECKS,
-    "scikit-learn takes what has predict_proba for a classifier, of 2 or 4 classes.",
+    "For scikit-learn, a class with predict_proba is a classifier of 2 or 4 classes.",
 )
-#: Few passes, and yet no warning that something of the start is left.
+#: Parameters for few passes without a warning that the start still has an effect.
 QUICK = {
     "n_components": 3,
     "max_iter": 6,
@@ -84,15 +85,15 @@ FEW_MOVES = MoveSequence([SplitMergeMoves(3, n_iter=2), BirthMoves(2, n_iter=2)]
 
 
 class Setting(NamedTuple):
-    """Parameters and data with which a model keeps the promises of the contract.
+    """Parameters and data for which `check_model` tests the contract of a model.
 
     Attributes
     ----------
     parameters : dict
     data : callable
-        Makes of the row's data those of the setting.
+        Function from the data of the row to the data of the setting.
     skips : set
-        Names of those checks that do not apply, beside the row's.
+        Names of checks that do not apply, in addition to the row's.
     """
 
     parameters: dict = {}
@@ -109,8 +110,8 @@ class Configuration(NamedTuple):
         One of the row's kinds.
     parameters : dict
     weights : str or None
-        The reason why weights of rows are not repetitions; "" where they are. None
-        chooses by `batch_size`: in one batch of all rows they are.
+        The reason why weights of rows do not equal repetitions, or "" if they do. None
+        chooses by `batch_size`: weights equal repetitions if all rows are one batch.
     """
 
     kind: str
@@ -124,32 +125,32 @@ class Row(NamedTuple):
     Attributes
     ----------
     name : str
-        That of its estimators, without Tempered, Annealed and SVIPlus.
+        Name of the estimators, without Tempered, Annealed and SVIPlus.
     data : callable
-        Returns so many samples, read-only.
+        Function from a number of samples to read-only data.
     n_many : int
-        So many samples take three blocks.
+        Number of samples that fill three blocks.
     parameters : dict
-        With which a fit takes milliseconds.
+        Parameters with which a fit takes milliseconds.
     exact : dict
-        With which iterations end at their optimum, for `check_model`.
+        Parameters with which iterations converge to the optimum, for `check_model`.
     settings : dict of str to Setting
-        In which `check_model` is run.
+        Settings in which `check_model` runs.
     skips : set
-        Names of its checks that do not apply to the model in any setting.
+        Names of checks of `check_model` that never apply to the model.
     moves : object or None
-        Moves that a short fit has time for, where the model can make some.
+        Moves for a short fit, or None if the model makes no moves.
     others : dict of str to dict
         Parameters of other variants in tests of combinations.
     fixed_by_fit : dict
-        The parameters that a fit fixes, with values that are not the defaults.
+        Parameters that cannot change after a fit, with values that are not defaults.
     kinds : tuple of str
-        What its estimators are named by; one of "" is all that there is.
+        Prefixes of the names of its estimators; ("",) means a single estimator.
     log_likelihood : callable or None
-        As of `check_model`, of a model whose scores are not those of whole rows.
+        Argument of `check_model`, for a model whose scores are not those of whole rows.
     configurations : tuple of Configuration
-        For scikit-learn's checks, which all run on the first; empty are all kinds with
-        `parameters`, and few moves.
+        Configurations for scikit-learn's checks; the first runs all of them. If empty,
+        all kinds with `parameters` and few moves are used.
     expected_failures : dict
         Names of checks of scikit-learn that fail for any configuration, and reasons.
     """
@@ -170,8 +171,9 @@ class Row(NamedTuple):
     expected_failures: dict = {}
 
     def for_sklearn(self):
-        """Yield estimators for scikit-learn's checks, with the failures to expect."""
-        # With noise, weighted and repeated rows are equal only after enough moves.
+        """Yield estimators for scikit-learn's checks, and their expected failures."""
+        # SVI+ keeps its default moves: with noise, fits to weighted and to repeated
+        # rows are equal only after enough moves.
         few = {kind: {"moves": FEW_MOVES} for kind in self.kinds if kind != "SVIPlus"}
         configurations = self.configurations or [
             Configuration(
@@ -191,15 +193,15 @@ class Row(NamedTuple):
 
     @property
     def has_policies(self):
-        """Whether its estimators take temperatures and noise."""
+        """Whether the estimators have parameters for temperatures and noise."""
         return self.kinds == KINDS
 
     def estimator(self, kind=KINDS[0], **parameters):
-        """Return one of the estimators, or the only one, made for a short fit."""
+        """Return an estimator of one kind, or the only one, for a short fit."""
         kind = kind if self.has_policies else ""
         cls = getattr(sktemper, kind + self.name)
         if kind == "Tempered" and "log_partitions" not in self.capabilities():
-            parameters = {"tempering": None, **parameters}  # not by the default
+            parameters = {"tempering": None, **parameters}  # replaces the default
         return cls(**{"random_state": 0, **self.parameters, **parameters})
 
     def capabilities(self, known={}):  # noqa: B006, a cache
@@ -213,7 +215,7 @@ class Row(NamedTuple):
         return known.setdefault(self.name, model.capabilities())
 
     def can(self, *policies):
-        """Return whether the model can do what policies require, and takes them."""
+        """Return whether estimators of the model support the given policies."""
         taken = () if self.has_policies else (Tempering, GradientNoise, Moves)
         if any(isinstance(policy, taken) for policy in policies):
             return False
@@ -221,7 +223,7 @@ class Row(NamedTuple):
         return required <= self.capabilities()
 
     def checked(self, setting):
-        """Return what `check_model` is given in a setting, and what it skips."""
+        """Return the arguments of `check_model` in a setting, and skipped checks."""
         setting = self.settings[setting]
         estimator = self.estimator(**{**self.exact, **setting.parameters})
         X = setting.data(self.data(120)[:40])
@@ -290,7 +292,7 @@ def dense(X):
 
 
 def with_short_rows(X):
-    """The last ten documents end after four words, whose topics can be counted."""
+    """Cut the last ten documents after four words, for exact sums over their topics."""
     X = X.toarray()
     for row in X[-10:]:
         row[:] = np.bincount(np.repeat(np.arange(len(row)), row)[:4], minlength=60)
@@ -304,7 +306,7 @@ def with_gaps(X):
 
 
 def with_nan(X):
-    """The ratings as an array in which what is not known is NaN."""
+    """Return the ratings as an array with NaN for missing ratings."""
     filled = np.full(X.shape, np.nan)
     filled[X.nonzero()] = X.data
     return filled
@@ -479,9 +481,9 @@ LDA = Row(
         Configuration(
             "Tempered", {**QUICK, "tempering": None, "init_params": "random"}
         ),
-        # Whether their weights are repetitions is seen from a start without the data;
-        # test_critical_temperatures.py has the other start. From a random start the
-        # components are all equal, because X is noise.
+        # The start must not depend on the data for weights to equal repetitions, so it
+        # is random; test_critical_temperatures.py tests the default start. X is noise,
+        # so all components become equal.
         Configuration(
             "Tempered", {**QUICK, "tempering": "local", "init_params": "random"}, ""
         ),
@@ -538,7 +540,7 @@ FACTORIAL_MIXTURE = Row(
     },
     log_likelihood=of_sums_of_features,
     configurations=(
-        # hotter, all components are alike, and rounding errors tell them apart
+        # at higher temperatures, components differ only by rounding errors
         *(
             Configuration(
                 "Annealed",
@@ -714,7 +716,7 @@ ROWS = {
     )
     if hasattr(sktemper, row.kinds[0] + row.name)
 }
-#: Every estimator: its row and its kind.
+#: From the name of every estimator to its row and its kind.
 ESTIMATORS = {
     f"{kind}{row.name}": (row, kind) for row in ROWS.values() for kind in row.kinds
 }

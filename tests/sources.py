@@ -1,4 +1,4 @@
-"""The sources of the package, their syntax trees, and its public names."""
+"""Source files of the package, their syntax trees, and the public names."""
 
 import ast
 import functools
@@ -11,8 +11,8 @@ __all__ = ["ALONE", "PACKAGE", "PUBLIC", "PUBLIC_MODULES", "ROOT", "objects", "s
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path(sktemper.__file__).parent
-#: Code that prepares another interpreter to import private modules without the package,
-#: which is quick: they need no other modules than those that they import.
+#: Code for another interpreter that imports private modules without the package's
+#: __init__, which is fast.
 ALONE = f"""
 import sys, types
 sys.modules["sktemper"] = types.ModuleType("sktemper")
@@ -45,7 +45,7 @@ PUBLIC = {f"sktemper.{name}" for name in sktemper.__all__ if name != "__version_
 
 @functools.cache
 def sources():
-    """Return the text and the syntax tree of each module, by its path."""
+    """Return a dict from paths of modules to pairs: text and syntax tree."""
     texts = {path: path.read_text("utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
     return {path: (text, ast.parse(text)) for path, text in texts.items()}
 

@@ -1,4 +1,4 @@
-"""At T=1 the package is scikit-learn's LatentDirichletAllocation."""
+"""At T=1 the LDA estimators agree with scikit-learn's LatentDirichletAllocation."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ K = 7
 
 
 class FromOnes(LatentDirichletAllocation):
-    """Theirs, with gamma started at ones in training too, as ours is."""
+    """scikit-learn's estimator, with gamma starting at ones, as in this package."""
 
     def _e_step(self, X, cal_sstats, random_init, parallel=None):
         return super()._e_step(X, cal_sstats, False, parallel)
@@ -27,7 +27,7 @@ def X():
 
 @pytest.fixture
 def exact_digamma(monkeypatch):
-    """Replace their three-term series by scipy's digamma."""
+    """Replace scikit-learn's three-term series of digamma by scipy's function."""
 
     def expectation_1d(doc_topic, doc_topic_prior, out):
         doc_topic += doc_topic_prior
@@ -55,7 +55,7 @@ OURS = {**SHARED, "topic_drop_tol": 0, "init_params": "random"}
 
 
 def batch_fits(X):
-    # Theirs stops at perp_tol only where it evaluates: never, here.
+    # scikit-learn's fit checks perp_tol only when it evaluates, which is never here.
     theirs = FromOnes(learning_method="batch", max_iter=8, **SHARED).fit(X)
     ours = TemperedLDA(tempering=None, batch_size=None, max_iter=8, **OURS).fit(X)
     return theirs, ours
@@ -89,7 +89,7 @@ def test_fits_agree(X, fits):
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("fits", [batch_fits, online_fits])
-def test_what_their_digamma_contributes(X, fits, exact_digamma):
+def test_differences_are_due_to_the_approximate_digamma(X, fits, exact_digamma):
     theirs, ours = fits(X)
     np.testing.assert_allclose(ours.components_, theirs.components_, rtol=1e-9)
     np.testing.assert_allclose(ours.transform(X), theirs.transform(X), rtol=1e-9)

@@ -1,4 +1,4 @@
-"""Input that is wrong, odd, extreme or read-only."""
+"""Invalid, unusual, extreme and read-only input."""
 
 import hashlib
 import tracemalloc
@@ -9,7 +9,6 @@ import pytest
 from fits import data_of
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 
 import sktemper
 from sktemper import (
@@ -64,82 +63,11 @@ def assert_finite(lda, X):
     assert np.isfinite(lda.history_["batch_bound"]).all()
 
 
-# -- what is refused -------------------------------------------------------------------
-
-
-def with_entry(value):
-    def spoil(X):
-        X = X.copy()
-        X.data[7] = value
-        return X
-
-    return spoil
-
-
-REFUSED = {
-    "nan": (with_entry(np.nan), "Input X contains NaN"),
-    "inf": (with_entry(np.inf), "Input X contains infinity"),
-    "negative": (with_entry(-1), "Negative values in data"),
-    "dense nan": (lambda X: with_entry(np.nan)(X).toarray(), "contains NaN"),
-    "dense inf": (lambda X: with_entry(np.inf)(X).toarray(), "contains infinity"),
-    "dense negative": (lambda X: with_entry(-1)(X).toarray(), "Negative values"),
-    "negative integers": (
-        lambda X: with_entry(-1)(X).astype(np.int64),
-        "Negative values",
-    ),
-    "one dimension": (lambda X: X.toarray()[0], "Expected 2D array, got 1D"),
-    "scalar": (lambda X: 3.0, "Expected 2D array, got scalar"),
-    "three dimensions": (lambda X: X.toarray()[None], "Found array with dim 3"),
-    "complex": (lambda X: X.toarray() * 1j, "Complex data not supported"),
-    "sparse complex": (lambda X: X * 1j, "Complex data not supported"),
-    "no rows": (lambda X: X[:0], "Found array with 0 sample"),
-    "no columns": (lambda X: X[:, :0], "0 feature"),
-    "huge": (with_entry(1e31), "counts above"),
-    "words": (lambda X: np.array([["to", "be"]]), "dtype='numeric' is not compatible"),
-}
-
-
-@pytest.mark.every(41)
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("spoil", REFUSED.values(), ids=REFUSED.keys())
-def test_bad_data_are_refused(counts, method, spoil):
-    spoil, message = spoil
-    lda = lda_of()
-    if method not in ("fit", "partial_fit"):
-        lda.fit(counts)
-    with pytest.raises(ValueError, match=message):
-        getattr(lda, method)(spoil(counts))
-
-
-@pytest.mark.parametrize("method", METHODS[1:])
-def test_another_number_of_features_is_refused(counts, method):
-    lda = lda_of().fit(counts)
-    cases = [(counts[:, :59], 59), (sparse.hstack([counts] * 2), 120)]
-    if method == "partial_fit":  # which widens the model for more columns
-        cases = cases[:1]
-    for X, n_features in cases:
-        message = f"X has {n_features} features, but AnnealedLDA is expecting 60"
-        with pytest.raises(ValueError, match=message):
-            getattr(lda, method)(X)
-
-
-@pytest.mark.parametrize("method", METHODS[2:])
-def test_nothing_works_before_fit(counts, method):
-    with pytest.raises(NotFittedError):
-        getattr(lda_of(), method)(counts)
-
-
-def test_attributes_before_fit():
-    for name in ("components_", "n_iter_", "history_", "schedule_", "topic_word_"):
-        with pytest.raises(AttributeError, match="not fitted"):
-            getattr(lda_of(), name)
-
-
 # -- the same counts in another form ---------------------------------------------------
 
 
 def unsorted_with_duplicates(X):
-    """Split each count in two entries, with all entries of a row in random order."""
+    """Return counts divided into two entries each, in random order within rows."""
     rng = np.random.default_rng(0)
     rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
     rows, columns = np.tile(rows, 2), np.tile(X.indices, 2)
@@ -279,7 +207,7 @@ def test_dtypes_are_kept(documents, kind, dtype, kept):
     X = documents.toarray().astype(dtype)
     if kind == "sparse":
         if dtype == np.float16:
-            dtype = np.longdouble  # scipy has the one and not the other
+            dtype = np.longdouble  # scipy supports only longdouble
             kept = np.float64
         X = sparse.csr_array(X.astype(dtype))
     for lda in (lda_of().fit(X), lda_of().partial_fit(X)):
@@ -324,7 +252,7 @@ def test_one_step_in_float32_agrees_with_float64(many_documents):
     single = clone(lda).partial_fit(many_documents)
     double = clone(lda).partial_fit(many_documents.astype(np.float64))
     np.testing.assert_allclose(single.components_, double.components_, rtol=1e-4)
-    single.state_ = double.state_  # the same topics, in double
+    single.state_ = double.state_  # the same topics in double precision
     gamma = single.transform(many_documents, normalize=False)
     single.state_.dtype = np.dtype(np.float32)
     np.testing.assert_allclose(
@@ -332,7 +260,7 @@ def test_one_step_in_float32_agrees_with_float64(many_documents):
     )
 
 
-# -- odd shapes and extreme values -----------------------------------------------------
+# -- unusual shapes and extreme values -------------------------------------------------
 
 
 @pytest.mark.every(7)
@@ -384,7 +312,7 @@ def test_nothing_but_empty_documents(target, batch_size):
     lda = lda_of(target=target, batch_size=batch_size)
     with pytest.raises(ValueError, match="no tokens"):
         lda.fit(X)
-    for _ in range(60):  # a stream may begin with them, and forgets the start
+    for _ in range(60):  # a stream may begin with empty documents
         lda.partial_fit(X)
     np.testing.assert_allclose(lda.components_, lda.components_[0, 0], rtol=1e-6)
     assert_finite(lda, X)
@@ -435,7 +363,7 @@ def test_one_topic_counts(counts):
 )
 def test_odd_shapes(counts, target, n_components, n_rows, n_features):
     X = counts[:n_rows, :n_features].tolil()
-    X[0, 0] = 1  # no token at all is refused
+    X[0, 0] = 1  # data without tokens are refused
     X = X.tocsr()
     lda = lda_of(n_components, target=target, max_iter=20).fit(X)
     assert lda.components_.shape == (n_components, n_features)
@@ -447,7 +375,7 @@ def test_odd_shapes(counts, target, n_components, n_rows, n_features):
 
 
 def mapped(folder, X, **dtypes):
-    """The matrix in read-only maps of files, as a corpus larger than memory."""
+    """Return the matrix with arrays in read-only memory maps of files."""
     parts = {}
     for name in ("data", "indices", "indptr"):
         np.save(folder / name, getattr(X, name).astype(dtypes.get(name, np.int32)))
@@ -472,7 +400,7 @@ def test_memory_maps(tmp_path, documents, dtype):
 
 
 def test_a_pass_over_a_map_visits_each_row_once(tmp_path):
-    """And in the order in which it visits those of a matrix in memory."""
+    """The order is the same as with a matrix in memory."""
     in_memory = sparse.csr_array(np.eye(700))
 
     class Watching(AnnealedLDA):
@@ -504,7 +432,7 @@ def test_a_pass_over_a_map_visits_each_row_once(tmp_path):
 @pytest.mark.parametrize("dtype", [np.int32, np.float32, np.float64])
 def test_data_are_never_copied_whole(tmp_path, dtype):
     rng = np.random.default_rng(0)
-    n_rows, length = 40_000, 25  # a start looks at 4,000 of them
+    n_rows, length = 40_000, 25  # a start uses 4,000 rows
     columns = np.sort(rng.integers(0, 400, (n_rows, length)), axis=1).ravel()
     counts = np.ones(n_rows * length)
     indptr = length * np.arange(n_rows + 1)
@@ -540,7 +468,7 @@ def test_columns_outside_of_the_matrix_are_refused(documents, bad, n_features):
 
 
 def damaged(part, value, container=sparse.csr_matrix):
-    """Return a function that sets an entry, or cuts off what follows it (None)."""
+    """Return a function that sets an entry of an array, or with None truncates it."""
 
     def damage(X):
         X = container(X, copy=True)
@@ -633,7 +561,7 @@ def test_sound_sparse_matrices_are_not_copied(counts, tmp_path):
     assert check_sparse(one_row) is one_row
 
 
-def test_what_is_behind_the_last_entry_is_left_out(counts, reference):
+def test_array_elements_after_the_last_entry_are_ignored(counts, reference):
     X = counts.copy()
     X.data = np.append(X.data, [np.nan, -1e300])
     X.indices = np.append(X.indices, np.array([-1, 10**6], X.indices.dtype))
@@ -664,12 +592,12 @@ def test_what_is_behind_the_last_entry_is_left_out(counts, reference):
         ),
     ],
 )
-def test_of_texts_the_vectorizer_is_named(texts, method, form, message):
+def test_the_error_for_texts_names_a_vectorizer(texts, method, form, message):
     with pytest.raises(ValueError, match=rf"(?s){message}.*CountVectorizer"):
         getattr(lda_of(), method)(form(texts))
 
 
-def test_of_signed_hashes_the_option_is_named(texts):
+def test_the_error_for_signed_hashes_names_the_option(texts):
     text = pytest.importorskip("sklearn.feature_extraction.text")
     X = text.HashingVectorizer(n_features=64, norm=None).transform(texts)
     message = r"(?s)Negative values in data passed to X.*alternate_sign=False"
@@ -697,7 +625,7 @@ def test_zeros_in_place_of_nan_are_warned_of(method):
     model = AnnealedMatrixFactorization(2, batch_size=None, max_iter=60, tol=1e3)
     with pytest.warns(UserWarning, match="NaN .* sparse .*ratings_matrix"):
         getattr(clone(model), method)(pivot.fillna(0))
-    # neither of these is the mistake
+    # none of these forms is the mistake
     getattr(clone(model), method)(pivot)
     getattr(clone(model), method)(ratings.tocsr())
     getattr(clone(model), method)(pivot.fillna(3))
@@ -745,7 +673,7 @@ def test_sampled_documents_with_words_that_do_not_occur(dtype, want_statistics):
             10,
             0.0,
             np.zeros(1, np.int32),
-            np.ones(2, np.uint8),  # all sampled
+            np.ones(2, np.uint8),  # all rows are sampled
             totals,
             prior,
             0,
@@ -773,7 +701,7 @@ ESTIMATORS = {
 
 
 @pytest.mark.parametrize("make", ESTIMATORS.values(), ids=ESTIMATORS.keys())
-def test_what_no_float_can_hold_is_refused(make):
+def test_integers_too_large_for_a_float_are_refused(make):
     X = np.random.default_rng(0).poisson(3.0, (20, 5))
     large = X.astype(object)
     large[3, 3] = 10**400
@@ -799,7 +727,7 @@ def test_numbers_of_samples_and_words_are_whole(counts, number):
 
 
 @pytest.mark.parametrize("name", [n for n in sktemper.__all__ if n[0].isupper()])
-def test_true_is_no_number_of_components(name):
+def test_booleans_are_not_numbers_of_components(name):
     estimator = getattr(sktemper, name)(True)
     with pytest.raises(ValueError, match="'n_components' parameter .* Got True"):
         estimator.fit(data_of(estimator))

@@ -18,7 +18,7 @@ from sktemper.schedules import ConstantSchedule, LinearSchedule
 
 
 class Recorder:
-    """What a callback sees; stops after ``stop_after`` passes."""
+    """Callback that records its calls and stops the fit after ``stop_after`` passes."""
 
     def __init__(self, stop_after=None):
         self.stop_after = stop_after
@@ -79,7 +79,7 @@ def test_a_callback_sees_the_state_of_its_time(documents):
     lda.partial_fit(documents)
     np.testing.assert_array_equal(snapshot.components_, bits)
     assert not np.array_equal(lda.components_, bits)
-    snapshot.partial_fit(documents)  # nor does it share anything with the estimator
+    snapshot.partial_fit(documents)  # the copy shares nothing with the estimator
 
 
 @pytest.mark.parametrize("stop_after", [1, 3])
@@ -171,7 +171,7 @@ def test_progress_bar_of_a_grid_search(
 @pytest.mark.every(2)
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_callback_stops_the_fits_of_a_grid_search(documents, n_jobs):
-    class Stop:  # local, and so sent to processes that cannot import this file
+    class Stop:  # local, because other processes cannot import this file
         def setup(self, estimator, context):
             pass
 
@@ -206,12 +206,13 @@ def test_evaluate_every(documents, evaluate_every):
     lda = lda_of(learning_rate=0.4, validation_fraction=0.25)
     quiet = clone(lda).set_params(evaluate_every=100).fit(documents)
     lda.set_params(evaluate_every=evaluate_every).fit(documents)
-    assert lda.n_samples_seen_ == 5 * 90  # what is evaluated is held out
+    assert lda.n_samples_seen_ == 5 * 90  # 30 rows are held out
     assert lda.n_batch_iter_ == 5 * 3
     steps, scores = scores_of(lda)
     assert steps.tolist() == list(range(3 * evaluate_every, 16, 3 * evaluate_every))
     assert len(set(scores)) == len(scores)
-    np.testing.assert_array_equal(lda.components_, quiet.components_)  # only looks
+    # the evaluation does not change the fit
+    np.testing.assert_array_equal(lda.components_, quiet.components_)
     assert len(scores_of(quiet)[0]) == 0
 
 
@@ -220,12 +221,12 @@ def test_early_stopping_keeps_the_best_state(documents):
     lda.fit(documents)
     assert lda.n_iter_ < 60
     steps, scores = scores_of(lda)
-    assert len(steps) == lda.n_iter_  # evaluated at each pass
+    assert len(steps) == lda.n_iter_  # a score after each pass
     settled = scores[steps > SCHEDULE.length]
     best = settled.argmax()
     assert len(settled) - 1 - best == 2
     assert (settled[best + 1 :] <= settled[best]).all()
-    # The state kept is that of the best pass.
+    # The fit keeps the state after the best pass.
     n_passes = int(np.flatnonzero(scores == settled[best])[0]) + 1
     until = (
         clone(lda).set_params(max_iter=n_passes, n_iter_no_change=100).fit(documents)
@@ -244,7 +245,7 @@ def test_early_stopping_keeps_the_best_state(documents):
     ],
 )
 def test_early_stopping_counts_settled_passes_only(documents, schedule, n_iter):
-    """At 4 steps a pass; nothing is an improvement under this tol."""
+    """A pass has 4 steps. With this tol, no score counts as an improvement."""
     parameters = dict(n_iter_no_change=2, tol=1e9, max_iter=30, learning_rate=0.5)
     if schedule is None:
         schedule = ConstantSchedule(2.0)
@@ -270,7 +271,7 @@ def test_early_stopping_waits_for_evaluations(documents):
 
 
 def test_held_out_rows_without_a_score(documents):
-    """One word per document: nothing can be held out, and nothing breaks."""
+    """Documents of one word have no words to hold out, and the fit still ends."""
     X = np.eye(60)
     lda = lda_of(evaluate_every=1, max_iter=20).fit(X)
     assert np.isnan(lda.history_["heldout_score"]).all()
@@ -315,7 +316,7 @@ def test_verbose_without_logging_set_up_prints(documents, monkeypatch, capsys):
     monkeypatch.setattr(logger, "propagate", False)
     level = logger.level
     try:
-        for _ in range(2):  # and once each, not more often with every fit
+        for _ in range(2):  # each line is logged once, also in later fits
             lda_of(verbose=True).fit(documents)
             assert capsys.readouterr().err.count("pass ") == 5
     finally:

@@ -1,4 +1,4 @@
-"""Regression of classes on covariates: truth, derivatives, invariance, faults."""
+"""`class_regression`: recovery of true effects, derivatives, invariances, bad input."""
 
 import numpy as np
 import pandas as pd
@@ -133,7 +133,7 @@ def test_empty_components_are_left_out():
     np.testing.assert_array_equal(found.coef_, expected.coef_)
 
 
-def test_what_cannot_be_told_is_refused():
+def test_invalid_posteriors_and_covariates_are_refused():
     posteriors, z, _ = simulated(300)
     Z = z[:, None]
     never = np.column_stack([posteriors * 0.9, np.full(300, 0.1)])

@@ -1,4 +1,4 @@
-"""Words of clusters: class TF-IDF and lift against plain formulas, and bad input."""
+"""`cluster_words`: class TF-IDF and lift compared with formulas, and bad input."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from sktemper.text import class_tfidf, cluster_words
 
 @pytest.fixture(scope="module")
 def data():
-    """Counts whose words depend on the cluster, and vectors near its centre."""
+    """Return counts whose words depend on clusters, and vectors near their centres."""
     random = np.random.default_rng(0)
     labels = random.integers(3, size=200)
     rates = random.gamma(0.3, size=(3, 40)) + 0.02
@@ -126,7 +126,7 @@ def page_data(page):
 
 def test_page_of_clusters_of_embeddings(data, monkeypatch):
     embed = pytest.importorskip("bokeh.embed", reason="sktemper.report needs bokeh")
-    monkeypatch.setattr(embed, "json_item", lambda figure, name: None)  # not looked at
+    monkeypatch.setattr(embed, "json_item", lambda figure, name: None)  # not tested
     counts, labels, vectors = data
     names = [f"w{v}" for v in range(40)]
     mixture = AnnealedGaussianMixture(6, random_state=0).fit(vectors)
@@ -137,7 +137,7 @@ def test_page_of_clusters_of_embeddings(data, monkeypatch):
     assert shown["by_tfidf"]
     for number, label in zip(shown["numbers"], shown["labels"], strict=True):
         assert label.split() == table.loc[table["cluster"] == number, "word"].tolist()
-    # an estimator that only predicts labels is shown as well
+    # the report accepts an estimator that only predicts labels
     means = KMeans(3, n_init=1, random_state=0).fit(vectors)
     shown = page_data(topic_report(means, counts, names, embeddings=vectors))
     shares = [counts[means.labels_ == k].sum() / counts.sum() for k in range(3)]

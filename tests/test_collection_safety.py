@@ -1,4 +1,4 @@
-"""Collections on disk under kills, other writers, damage and hostile descriptions."""
+"""Collections on disk after kills, with other writers, damage and invalid metadata."""
 
 import errno
 import json
@@ -123,7 +123,7 @@ def test_a_collection_is_written_again_from_itself(collection, folder):
     expected = np.concatenate([before[start : start + 5] for start in range(0, 60, 7)])
     assert np.array_equal(rows_of(few), expected)
     few.verify()
-    # of all that was there before, nothing is left
+    # no file of the earlier collection remains
     assert sorted(path.name for path in folder.iterdir()) == [
         "generation-00002",
         "meta.json",
@@ -186,7 +186,7 @@ from pathlib import Path
 from sktemper.datasets import open_counts, open_dense, open_ratings, write_counts
 from sktemper.datasets import write_dense, write_ratings
 
-os.fsync = lambda descriptor: None  # which outlives no power cut, but a kill
+os.fsync = lambda descriptor: None  # only needed for power cuts
 kind, folder = sys.argv[1], Path(sys.argv[2])
 write = {"counts": write_counts, "dense": write_dense, "ratings": write_ratings}[kind]
 opened = {"counts": open_counts, "dense": open_dense, "ratings": open_ratings}[kind]
@@ -245,7 +245,7 @@ print(stop)
 
 
 def run(code, *arguments):
-    """Run code in a process of its own, and return what it prints."""
+    """Run code in a new process, and return its output."""
     command = [sys.executable, "-P", "-c", code, *map(str, arguments)]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
@@ -254,7 +254,7 @@ def run(code, *arguments):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
-@pytest.mark.deep  # a process for each call
+@pytest.mark.deep  # it starts a process for each call
 @pytest.mark.parametrize("kind", ["counts", "dense", "ratings"])
 def test_killed_at_any_call_the_old_or_the_new_opens(kind, folder):
     assert int(run(KILLED, kind, folder)) > 10
@@ -286,7 +286,9 @@ def test_a_damaged_collection_can_be_replaced(collection, folder):
     assert len(list(folder.iterdir())) == 2
 
 
-def test_the_old_one_is_kept_if_the_new_one_is_damaged(collection, folder, monkeypatch):
+def test_the_old_collection_is_kept_if_the_new_is_damaged(
+    collection, folder, monkeypatch
+):
     before, commit = contents(folder), _arrays.check_crc
 
     def damaging(path, *rest):
@@ -302,7 +304,7 @@ def test_the_old_one_is_kept_if_the_new_one_is_damaged(collection, folder, monke
     assert contents(folder) == before
 
 
-def test_beginning_anew_in_an_unfinished_folder(folder):
+def test_a_new_conversion_in_an_unfinished_folder(folder):
     def failing():
         yield counts_of(40)
         raise Stop
@@ -319,7 +321,7 @@ def test_beginning_anew_in_an_unfinished_folder(folder):
 
 
 def both(folder, first, second, **options):
-    """Begin to write, let ``second`` happen after the first batch, and go on."""
+    """Write a collection, and call ``second`` after the first batch."""
 
     def given():
         yield first
@@ -335,7 +337,7 @@ def message_of(call):
     return str(caught.value)
 
 
-def test_a_second_writer_is_told_who_writes(folder):
+def test_the_error_of_a_second_writer_names_the_first(folder):
     messages = []
 
     def second():
@@ -403,7 +405,7 @@ def test_another_process_is_refused(folder):
 
 
 def claimed_by_a_dead_writer(folder, **changes):
-    """Leave what a conversion leaves that was killed."""
+    """Make a folder as a killed conversion leaves it."""
     interrupted("counts", folder, 2, shard_rows=8)
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
@@ -457,14 +459,14 @@ def test_without_locks_the_process_table_tells(folder, monkeypatch):
     started = _claims._started(parent)
     claimed_by_a_dead_writer(folder, pid=parent, process_started=started)
     assert "was claimed by" in message_of(lambda: go_on(folder))
-    if started is not None:  # the number was given to another process meanwhile
+    if started is not None:  # another process has got the same pid
         shutil.rmtree(folder)
         claimed_by_a_dead_writer(folder, pid=parent, process_started=started - 1)
         go_on(folder).verify()
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"pid": "?"}', "[" * 9999])
-def test_claims_that_say_nothing(text, folder):
+def test_claims_without_contents(text, folder):
     folder.mkdir()
     (folder / "writer.json").write_text(text)
     if text.startswith('{"'):
@@ -483,7 +485,7 @@ def test_claims_of_no_process(pid, token, folder, monkeypatch):
     assert "was claimed by" in message_of(lambda: go_on(folder))
     (folder / "writer.json").unlink()
     claimed = {"pid": os.getpid(), "host": socket.gethostname(), "token": token}
-    (folder / "writer.json").write_text(json.dumps(claimed))  # another thread's, dead
+    (folder / "writer.json").write_text(json.dumps(claimed))  # of an ended thread
     go_on(folder).verify()
 
 
@@ -542,7 +544,7 @@ def test_forked_children_hold_no_claim(folder):
         os.killpg(writer.pid, 9)
 
 
-def test_a_claim_that_finds_no_room_is_nobodys(folder, monkeypatch):
+def test_a_claim_on_a_full_disk_is_void(folder, monkeypatch):
     class Full(_claims.FileIO):
         def write(self, text):
             return super().write(text[:3])
@@ -581,13 +583,13 @@ def test_writers_after_one_another(folder):
 
 
 def flip(path, place=-1):
-    """Change a bit of a file, and leave its size as it was."""
+    """Change a bit of a file without changing its size."""
     with open(path, "r+b") as file:
         file.seek(place, 2 if place < 0 else 0)
         byte = file.read(1)
         file.seek(place, 2 if place < 0 else 0)
         file.write(bytes([byte[0] ^ 1]))
-    os.utime(path, ns=(1, time.time_ns()))  # clocks of file systems are slow
+    os.utime(path, ns=(1, time.time_ns()))  # file systems have coarse clocks
 
 
 FILES = ["data", "indices", "indptr"]
@@ -708,7 +710,7 @@ def test_threads_wait_for_one_to_read_a_shard(collection, monkeypatch):
 
 
 def changing(monkeypatch, change, after):
-    """Let ``change`` happen once a fit has asked for rows so many times."""
+    """Call ``change`` after a fit has read rows ``after`` times."""
     n_calls, rows = [0], _parts.Part.rows
 
     def counted(*arguments):
@@ -743,7 +745,7 @@ def test_shards_that_change_under_a_fit_raise(
         fit(collection, max_iter=20)
 
 
-def test_what_is_put_back_does_not_stop_a_fit(collection, folder, monkeypatch):
+def test_a_file_replaced_by_a_copy_does_not_stop_a_fit(collection, folder, monkeypatch):
     expected = fit(collection, 8).components_
     path = folder / "shard-00001.data.npy"
 
@@ -775,7 +777,7 @@ def test_a_replacement_stops_fits_to_the_old_one(collection, folder, monkeypatch
         fit(collection, max_iter=20)
 
 
-def test_within_a_fit_files_are_looked_at_now_and_then(collection, monkeypatch):
+def test_a_fit_checks_files_at_intervals(collection, monkeypatch):
     looks, stat = [], os.stat
 
     def looking(path, *arguments, **options):
@@ -790,7 +792,7 @@ def test_within_a_fit_files_are_looked_at_now_and_then(collection, monkeypatch):
         part.rows(slice(2), "one")
     assert not looks
     part.rows(slice(2), "another")
-    assert len(looks) == 4  # its three files and the description
+    assert len(looks) == 4  # three files of the shard and the description
     monkeypatch.setattr(_open_shards, "LOOK_EVERY", 0.0)
     part.rows(slice(2), "another")
     part.rows(slice(2))
@@ -809,7 +811,7 @@ def test_forked_children_can_open_shards(collection):
         assert collection[0].shape == (20, 12)
 
 
-# -- going on --------------------------------------------------------------------------
+# -- continued conversions -------------------------------------------------------------
 
 
 def interrupted(kind, folder, n_batches, **options):
@@ -841,7 +843,7 @@ def spoiled(path, text):
 @pytest.mark.parametrize("kind", ["counts", "dense"])
 @pytest.mark.parametrize("name", ["shard-00001.data.npy", "shard-00001.json"])
 @pytest.mark.parametrize("text", [None, "flip", *NOTES], ids=lambda t: str(t)[:9])
-def test_going_on_relies_on_intact_shards_alone(kind, name, text, folder, tmp_path):
+def test_only_intact_shards_are_continued(kind, name, text, folder, tmp_path):
     write, _ = KINDS[kind]
     write(tmp_path / "done", batches_of(kind), shard_rows=8)
     batches = interrupted(kind, folder, 2, shard_rows=8)
@@ -859,7 +861,7 @@ def test_going_on_relies_on_intact_shards_alone(kind, name, text, folder, tmp_pa
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize("key", ["position", "stamps", "rows", "crc", "n_features"])
-def test_notes_are_believed_only_with_their_checksum(key, folder, tmp_path):
+def test_notes_need_a_valid_checksum(key, folder, tmp_path):
     write_counts(tmp_path / "done", batches_of("counts"), shard_rows=8)
     batches = interrupted("counts", folder, 2, shard_rows=8)
     path = folder / "shard-00001.json"
@@ -893,7 +895,7 @@ def test_without_the_words_of_hashed_text_all_is_written_again(text, folder, tmp
 @pytest.mark.every(11)
 @pytest.mark.parametrize("name", ["run-00001.npy", "run-00001.json"])
 @pytest.mark.parametrize("text", [None, "flip", *NOTES], ids=lambda t: str(t)[:9])
-def test_going_on_relies_on_intact_runs_alone(name, text, small_runs, folder, tmp_path):
+def test_only_intact_runs_are_continued(name, text, small_runs, folder, tmp_path):
     write_ratings(tmp_path / "done", batches_of("ratings"))
     batches = interrupted("ratings", folder, 3)
     assert (folder / "run-00002.npy").exists()
@@ -999,7 +1001,7 @@ def test_columns_of_data_frames_have_one_order(folder):
 
 
 def described(folder, change, version=2, seal=True):
-    """Change a description; seal it anew, or write it as version 1 had it."""
+    """Change a description; write it with a new checksum or in version 1's format."""
     path = folder / "meta.json"
     meta = json.loads(path.read_text())
     if version == 1:
@@ -1095,7 +1097,7 @@ def test_hostile_descriptions_are_refused(number, version, collection, folder):
     described(folder, change, version)
     with pytest.raises(ValueError, match=r"(meta|feature_names)\.json") as caught:
         X = open_counts(folder)
-        _ = X.feature_names  # whose file is missing
+        _ = X.feature_names  # the file of names is missing
     assert str(folder) in str(caught.value)
 
 
@@ -1135,7 +1137,7 @@ def test_a_flipped_bit_of_the_description_is_noticed(place, collection, folder):
 @pytest.mark.parametrize(
     "text", ["[" * 10**5, "[1, NaN]", "7", "null", "", "\0", '"a"']
 )
-def test_descriptions_that_are_none(text, collection, folder):
+def test_invalid_descriptions_are_refused(text, collection, folder):
     (folder / "meta.json").write_text(text)
     with pytest.raises(ValueError, match=r"meta\.json"):
         open_counts(folder)
@@ -1150,8 +1152,8 @@ def test_pipes_are_not_waited_for(name, collection, folder):
         open_counts(folder)[0]
 
 
-def test_names_in_descriptions_lead_nowhere(folder, tmp_path):
-    """No text of a description becomes part of a path."""
+def test_names_in_descriptions_are_not_used_as_paths(folder, tmp_path):
+    """No text of a description is used as a part of a path."""
     write_ratings(folder, batches_of("ratings"), shard_rows=20)
     outside = tmp_path / "outside"
     shutil.copytree(folder, outside)
@@ -1219,7 +1221,7 @@ def test_places_are_asked_for_by_labels_of_the_same_type():
         X.users(["2", 1])
 
 
-def test_sums_that_no_float_holds(folder):
+def test_sums_that_overflow_are_nan(folder):
     X = write_dense(folder, [np.full((2, 1), 1e308)] * 2, shard_rows=1)
     assert np.isnan(X.sum) and np.isnan(open_dense(folder).sum)
     assert X.extremes().max() == 1e308

@@ -1,4 +1,4 @@
-"""Data on disk: what is written is what was given, whatever happens in between."""
+"""Collections on disk: they contain the given data, also after interruptions."""
 
 import doctest
 import gzip
@@ -53,7 +53,7 @@ HASHING = HashingVectorizer(n_features=512, alternate_sign=False, norm=None)
 
 
 class Bare:
-    """A model that takes rows as they are."""
+    """A model whose blocks are the rows themselves."""
 
     def take(self, X, rows):
         return X[rows]
@@ -98,7 +98,7 @@ PAGE = Path(__file__).parents[1] / "doc" / "guide" / "on_disk.md"
 
 
 @pytest.mark.skipif(not PAGE.exists(), reason="the page is not beside these tests")
-def test_the_page_is_right():
+def test_the_code_of_the_page_runs():
     failed, tried = doctest.testfile(
         str(PAGE), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE
     )
@@ -141,7 +141,7 @@ def test_counts_take_the_smallest_type(top, dtype, given, tmp_path):
     assert collection.extremes().toarray().max() == top
 
 
-def test_each_shard_has_a_type_of_its_own(tmp_path):
+def test_shards_may_have_different_types(tmp_path):
     batches = [np.array([[1, 2]]), np.array([[300, 0]]), np.array([[0.5, 7]])]
     collection = write_counts(tmp_path / "X", batches, shard_rows=1)
     assert [X.dtype.name for X in collection] == ["uint8", "uint16", "float64"]
@@ -161,7 +161,7 @@ def test_indices_take_the_smallest_type(n_features, dtype, tmp_path):
 
 
 def test_counts_become_canonical_and_what_is_given_stays(tmp_path):
-    given = [[2, 1, 0, 0], [2, 0, 2, 1], [0, 4]]  # unsorted, twice, a zero
+    given = [[2, 1, 0, 0], [2, 0, 2, 1], [0, 4]]  # unsorted, duplicate, a zero
     X = sparse.csr_array(tuple(map(np.array, given)), shape=(1, 3))
     collection = write_counts(tmp_path / "X", [X])
     block = collection.parts[0].rows(slice(None))
@@ -277,7 +277,7 @@ def test_words_take_bounded_memory(monkeypatch):
     assert again.names() == words.names()
 
 
-def test_of_later_batches_few_texts_are_looked_at(monkeypatch):
+def test_few_texts_of_later_batches_are_analyzed(monkeypatch):
     monkeypatch.setattr(_words, "FIRST_ENTRIES", 10)
     words = _words.HashedWords(HASHING)
     seen = []
@@ -286,7 +286,7 @@ def test_of_later_batches_few_texts_are_looked_at(monkeypatch):
     common = ["tea"] * 500
     words.look_at(common, HASHING.transform(common))
     assert len(seen) <= 10
-    common[321] = "hapax"  # the only one with a column that has no name
+    common[321] = "hapax"  # only this word's column has no name yet
     words.look_at(common, HASHING.transform(common))
     assert len(seen) <= 20 and "hapax" in seen
 
@@ -307,7 +307,7 @@ def test_batches_must_be_lists_of_texts(batches, tmp_path):
         write_counts(tmp_path / "X", batches, HASHING)
 
 
-def test_signs_of_hashing_are_named(tmp_path):
+def test_signed_hashing_is_refused(tmp_path):
     with pytest.raises(ValueError, match="alternate_sign=False"):
         write_counts(tmp_path / "X", [["a b c d e f tea rum ale"]], HashingVectorizer())
 
@@ -347,7 +347,7 @@ write_counts(folder, given(), vectorizer, shard_rows=16)
 
 @pytest.mark.deep  # the import takes long
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no kill -9")
-def test_a_killed_conversion_goes_on(texts, tmp_path):
+def test_a_killed_conversion_continues(texts, tmp_path):
     batches = [texts[:40], texts[40:70], texts[70:]]
     done = tmp_path / "done"
     write_counts(done, batches, HASHING, shard_rows=16)
@@ -370,7 +370,7 @@ class Stop(Exception):
 
 @pytest.mark.every(17)
 @pytest.mark.parametrize("stop", range(1, 30, 2))
-def test_stopped_at_any_write_it_goes_on(stop, texts, tmp_path, monkeypatch):
+def test_stopped_at_any_write_it_continues(stop, texts, tmp_path, monkeypatch):
     batches = [texts[:40], texts[40:70], texts[70:]]
     write_counts(tmp_path / "done", batches, HASHING, shard_rows=30)
     n_writes, replace = [0], os.replace
@@ -420,7 +420,7 @@ def test_batches_that_are_done_are_not_counted_again(texts, tmp_path):
         (lambda t: [t[:40]], "There are 1 batches"),
     ],
 )
-def test_other_batches_do_not_go_on(changed, what, texts, tmp_path):
+def test_other_batches_do_not_continue(changed, what, texts, tmp_path):
     def failing():
         yield texts[:40]
         yield texts[40:]
@@ -460,7 +460,7 @@ def test_a_collection_is_replaced_only_if_asked(X, collection):
         part.rows(slice(None))
 
 
-def test_opening_what_is_none(collection, tmp_path):
+def test_opening_a_folder_without_a_collection(collection, tmp_path):
     with pytest.raises(FileNotFoundError, match="no folder"):
         open_counts(tmp_path / "nowhere")
     (tmp_path / "empty").mkdir()
@@ -630,7 +630,7 @@ def test_a_damaged_description_is_refused(change, collection):
 
 @pytest.fixture(scope="module")
 def huge(tmp_path_factory):
-    """A mapped matrix of more than 2**31 entries, which takes no room on disk."""
+    """A mapped matrix of more than 2**31 entries, in files that use no disk space."""
     folder, n_rows = tmp_path_factory.mktemp("huge"), 30_000_000
     n_entries = 75 * n_rows  # 2.25e9
     X = sparse.csr_array((n_rows, 100_000), dtype=np.uint8)
@@ -656,7 +656,7 @@ def test_a_block_of_two_billion_entries_is_gathered_quickly(kind, huge):
     rows = slice(n_rows - 256, n_rows)
     if kind == "scattered":
         rows = n_rows - 1 - np.random.default_rng(0).permutation(300)[:256]
-    for _ in range(20):
+    for _ in range(8):
         begin = time.thread_time()
         block = sparse_rows(huge, rows)
         seconds.append(time.thread_time() - begin)
@@ -691,7 +691,7 @@ def test_dense_data_come_back(dtype, tmp_path):
     assert np.array_equal(again[1], X[16:32])
 
 
-def test_stopped_dense_conversion_goes_on(tmp_path):
+def test_stopped_dense_conversion_continues(tmp_path):
     batches = cut(np.random.default_rng(0).normal(size=(50, 3)))
     write_dense(tmp_path / "done", batches, shard_rows=8)
 
@@ -840,7 +840,7 @@ def test_bad_ratings(bad, error, what, tmp_path):
         open_ratings(tmp_path / "X")
 
 
-def test_stopped_ratings_go_on(small_runs, tmp_path):
+def test_stopped_ratings_continue(small_runs, tmp_path):
     batches = in_batches(triples())
     write_ratings(tmp_path / "done", batches, duplicates="last")
 
@@ -864,7 +864,7 @@ def test_stopped_ratings_go_on(small_runs, tmp_path):
     "stop",
     ["users-00002.npy", "shard-00001.json", "user_labels.npy", "meta.json"],
 )
-def test_ratings_stopped_while_they_are_merged_go_on(
+def test_ratings_stopped_while_they_are_merged_continue(
     stop, small_runs, tmp_path, monkeypatch
 ):
     batches = in_batches(triples())
@@ -1103,7 +1103,7 @@ def test_gensim(X, tmp_path):
 
 
 class CorpusLike:
-    """Has what gensim's corpora have."""
+    """A stand-in with the methods of gensim's corpora."""
 
     def __init__(self, bags, **attributes):
         self.bags, self.id2word = bags, None

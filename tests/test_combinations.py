@@ -1,4 +1,4 @@
-"""Every model with every tempering, every learning rate and every noise."""
+"""Combinations of every model with every tempering, learning rate and noise."""
 
 import itertools
 import pickle
@@ -27,9 +27,9 @@ MODELS |= {
 
 
 def table():
-    """Every pair of policies, and of a model and a policy; variants take turns.
+    """Return quick cases with every pair of policies, and of a model and a policy.
 
-    All other combinations are deep.
+    The cases use the variants of a model in turn.  All other combinations are deep.
     """
     rows = list(ROWS.values())
 
@@ -51,7 +51,7 @@ def table():
 
 
 def assert_valid(fitted, X):
-    """All parameters are in their domain, and all answers numbers."""
+    """Assert that all parameters are in their domain and all results are finite."""
     model, state = fitted._fitted_model(), fitted.state_
     assert model.is_valid(state.globals_)
     assert model.is_finite(state.globals_, state.hyper, None)
@@ -59,7 +59,7 @@ def assert_valid(fitted, X):
     assert np.isfinite(fitted.score(X))
     transformed = fitted.transform(X)
     assert np.isfinite(transformed).all()
-    if not hasattr(fitted, "user_factors_"):  # shares, or probabilities
+    if not hasattr(fitted, "user_factors_"):  # the results are shares or probabilities
         assert ((transformed >= 0) & (transformed <= 1)).all()
     for name in dir(type(fitted)):
         if name.endswith("_") and not name.startswith("_"):
@@ -67,7 +67,7 @@ def assert_valid(fitted, X):
 
 
 def assert_in_domain(name, value):
-    """What an attribute promises by its name."""
+    """Assert that an attribute is in the domain that its name implies."""
     if "covariances_" in name or name == "components_covariance_":
         value = np.asarray(value)
         if value.ndim > 1 and value.shape[-1] == value.shape[-2]:
@@ -87,16 +87,16 @@ def test_every_combination_fits_and_resumes(name, tempering, rate, noise):
         assert set(policies.values()) == {None}
         policies = {}
     whole.set_params(
-        **parameters, **policies, learning_rate=rate, batch_size=40, max_iter=4
+        **parameters, **policies, learning_rate=rate, batch_size=20, max_iter=4
     )
-    X = row.data(120).astype(np.float64)
+    X = row.data(120)[:60].astype(np.float64)
     parts = clone(whole).set_params(max_iter=2, warm_start=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         whole.fit(X)
         streamed = clone(whole).partial_fit(X)
-        again = pickle.loads(pickle.dumps(clone(streamed).partial_fit(X[:80])))
-        again.set_params(total_samples=None).partial_fit(X[80:])
+        again = pickle.loads(pickle.dumps(clone(streamed).partial_fit(X[:40])))
+        again.set_params(total_samples=None).partial_fit(X[40:])
         parts.fit(X)
         parts = pickle.loads(pickle.dumps(parts)).fit(X)
     for fitted in (whole, streamed, again, parts):
@@ -113,7 +113,7 @@ each_row = pytest.mark.parametrize(
 
 
 def same_parameters(one, other):
-    """Whether two fits have the same bits."""
+    """Return whether two fits have the same bits."""
     vectors = (
         fitted._fitted_model().natural_parameters(fitted.state_.globals_)
         for fitted in (one, other)
@@ -132,7 +132,7 @@ def same_parameters(one, other):
 )
 @pytest.mark.parametrize("tempering", ["global", "local"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_shortcuts(row, tempering):
+def test_names_of_policies_equal_the_policies(row, tempering):
     named = row.estimator(tempering=tempering, batch_size=40, max_iter=4)
     X = row.data(120)
     policy = {"global": GlobalTempering(), "local": LocalTempering()}[tempering]

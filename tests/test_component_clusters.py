@@ -11,7 +11,7 @@ from sktemper import AnnealedGaussianMixture
 from sktemper.gaussian_mixture._clusters import clusters_of
 from sktemper.moves import SplitMergeMoves
 
-MANY = 1e12  # samples of a component, whose mean then has no error
+MANY = 1e12  # number of samples of a component whose mean has no error
 
 
 def components(seed, n=12, d=3, spread=3.0):
@@ -41,7 +41,7 @@ def test_components_of_a_cluster_have_a_single_mode(seed):
     if one == other:
         for weight in (0.02, 0.3, 0.5, 0.9):
             assert n_modes(means, deviations, weight) == 1
-    # equal components have two modes if they are farther apart
+    # components with equal covariances have two modes if they are farther apart
     assert (one == other) == (abs(np.ptp(means)) <= 2 * deviations.min())
     equal = clusters_of(means[:, None], np.ones((2, 1, 1)), np.full(2, MANY))
     assert len(set(equal)) == n_modes(means, np.ones(2), 0.5)
@@ -65,7 +65,7 @@ def test_clusters_do_not_depend_on_units_and_axes():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_links_are_those_of_all_pairs(seed):
-    """Pairs that are skipped, because they are far apart, have no link."""
+    """The function skips distant pairs; none of these has a link."""
     means, covariances, counts = components(seed, 8)
     linked = np.zeros((8, 8), dtype=bool)
     for i, j in itertools.combinations(range(8), 2):
@@ -88,8 +88,8 @@ def test_links_are_those_of_all_pairs(seed):
     )
 
 
-def test_errors_of_means_separate_nothing():
-    """Samples of one Gaussian, in two parts at random, have means that differ."""
+def test_errors_of_means_do_not_separate_clusters():
+    """Two random parts of samples of one Gaussian have different means."""
     random = np.random.default_rng(0)
     X = random.normal(size=(2, 30, 200))
     means, variances = X.mean(axis=1), X.var(axis=1)

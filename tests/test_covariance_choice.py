@@ -1,4 +1,4 @@
-"""The choice of a covariance type by evidence, ``covariance_type="auto"``."""
+"""Choice of a covariance type by evidence, with ``covariance_type="auto"``."""
 
 import itertools
 import pickle
@@ -134,7 +134,7 @@ def test_weights_are_repetitions(monkeypatch):
     _, weighted = evidence_of(X, monkeypatch, weight)
     _, repeated = evidence_of(X.repeat(weight.astype(int), axis=0), monkeypatch)
     assert weighted == pytest.approx(repeated, rel=1e-9)
-    # samples of weight 0 do not count
+    # samples with weight 0 do not change the evidence
     more = np.concatenate([X, X + 50])
     _, padded = evidence_of(more, monkeypatch, np.append(weight, np.zeros(90)))
     assert padded == pytest.approx(weighted, rel=1e-9)
@@ -162,7 +162,7 @@ def test_many_rows_are_compared_by_some(monkeypatch):
 
 
 def test_merges_by_evidence():
-    """The merge that is made has the highest evidence of all, computed anew."""
+    """The chosen merge has the highest evidence of all merges."""
     X, labels = clusters("full", 120)
     labels = labels + 3 * (np.arange(120) % 2)  # each cluster in two parts
     model = _choice._model(AnnealedGaussianMixture(6), "full", 3)
@@ -257,7 +257,7 @@ def test_a_mixture_that_cannot_be_fitted_raises_its_own_error():
     assert str(auto.value) == str(full.value)
 
 
-def test_a_new_fit_chooses_anew_and_an_error_leaves_the_old_fit():
+def test_a_new_fit_chooses_again_and_an_error_leaves_the_old_fit():
     mixture = fitted(clusters("diag")[0])
     mixture.set_params(covariance_prior=-1.0)
     with pytest.raises(ValueError, match="covariance_prior"):

@@ -1,4 +1,4 @@
-"""Critical temperatures of discrete mixtures, and the prior of words from the data."""
+"""Critical temperatures of discrete mixtures, and automatic priors of features."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ from sktemper.schedules import ExponentialSchedule
 
 
 def answers(n_rows, n_items=18, n_levels=4, n_classes=4, eta=1.5, seed=0):
-    """One-hot answers of a latent class model, and the classes."""
+    """Return one-hot answers of a latent class model, and the classes."""
     random = np.random.default_rng(seed)
     y = random.integers(n_classes, size=n_rows)
     cuts = random.dirichlet(np.full(n_levels, eta), (n_classes, n_items)).cumsum(-1)
@@ -35,7 +35,7 @@ def answers(n_rows, n_items=18, n_levels=4, n_classes=4, eta=1.5, seed=0):
 
 
 def yes_no(n_rows, n_items=24, n_classes=4, seed=0):
-    """Answers of which nine in ten are those of the class, and the classes."""
+    """Return yes/no answers and classes; nine of ten answers are those of the class."""
     random = np.random.default_rng(seed)
     y = random.integers(n_classes, size=n_rows)
     chances = np.where(random.random((n_classes, n_items)) < 0.5, 0.9, 0.1)
@@ -43,7 +43,7 @@ def yes_no(n_rows, n_items=24, n_classes=4, seed=0):
 
 
 def documents(n_rows, length=20, n_words=150, n_classes=5, eta=0.1, seed=0):
-    """Counts of documents of one topic each, of several lengths."""
+    """Return word counts of documents with one topic each and different lengths."""
     random = np.random.default_rng(seed)
     y = random.integers(n_classes, size=n_rows)
     topics = random.dirichlet(np.full(n_words, eta), n_classes)
@@ -66,7 +66,7 @@ def eigenvalues(Z):
     return np.linalg.svd(Z, compute_uv=False) ** 2
 
 
-# -- the matrix whose eigenvalues they are ---------------------------------------------
+# -- the matrix whose eigenvalues are the critical temperatures ------------------------
 
 
 def test_deviations_of_counts_are_those_of_the_definition():
@@ -91,9 +91,9 @@ def test_eigenvalues_of_binary_data_are_those_of_the_correlation_matrix():
 @pytest.mark.parametrize("threshold", [0.5, 0.0, -0.5])
 def test_gaps_and_thresholds_of_binary_data(threshold):
     X = with_gaps(yes_no(90)[0])
-    X[:, 3] = 1.0  # a column that tells nothing
+    X[:, 3] = 1.0  # a constant column
     if threshold < 0:
-        X -= 1.0  # 0 is above the threshold
+        X -= 1.0  # values become -1 and 0, and 0 is above the threshold
     is_there = ~np.isnan(X)
     ones, n = np.where(is_there, X > threshold, 0.0), is_there.sum(axis=0)
     p = ones.sum(axis=0) / n
@@ -121,7 +121,7 @@ def test_weights_repeat_rows(deviations, X):
     expected = repeated.critical_temperatures(4)
     assert expected[0] > 1.5
     assert_allclose(weighted.critical_temperatures(4), expected, rtol=1e-6)
-    # weights as small as they may be: what noise is worth follows from the rows
+    # a common factor of the weights, even a small one, changes nothing
     fewer = deviations(X, np.full(len(X), 1e-3)).critical_temperatures(4)
     assert_allclose(fewer, deviations(X).critical_temperatures(4), rtol=1e-6)
 
@@ -130,7 +130,7 @@ def test_weights_repeat_rows(deviations, X):
 
 
 def spreads(model, X, temperature, n_passes=80):
-    """The norms of the differences of components that begin nearly equal."""
+    """Return norms of the differences between nearly equal components, by passes."""
     random = np.random.default_rng(1)
     hyper = model.initial_hyper(X)
     block = model.take(X, slice(None))
@@ -154,7 +154,7 @@ def spreads(model, X, temperature, n_passes=80):
 @pytest.mark.every(3)
 @pytest.mark.parametrize("kind", ["survey", "documents", "items", "gaps"])
 def test_components_stay_equal_above_the_first_and_differ_below(kind):
-    # a concentration of 1/2, for which psi'(a + n) is 1/n up to 1/n**3
+    # with a concentration of 1/2, psi'(a + n) is 1/n up to O(1/n**3)
     if kind in ("survey", "documents"):
         X = answers(1500)[0] if kind == "survey" else documents(1500, n_words=60)[0]
         model = MultinomialMixtureModel(4, X.shape[1], feature_prior=0.5)
@@ -182,7 +182,7 @@ def test_noise_of_equal_rows_is_that_of_the_formula():
     assert_allclose(noise.seen(edge), (1.0 + np.sqrt(0.3)) ** 2)
     for s in signals:
         assert_allclose(noise.without((s + 1.0) * (s + 0.3) / s, edge), 1.0 + s)
-    assert_allclose(noise.without(1e25, edge), 1e25)  # of huge counts
+    assert_allclose(noise.without(1e25, edge), 1e25)  # huge counts
 
 
 def test_noise_of_unequal_rows_is_that_of_a_simulation():
@@ -199,9 +199,10 @@ def test_noise_of_unequal_rows_is_that_of_a_simulation():
         Z[:, 0] *= np.sqrt(variance)
         seen = np.linalg.eigvalsh(Z.T @ Z)[-1]
         found.append(noise.without(seen, edge))
-    # 3.9, to which finite samples come from below; the other edge would be 2.7
+    # the edge is at 3.9, which finite samples approach from below; with equal row sizes
+    # it would be 2.7
     assert 0.92 * noise.seen(edge) < np.mean(largest) < noise.seen(edge)
-    # the standard deviation of a draw is 0.6; that without the noise would be 7.9
+    # the standard deviation of a draw is 0.6; uncorrected values would be about 7.9
     assert_allclose(np.mean(found), variance, atol=0.45)
 
 
@@ -221,7 +222,7 @@ def test_there_is_no_signal_in_noise(seed):
 
 
 @pytest.mark.parametrize("draw", [yes_no, answers, documents])
-def test_few_rows_tell_what_many_do(draw):
+def test_few_rows_give_the_temperatures_of_many(draw):
     estimator = AnnealedBernoulliMixture if draw is yes_no else None
     estimator = estimator or AnnealedMultinomialMixture
     X, _ = draw(8000)
@@ -229,11 +230,11 @@ def test_few_rows_tell_what_many_do(draw):
     few = critical_temperatures(estimator(6), X[:200])
     assert_allclose(few[:2], many[:2], rtol=0.2)
     n_classes = 5 if draw is documents else 4
-    assert many[n_classes - 2] > 1.2  # as many as there are classes, less one
+    assert many[n_classes - 2] > 1.2  # one fewer than the classes
     assert_allclose(many[n_classes - 1 :], 1.0, atol=0.1)
 
 
-# -- what is asked of data -------------------------------------------------------------
+# -- input data ------------------------------------------------------------------------
 
 
 def test_wide_sparse_data_are_those_of_their_filled_columns():
@@ -260,7 +261,7 @@ def test_rows_of_large_data_are_sampled_evenly(seed):
     assert_allclose(critical_temperatures(estimator, X), expected, rtol=1e-9)
 
 
-def test_data_that_tell_nothing():
+def test_data_without_information():
     same = np.tile([1.0, 0.0, 1.0], (30, 1))
     for estimator in AnnealedBernoulliMixture(3), AnnealedMultinomialMixture(3):
         assert_allclose(critical_temperatures(estimator, same), 1.0)
@@ -271,13 +272,13 @@ def test_data_that_tell_nothing():
     assert_allclose(found, 1.0)
 
 
-def test_annealing_begins_above_the_first():
+def test_annealing_begins_above_the_first_critical_temperature():
     X, _ = answers(600)
     estimator = AnnealedMultinomialMixture(4, random_state=0)
     first = critical_temperatures(estimator, X)[0]
     fitted = estimator.fit(X)
     assert_allclose(fitted.schedule_.start, 1.2 * first)
-    # a stick-breaking prior has other weights, and the same temperatures
+    # a stick-breaking prior gives other weights and the same temperatures
     other = AnnealedMultinomialMixture(
         4, weight_concentration_prior_type="dirichlet_process"
     )
@@ -310,14 +311,14 @@ def test_prior_of_answers_is_uniform():
     assert auto_feature_prior(X, 30) == 0.1
 
 
-def test_prior_of_words_where_nothing_tells():
-    assert auto_feature_prior(np.eye(4), 1) == 0.1  # a token a row
-    assert auto_feature_prior(np.full((3, 4), 0.7), 1) == 0.1  # no counts
+def test_default_of_the_automatic_prior():
+    assert auto_feature_prior(np.eye(4), 1) == 0.1  # one token per row
+    assert auto_feature_prior(np.full((3, 4), 0.7), 1) == 0.1  # not counts
     assert auto_feature_prior(np.zeros((3, 4)), 1) == 0.1
     assert auto_feature_prior(np.diag([1e300, 1e300]), 1) == 0.1
 
 
-def test_prior_in_use_is_told():
+def test_prior_in_use_is_reported():
     X, _ = answers(200)
     assert AnnealedMultinomialMixture(4).fit(X).feature_prior_ == 1.0
     given = AnnealedMultinomialMixture(4, feature_prior=0.25).fit(X)

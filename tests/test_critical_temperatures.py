@@ -1,4 +1,4 @@
-"""Critical temperatures, the start of annealings, and the spectral start of topics."""
+"""Critical temperatures, first temperatures of annealing, spectral starts of topics."""
 
 import warnings
 
@@ -32,25 +32,25 @@ ALPHA, ETA = 0.05, 0.1
 
 
 def documents(random, n_rows, n_tokens, topics, alpha):
-    """Documents of a given length, with their topics."""
+    """Return random documents of a given length with given topics."""
     theta = random.dirichlet(np.full(len(topics), alpha), n_rows)
     return random.multinomial(n_tokens, theta @ topics).astype(float)
 
 
 def kmers():
-    """Pieces of sequences of four kinds: long rows, few columns."""
+    """Return counts with long rows and few columns, and the number of topics, 4."""
     random = np.random.default_rng(0)
     return documents(random, 500, 300, random.dirichlet(np.full(64, 2.0), 4), 0.2), 4
 
 
 def overlapping():
-    """Documents in which most topics occur."""
+    """Return documents in which most topics occur, and the number of topics, 5."""
     random = np.random.default_rng(1)
     return documents(random, 500, 400, random.dirichlet(np.full(100, 0.2), 5), 1.0), 5
 
 
 def survey():
-    """Eighteen questions with three answers each, by two kinds of respondents."""
+    """Return answers of two kinds of respondents to 18 questions with 3 options."""
     random = np.random.default_rng(2)
     answers = random.dirichlet(np.full(3, 0.6), (2, 18))
     kind = random.integers(2, size=600)
@@ -66,7 +66,7 @@ def temperatures_of(X, K, **parameters):
 
 
 def growth(X, K, temperature):
-    """The factor by which passes multiply small differences between topics."""
+    """Return the factor by which a pass multiplies small differences between topics."""
     model = LDAModel(
         K, X.shape[1], np.full(K, ALPHA), np.full((1, 1), ETA), tol=1e-12, max_iter=9999
     )
@@ -92,7 +92,7 @@ def growth(X, K, temperature):
 @pytest.mark.every(4)
 @pytest.mark.parametrize("made", SETS)
 def test_differences_grow_below_and_die_above(made):
-    """The factor of a pass is 1 at T_2, by the steps of the model themselves."""
+    """In steps of the model, the factor of a pass is 1 at the critical temperature."""
     X, K = made()
     first = temperatures_of(X, K)[0]
     assert first > 1.05
@@ -100,7 +100,7 @@ def test_differences_grow_below_and_die_above(made):
     assert growth(X, K, first) == pytest.approx(1.0, abs=0.02)
 
 
-@pytest.mark.deep  # the steps alone say the same
+@pytest.mark.deep  # the test of single steps above is sufficient
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("made", SETS)
 def test_topics_of_a_fit_differ_below_and_are_equal_above(made):
@@ -119,21 +119,22 @@ def test_topics_of_a_fit_differ_below_and_are_equal_above(made):
     assert spreads[0] > 0.05 and spreads[1] < 0.002
 
 
-def test_they_are_roots_of_their_equation():
+def test_critical_temperatures_are_roots_of_their_equation():
     eigenvalues, K, n = np.array([0.9, 0.4, 0.1, 0.01, 0.0]), 12, 100.0
     T = roots(eigenvalues, n, K, ALPHA)
     assert (np.diff(T) <= 0).all()
     a = n / (K * T)
     u = a / T * polygamma(1, ALPHA + a)
     np.testing.assert_allclose(T[:4] - 1, (eigenvalues * u / (1 - u))[:4], rtol=1e-6)
-    # without a signal a document takes sides by itself below a temperature
+    # Even with the eigenvalue 0, topics of a single document become unequal below a
+    # temperature.
     assert T[4] > 1 and u[4] == pytest.approx(1)
     long_rows = roots(eigenvalues, 1e9, K, ALPHA)
     np.testing.assert_allclose(long_rows, 1 + np.sqrt(eigenvalues), rtol=1e-6)
     assert (roots(np.zeros(3), 300.0, 12, 1.0) == 1.0).all()
 
 
-def test_short_and_extreme_rows_have_some():
+def test_temperatures_of_extreme_rows_are_finite():
     for n in (1e-200, 1e-3, 1.0, 5.0, 1e30):
         for alpha in (1e-30, 0.05, 1.0, 1e30):
             T = roots(np.array([1.0, 0.3, 0.0]), n, 50, alpha)
@@ -141,7 +142,7 @@ def test_short_and_extreme_rows_have_some():
 
 
 def test_noise_alone_is_no_signal():
-    """Equal rows of random words: their eigenvalues are within the null's."""
+    """Eigenvalues of rows with equal distributions are within those of the noise."""
     for seed in range(8):
         X = np.random.default_rng(seed).multinomial(60, np.full(80, 1 / 80), 400)
         found = analyse(X, None, 4)
@@ -152,8 +153,8 @@ def test_noise_alone_is_no_signal():
         assert T[0] < floor + 0.03 and T[-1] == pytest.approx(floor)
 
 
-def test_more_rows_are_foreseen():
-    """What noise adds is subtracted: few rows tell what many do."""
+def test_eigenvalues_do_not_depend_on_the_number_of_rows():
+    """The noise is subtracted, so that few rows give the same values as many rows."""
     random = np.random.default_rng(4)
     X = documents(random, 4000, 40, random.dirichlet(np.full(300, 0.1), 4), 1.0)
     many = analyse(X, None, 3).eigenvalues_without_sampling_noise().sum()
@@ -167,7 +168,7 @@ def test_more_rows_are_foreseen():
 
 
 def variants(X):
-    """The same documents in other forms."""
+    """Yield the documents in other forms."""
     random = np.random.default_rng(0)
     order, columns = random.permutation(len(X)), random.permutation(X.shape[1])
     empty = np.zeros((50, X.shape[1]))
@@ -198,7 +199,7 @@ def variants(X):
 
 @pytest.mark.every(5)
 @pytest.mark.parametrize("name", variants(kmers()[0]))
-def test_the_same_documents_have_the_same(name):
+def test_forms_of_documents_have_the_same_temperatures(name):
     X, K = kmers()
     data, weight = variants(X)[name]
     found = critical_temperatures(AnnealedLDA(K), data, weight)
@@ -229,7 +230,7 @@ def test_small_weights_are_no_noise():
 @pytest.mark.every(2)
 @pytest.mark.parametrize("long", [False, True], ids=["short rows", "long rows"])
 def test_an_even_sample_is_analysed(long):
-    """Of all rows in memory the same ones as of the sample that parts give."""
+    """All rows in memory give the same result as an evenly spaced sample of them."""
     random = np.random.default_rng(0)
     n_rows = 3 * ROWS_ANALYSED - 5
     X = sparse.csr_array(random.poisson(3.0 if long else 0.05, (n_rows, 200)) * 1.0)
@@ -299,7 +300,7 @@ def test_the_start_of_a_schedule(cls, plan, start):
     ],
     ids=repr,
 )
-def test_who_begins_at_them(lda, known):
+def test_policies_that_start_at_critical_temperatures(lda, known):
     X, _ = kmers()
     lda.set_params(max_iter=1, random_state=0)
     with warnings.catch_warnings():
@@ -316,9 +317,9 @@ def test_who_begins_at_them(lda, known):
         assert cooling.start == lda.n_components**0.25
 
 
-def test_a_stream_begins_at_those_of_its_first_piece():
+def test_a_stream_begins_at_the_temperature_of_its_first_chunk():
     X, K = kmers()
-    K = 40  # whose fourth root is far above
+    K = 40  # its fourth root is far above the critical temperature
     lda = AnnealedLDA(K, total_samples=500).partial_fit(X[:200])
     first = temperatures_of(X[:200], K)[0]
     assert lda.tempering_.schedule.start == 1.2 * first < K**0.25
@@ -339,7 +340,7 @@ def test_temperatures_and_schedule_are_computed_at_once(monkeypatch):
     assert len(hypers) == 1
 
 
-def test_too_few_rows_tell_nothing():
+def test_too_few_rows_are_refused():
     X, K = kmers()
     with pytest.raises(ValueError, match="too few samples"):
         critical_temperatures(AnnealedLDA(K), X[: 2 * K - 1])
@@ -354,7 +355,7 @@ def test_too_few_rows_tell_nothing():
         critical_temperatures(AnnealedLDA(K), -X)
 
 
-def test_the_estimator_stays_as_it_is():
+def test_the_estimator_is_not_changed():
     X, K = kmers()
     lda = AnnealedLDA(K)
     before = dict(vars(lda))
@@ -458,7 +459,7 @@ def test_topics_beyond_the_rank_start_at_random():
 
 
 def test_seeded_topics_start_at_random():
-    """A start by the data would give the seeds to other topics."""
+    """A spectral start could give the seed words to other topics."""
     X, K = kmers()
     prior = np.ones((K, X.shape[1]))
     prior[0, 0] = 9

@@ -1,4 +1,4 @@
-"""Estimators on a cluster: the bits of threads, whatever happens to workers."""
+"""Fits on a Dask cluster have the bits of fits by threads, even if workers die."""
 
 import dataclasses
 import gc
@@ -36,21 +36,21 @@ _cluster = pytest.importorskip("sktemper.dask._cluster")
 pytestmark = [
     # fits take a few steps
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
-    # of connections of workers that were killed
+    # connections of killed workers warn
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
 ]
 
 
-#: Workers in processes import everything, which takes longer than most tests.
+#: Deep, because worker processes import everything, which takes longer than most tests.
 IN_PROCESSES = pytest.param("processes", marks=pytest.mark.deep)
 in_processes = pytest.mark.parametrize("client", [IN_PROCESSES], indirect=True)
 
 
 @pytest.fixture(scope="module", params=["threads", IN_PROCESSES])
 def client(request):
-    """Two workers in threads of this process, which are quick, or in processes."""
+    """A client of two workers: in threads of this process, or in slower processes."""
     options = {"processes": request.param == "processes", "threads_per_worker": 1}
     with (
         dask.config.set({"distributed.worker.daemon": True}),
@@ -58,11 +58,11 @@ def client(request):
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         yield client
-    gc.collect()  # now: buffers of connections may complain
+    gc.collect()  # here, because buffers of connections may warn
 
 
 def parts_of(X, *sizes):
-    """Cut rows into parts; the rest is one, too."""
+    """Divide rows into parts of given sizes; the last part has all remaining rows."""
     ends = np.cumsum([0, *sizes])
     return [X[a:b] for a, b in zip(ends, [*ends[1:], X.shape[0]], strict=True)]
 
@@ -72,7 +72,7 @@ def delayed_of(parts):
 
 
 def array_of(parts):
-    """A dask array of parts, of which nobody knows how many rows they have."""
+    """Return a dask array of parts with unknown numbers of rows."""
     shape = np.nan, parts[0].shape[1]
     blocks = [da.from_delayed(d, shape, meta=parts[0][:0]) for d in delayed_of(parts)]
     return da.concatenate(blocks, allow_unknown_chunksizes=True)
@@ -86,7 +86,7 @@ def state_of(estimator):
 
 
 def numbers(value):
-    """Yield arrays: pickles tell types from equal ones that came from a pickle."""
+    """Yield the arrays of a state, because pickles of equal states may differ."""
     if dataclasses.is_dataclass(value):
         value = list(vars(value).values())
     if isinstance(value, list | tuple):
@@ -185,7 +185,7 @@ def test_starts_and_early_stopping_have_the_bits_of_threads(client, documents):
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_validation_data_on_the_cluster_and_in_memory(client, row):
     X, X_val = row.data(120)[:90], parts_of(row.data(120)[90:], 10, 7)
-    parameters = {"max_iter": 8, "n_iter_no_change": 1}
+    parameters = {"max_iter": 4, "n_iter_no_change": 1}
     if row.has_policies:
         parameters["tempering"] = None
     threads = row.estimator(**parameters).fit(X, X_val=X_val)
@@ -199,7 +199,7 @@ def test_validation_data_on_the_cluster_and_in_memory(client, row):
 
 
 def shards_of(X, folder, *sizes):
-    """Parts of dense data on disk; classes of no module, as those of a notebook."""
+    """Return parts of dense data on disk; their classes are local, as in notebooks."""
 
     class Shard:
         def __init__(self, path, n_rows):
@@ -245,9 +245,9 @@ def test_workers_open_what_is_on_disk(client, tmp_path):
     assert last == pytest.approx(skd.score(scored, shards, client=client), rel=1e-9)
 
 
-@in_processes  # each has its own record of shards
+@in_processes  # each process has its own record of checked shards
 def test_workers_check_the_shards_that_they_open(client, tmp_path):
-    def numbers_of_checked(folder):  # inside: workers do not know this module
+    def numbers_of_checked(folder):  # local, because workers cannot import this module
         from sktemper.datasets import _open_shards
 
         parts = list(_open_shards.opened.checked)
@@ -262,7 +262,7 @@ def test_workers_check_the_shards_that_they_open(client, tmp_path):
     collection = open_dense(copy)
     skd.fit(mixture, collection, client=client)
     assert state_of(mixture) == expected
-    assert numbers_of_checked(collection.folder) == []  # they are not read here
+    assert numbers_of_checked(collection.folder) == []  # this process reads no shards
     found = client.run(numbers_of_checked, collection.folder).values()
     assert sorted({number for numbers in found for number in numbers}) == [*range(8)]
     path = copy / "shard-00005.data.npy"
@@ -336,7 +336,7 @@ def test_a_client_gets_the_estimator_and_not_the_graph(client, documents):
         skd.transform(lda, X, client="tcp://")
 
 
-def test_known_chunks_stay_known(documents):
+def test_sizes_of_chunks_are_kept(documents):
     lda = lda_of().fit(documents)
     X = da.from_array(documents.toarray(), chunks=(50, 60))
     assert skd.transform(lda, X).chunks == ((50, 50, 20), (3,))
@@ -374,7 +374,7 @@ def test_counts_of_a_series(client, texts):
 
 
 class Killing(Hooks):
-    """Kills a worker at the end of each of the first passes."""
+    """Callback that kills a worker at the end of each of the first passes."""
 
     def __init__(self, client, n_kills):
         self.client, self.n_kills, self.killed = client, n_kills, []
@@ -399,7 +399,7 @@ def test_killed_workers_change_no_bits(client, documents):
     skd.fit(cluster, array_of(parts), client=client)
     assert len(set(killing.killed)) == 2
     assert state_of(cluster) == state_of(threads)
-    client.wait_for_workers(1, timeout=60)  # the other one may take longer
+    client.wait_for_workers(1, timeout=60)  # the second worker may take longer
 
 
 def test_a_users_error_comes_back_as_itself(client, documents):
@@ -474,9 +474,9 @@ def test_methods_name_the_functions(documents, method):
 
 def test_ctrl_c_leaves_cluster_and_estimator_usable(client):
     random = np.random.default_rng(0)
-    X = random.normal(size=(8_000, 30))
+    X = random.normal(size=(2_000, 10))
     parameters = {"max_iter": 2000, "tol": 0.0, "batch_size": None, "moves": None}
-    mixture = AnnealedGaussianMixture(20, random_state=0, **parameters)
+    mixture = AnnealedGaussianMixture(8, random_state=0, **parameters)
     ended = threading.Event()
 
     def press():
@@ -484,7 +484,7 @@ def test_ctrl_c_leaves_cluster_and_estimator_usable(client):
             time.sleep(0.02)
         while (
             True
-        ):  # Python ignores what a destructor of Dask's raises, and Ctrl-C then
+        ):  # Ctrl-C again, because Python ignores it in destructors, such as Dask's
             press_ctrl_c()
             if ended.wait(10.0):
                 return
@@ -493,7 +493,7 @@ def test_ctrl_c_leaves_cluster_and_estimator_usable(client):
     thread.start()
     with pytest.raises(KeyboardInterrupt):
         try:
-            skd.fit(mixture, delayed_of(parts_of(X, 4_000)), client=client)
+            skd.fit(mixture, delayed_of(parts_of(X, 1_000)), client=client)
         finally:
             ended.set()
     thread.join()
@@ -502,7 +502,7 @@ def test_ctrl_c_leaves_cluster_and_estimator_usable(client):
         assert time.monotonic() < end
         time.sleep(0.02)
     again = clone(mixture).set_params(max_iter=2)
-    skd.fit(again, delayed_of(parts_of(X, 4_000)), client=client)
+    skd.fit(again, delayed_of(parts_of(X, 1_000)), client=client)
     assert again.n_iter_ == 2
 
 
@@ -510,7 +510,7 @@ def test_ctrl_c_leaves_cluster_and_estimator_usable(client):
 
 
 class Stopping(Hooks):
-    """Breaks a fit after so many passes."""
+    """Callback that raises an error after ``n_passes`` passes."""
 
     def __init__(self, n_passes):
         self.left = n_passes
@@ -522,9 +522,9 @@ class Stopping(Hooks):
 
 
 @pytest.mark.machine
-def test_a_checkpoint_goes_on_with_the_same_bits(client, documents, tmp_path):
+def test_a_checkpoint_continues_with_the_same_bits(client, documents, tmp_path):
     parts = array_of(parts_of(documents, 40, 30))
-    lda = SVIPlusLDA(3, max_iter=4, batch_size=25, random_state=0)
+    lda = SVIPlusLDA(3, max_iter=3, batch_size=40, random_state=0)
     whole = skd.fit(clone(lda), parts, client=client)
     folder = tmp_path / "checkpoint"
     options = {"client": client, "checkpoint": folder, "every": 2}
@@ -538,12 +538,12 @@ def test_a_checkpoint_goes_on_with_the_same_bits(client, documents, tmp_path):
     assert state_of(resumed) == state_of(whole)
     assert sorted(path.name for path in folder.iterdir()) == ["estimator.pkl"]
     assert state_of(skd.fit(clone(lda), parts, **options)) == state_of(whole)
-    # with data to be scored, which are given again
+    # with validation data, which the second call must pass again
     options |= {"checkpoint": tmp_path / "validated", "X_val": documents[:20]}
     with pytest.raises(Broken):
         skd.fit(clone(lda).set_callbacks(Stopping(2)), parts, **options)
     resumed = skd.fit(clone(lda), parts, **options)
-    assert np.isfinite(resumed.history_["heldout_score"]).sum() == 4
+    assert np.isfinite(resumed.history_["heldout_score"]).sum() == 3
     assert state_of(resumed)[:1] == state_of(whole)[:1]
     with pytest.raises(ValueError, match="n_init=2"):
         skd.fit(lda_of(n_init=2), parts, **options)
@@ -554,8 +554,8 @@ def test_a_checkpoint_goes_on_with_the_same_bits(client, documents, tmp_path):
 # -- versions --------------------------------------------------------------------------
 
 
-@in_processes  # each has its own package
-def test_workers_of_another_version_are_told(client, documents):
+@in_processes  # each process imports the package itself
+def test_workers_of_another_version_are_reported(client, documents):
     parts, here = array_of(parts_of(documents, 60)), sktemper.__version__
     first, *_ = sorted(client.nthreads())
     set_version = "import sktemper; sktemper.__version__ = {!r}"
@@ -572,7 +572,7 @@ def test_workers_of_another_version_are_told(client, documents):
     skd.fit(lda_of(), parts, client=client)
 
 
-def test_workers_without_the_package_are_told(client, monkeypatch):
+def test_workers_without_the_package_are_reported(client, monkeypatch):
     answers = {"tcp://a": ModuleNotFoundError("sktemper"), "tcp://b": OSError("lost")}
     monkeypatch.setattr(client, "run", lambda *arguments, **options: answers)
     with pytest.warns(UserWarning, match="1 of 2 .*tcp://a has none that can be"):

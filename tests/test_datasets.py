@@ -1,4 +1,4 @@
-"""The corpus that ships, the readers of ratings, and the generators."""
+"""The corpus of the package, readers of ratings, and generators of data."""
 
 import tracemalloc
 import zipfile
@@ -136,14 +136,14 @@ def test_documents_have_the_rates_of_their_distributions(monkeypatch):
     of_words = (lengths * probability * (1 - probability)).sum(axis=0)
     assert np.mean(excess.sum(axis=0) ** 2 / of_words) == pytest.approx(1, abs=0.7)
 
-    # A fixed linear statistic of the cells sees which document is which.
+    # A fixed linear statistic of the cells detects permuted documents.
     def standardised(weights):
         spread = (weights**2 * probability).sum(axis=1, keepdims=True)
         spread -= (weights * probability).sum(axis=1, keepdims=True) ** 2
         return (excess * weights).sum() / np.sqrt((lengths * spread).sum())
 
     assert abs(standardised(probability)) < 4
-    # It has the power to: the counts of the next document are far off.
+    # Its power is sufficient: with the counts of the next document it is large.
     excess = np.roll(X.toarray(), 1, axis=0) - lengths * probability
     assert abs(standardised(probability)) > 40
 
@@ -198,8 +198,8 @@ def test_memory_does_not_grow_with_the_dense_shape(monkeypatch):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     result = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
-    # The chunks beside their concatenation; drawing all at once takes seven
-    # times the result, and the dense counts 250 times.
+    # The peak has the chunks and their concatenation. Drawing everything together would
+    # take seven times the result, and dense counts 250 times.
     assert peak < 3.5 * result
 
 
@@ -362,13 +362,14 @@ def test_users_are_more_or_less_active_and_items_popular(monkeypatch, dense_shar
     alike = make_ratings(2_000, 500, inequality=0, **few)
     unlike = make_ratings(2_000, 500, inequality=1, **few)
     for axis, mean in ((0, 100), (1, 25)):
-        # Binomial where all are alike; else log-normal, of which the variance is
-        # (e - 1) mean^2, less what pairs drawn twice take from the largest.
+        # Numbers of ratings are binomial if all users are alike, and otherwise
+        # log-normal with the variance (e - 1) mean^2, less the effect of pairs that are
+        # drawn twice.
         assert alike.getnnz(axis=axis).var() == pytest.approx(mean, rel=0.25)
         assert 0.6 < unlike.getnnz(axis=axis).var() / (mean**2 * (np.e - 1)) < 1.4
 
 
-def test_both_ways_of_drawing_pairs_agree(monkeypatch):
+def test_dense_and_sparse_draws_of_pairs_agree(monkeypatch):
     shares = []
     for dense_share in (0, 1):
         monkeypatch.setattr(_made_ratings, "_DENSE_SHARE", dense_share)
@@ -481,7 +482,7 @@ def test_columns_of_data_frames(kind):
     np.testing.assert_array_equal(back.toarray(), X.toarray())
 
 
-def test_new_users_are_brought_to_known_columns():
+def test_new_users_are_reindexed_to_known_columns():
     given = ["c", "a", "b"]  # any order
     table = ["x", "y", "x"], ["b", "z", "c"], [4, 5, 3]
     X, users, items = ratings_matrix(*table, item_labels=given, unknown="ignore")
@@ -496,7 +497,7 @@ def test_new_users_are_brought_to_known_columns():
         ratings_matrix(*table, item_labels=given)
     with pytest.raises(ValueError, match="1 users are not in user_labels: 'y'"):
         ratings_matrix(*table, user_labels=["x"])
-    # of another type all are unknown
+    # labels of another type are all unknown
     with pytest.raises(ValueError, match="3 items are not in item_labels: 'b'"):
         ratings_matrix(*table, item_labels=[1, 2, 3])
 
@@ -597,7 +598,7 @@ def test_titles_in_latin_1_and_no_titles(tmp_path):
     assert titles.tolist() == ["Misérables, Les (1995)"]
 
 
-def test_what_is_not_movielens_is_refused(tmp_path):
+def test_files_that_are_not_movielens_are_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match="There is no"):
         load_movielens(tmp_path / "ml-100k")
     with pytest.raises(FileNotFoundError, match=r"has none of ratings\.csv"):
@@ -607,7 +608,7 @@ def test_what_is_not_movielens_is_refused(tmp_path):
         load_movielens(tmp_path)
 
 
-# -- files of ratings that are not as they should be -----------------------------------
+# -- invalid files of ratings ----------------------------------------------------------
 
 CSV = "userId,movieId,rating,timestamp\n"
 
@@ -618,7 +619,7 @@ CSV = "userId,movieId,rating,timestamp\n"
         ("u.data", "", "has no ratings"),
         ("u.data", "\n\n", "has no ratings"),
         ("ratings.csv", CSV, "has no ratings"),
-        # what is before the first digit is no header
+        # letters before the first digit do not make a line a header
         ("u.data", "x1\t2\t3\t4\n1\t2\t3\t4\n", "line 1 .* first three fields are not"),
         ("u.data", "# 1\t2\t3\t4\n1\t2\t3\t4\n", "line 1 .* first three fields are"),
         ("u.data", "#no\n1\t2\t3\t4\n", "line 1 .* it has no tab, comma or ::"),
@@ -639,7 +640,7 @@ CSV = "userId,movieId,rating,timestamp\n"
         ("ratings.dat", "1::2::3::4\n5::6:x::3::4\n", "line 2 .* field is not a numb"),
         ("ratings.dat", "1::2::3::4\n5::6::3:x:4\n", "line 2 .* 3 fields, the first 4"),
         ("ratings.dat", "1::2::3::4\n5\t6\t3\t4::7::8::9\n", "line 2 .* not a number"),
-        # numbers that are none of users or films
+        # numbers that cannot be those of users or films
         ("u.data", "1\t2\t3\t4\n1.7\t2\t3\t4\n", "line 2 .* must be whole numbers"),
         ("u.data", "1\t2\t3\t4\n1\t1e300\t3\t4\n", "line 2 .* must be whole numbers"),
         ("u.data", "1\t2\t3\t4\nnan\t2\t3\t4\n", "line 2 .* must be whole numbers"),
@@ -731,7 +732,7 @@ def test_titles_may_have_any_character_but_newlines(tmp_path):
     assert load_movielens(tmp_path).item_titles.tolist() == [title]
 
 
-def test_of_several_files_none_is_chosen(tmp_path):
+def test_several_matching_files_are_refused(tmp_path):
     line = "1\t2\t3\t4\n"
     path = tmp_path / "ml.zip"
     with zipfile.ZipFile(path, "w") as archive:
@@ -764,7 +765,7 @@ def test_a_damaged_zip_file_is_refused(tmp_path, method):
             load_movielens(path)
     changed = bytearray(data)
     changed[len(data) // 2] ^= 1
-    renamed = tmp_path / "ml"  # known by its first bytes
+    renamed = tmp_path / "ml"  # recognized by its first bytes
     for damaged in (changed, data[:-1]):
         renamed.write_bytes(damaged)
         with pytest.raises(ValueError, match="ml is no zip file that can be read"):
@@ -784,7 +785,7 @@ def test_a_zip_bomb_is_refused(tmp_path, monkeypatch):
                 load_movielens(path)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("u.data", "1\t2\t3\t4\n" * 10_000)
-        archive.filelist[0].file_size = 8  # a lie
+        archive.filelist[0].file_size = 8  # a wrong size
     with pytest.raises(ValueError, match="is no zip file that can be read"):
         load_movielens(path)
 

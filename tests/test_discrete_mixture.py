@@ -1,4 +1,4 @@
-"""Mixtures of multinomials and of Bernoullis, against enumeration and scipy."""
+"""Mixtures of multinomials and Bernoullis, compared with enumeration and scipy."""
 
 import itertools
 import pickle
@@ -80,13 +80,13 @@ def test_the_models_keep_the_contract(weight_prior):
     check_model(BernoulliMixtureModel(3, 6, weight_prior=weight_prior), X)
 
 
-# -- log C -----------------------------------------------------------------------------
+# -- the log partition function, log C -------------------------------------------------
 
 LADDER = np.array([1.0, 0.7, 0.3])
 
 
 def drawn(model, n_samples=1):
-    """Return log C, and the weights and parameters under which it is computed."""
+    """Return log C, and the random weights and parameters of its estimate."""
     hyper = model.initial_hyper(np.ones((2, model.n_features)))
     partition = model.log_partition(
         LADDER, hyper, np.random.default_rng(3), None, n_samples
@@ -146,7 +146,7 @@ def test_log_c_is_a_mean_over_draws_and_takes_priors():
         partition = model.log_partition(LADDER, hyper, random, priors, 6)
         values = partition.of_rows(np.array([0.0, 3.0, 7.5]))
         assert values.shape == (3, 3)
-        assert (np.diff(values, axis=1) > 0).all()  # the hotter, the larger
+        assert (np.diff(values, axis=1) > 0).all()  # it grows with the temperature
     for bad in (0.3, (0.1, -1.0), (1.0, np.nan)):
         with pytest.raises(ValueError, match="partition_priors"):
             model.log_partition(LADDER, hyper, random, bad, 6)
@@ -266,7 +266,7 @@ def test_the_bound_is_below_the_evidence_of_all_labellings(weight_prior):
         optimum = model.optimum(moments, shares, hyper)
         evidence = model.family.log_normaliser(optimum.components)
         evidence = evidence - model.family.log_normaliser(prior.components)
-        # at its own posterior the bound of the weights and their labels is exact
+        # at the exact posterior, the bound of the weights equals their evidence
         weights = optimum.weights
         bound = model.weights.bound(weights, prior.weights, 1.0)
         counted = shares.sum(axis=0) @ model.weights.expected_log(weights)
@@ -390,7 +390,7 @@ def test_words_and_searches():
 
 
 def test_many_more_counts_keep_the_digits_of_a_score():
-    """Gamma functions of huge counts cancel; what is left of them does not."""
+    """The score stays accurate although Gamma functions of huge counts cancel."""
     X = texts(60)[0].astype(float)
     scores = [
         AnnealedMultinomialMixture(2, moves=None, random_state=0).fit(X * k).score(X)

@@ -1,4 +1,4 @@
-"""What a fit says at its end, and what holds after it."""
+"""Warnings at the end of a fit, and the state of an estimator after it."""
 
 import pickle
 import threading
@@ -45,7 +45,7 @@ still_hot = pytest.mark.filterwarnings("ignore:.*temperature.*")
 
 
 def stream_of(name, **parameters):
-    """An estimator that is still hot after four steps, cool after 100."""
+    """Return an estimator with T > 1 after four steps and T = 1 after 100."""
     return getattr(sktemper, name)(
         3,
         schedule=LinearSchedule(start=2, length=100),
@@ -76,12 +76,13 @@ def test_a_bound_that_still_moves_is_warned_of(estimator, X):
     assert abs(estimator.state_.convergence.bound_change) > 0.1
     assert caught[0].filename == __file__
     estimator.set_params(max_iter=200).fit(X)  # no warning
-    estimator.set_params(max_iter=9, batch_size=12).fit(X)  # nobody looks
+    # convergence is not checked in a fit with mini-batches
+    estimator.set_params(max_iter=9, batch_size=12).fit(X)
 
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_bound_at_rest_but_for_rounding_is_not(dtype):
+def test_a_converged_bound_with_rounding_errors_does_not_warn(dtype):
     X = samples_of().astype(dtype)
     TemperedFactorialMixture(3, tempering=None, tol=0.0, random_state=0).fit(X)
     X = ratings_of().astype(dtype)
@@ -90,7 +91,7 @@ def test_a_bound_at_rest_but_for_rounding_is_not(dtype):
 
 
 def blobs(n_samples=300):
-    """Eight clusters that are far apart."""
+    """Return samples of eight clusters that are far apart."""
     random = np.random.default_rng(2)
     centres = random.uniform(-10, 10, size=(8, 2))
     return centres[random.integers(8, size=n_samples)] + 0.5 * random.normal(
@@ -106,8 +107,8 @@ def test_moves_do_not_hide_that_a_mixture_did_not_converge():
     assert not mixture.converged_
 
 
-def test_what_a_move_leaves_says_whether_it_is_at_rest():
-    """Not the passes before it."""
+def test_convergence_is_judged_after_moves():
+    """Convergence is judged after the moves, not after the passes before them."""
     X = blobs()
     mixture = TemperedGaussianMixture(8, tempering=None, init_params="random")
     mixture.set_params(random_state=0, max_iter=500, tol=1e-6, covariance_type="full")
@@ -128,13 +129,13 @@ def test_what_a_move_leaves_says_whether_it_is_at_rest():
     assert 0 < change < 10
 
 
-# -- heat ------------------------------------------------------------------------------
+# -- temperatures above 1 --------------------------------------------------------------
 
 
 @pytest.mark.every(11)
 @each_model
 @pytest.mark.parametrize("method", ["transform", "score", "lower_bound", "predict"])
-def test_a_hot_stream_says_so_once(name, method):
+def test_a_hot_stream_warns_once(name, method):
     stream = stream_of(name)
     X = data_of(stream)
     if not hasattr(stream, method):
@@ -146,20 +147,20 @@ def test_a_hot_stream_says_so_once(name, method):
     assert caught[0].filename == __file__
     assert "shorten the schedule" in str(caught[0].message)
     before = vars(stream).copy()
-    stream.transform(X), stream.score(X)  # it is known
+    stream.transform(X), stream.score(X)  # no second warning
     stream.partial_fit(X).transform(X)
     assert vars(stream).keys() == before.keys()
     other = pickle.loads(pickle.dumps(stream))
     with pytest.warns(ConvergenceWarning, match="still at"):
-        other.transform(X)  # not to the one who has loaded it
+        other.transform(X)  # a loaded pickle warns again
     other.set_params(schedule=LinearSchedule(start=2, length=3)).partial_fit(X)
-    other.transform(X)  # cool
+    other.transform(X)  # T = 1
     other.set_params(schedule=LinearSchedule(start=2, length=1000)).partial_fit(X)
     with pytest.warns(ConvergenceWarning, match="still at temperature"):
-        other.transform(X)  # and hot again
+        other.transform(X)  # T > 1 again
 
 
-def test_other_methods_of_a_hot_stream_say_so(documents, samples):
+def test_other_methods_of_a_hot_stream_warn(documents, samples):
     lda = stream_of("AnnealedLDA").partial_fit(documents)
     with pytest.warns(ConvergenceWarning, match="still at"):
         lda.top_words()
@@ -176,7 +177,7 @@ def test_other_methods_of_a_hot_stream_say_so(documents, samples):
             getattr(model, method)(argument)
 
 
-def test_of_many_threads_one_warns(documents, monkeypatch):
+def test_only_one_of_many_threads_warns(documents, monkeypatch):
     lda = stream_of("AnnealedLDA").partial_fit(documents)
     said = []
     monkeypatch.setattr(_messages, "warn", lambda message, kind: said.append(message))
@@ -211,7 +212,7 @@ def test_callbacks_may_ask_a_fit_that_is_hot(documents):
     assert asks.n_hot > 0
 
 
-def test_an_interrupted_fit_is_hot(documents):
+def test_an_interrupted_fit_may_be_above_temperature_1(documents):
     class Stops(Hooks):
         def at_pass(self, estimator, fitted_estimator):
             raise KeyboardInterrupt
@@ -224,12 +225,12 @@ def test_an_interrupted_fit_is_hot(documents):
         lda.transform(documents)
 
 
-# -- streams that are longer than was said ---------------------------------------------
+# -- streams with more samples than total_samples --------------------------------------
 
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize("name", ANNEALED)
-def test_a_stream_beyond_its_total_says_so_once(name):
+def test_a_stream_beyond_its_total_warns_once(name):
     stream = stream_of(name, total_samples=40)
     X = data_of(stream)
     stream.partial_fit(X[:60]).partial_fit(X[60:100])
@@ -237,18 +238,18 @@ def test_a_stream_beyond_its_total_says_so_once(name):
         stream.partial_fit(X[100:])
     assert len(caught) == 1 and caught[0].filename == __file__
     assert "set total_samples to" in str(caught[0].message)
-    stream.partial_fit(X[30:])  # it is known
+    stream.partial_fit(X[30:])  # no second warning
     again = clone(stream).set_params(total_samples=120)
     for _ in range(4):  # the same samples once more
         again.partial_fit(X[:60]).partial_fit(X[60:])
     clone(stream).set_params(total_samples=None).partial_fit(X)
 
 
-# -- what a model was fitted with ------------------------------------------------------
+# -- parameters of the fit -------------------------------------------------------------
 
 
 def views(estimator, X):
-    """All that an estimator tells of its fit, and of data."""
+    """Return all fitted attributes of an estimator, and its results on data."""
     names = [name for name in dir(type(estimator)) if name.endswith("_")]
     names = [name for name in names if not name.startswith("_")]
     expected = {name: getattr(estimator, name) for name in names}
@@ -284,7 +285,7 @@ def test_parameters_set_later_do_not_change_what_was_fitted(row):
         np.testing.assert_equal(views(estimator, X), expected, parameter)
         estimator.set_params(warm_start=False, **{parameter: given[parameter]})
     estimator.partial_fit(X)
-    estimator.set_params(n_components=4, max_iter=1).fit(X)  # from the start
+    estimator.set_params(n_components=4, max_iter=1).fit(X)  # a new fit
     assert estimator.transform(X).shape[1] == 4
 
 
@@ -294,7 +295,7 @@ def test_equal_priors_are_not_changed_ones(documents):
     lda.partial_fit(documents)
     prior = np.full(4, 0.1)
     lda = lda_of(doc_topic_prior=prior).fit(documents)
-    prior[0] = 0.2  # in place
+    prior[0] = 0.2  # changes the user's array in place
     with pytest.raises(ValueError, match="doc_topic_prior changed"):
         lda.partial_fit(documents)
 
@@ -329,7 +330,7 @@ def test_rows_of_no_weight_do_not_decide_early_stopping(make):
     scores = one.history_["heldout_score"]
     np.testing.assert_allclose(scores, two.history_["heldout_score"], rtol=1e-6)
     assert np.isfinite(scores).all() and one.n_iter_ == two.n_iter_
-    # and a weight is a factor
+    # a weight multiplies the score of its sample
     weight = np.linspace(0.5, 2, 120)
     estimator.set_params(n_iter_no_change=None)
     one = clone(estimator).fit(X, sample_weight=weight)
@@ -339,7 +340,7 @@ def test_rows_of_no_weight_do_not_decide_early_stopping(make):
     assert last == pytest.approx(expected, rel=1e-6)
 
 
-def test_too_few_rows_of_any_weight_to_hold_some_out(documents):
+def test_too_few_rows_with_weight_cannot_be_held_out(documents):
     weight = np.zeros(120)
     weight[3] = 1
     with pytest.raises(ValueError, match="leaves none of 1 samples"):

@@ -1,4 +1,4 @@
-"""Estimators in other engines: joblib's dask backend, dask_ml; recipes of the docs."""
+"""Estimators in other engines: joblib's dask backend, dask_ml, recipes of the docs."""
 
 import gc
 import importlib.util
@@ -20,7 +20,7 @@ PAGE = Path(__file__).parents[1] / "doc" / "guide" / "engines.md"
 pytestmark = [
     # fits take a few steps
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
-    # of connections of workers that end
+    # connections of ending workers warn
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
@@ -35,19 +35,19 @@ def client():
     distributed = pytest.importorskip("distributed", reason="a cluster needs it")
     with (
         dask.config.set({"distributed.worker.daemon": True}),
-        # any free port: that of another cluster would be warned of
+        # any free port, because dask warns about a port in use
         distributed.LocalCluster(
             2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client
-    gc.collect()  # now: buffers of connections may complain
+    gc.collect()  # here, because buffers of connections may warn
 
 
 @pytest.mark.deep  # two workers import everything
 def test_a_grid_search_on_a_cluster(client, documents):
-    """Its fits are made by workers, and all results are those of one process."""
+    """Workers make the fits, and the results equal those of one process."""
     lda = AnnealedLDA(3, max_iter=3, batch_size=40, random_state=0, n_jobs=1)
     grid = {"schedule__start": [1.0, 3.0], "schedule__length": [4]}
     scoring = {
@@ -115,10 +115,10 @@ def test_incremental_is_partial_fit_of_each_block(incremental, documents):
     assert not hasattr(lda, "state_")
 
 
-def test_what_incremental_says_of_data(incremental, request, documents):
+def test_incremental_refuses_dask_arrays_in_score(incremental, request, documents):
     import sktemper.dask
 
-    request.getfixturevalue("client")  # which nothing starts without dask_ml
+    request.getfixturevalue("client")  # here, so that it starts only with dask_ml
     _, X = stream_of(documents, 40, 80)
     wrapped = incremental(lda_of_a_stream(), random_state=0).fit(X)
     fitted = wrapped.estimator_
@@ -133,7 +133,7 @@ def test_what_incremental_says_of_data(incremental, request, documents):
 
 # -- the page --------------------------------------------------------------------------
 
-#: What each engine's recipe consists of, as numbers of the page's blocks, and prints.
+#: For each engine: the indices of the page's blocks of its recipe, and expected output.
 RECIPES = {
     "distributed": ([0], "'schedule__start': 5.0"),
     "dask_ml": ([1], "nats a token"),
@@ -158,7 +158,7 @@ def test_each_block_belongs_to_a_recipe():
 @pytest.mark.skipif(not PAGE.exists(), reason="the page is not beside these tests")
 @pytest.mark.parametrize("engine", RECIPES)
 def test_a_recipe(engine, tmp_path):
-    """It runs as a script, with the package that is installed."""
+    """The recipe runs as a script with the installed package."""
     if importlib.util.find_spec(engine) is None:
         pytest.skip(f"there is no package {engine}")
     if engine == "pyspark" and shutil.which("java") is None:

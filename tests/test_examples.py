@@ -1,4 +1,4 @@
-"""The examples run, on little data."""
+"""The examples run on small data and print the expected output."""
 
 import ast
 import contextlib
@@ -79,7 +79,7 @@ EXPECTED = {
     "annealed_vs_plain": "Held-out nats per token",
     "factorial_mixture_faces": "annealed, with moves",
     "factorial_mixture_toy": "shapes found",
-    "gaussian_mixture_clusters": "Clusters found, where there are 4",
+    "gaussian_mixture_clusters": "Clusters found (4 are true)",
     "gaussian_mixture_landscape": "annealed from T=100    the true ones in 2",
     "grid_search_temperature": "the best, fitted to all: ExponentialSchedule(",
     "cluster_embeddings": (
@@ -103,9 +103,9 @@ EXPECTED = {
 
 
 def run(name, *arguments, directory):
-    """Return what an example prints, run as a script in this very process.
+    """Run an example as a script in this process, and return its output.
 
-    ``directory`` keeps what it writes out of the checkout.
+    It runs in ``directory``, so that it writes no files into the checkout.
     """
     script = str(EXAMPLES / f"{name}.py")
     printed = io.StringIO()
@@ -123,7 +123,7 @@ def test_all_examples_are_tested():
     assert {path.stem for path in EXAMPLES.glob("*.py")} == ARGUMENTS.keys()
 
 
-#: It starts processes.
+#: An example that starts processes and therefore runs as a process.
 OF_ITS_OWN = "larger_than_memory"
 PICTURES = {
     "annealed_vs_plain": ["--output"],
@@ -144,6 +144,7 @@ PICTURES = {
 
 #: Examples that take seconds.
 SLOW = {
+    "annealed_vs_plain",
     "cluster_embeddings",
     "factorial_mixture_faces",
     "factorial_mixture_toy",
@@ -152,6 +153,7 @@ SLOW = {
     "grid_search_temperature",
     "how_many_topics",
     "matrix_factorization",
+    "outliers",
     "serve_recommendations",
 }
 
@@ -164,7 +166,7 @@ SLOW = {
     ],
 )
 def test_example(name, tmp_path):
-    """It prints what is expected; and its pictures, where it has some, are there."""
+    """An example prints the expected text and writes its pictures, if it has any."""
     has_matplotlib = importlib.util.find_spec("matplotlib") is not None
     options = PICTURES.get(name, []) if has_matplotlib else []
     paths = [f"picture{number}.png" for number in range(len(options))]
@@ -174,9 +176,9 @@ def test_example(name, tmp_path):
         assert (tmp_path / path).read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.deep  # it starts processes, each of which imports everything
+@pytest.mark.deep  # it starts processes, whose imports take long
 def test_an_example_is_a_script_of_its_own(tmp_path):
-    """``-P`` keeps it from finding anything but the installed package."""
+    """With ``-P`` the example can import only the installed package."""
     name = OF_ITS_OWN
     done = subprocess.run(
         [sys.executable, "-P", str(EXAMPLES / f"{name}.py"), *ARGUMENTS[name]],
@@ -229,7 +231,7 @@ def test_stream_of_a_folder(tmp_path):
 
 @pytest.fixture(scope="module")
 def poisson_mixture(tmp_path_factory):
-    """The module of the folder, compiled in a tree of its own by setup.py."""
+    """The module examples/poisson_kernel, compiled in a temporary tree by setup.py."""
     for module in "Cython", "setuptools":
         pytest.importorskip(module)
     root, tree = EXAMPLES.parent, tmp_path_factory.mktemp("tree")
@@ -255,7 +257,7 @@ def poisson_mixture(tmp_path_factory):
         del sktemper.poisson_mixture
 
 
-@pytest.mark.deep  # compiles
+@pytest.mark.deep  # it compiles a kernel
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_a_kernel_of_ones_own(poisson_mixture, dtype):
     random = np.random.default_rng(0)
@@ -290,7 +292,7 @@ def test_the_page_shows_the_loop_as_it_is():
 
 @pytest.mark.machine
 def test_the_kernel_is_declared_by_its_headers(monkeypatch):
-    """What setup.py reads in them, without a compiler."""
+    """setup.py reads the declarations from the headers, without a compiler."""
     pytest.importorskip("Cython")
     pytest.importorskip("setuptools")
     monkeypatch.syspath_prepend(str(EXAMPLES.parent))
@@ -307,7 +309,7 @@ def test_the_kernel_is_declared_by_its_headers(monkeypatch):
 
 
 def test_examples_need_no_file_of_their_own():
-    """The gallery of the documentation defines no ``__file__``."""
+    """Examples do not use ``__file__``, which the documentation's gallery lacks."""
     for path in EXAMPLES.glob("*.py"):
         nodes = ast.walk(ast.parse(path.read_text("utf-8")))
         names = {node.id for node in nodes if isinstance(node, ast.Name)}

@@ -1,4 +1,4 @@
-"""Messages about optional packages: the command that they name works."""
+"""Messages about missing optional packages name a command that installs them."""
 
 import json
 import re
@@ -18,7 +18,7 @@ PACKAGES = ("bokeh", "pandas")
 
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
-    """Makes this copy look like one that was installed in some way."""
+    """Return a function that makes this copy look as if installed in a given way."""
 
     def install(origin, extras=("report",)):
         folder = tmp_path / "site" / "sktemper-1.0.dist-info"
@@ -46,7 +46,7 @@ def checkout(tmp_path):
 @pytest.mark.parametrize(
     "origin",
     [
-        None,  # from an index
+        None,  # installed from an index
         {"url": "file:///tmp/sktemper-1.0-cp311.whl", "archive_info": {}},
         {"url": "https://example.org/sktemper.git", "vcs_info": {"vcs": "git"}},
         {"url": "file:///no/such/folder", "dir_info": {}},
@@ -55,21 +55,21 @@ def checkout(tmp_path):
     ],
     ids=["index", "wheel", "git", "gone", "damaged", "list"],
 )
-def test_of_an_installed_wheel_the_name_is_enough(origin, installed):
+def test_the_command_for_an_installed_wheel_has_the_name(origin, installed):
     installed(origin)
     command = install_command("report", PACKAGES)
     assert command == '`python -m pip install "sktemper[report]"`'
 
 
 @pytest.mark.parametrize("editable, option", [(True, "-e "), (False, "")])
-def test_of_a_checkout_its_folder_is_named(editable, option, installed, checkout):
+def test_a_checkouts_folder_is_named(editable, option, installed, checkout):
     installed({"url": checkout.as_uri(), "dir_info": {"editable": editable}})
     command = install_command("report", PACKAGES)
     expected = f'`python -m pip install {option}".[report]"` in the folder {checkout}'
     assert command == expected
 
 
-def test_of_sources_that_were_not_installed(tmp_path, checkout, monkeypatch):
+def test_the_command_for_uninstalled_sources(tmp_path, checkout, monkeypatch):
     def none(name):
         raise metadata.PackageNotFoundError(name)
 
@@ -81,7 +81,7 @@ def test_of_sources_that_were_not_installed(tmp_path, checkout, monkeypatch):
     assert command == "`python -m pip install bokeh pandas`"
 
 
-def test_an_extra_that_this_copy_has_not_is_not_advised(installed):
+def test_a_command_names_no_extra_that_this_version_lacks(installed):
     installed(None, extras=("plot",))
     command = install_command("report", PACKAGES)
     assert command == "`python -m pip install bokeh pandas`"
@@ -139,7 +139,7 @@ def test_modules_are_loaded_when_asked_for_and_dask_names_its_extra():
 
 @pytest.mark.deep
 def test_pip_finds_the_extra_of_an_installed_copy():
-    """Pip asks no index about an installed copy: `--no-index` knows none."""
+    """Pip needs no index for an installed copy: the command works with `--no-index`."""
     pytest.importorskip("pip")
     done = subprocess.run(
         [sys.executable, "-P", "-m", "pip", "install", "--no-index", "--dry-run"]

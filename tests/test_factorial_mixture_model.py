@@ -25,7 +25,7 @@ EXACT = {"tol": 1e-13, "max_iter": 5000}
 
 
 def problem(seed=0, n=N, d=D, k=K, missing=0.0, **settings):
-    """Data, a model, and components with correlations between them."""
+    """Return data, a model, and components whose posteriors are correlated."""
     random = np.random.default_rng(seed)
     prior = random.uniform(0.2, 0.6, k)
     means = random.normal(0, 1, (k, d))
@@ -89,7 +89,7 @@ def assert_is_reference(model, X, components, powers, rtol, weights=None, **star
         fresh = nu, bounds, scores
         others = reference(model, X, components, powers, nu=start["local_init"])
         nu, bounds, scores = others[:3]
-        if model.local_cooling is not None:  # the better of the two
+        if model.local_cooling is not None:  # the better of two starts
             better = fresh[1] > bounds
             nu = np.where(better[:, None], fresh[0], nu)
             bounds = np.where(better, fresh[1], bounds)
@@ -100,7 +100,7 @@ def assert_is_reference(model, X, components, powers, rtol, weights=None, **star
     step = local(model, X, components, powers, unit_noise=weights, **start)
     size = dict(rtol=rtol, atol=rtol)
     np.testing.assert_allclose(step.local_parameters, nu, **size)
-    # relative to the terms that cancel
+    # the error is relative to the terms that cancel
     scale = max(np.abs(scores).max(), 1)
     np.testing.assert_allclose(step.row_scores / scale, scores / scale, **size)
     np.testing.assert_allclose(step.row_bounds / scale, bounds / scale, **size)
@@ -160,7 +160,8 @@ def test_powers_weights_and_starts_of_samples(
     powers = Powers(1.0, random.uniform(0.1, 1, N), random.uniform(0.1, 1, N))
     weights, start = random.normal(1, 1, N), random.random((N, K))
     assert_is_reference(model, X, components, powers, rtol, weights)
-    model.tol, model.max_iter = 1e-13, 1000  # either of two ways to one optimum will do
+    # with convergence, the path to the optimum does not matter
+    model.tol, model.max_iter = 1e-13, 1000
     assert_is_reference(model, X, components, powers, rtol, weights, local_init=start)
     assert_is_reference(
         model, X, components, POWERS["likelihood"], rtol, local_init=start
@@ -179,7 +180,7 @@ def test_sweeps_end(max_iter):
     step = local(model, X, components, Powers())
     assert_is_reference(model, X, components, Powers(), 1e-10)
     heat = np.diag(components.means() @ components.means().T) / (2 * 0.5)
-    n_cooling = np.ceil(np.log2(heat.max() + 4))  # and some for the covariance
+    n_cooling = np.ceil(np.log2(heat.max() + 4))  # more sweeps for the covariance
     assert N * (max_iter + 1) < step.n_iterations < N * (max_iter + n_cooling + 2)
     model.local_cooling = None
     assert local(model, X, components, Powers()).n_iterations == N * max_iter
@@ -189,7 +190,7 @@ def test_sweeps_end(max_iter):
 @dtypes
 @pytest.mark.parametrize("k", [60, 170])
 def test_many_features_of_samples_that_miss_values(dtype, rtol, k):
-    """Few samples share a panel then, lest their grams fill the cache."""
+    """With many features fewer samples share a panel; its Grams must fit a cache."""
     X, model, components = problem(n=19, k=k, d=40, missing=0.2, dtype=dtype, tol=1e-5)
     model.noise_variance = 40.0
     assert_is_reference(model, X, components, Powers(), max(rtol, 1e-9))
@@ -273,7 +274,7 @@ def test_the_kernel_ends_whatever_it_is_given(dtype, of_each, heat, cooling):
 
 
 def swept(products, gram=None, heat=1.0):
-    """Return the probabilities of features after sweeps from one half."""
+    """Return probabilities of features after sweeps that start at one half."""
     n, k = products.shape
     nu, outcomes = np.full((n, k), 0.5, dtype=products.dtype), np.empty((3, n))
     _kernels.local_step(
@@ -307,7 +308,7 @@ def test_probabilities_of_logits_of_any_size(dtype):
 
 
 @pytest.mark.parametrize("heat", [np.inf, np.nan, 0.5])
-def test_heat_that_cannot_cool_is_none(heat):
+def test_infinite_temperatures_of_samples_are_ignored(heat):
     gram = np.array([[1, 0.3], [0.3, 2]])
     products = np.random.default_rng(0).normal(0, 1, (5, 2))
     plain = swept(products, gram)
@@ -319,7 +320,7 @@ def test_heat_that_cannot_cool_is_none(heat):
 @pytest.mark.parametrize("of_each", [True, False])
 @pytest.mark.parametrize("k", [1, 7, 64, 65, 72, 73, 130])
 def test_terms_of_the_bound_are_those_of_the_probabilities(dtype, of_each, k):
-    # panels of all widths, the last one not full; logits up to hundreds
+    # panels of all widths with an incomplete last one; logits of several hundred
     random, n = np.random.default_rng(k), 150
     factor = random.normal(0, 1, (k, k + 2))
     gram = (factor @ factor.T / k).astype(dtype)
@@ -374,7 +375,7 @@ def test_no_probability_overflows(cooling):
 @pytest.mark.parametrize("structured", [True, False])
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 def test_200_components(structured, missing):
-    """From 182 on numpy returns a gram in the place of another, in its order."""
+    """From 182 components on, numpy reuses a Gram matrix's memory and its order."""
     X, model, components = problem(
         n=2, d=5, k=200, missing=missing, structured=structured, max_iter=2
     )
@@ -385,7 +386,7 @@ def test_200_components(structured, missing):
 
 
 def expectation(function, mean, covariance):
-    """E f(mu) of a Gaussian, exact for quadratic f: a grid of quadrature points."""
+    """Return E f(mu) under a Gaussian, by quadrature that is exact for quadratic f."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(3)
     factor = np.linalg.cholesky(covariance)
     total = 0.0
@@ -453,7 +454,7 @@ def test_the_bound_is_that_of_the_definition(name, structured):
 
 
 def tempered_bound(model, X, components, powers, hyper, start, weights=None):
-    """The bound at the local optimum next to ``start``, and that optimum."""
+    """Return the bound at the local optimum near ``start``, and the local optimum."""
     step = local(model, X, components, powers, hyper, local_init=start)
     bounds = step.row_bounds if weights is None else weights * step.row_bounds
     return bounds.sum() + model.global_bound(components, hyper, powers), step
@@ -507,12 +508,12 @@ def test_the_normaliser_is_exact(d):
     b = np.array([1.0, 0.7, 0.2, 0.05])
     exact = d / 2 * (1 - b) * np.log(2 * np.pi * noise) - d / 2 * np.log(b)
     exact += np.log(prior[:, None] ** b + (1 - prior[:, None]) ** b).sum(axis=0)
-    # the score lacks b times the noise's normaliser, and its normaliser all of it
+    # the score lacks b times the normaliser of the noise, and log C lacks all of it
     left_out = d / 2 * (1 - b) * np.log(2 * np.pi * noise)
     computed = d * model.log_partition(b, hyper, None)
     np.testing.assert_allclose(computed + left_out, exact, rtol=1e-13, atol=1e-13)
     assert computed[0] == pytest.approx(0, abs=1e-14)
-    # and the score that it belongs to lacks just that
+    # the score lacks the same term
     nu, _, scores, _ = reference(model, X, components, Powers())
     step = local(model, X, components, Powers())
     entropy = -(xlogy(nu, nu) + xlogy(1 - nu, 1 - nu)).sum(axis=1)
@@ -547,7 +548,7 @@ def test_the_normaliser_is_an_integral():
     np.testing.assert_allclose(
         computed + constant, [log_c(v) for v in b], rtol=1e-9, atol=1e-9
     )
-    # d a / db is the mean of L under the tempered model
+    # d log C / db is the mean of L under the tempered model
     for v in b:
         density = np.exp(v * log_joint - log_c(v))
         mean = trapezoid(density * log_joint, x, axis=1).sum()
@@ -625,7 +626,7 @@ def test_the_factorized_posterior_is_the_optimum_of_coordinate_updates(temperatu
 
 @pytest.mark.parametrize("inclusion", [True, False])
 @pytest.mark.parametrize("noise", [True, False])
-def test_what_is_learned_is_the_optimum(noise, inclusion):
+def test_learned_parameters_maximize_the_bound(noise, inclusion):
     X, model, components = problem(
         learn_noise_variance=noise, learn_inclusion_probability=inclusion, missing=0.2
     )
@@ -651,7 +652,7 @@ def test_what_is_learned_is_the_optimum(noise, inclusion):
 
 
 def directions(model, n, seed=0):
-    """Random directions with a symmetric part for the precision."""
+    """Yield random directions, whose part for the precision is symmetric."""
     random = np.random.default_rng(seed)
     for _ in range(n):
         matrix = random.normal(size=(K, K))
@@ -720,7 +721,7 @@ def with_negative_weights(seed, mean=1.0, **settings):
 
 
 def is_valid(model, components, statistics, hyper, rate, scale=20.0):
-    """Whether a step leads to a precision, a variance and probabilities."""
+    """Return whether precision, variance and probabilities are valid after a step."""
     learned = model._learned(hyper, statistics)
     noise = (1 - rate) * hyper.noise_variance + rate * learned.noise_variance
     inclusion = (1 - rate) * hyper.inclusion_probability
@@ -751,21 +752,22 @@ def test_the_largest_rate_is_where_the_precision_ends(seed):
 @pytest.mark.every(5)
 @pytest.mark.parametrize("noise", [True, False])
 @pytest.mark.parametrize("inclusion", [True, False])
-def test_what_is_learned_stays_in_its_domain(noise, inclusion):
+def test_learned_parameters_stay_in_the_domain(noise, inclusion):
     for seed in range(150):
         arguments = with_negative_weights(
             seed, 0.3, learn_noise_variance=noise, learn_inclusion_probability=inclusion
         )
         model, components, statistics, hyper = arguments
-        scale = (20.0, 0.02)[seed % 2]  # small: nothing but the noise ends it
+        # with the small scale, only the noise variance limits the rate
+        scale = (20.0, 0.02)[seed % 2]
         rate = model.largest_rate(components, statistics, scale, Powers(), hyper)
         if noise and (new := model._learned(hyper, statistics).noise_variance) < 0:
             assert (1 - rate) * 0.5 + rate * new >= 0.25 - 1e-12
-        for share in (0.9, 0.5, 0.1):  # what a policy takes of it at most
+        for share in (0.9, 0.5, 0.1):  # policies use at most 0.9 of the rate
             assert is_valid(*arguments, share * min(rate, 1.0), scale), seed
 
 
-def test_positive_weights_lead_nowhere_bad():
+def test_positive_weights_stay_in_the_domain():
     X, model, components = problem(
         learn_noise_variance=True, learn_inclusion_probability=True
     )
@@ -782,7 +784,7 @@ def test_positive_weights_lead_nowhere_bad():
 
 
 def marginal(model, components, columns):
-    """The model of some columns alone."""
+    """Return the model of some of the columns."""
     _, other, _ = problem(
         d=len(columns),
         k=model.n_components,
@@ -820,7 +822,7 @@ def test_missing_values_are_the_marginal_model(structured, cooling):
 @dtypes
 @pytest.mark.parametrize("k", [1, 2, 5, 8, 9, 17, 33])
 def test_a_gram_for_each_sample_is_the_reference(dtype, rtol, k):
-    """Rows that miss little, and much: what is seen or what is not is added up."""
+    """Rows miss few or many values; the kernel sums over the fewer columns."""
     X, model, components = problem(k=k, d=19, dtype=dtype, tol=1e-5, local_cooling=2.0)
     share = np.linspace(0, 1, N)[:, None]
     X[np.random.default_rng(3).random(X.shape) < share] = np.nan
@@ -833,7 +835,7 @@ def test_a_gram_for_each_sample_is_the_reference(dtype, rtol, k):
 
 
 def test_samples_with_missing_values_share_the_calls_of_kernels(monkeypatch):
-    """No two samples miss the same; a few calls are enough for a step, or a birth."""
+    """Each sample misses other values, but a step or a birth needs only a few calls."""
     X, model, components = problem(n=60, d=40, missing=0.2)
     assert len({row.tobytes() for row in np.isnan(X)}) == 60
     calls, kernel = [], _kernels.local_step
@@ -853,7 +855,7 @@ def test_samples_with_missing_values_share_the_calls_of_kernels(monkeypatch):
 
 
 @pytest.mark.parametrize("most", [1, 40, 200])
-def test_grams_that_are_not_kept_are_made_anew(monkeypatch, most):
+def test_grams_that_are_not_kept_are_made_again(monkeypatch, most):
     X, model, components = problem(n=40, missing=0.1, local_cooling=2.0)
     X[:11] = np.nan_to_num(X[:11])
     start = np.random.default_rng(0).random((40, K))
@@ -893,7 +895,7 @@ def test_the_component_that_is_missed_least(missing, structured):
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_what_is_wanted_does_not_change_the_answer(missing):
+def test_requested_results_do_not_change_other_results(missing):
     X, model, components = problem(missing=missing)
     whole = local(model, X, components, Powers())
     for want in (("bound",), ("score", "local"), ("local",), ("statistics",)):
@@ -914,7 +916,7 @@ def test_a_stopped_gram_is_void():
         _couplings.grams(model, block, np.arange(N), prepared, True, out)
 
 
-def test_nothing_observed_is_the_prior():
+def test_rows_without_values_have_the_prior():
     X, model, components = problem(missing=1.0)
     step = observed(model, X, components)
     np.testing.assert_allclose(
@@ -927,7 +929,7 @@ def test_nothing_observed_is_the_prior():
     assert not scores.any() and not n_held_out.any()
 
 
-def test_taking_changes_nothing_and_fills_in():
+def test_take_copies_and_fills_gaps():
     X, model, _ = problem(missing=0.3)
     before = X.copy()
     block = model.take(X, slice(3, 9))
@@ -974,7 +976,7 @@ def test_the_score_is_at_most_the_log_predictive(structured, missing):
 
 
 def test_the_score_is_exact_where_features_are_plain():
-    """Orthogonal components without variance: mean field has nothing to neglect."""
+    """With orthogonal components without variance, the mean field is exact."""
     X, model, _ = problem(k=3, d=3, n=30)
     means, sure = 2 * np.eye(3), 1e12 * np.eye(3)
     components, hyper = Components(sure, sure @ means), model.initial_hyper(X)

@@ -1,4 +1,4 @@
-"""Conjugate families: against finite differences, enumeration, integrals and scipy."""
+"""Conjugate families, compared with finite differences, sums, integrals and scipy."""
 
 import itertools
 
@@ -24,7 +24,7 @@ from sktemper.mixed_mixture._family import MixedFamily
 from sktemper.model import IllDefined
 
 D = 3
-#: Columns of all kinds that a row of a mixed family may have.
+#: Columns of all kinds of the mixed family.
 COLUMNS = (
     Column("categorical", ("a", "b", "c")),
     Column("gaussian", location=1.0, scale=2.0),
@@ -88,7 +88,7 @@ def data_of(family, n=30, seed=0):
 
 
 def prior_of(family):
-    """The parameters of a proper prior that is nothing special."""
+    """Return the parameters of a typical proper prior."""
     if isinstance(family, GaussianFamily):
         alone, shape = family.alone, family.alone.covariance.default_prior(np.eye(D))
         return alone.natural(
@@ -115,7 +115,7 @@ def shares_of(n, k=4):
 
 
 def posterior_of(family):
-    """The parameters of four components after some data."""
+    """Return the posterior parameters of four components, given some data."""
     block = family.block(data_of(family))
     _, statistics = family.statistics(block, shares_of(30))
     return family.repeated(prior_of(family), 4) + statistics
@@ -127,7 +127,7 @@ def directions(parameters, n=4):
 
 
 def slope(function, parameters, direction, step=1e-4):
-    """The derivative along a direction, by differences of fourth order."""
+    """Return the derivative along a direction, by differences of fourth order."""
 
     def central(h):
         up, down = function(parameters + h * direction), parameters - h * direction
@@ -176,7 +176,7 @@ def test_bounds_are_divergences(family, power):
 
 
 @each_family
-def test_what_is_no_distribution_is_not_valid(family):
+def test_parameters_of_no_distribution_are_invalid(family):
     parameters = posterior_of(family)
     assert family.is_valid(parameters)
     assert not family.is_valid(parameters - 50.0)
@@ -193,7 +193,7 @@ def test_kernels_do_what_moments_say(family):
     moments = alone.moments(block)
     moments = moments.toarray() if sparse.issparse(moments) else moments
     each = parameters
-    if family is not alone:  # as if each component had the common covariance
+    if family is not alone:  # tied: each component gets the common covariance
         usual = family.usual(parameters)
         scales = np.broadcast_to(usual.inverse_scale, (4, D, D))
         each = alone.natural(
@@ -242,7 +242,7 @@ def test_natural_parameters_are_those_of_usual_ones():
 
 
 def evidence(family, prior, rows):
-    """Of rows together, their base measure included."""
+    """Return the log evidence of rows with their base measure."""
     block = family.block(np.asarray(rows, dtype=float))
     ones = np.ones((block.shape[0], 1))
     _, statistics = family.statistics(block, ones)
@@ -302,7 +302,7 @@ def test_the_evidence_of_counts_is_that_of_scipy():
 
 
 def test_the_evidence_of_gaussians_is_an_integral():
-    """By draws from the prior, of means and precisions, in two dimensions."""
+    """The integral over means and precisions is estimated by draws from the prior."""
     family = GaussianFamily(COVARIANCES["full"](2))
     random, X = np.random.default_rng(0), np.array([[0.4, -0.3], [1.0, 0.2]])
     kappa, mean, scale, nu = (
@@ -385,7 +385,7 @@ def integral(function):
 
 @pytest.mark.deep
 def test_gaps_of_mixed_rows_are_marginals():
-    """A sum over options or counts, or an integral over numbers, of each column."""
+    """The density of a row with a gap is a sum or integral over the missing value."""
     family = FAMILIES["mixed"]
     prior, X = prior_of(family), data_of(family, 4)
     tables = family.prepare(posterior_of(family))
@@ -423,7 +423,7 @@ def test_the_evidence_of_normal_values_is_that_of_scipy():
     assert evidence(family, prior, moments) == pytest.approx(student.logpdf(-0.8))
 
 
-# -- clusters that take the place of others --------------------------------------------
+# -- clusters that replace other clusters ----------------------------------------------
 
 
 @each_family
@@ -442,7 +442,7 @@ def test_gains_are_differences_of_evidence(family):
         rise = (
             family.evidence(prior, changed).sum() - family.evidence(prior, before).sum()
         )
-    else:  # the bound at the best parameters, which are those of all together
+    else:  # tied: the bound at the best parameters of all components together
         q = [
             family.joined(*_means_of(family, prior + statistics))
             for statistics in (before, changed)
@@ -452,7 +452,7 @@ def test_gains_are_differences_of_evidence(family):
 
 
 def _means_of(family, each):
-    """Of clusters, the parts of the vector of all: second moments in the mean."""
+    """Return the natural parameters of tied clusters, with mean second moments."""
     first = 1 + D
     return (
         each[:, 0],
@@ -462,7 +462,7 @@ def _means_of(family, each):
     )
 
 
-def test_a_family_need_not_share_and_stores_rows_as_they_are():
+def test_families_have_defaults_for_sharing_and_blocks():
     family = Family(3)
     assert family.alone is family
     block = family.block(np.arange(6).reshape(2, 3))

@@ -1,4 +1,4 @@
-"""Fits in a forked child, after the parent has fitted with threads of its own."""
+"""Fits in a forked child process, after the parent has fitted with threads."""
 
 import os
 import subprocess
@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-#: Seconds that a child may take.
+#: Largest number of seconds of a child process.
 LONGEST = 60
 
 SCRIPT = """if True:

@@ -1,4 +1,4 @@
-"""Gaussian mixtures of rows with missing values."""
+"""Gaussian mixtures fitted to rows with missing values (gaps)."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 from sktemper import AnnealedGaussianMixture, TemperedGaussianMixture, datasets
 from sktemper.gaussian_mixture._gapped_rows import GappedRows
 
-#: Each covariance type, with Gamma and with Wishart distributions of precisions.
+#: Covariance types, with learned priors (Gamma) and scikit-learn's priors (Wishart).
 TYPES = [
     ("full", "learned"),
     ("tied", "learned"),
@@ -22,7 +22,7 @@ TYPES = [
 
 
 def clusters(n_samples=300, n_features=3, gaps=0.25, seed=0, correlation=0.4):
-    """Return complete rows of three clusters, rows with gaps, and labels."""
+    """Return complete rows of three clusters, the same rows with gaps, and labels."""
     random = np.random.default_rng(seed)
     centres = 5.0 * np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1.0]])
     centres = np.hstack([centres] * 3)[:, :n_features] + 100.0
@@ -46,7 +46,7 @@ def fitted(covariance_type, priors, **others):
 
 
 def grid(rows, n_points, width=60.0):
-    """Return rows with values in the gaps of a row, and the weight of each.
+    """Return copies of a row with a grid of values in its gaps, and quadrature weights.
 
     The trapezoidal rule converges geometrically for smooth functions that vanish at the
     ends.
@@ -76,7 +76,7 @@ def test_expectations_are_integrals_over_the_gaps(covariance_type, priors, row):
     (found,) = family.log_likelihoods(block, prepared.tables)
     integrals = logsumexp(logs, axis=0) + np.log(weight)
     np.testing.assert_allclose(found, integrals, atol=1e-6, rtol=0)
-    # the statistics of component k are expected moments given k
+    # the statistics of component k are the expected moments given k
     shares = np.exp(logs - logsumexp(logs, axis=0))
     complete = model.take(rows, slice(None))
     for k in range(3):
@@ -97,7 +97,7 @@ def test_scores_are_integrals_of_the_predictive_density(covariance_type, priors)
         row = np.where(np.isnan(ROW_1), value, ROW_1)
         return np.exp(mixture.score_samples(row[None])[0])
 
-    # around the peak, which is narrow
+    # divide the integral around the peak, which is narrow
     peaks = mixture.impute(ROW_1[None])[0, 1] + np.array([-30, -3, 0, 3, 30])
     pieces = [(-np.inf, peaks[0]), *zip(peaks, peaks[1:], strict=False)]
     pieces.append((peaks[-1], np.inf))
@@ -148,14 +148,14 @@ def test_rows_without_gaps_have_the_bits_that_they_have_alone(covariance_type, p
         mixture.score_samples(mixed)[:20], mixture.score_samples(few)
     )
     np.testing.assert_array_equal(mixture.impute(few), few)
-    for row in 3, 25:  # also of one that has gaps
+    for row in 3, 25:  # the second row has gaps
         np.testing.assert_array_equal(
             mixture.predict_proba(mixed)[row], mixture.predict_proba(mixed[[row]])[0]
         )
         np.testing.assert_array_equal(
             mixture.impute(mixed)[row], mixture.impute(mixed[[row]])[0]
         )
-    # sums are those of both
+    # the sums include rows with and without gaps
     family = model.family_of(prepared.hyper)
     shares = np.random.default_rng(0).dirichlet(np.ones(3), size=40)
     blocks = [mixed, mixed[:20], mixed[20:]]
@@ -228,7 +228,7 @@ def test_threads_and_parts_give_the_same_bits(covariance_type, monkeypatch):
     parts = [X[:500], X[500:]]
     found = one.predict_proba(X)
     np.testing.assert_array_equal(found, one.predict_proba(parts))
-    # blocks that are divided because they need much memory
+    # a low memory limit divides blocks
     monkeypatch.setattr("sktemper.gaussian_mixture._gapped_rows.MOST_ELEMENTS", 3000)
     np.testing.assert_array_equal(found, one.predict_proba(X))
 

@@ -25,7 +25,7 @@ PRIORS = tuple(WEIGHTS)
 TEMPERATURES = (1.0, 1.5, 3.0, 10.0, 50.0, 1e6)
 ALL = slice(None)
 
-#: What makes the fits of scikit-learn.
+#: Parameters that give scikit-learn's algorithm and priors.
 THEIRS = {"tempering": None, "priors": "scikit-learn"}
 
 each_type = pytest.mark.parametrize("covariance_type", TYPES)
@@ -33,9 +33,9 @@ each_prior = pytest.mark.parametrize("weight_prior", PRIORS)
 
 
 def clusters(n=60, d=3, n_clusters=3, seed=0, distance=3.0):
-    """Samples of Gaussians of many shapes, from left to right.
+    """Return samples of Gaussians of many shapes, sorted by the first column.
 
-    In increasing order of the first column: so that starts are those of scikit-learn.
+    With sorted rows, starts are the same as in scikit-learn.
     """
     random = np.random.default_rng(seed)
     parts = [
@@ -48,7 +48,7 @@ def clusters(n=60, d=3, n_clusters=3, seed=0, distance=3.0):
 
 
 def model_of(covariance_type="full", weight_prior=PRIORS[0], k=4, d=3, **settings):
-    """A model whose origin is neither the prior's mean nor zero."""
+    """Return a model whose origin is neither the prior mean nor zero."""
     settings = {"reg_covar": 0.0, "init": start(k), "is_wishart": True, **settings}
 
     def priors(mean, covariance, n_samples):
@@ -65,7 +65,7 @@ def model_of(covariance_type="full", weight_prior=PRIORS[0], k=4, d=3, **setting
 
 
 def start(k, seed=1):
-    """Responsibilities that are all over the place."""
+    """Return a function that draws random responsibilities."""
 
     def init(X, n_components, random, weight=None):
         return np.random.default_rng(seed).dirichlet(np.full(k, 0.3), len(X))
@@ -100,13 +100,13 @@ def tempered_bound(model, X, globals_, hyper, powers):
 
 
 def as_matrix(value, d):
-    """A full matrix, of what a covariance type keeps of it."""
+    """Return a full matrix from the form of a covariance type."""
     value = np.asarray(value, dtype=float)
     return value if value.ndim == 2 else np.diag(np.broadcast_to(value, d))
 
 
 def full_parameters(model, globals_, hyper):
-    """kappa, means, inverse scales as matrices, and nu: each for every component."""
+    """Return kappa, means, full inverse scale matrices and nu of each component."""
     K, d, q = model.n_components, model.n_features, model.usual(globals_)
     tied = np.ndim(q.freedom) == 0
     inverse_scales = [
@@ -129,7 +129,7 @@ def kernel_problem(d, k, dtype, diagonal=False, n=37, seed=0):
 
 
 def unpacked(factors, d):
-    """The matrices of packed lower triangles, or of diagonals."""
+    """Return full matrices from packed lower triangles or from diagonals."""
     matrices = np.zeros((len(factors), d, d))
     if factors.shape[1] == d:
         matrices[:, np.arange(d), np.arange(d)] = factors
@@ -194,7 +194,7 @@ def test_the_kernel_is_the_formula(dtype, tol, diagonal, k):
 @pytest.mark.parametrize("n", [1, 5, 8, 16, 33])
 @pytest.mark.machine
 def test_the_kernel_takes_any_number_of_samples(dtype, n):
-    """And what it makes of one does not depend on the others."""
+    """The result of a sample does not depend on other samples."""
     X, means, factors, constants = kernel_problem(5, 7, dtype, n=40)
     whole = run_kernel(X, means, factors, constants, 0.7)
     part = run_kernel(X[3 : 3 + n].copy(), means, factors, constants, 0.7)
@@ -233,7 +233,7 @@ def test_the_kernel_of_moments(dtype, products):
 
 
 def moments_of(X, origin, products):
-    """What `_kernels.moments` writes, which is tested above."""
+    """Return the output of `_kernels.moments`, which is tested above."""
     d = X.shape[1]
     out = np.empty((len(X), 1 + d + (d * (d + 1) // 2 if products else d)))
     _kernels.moments(X, origin, products, out)
@@ -285,7 +285,7 @@ def test_the_kernel_of_weighted_moments_stops(dtype):
 @pytest.mark.parametrize("dtype, tol", [(np.float64, 1e-7), (np.float32, 1e-7)])
 @pytest.mark.machine
 def test_the_kernel_of_weighted_moments_keeps_the_digits_of_far_clusters(dtype, tol):
-    """Of clusters 10,000 standard deviations from the origin the covariances stay."""
+    """Covariances of clusters 10,000 standard deviations from the origin are exact."""
     random, n = np.random.default_rng(0), 400
     X = random.normal(size=(2 * n, 3))
     X[:n] += 1e4
@@ -399,7 +399,7 @@ def test_empty_components_need_no_kernel(
     whole = local(model, X, globals_, hyper, Powers())
     for name in ("row_bounds", "row_scores"):
         np.testing.assert_array_equal(getattr(skipped, name), getattr(whole, name))
-    # the kernel has tiny shares instead of 0
+    # the kernel gives tiny shares instead of 0
     pairs = [(skipped.local_parameters, whole.local_parameters)]
     pairs += zip(*(step.statistics.arrays() for step in (skipped, whole)), strict=True)
     for one, other in pairs:
@@ -572,7 +572,7 @@ def test_priors_are_those_of_scikit_learn(covariance_type, weight_prior):
 def test_bounds_differ_from_those_of_scikit_learn_by_a_constant(
     covariance_type, weight_prior
 ):
-    """Theirs is that of the last responsibilities, at the parameters' optimum."""
+    """scikit-learn's bound has the last responsibilities and updated parameters."""
     X = clusters(90)
     shared = dict(
         n_components=5,
@@ -599,7 +599,7 @@ def test_bounds_differ_from_those_of_scikit_learn_by_a_constant(
         offsets.append(bound + model.global_bound(globals_, hyper) - their_bound)
     assert len(offsets) > 5
     assert np.ptp(theirs.lower_bounds_) > 1
-    offsets = np.ravel(offsets)  # theirs is an array if tied
+    offsets = np.ravel(offsets)  # scikit-learn's bound is an array if tied
     np.testing.assert_allclose(offsets, offsets[0], rtol=0, atol=1e-8)
 
 
@@ -688,7 +688,7 @@ def test_the_bound_is_that_of_the_definition(covariance_type, weight_prior, powe
 @pytest.mark.every(2)
 @each_prior
 def test_the_bound_is_an_expectation(weight_prior):
-    """That of log p - log q, over draws from q."""
+    """The bound is the mean of log p - log q over draws from q."""
     model, X = model_of("full", weight_prior, k=2, d=2), clusters(24, d=2)
     hyper, globals_ = begun(model, X)
     shares = local(model, X, globals_, hyper, Powers()).local_parameters
@@ -755,7 +755,7 @@ def test_the_tempered_bound_never_falls(
 
 
 def directions(vector, n=3, size=1e-2):
-    """Random directions."""
+    """Yield random directions."""
     for seed in range(n):
         yield size * np.random.default_rng(seed).normal(size=vector.shape)
 
@@ -785,7 +785,7 @@ def test_the_natural_gradient_is_that_of_the_bound(
 
 
 def log_normaliser(model, vector):
-    """Of the exponential family: its second derivative is the Fisher information."""
+    """Return the log normaliser, whose second derivative is the Fisher information."""
     globals_, d = model.from_natural_parameters(vector), model.n_features
     q, K = model.usual(globals_), model.n_components
     alpha = np.asarray(model.weights.concentration(globals_.weights))
@@ -829,7 +829,7 @@ def test_the_fisher_product_is_a_second_derivative(covariance_type, weight_prior
 @each_prior
 @pytest.mark.parametrize("d", [1, 2])
 def test_the_partition_is_an_integral(weight_prior, d):
-    """Over samples, of the joint density to the power b."""
+    """The integrand over samples is the joint density to the power b."""
     model = model_of("full", weight_prior, k=3, d=d)
     hyper = model.initial_hyper(clusters(d=d))
     b = np.array([0.1, 0.5, 1.0])
@@ -842,7 +842,7 @@ def test_the_partition_is_an_integral(weight_prior, d):
     for power, value in zip(b, got, strict=True):
         total = 0.0
         for weight, determinant in zip(weights, determinants, strict=True):
-            # only the determinant matters: all axes alike
+            # only the determinant matters, so all axes can have the same variance
             normal = stats.norm(0, determinant ** (-0.5 / d))
             one, _ = quad(lambda x, n=normal, p=power: n.pdf(x) ** p, -np.inf, np.inf)
             total += weight**power * one**d
@@ -862,7 +862,7 @@ def test_mixtures_of_the_partition_are_drawn_from_the_prior(weight_prior):
     if weight_prior == "dirichlet_distribution":
         np.testing.assert_allclose(np.exp(draws).sum(axis=1), 1)
         assert (np.abs(draws.mean(axis=0) - expected) < 4 * error).all()
-    else:  # the last stick is drawn as the others are
+    else:  # the last stick is drawn like all others
         sticks = np.random.default_rng(1).beta(1, 0.4, (4000, 4))
         left = np.cumprod(1 - sticks, axis=1)
         shares = sticks * np.hstack([np.ones((4000, 1)), left[:, :-1]])
@@ -880,7 +880,7 @@ def test_mixtures_of_the_partition_are_drawn_from_the_prior(weight_prior):
 
 
 def test_priors_of_the_partition():
-    """A factor of the prior covariance; "global" fills the space with clusters."""
+    """Priors scale the prior covariance; "global" fills the space with clusters."""
     model, b = model_of(k=8), np.array([0.3, 1.0])
     hyper = model.initial_hyper(clusters())
 
@@ -939,7 +939,7 @@ def test_the_predictive_density_integrates_to_one(covariance_type):
 @each_type
 @each_prior
 def test_no_digits_are_lost_far_from_the_origin(covariance_type, weight_prior):
-    X = np.round(clusters(120) * 2**20) / 2**20  # so that the shift is exact
+    X = np.round(clusters(120) * 2**20) / 2**20  # the shift is exact
     fits = [
         TemperedGaussianMixture(
             4,
@@ -968,8 +968,8 @@ def test_no_digits_are_lost_far_from_the_origin(covariance_type, weight_prior):
 @pytest.mark.every(5)
 @each_type
 @each_prior
-def test_steps_end_where_the_domain_does(covariance_type, weight_prior):
-    """With negative weights, at `largest_rate`; without, nowhere."""
+def test_steps_end_at_the_boundary_of_the_domain(covariance_type, weight_prior):
+    """With negative weights steps end at `largest_rate`, and otherwise nowhere."""
     model, X = model_of(covariance_type, weight_prior), clusters(45)
     hyper, globals_ = begun(model, X)
     n_infinite = 0
@@ -995,7 +995,7 @@ def test_steps_end_where_the_domain_does(covariance_type, weight_prior):
 
 
 def clusters_of(model, hyper, X, shares):
-    """Return the statistics of clusters, each by itself."""
+    """Return the statistics of each cluster."""
     return model.family_of(hyper).alone.statistics(X, shares)[1]
 
 
@@ -1019,7 +1019,7 @@ def test_the_evidence_is_a_product_of_predictive_densities(covariance_type):
 @each_type
 @each_prior
 def test_gains_are_rises_of_the_bound(covariance_type, weight_prior):
-    """At the best parameters: of clusters, and of the numbers of rows."""
+    """The bound is at optimal parameters, and includes the weights of components."""
     model, X = model_of(covariance_type, weight_prior), clusters(60)
     hyper = model.initial_hyper(X)
     family, prior = model.family_of(hyper), model.component_prior(hyper)
@@ -1062,7 +1062,7 @@ def moved_rows(part):
 
 
 @each_type
-def test_what_is_two_is_split_and_what_is_one_is_merged(covariance_type):
+def test_the_best_change_splits_two_clusters_and_merges_parts(covariance_type):
     labels = np.zeros(120, int)
     labels[TOP] = np.tile([1, 2], 20)
     found = search(labels, 3, covariance_type)
@@ -1089,7 +1089,7 @@ def test_a_merge_needs_no_split(covariance_type):
 
 
 @each_type
-def test_nothing_is_made_at_once_where_all_is_right(covariance_type):
+def test_no_change_is_made_to_the_true_clusters(covariance_type):
     for k in (3, 5):
         found = search(np.repeat([0, 1, 2], 40), k, covariance_type)
         assert found.together == ()
@@ -1100,7 +1100,7 @@ def test_nothing_is_made_at_once_where_all_is_right(covariance_type):
 @each_type
 @each_prior
 def test_gains_of_changes_are_rises_of_the_bound(covariance_type, weight_prior):
-    """Of splits and merges, alone and together, with responsibilities that are soft."""
+    """Changes are splits and merges, alone and together, with soft responsibilities."""
     random = np.random.default_rng(0)
     shares = np.zeros((120, 5))
     shares[:, :4] = random.dirichlet(np.ones(4), 120)
@@ -1129,7 +1129,7 @@ def test_gains_of_changes_are_rises_of_the_bound(covariance_type, weight_prior):
 
 
 def test_tied_clusters_are_split_together():
-    """Where two pairs share a covariance that suits both, no split pays alone."""
+    """If two pairs share a covariance that fits both, no single split is a gain."""
     centres = [[0, 0], [0, 6], [6, 0], [6, 6]]
     random = np.random.default_rng(0)
     blobs = np.concatenate([random.normal(size=(100, 2)) + c for c in centres])
@@ -1151,7 +1151,7 @@ def test_a_component_in_two_halves_is_no_place_for_itself():
 
 @each_type
 def test_copies_of_a_component_are_merged_at_once(covariance_type):
-    """Their rows are shared, so that hard labels would see one of them only."""
+    """Copies share their rows; with hard labels, only one copy would have rows."""
     shares = np.zeros((120, 4))
     shares[LEFT, :2], shares[RIGHT, 2], shares[TOP, 3] = 0.5, 1.0, 1.0
     model = model_of(covariance_type, PRIORS[1], k=4, d=2)
@@ -1243,5 +1243,5 @@ def test_a_birth_gives_a_component_neighbours(covariance_type, weight_prior):
         assert model.is_valid(moved)
         counts = model.usual(moved).precision - hyper.mean_precision
         assert counts.sum() == pytest.approx(total)
-        if seed:  # one of them has a whole number of samples: those near by
+        if seed:  # one component has a whole number of samples, those near it
             assert (np.abs(counts - np.round(counts)) < 1e-9).any()

@@ -1,6 +1,7 @@
-"""Code written for scikit-learn's BayesianGaussianMixture runs: its tests, examples.
+"""Code for scikit-learn's BayesianGaussianMixture runs with this package's estimator.
 
-The tests are those that scikit-learn ships, on our estimator under the name of theirs.
+scikit-learn's own tests and examples run, with `TemperedGaussianMixture` under the name
+of scikit-learn's class.
 """
 
 import functools
@@ -21,7 +22,7 @@ from sktemper import (
 )
 from sktemper._loop import State
 
-#: Tests of scikit-learn that say nothing of an estimator.
+#: Tests of scikit-learn that do not test an estimator.
 NOT_APPLICABLE = {
     "test_log_dirichlet_norm": "of a private function",
     "test_log_wishart_norm": "of a private function",
@@ -29,7 +30,7 @@ NOT_APPLICABLE = {
 
 
 class BayesianGaussianMixture(TemperedGaussianMixture):
-    """Ours, with the private methods that scikit-learn's tests call."""
+    """This package's estimator, with private methods that scikit-learn's tests call."""
 
     def _check_parameters(self, X):
         pass
@@ -52,7 +53,7 @@ PLAIN = functools.partial(
 
 
 def cases_of(module):
-    """Every test of a module, with each of its parameters."""
+    """Yield every test of a module with each of its parameters."""
     for name, test in inspect.getmembers(module, inspect.isfunction):
         if not name.startswith("test_") or name in NOT_APPLICABLE:
             continue
@@ -76,7 +77,7 @@ def cases_of(module):
 @pytest.mark.every(17)
 @pytest.mark.filterwarnings("ignore:.*did not converge.*")
 @pytest.mark.parametrize("test, arguments", list(cases_of(theirs)))
-def test_of_scikit_learn(test, arguments, monkeypatch):
+def test_tests_of_scikit_learn_pass(test, arguments, monkeypatch):
     monkeypatch.setattr(theirs, "BayesianGaussianMixture", PLAIN)
     test(**arguments)
 
@@ -94,15 +95,15 @@ def test_of_scikit_learn(test, arguments, monkeypatch):
         SVIPlusGaussianMixture,
     ],
 )
-def test_of_scikit_learn_for_all_mixtures(name, cls):
+def test_tests_of_scikit_learn_for_all_mixtures_pass(name, cls):
     if name == "n_iter":
         shared.test_gaussian_mixture_n_iter(cls())
     else:
         shared.test_mixture_n_components_greater_than_n_samples_error(cls())
 
 
-def test_what_does_not_apply_exists():
-    """So that the list does not outlive what it names."""
+def test_tests_that_do_not_apply_exist():
+    """The names in the list are those of existing tests."""
     assert all(hasattr(theirs, name) for name in NOT_APPLICABLE)
     assert len(list(cases_of(theirs))) >= 15
 
@@ -126,7 +127,7 @@ def test_attributes_and_methods_are_those_of_scikit_learn():
         AnnealedGaussianMixture,
         SVIPlusGaussianMixture,
     ):
-        ours = cls(2, random_state=0).fit(X)
+        ours = cls(2, max_iter=5, random_state=0).fit(X)
         assert names <= set(dir(ours))
         for name in names:
             value = getattr(expected, name)
@@ -135,7 +136,7 @@ def test_attributes_and_methods_are_those_of_scikit_learn():
                 assert getattr(ours, name).dtype == value.dtype, name
 
 
-# -- what the examples of its gallery do -----------------------------------------------
+# -- the examples of scikit-learn's gallery --------------------------------------------
 
 
 def both(**parameters):
@@ -148,12 +149,12 @@ def both(**parameters):
 
 
 def in_order(X):
-    """The order of rows in which starts are the same for the same seed."""
+    """Return an order of rows with which equal seeds give equal starts."""
     return np.argsort(X[:, 0])
 
 
 def ellipses(fitted, d=2):
-    """What the examples draw."""
+    """Check the means and covariances from which the examples draw ellipses."""
     for mean, covariance in zip(fitted.means_, fitted.covariances_, strict=True):
         assert mean.shape == (d,)
         values, vectors = np.linalg.eigh(covariance)
@@ -163,7 +164,7 @@ def ellipses(fitted, d=2):
 
 @pytest.mark.filterwarnings("ignore:.*did not converge.*")
 def test_gaussian_mixture_model_ellipsoids():
-    """The example plot_gmm: two components, where five are allowed."""
+    """The example plot_gmm: at most five components are allowed, and two are found."""
     random = np.random.RandomState(0)
     C = np.array([[0.0, -0.1], [1.7, 0.4]])
     X = np.r_[
@@ -185,7 +186,7 @@ def test_gaussian_mixture_model_ellipsoids():
     assert adjusted_rand_score(clusters, labels) > 0.97
 
 
-@pytest.mark.deep  # of the gallery, as the one with ellipsoids is
+@pytest.mark.deep  # the gallery example with ellipsoids is quick
 @pytest.mark.filterwarnings("ignore:.*did not converge.*")
 @pytest.mark.parametrize("concentration, init", [(1e-2, "random"), (1e2, "kmeans")])
 def test_gaussian_mixture_model_sine_curve(concentration, init):
@@ -220,11 +221,11 @@ def test_gaussian_mixture_model_sine_curve(concentration, init):
     assert abs(plain.n_iter_ - expected.n_iter_) <= 1
     np.testing.assert_allclose(plain.means_, expected.means_, atol=0.01)
     np.testing.assert_allclose(plain.weights_, expected.weights_, atol=1e-3)
-    if init == "kmeans":  # from random responsibilities no annealing promises that
+    if init == "kmeans":  # a random start does not guarantee this
         assert annealed.lower_bound_ > plain.lower_bound_
 
 
-@pytest.mark.deep  # of the gallery, as the one with ellipsoids is
+@pytest.mark.deep  # the gallery example with ellipsoids is quick
 @pytest.mark.filterwarnings("ignore:.*did not converge.*")
 @pytest.mark.parametrize(
     "prior, concentrations",

@@ -1,4 +1,7 @@
-"""Streams with a half-life: the population, memory, renewals and their records."""
+"""Streams with a half-life: weights of old rows, memory, renewals and their records.
+
+The memory is a sample of recent rows. A renewal is a fit of new topics to it.
+"""
 
 import datetime
 import pickle
@@ -23,7 +26,7 @@ RENEWALS = Renewals(memory=1000, wait=200)
 
 
 def documents(seed, n=1500, words=slice(0, 80)):
-    """Documents whose topics use some of the columns."""
+    """Return documents whose topics use some of the columns."""
     few = make_lda_documents(n, words.stop - words.start, 4, random_state=seed)
     X = sparse.lil_array((n, V), dtype=few.dtype)
     X[:, words] = few.toarray()
@@ -32,7 +35,7 @@ def documents(seed, n=1500, words=slice(0, 80)):
 
 @pytest.fixture(scope="module")
 def stream():
-    """A stream of 4 topics, of which other words are used in the second half."""
+    """A stream of 4 topics, which are replaced by topics of other words halfway."""
     return sparse.vstack([documents(0), documents(1, words=slice(40, 120))], "csr")
 
 
@@ -59,7 +62,7 @@ def same_bits(a, b):
         np.testing.assert_array_equal(values, b.renewals_[name])
 
 
-# -- the population --------------------------------------------------------------------
+# -- weights of old rows ---------------------------------------------------------------
 def test_rate_and_scale_are_those_of_the_population_that_counts(stream):
     model = learned(lda(renewals=None, batch_size=250), stream[:1000])
     n, rates = 0.0, []
@@ -68,7 +71,7 @@ def test_rate_and_scale_are_those_of_the_population_that_counts(stream):
         rates.append(250 / n)
     np.testing.assert_allclose(model.history_["learning_rate"], rates, rtol=1e-12)
     assert model.state_.policies.learning_rate.size == pytest.approx(n)
-    # the first rate is 1, and each step adds its tokens: the mass follows
+    # the expected mass: the first rate is 1, and each step adds its tokens
     tokens, mass = (
         [X.sum() for X in (stream[i : i + 250] for i in (0, 250, 500, 750))],
         0,
@@ -133,7 +136,7 @@ def test_half_lives(value):
     "value",
     [0, -1, np.inf, np.nan, True, "30", "D", "0D", "3M", np.timedelta64(3, "M"), [1]],
 )
-def test_what_is_no_half_life(stream, value):
+def test_invalid_half_lives_are_refused(stream, value):
     with pytest.raises(ValueError, match="half_life"):
         lda(half_life=value).partial_fit(stream[:50])
     with pytest.raises(ValueError, match="half_life"):
@@ -161,7 +164,7 @@ def test_nested_keys():
 
 # -- memory ----------------------------------------------------------------------------
 def test_memory_is_a_sample_by_age():
-    # weights halve every 100 rows: the shares of the last hundreds follow
+    # weights halve every 100 rows, which gives the shares of the last hundreds
     random, shares = np.random.default_rng(0), np.zeros(6)
     for _ in range(60):
         memory = Reservoir()
@@ -196,7 +199,7 @@ def test_a_fit_is_remembered(stream):
 
 
 def test_a_change_after_a_fit_is_noticed(stream):
-    """The fitted model is renewed, as if the rows of the fit had been a stream."""
+    """A renewal finds the change, as if the rows of the fit had been a stream."""
     model = lda(max_iter=6, renewals=Renewals(wait=200)).fit(stream[:1500])
     model = learned(model, stream[1500:])
     assert len(model.alarms_["sample"])
@@ -244,7 +247,7 @@ def test_a_topic_that_lives_keeps_its_column():
         before, n_before = now, n_renewals
 
 
-def test_an_alarm_sounds_to_both_sides():
+def test_alarms_detect_rises_and_falls_of_the_score():
     random, policy = np.random.default_rng(0), Renewals()
     for shift in (-0.3, 0.3):
         watch, fired = Watch(), []
@@ -338,13 +341,13 @@ def test_widths_may_grow_in_mid_stream():
     assert model.renewals_["sample"][0] == 1000
 
 
-def test_the_other_estimators_take_part(stream):
+def test_renewals_of_other_estimators(stream):
     model = TemperedLDA(K, tempering=None, half_life=H, renewals=RENEWALS)
     assert len(learned(model, stream[:1500]).renewals_["sample"]) > 0
 
 
 # -- other columns ---------------------------------------------------------------------
-def test_a_stream_with_a_half_life_goes_on_with_more_or_fewer_columns():
+def test_a_stream_with_a_half_life_continues_with_more_or_fewer_columns():
     X = make_lda_documents(2600, 60, 5, doc_length=40, random_state=1)
     narrow = X[:1500, :50]
     lda = AnnealedLDA(5, half_life=800, random_state=0).partial_fit(narrow)
@@ -356,7 +359,7 @@ def test_a_stream_with_a_half_life_goes_on_with_more_or_fewer_columns():
     found = memory.matrix()[: len(old)]
     np.testing.assert_array_equal(found[:, :50].toarray(), narrow[old].toarray())
     assert found.shape[1] == 60 and len(old) and not found[:, 50:].nnz
-    lda.partial_fit(X[1600:])  # with renewals on
+    lda.partial_fit(X[1600:])  # with renewals
     lda.drop_features([0, 7]).partial_fit(np.delete(X.toarray(), [0, 7], axis=1)[:100])
     assert lda.state_.stream.memory.matrix().shape[1] == 58
     assert np.isfinite(lda.components_).all() and lda.components_.shape == (5, 58)
@@ -371,7 +374,7 @@ def test_prevalence_is_that_of_the_rows_of_each_step(stream):
     assert table["sample"].tolist() == [250, 500, 750, 1000]
     np.testing.assert_array_equal(table["score"], model.history_["prequential_score"])
     np.testing.assert_allclose(table["shares"].sum(axis=1), 1.0, rtol=1e-6)
-    # the statistics of a step are the expected tokens of its documents
+    # the statistics of a step are expected numbers of tokens in its documents
     before = lda(batch_size=250)
     learned(before, stream[:750])
     step = before._fitted_model()
@@ -406,7 +409,7 @@ def test_the_course_of_a_stream_is_thinned():
     assert np.average(columns["score"], weights=n) == pytest.approx(2500.5)
 
 
-def test_alarms_are_told(fitted):
+def test_alarms_are_reported(fitted):
     alarms = fitted.alarms_
     assert alarms["sample"].tolist() == [a.sample for a in fitted.state_.stream.alarms]
     assert list(alarms) == ["sample", "step", "time"]
@@ -426,7 +429,7 @@ def test_a_challenger_survives_wider_data():
     assert model.renewals_["kept"].tolist() == [None]
 
 
-# -- without end -----------------------------------------------------------------------
+# -- long streams ----------------------------------------------------------------------
 def test_memory_and_time_per_document_do_not_grow():
     X = documents(0, 1000)
     model = AnnealedLDA(
@@ -447,7 +450,7 @@ def test_memory_and_time_per_document_do_not_grow():
         renewed = model.renewals_["sample"]
         rows[-1] = int((renewed > before).sum())
     assert max(sizes[2:]) < 1.2 * sizes[1]
-    # the work besides steps is that of renewals, whose number per row is bounded
+    # beside steps only renewals take time, and their number per row is bounded
     assert max(rows[2:]) <= 3 and len(model.state_.stream.memory) <= 500 + 250
     assert model.n_samples_seen_ == 9000
 
@@ -458,7 +461,7 @@ def test_records_of_a_stream_are_bounded():
     assert len(stream.alarmed(10, 1).alarms) == 1000
 
 
-def test_a_topic_that_mostly_consists_of_a_new_one_is_new():
+def test_a_topic_dominated_by_a_new_topic_is_new():
     prior = np.full((4, 12), 0.1)
     model = LDAModel(3, 12, np.full(3, 0.1), prior[:1])
     alive = np.repeat(np.eye(3), 4, axis=1)  # each topic has four words

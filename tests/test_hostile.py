@@ -1,8 +1,8 @@
-"""A fixed set of hostile inputs, for every estimator.
+"""A fixed set of extreme and invalid inputs for every estimator.
 
-Each has to be refused with a message that a user understands, or to give what is
-finite; and whatever happened, all attributes can be read and a model that there is can
-be used.  `.ci/fuzz` draws others.
+Each input must be refused with a clear message, or give finite results.  Afterwards,
+all attributes must be readable, and a fitted model must be usable.  `.ci/fuzz` draws
+random inputs of this kind.
 """
 
 import functools
@@ -37,16 +37,16 @@ FAMILIES = {
     "MultinomialMixture": ("predict_proba", "score_samples", "lower_bound"),
     "BernoulliMixture": ("predict_proba", "score_samples", "lower_bound"),
 }
-#: Those of which there is one kind; the kinds of each.
+#: Families with a single estimator, and pairs of all kinds and families.
 SINGLE = {"ImplicitFactorization"}
 EACH_KIND = [
     (kind, family)
     for family in FAMILIES
     for kind in (("",) if family in SINGLE else KINDS)
 ]
-#: NaN by design: what was not looked at, as a bound above T=1.
+#: Attributes that may be NaN because they were not computed, such as bounds above T=1.
 MAY_BE_MISSING = {"lower_bounds_", "history_"}
-#: What only somebody who knows the code understands.
+#: Messages that a user cannot understand without the code.
 OBSCURE = re.compile(
     r"positive definite|did not converge|infs or NaNs|broadcast|[Ss]ingular matrix"
 )
@@ -90,7 +90,7 @@ def with_column(factor):
     return change
 
 
-#: Data, made of sound ones.
+#: Functions from valid data to extreme or invalid data.
 HOSTILE = {
     **{f"an entry {v:g}": with_entry(v) for v in (1e-300, 1e16, 1e155, 1e300)},
     **{f"an entry {v:g}": with_entry(v) for v in (np.inf, -1.0)},
@@ -112,11 +112,11 @@ HOSTILE = {
 
 
 def attempt(function, *args, **options):
-    """Return what a function returns; None if it refuses, which it may clearly."""
+    """Return the result of a function, or None if it raises a clear error."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", RuntimeWarning)
-        # scikit-learn's, which looks for infinity by a sum
+        # from scikit-learn's check for infinity, which uses a sum
         warnings.filterwarnings("ignore", "invalid value encountered in reduce")
         try:
             return function(*args, **options)
@@ -132,14 +132,14 @@ def assert_finite(value):
 
 
 def assert_usable(estimator, family):
-    """All attributes can be read and are finite; sound data can be looked at."""
+    """Assert that attributes are finite and that the model accepts valid data."""
     if not hasattr(estimator, "state_"):
         return
     for name in dir(type(estimator)):
         if name.endswith("_") and not name.startswith("_"):
             try:
                 value = getattr(estimator, name)
-            except ValueError as error:  # "not fitted", of an unfinished fit's users
+            except ValueError as error:  # NotFittedError after an incomplete fit
                 assert isinstance(error, AttributeError)
                 continue
             if name not in MAY_BE_MISSING:
@@ -150,7 +150,7 @@ def assert_usable(estimator, family):
 
 @functools.cache
 def sound(kind, family):
-    """A model of sound data, in float32."""
+    """Return a model fitted to valid data in float32."""
     return estimator_of(kind, family).fit(data_for(family).astype(np.float32))
 
 
@@ -238,11 +238,11 @@ def test_counts_times_weights_have_a_limit():
         estimator_of("Annealed", "LDA").fit(X, sample_weight=weights)
 
 
-# The factorial mixture has a limit of its own, see its tests.
+# The factorial mixture has a different limit, see its tests.
 @pytest.mark.parametrize("family", ["GaussianMixture", "MatrixFactorization"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_values_have_a_limit(family, dtype):
-    """It is named; just below it all is as if the data were scaled."""
+    """The error names the limit; fits just below it equal fits to scaled data."""
     limit = largest_value(dtype)
     X = data_for(family).astype(dtype)
     X *= 0.9 * limit / np.nanmax(X)
@@ -267,7 +267,7 @@ def test_values_have_a_limit(family, dtype):
 
 @pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical"])
 def test_samples_too_far_for_float32(covariance_type):
-    """Where distances in standard deviations overflow they are just very far."""
+    """Distances in standard deviations that overflow count as very large."""
     random = np.random.default_rng(0)
     X = (1e-7 * random.normal(size=(40, 3))).astype(np.float32)
     mixture = estimator_of(
@@ -291,7 +291,7 @@ def test_samples_too_far_for_float32(covariance_type):
 @pytest.mark.every(5)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_weights_too_small_to_count_are_none(family):
-    """Even in batches of their own."""
+    """Tiny weights count as zeros, even if a batch has no other weights."""
     X = data_for(family)
     weights = np.ones(len(X))
     weights[:5] = 0.0
@@ -334,8 +334,8 @@ def test_the_last_step_of_a_stream_leaves_components_that_can_be_read():
     ["LDA", "MultinomialMixture", "MatrixFactorization", "ImplicitFactorization"],
 )
 @pytest.mark.parametrize("dtype, value", [(np.uint8, 200), (np.float32, 3e38)])
-def test_entries_that_are_there_twice_add_up(family, dtype, value):
-    """In the dtype of the computation: that of the data may be too small."""
+def test_duplicate_entries_are_summed(family, dtype, value):
+    """The sum has the dtype of the computation; it could overflow that of the data."""
     if value > 1e30:
         largest = {"MatrixFactorization": value, "ImplicitFactorization": 1e14}
         value = largest.get(family, 1e29)
@@ -357,8 +357,8 @@ def test_entries_that_are_there_twice_add_up(family, dtype, value):
 @pytest.mark.parametrize("kind", ["Annealed", "local", "SVIPlus"])
 @pytest.mark.parametrize("flag", ["has_canonical_format", "has_sorted_indices"])
 @pytest.mark.filterwarnings("ignore:The stored numbers of X")
-def test_flags_of_a_matrix_that_are_wrong_are_not_believed(family, kind, flag):
-    """Scipy sums and sorts nothing where the flags say that all is well."""
+def test_wrong_flags_of_sparse_matrices_have_no_effect(family, kind, flag):
+    """scipy neither sums nor sorts entries if the flags claim a canonical format."""
 
     def twice():
         entries = np.array([1.0, 2, 3, 4, 5, 1]), np.array([2, 0, 2, 2, 2, 1])
@@ -430,7 +430,7 @@ def test_partition_priors_may_be_an_array():
 
 
 def test_noise_too_small_for_the_ratings():
-    """A fit to ratings that are all the same would end, and refuse all others."""
+    """Without an error, a fit to equal ratings would later refuse all other ratings."""
     X = np.full((9, 4), 3.0)
     with pytest.raises(ValueError, match="noise_variance=1e-60 is too small"):
         estimator_of("Annealed", "MatrixFactorization", noise_variance=1e-60).fit(X)
@@ -445,7 +445,7 @@ def test_factors_too_wide_for_the_noise():
 
 @pytest.mark.parametrize("doc_update", ["variational", "sampled"])
 def test_a_tiny_prior_of_topics_is_not_lost(doc_update):
-    """In 1 + (alpha - 1) it would be, and topics that a document lacks have no mass."""
+    """1 + (alpha - 1) would round to 0, and leave topics without any mass."""
     X = np.random.default_rng(0).poisson(0.8, (70, 6)).astype(float)
     lda = sktemper.AnnealedLDA(
         30,
@@ -471,26 +471,23 @@ def test_a_ratio_of_variances_that_overflows():
         attempt(estimator.fit, data_for("FactorialMixture"))
 
 
-def test_births_where_the_noise_leaves_no_precision():
-    """A LinAlgError would be a ValueError, but none that a user understands."""
-    for seed, noise in ((11, 1e-34), (31, 1e-34), (39, 1e-39)):
-        random = np.random.default_rng(seed)
-        X = random.normal(size=(40, 2)) @ random.normal(size=(2, 4)) + 2
-        estimator = estimator_of(
-            "SVIPlus",
-            "FactorialMixture",
-            noise_variance=noise,
-            batch_size=1,
-            moves="birth",
-        ).set_params(n_components=3, shuffle=False)
-        attempt(estimator.fit, X)
-        for name in ("components_", "noise_variance_", "inclusion_probability_"):
-            assert_finite(getattr(estimator, name, 0.0))
-        attempt(estimator.lower_bound, X)
+@pytest.mark.every(3)
+@pytest.mark.parametrize("seed, noise", [(11, 1e-34), (31, 1e-34), (39, 1e-39)])
+def test_births_where_the_noise_leaves_no_precision(seed, noise):
+    """A LinAlgError is a ValueError, but its message does not help a user."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(40, 2)) @ random.normal(size=(2, 4)) + 2
+    estimator = estimator_of(
+        "SVIPlus", "FactorialMixture", noise_variance=noise, batch_size=1, moves="birth"
+    ).set_params(n_components=3, shuffle=False)
+    attempt(estimator.fit, X)
+    for name in ("components_", "noise_variance_", "inclusion_probability_"):
+        assert_finite(getattr(estimator, name, 0.0))
+    attempt(estimator.lower_bound, X)
 
 
 def test_posteriors_that_are_all_the_same_leave_their_prior_a_variance():
-    """Less than that has no inverse."""
+    """The learned variance has a lower limit, so that its inverse is finite."""
     for variance in (1.0, 1e-290, 1e-310):
         prior = GaussianPrior(np.zeros(1), np.full((1, 1), variance))
         same = Moments(1.0, np.zeros(1), np.zeros((1, 1)))
@@ -515,7 +512,7 @@ def test_moves_of_components_without_counts_or_with_huge_ones(rows):
 
 
 def test_tiny_degrees_of_freedom():
-    """Chi-square draws of them round to 0, but have a logarithm."""
+    """Chi-square draws round to 0, but their logarithms are finite."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         estimator = estimator_of(
@@ -530,7 +527,7 @@ def test_tiny_degrees_of_freedom():
 
 
 def test_a_scale_matrix_that_is_all_but_singular():
-    """Its root can be had where its inverse cannot."""
+    """Its Cholesky factor exists although its inverse overflows."""
     full = Covariance(2)
     half = np.float64(1 - 2.0**-53)
     nearly = np.array([[[1.0, half], [half, half]]])

@@ -1,4 +1,4 @@
-"""Factorization of implicit feedback: against brute force, and what it promises."""
+"""Factorization of implicit feedback, compared with brute force over all pairs."""
 
 import doctest
 import pickle
@@ -37,7 +37,10 @@ def halves(values):
 
 
 def matrix_of(n_users=23, n_items=9, seed=0):
-    """Numbers from 0.5 to 2 in a third of the pairs; a user and an item have none."""
+    """Return values of a third of the pairs; a user and an item have none.
+
+    The values are from 0.5 to 2.
+    """
     random = np.random.default_rng(seed)
     X = random.integers(1, 5, (n_users, n_items)) / 2
     X[random.random(X.shape) < 0.65] = 0
@@ -46,7 +49,7 @@ def matrix_of(n_users=23, n_items=9, seed=0):
 
 
 def tastes(n_users=300, n_items=80, n_kinds=4, seed=0):
-    """Clicks of users, each of one kind of items, and their kinds."""
+    """Return clicks of users who each prefer one kind of items, and these kinds."""
     random = np.random.default_rng(seed)
     users, items = random.integers(n_kinds, size=n_users), np.arange(n_items) % n_kinds
     popular = random.beta(1, 3, n_items)
@@ -59,12 +62,12 @@ def tastes(n_users=300, n_items=80, n_kinds=4, seed=0):
 
 
 class BruteForce:
-    """The same inference, with every pair of users and items written out.
+    """The same inference with dense arrays of all pairs of users and items.
 
     Parameters
     ----------
     weights, targets : ndarray of shape (n_users, n_items)
-        Of all pairs, stored or not.
+        Weights and targets of all pairs, stored or not.
     init : ndarray of shape (n_items, d)
     """
 
@@ -86,7 +89,7 @@ class BruteForce:
         return covariances + means[:, :, None] * means[:, None, :]
 
     def natural(self, weights, targets, others, scale=1.0):
-        """What all pairs of a side tell: precisions, and these times means."""
+        """Sums over all pairs for one side: precisions, and precisions times means."""
         precision = np.einsum("ij,jab->iab", weights, self.second(others))
         linear = (weights * targets) @ others[0]
         return scale / self.noise * precision, scale / self.noise * linear
@@ -169,7 +172,7 @@ def of_pairs(given, values):
 
 
 def brute_force_of(X, init, parameters):
-    """A `BruteForce` that starts where an estimator of these parameters does."""
+    """Return a `BruteForce` with the start of an estimator with these parameters."""
     rows, columns = X.nonzero()
     n_unknown = X.shape[0] * X.shape[1] - X.nnz
     zero_weight = parameters.get("zero_weight", min(1.0, 8 * X.nnz / n_unknown))
@@ -244,7 +247,7 @@ def test_a_minibatch_steps_toward_the_items_of_all():
     start.user_prior, start.item_prior = model.user_prior_, model.item_prior_
     start.items = model.components_.T, model.item_covariances_
     rows, rate = slice(3, 11), 0.3
-    # users first, then the noise and the priors, and the items under these
+    # a step updates users first, then the noise and the priors, and then the items
     batch = BruteForce(start.w[rows], start.y[rows], np.zeros((X.shape[1], 3)))
     batch.noise, batch.user_prior = start.noise, start.user_prior
     batch.items = start.items
@@ -293,7 +296,7 @@ def test_the_bound_never_falls(case, dtype):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_kernels_sum_over_any_pairs(dtype):
-    """Rows of no pairs, of a few and of more than are summed in one go."""
+    """Rows have no pairs, a few pairs, or more pairs than one partial sum takes."""
     random, width = np.random.default_rng(0), _kernels.panel_width(dtype)
     counts = np.array([0, 1, 3, 4, 5, 511, 512, 513, 1300, 0])
     starts = np.concatenate([[0], np.cumsum(counts)])
@@ -348,8 +351,8 @@ def test_it_stops_where_the_items_are_found():
 # -- data ------------------------------------------------------------------------------
 
 
-def test_of_data_without_unknown_pairs_their_weight_is_nothing():
-    """Sums of weights differ by their rounding, which a large weight magnified."""
+def test_the_weight_of_unknown_pairs_has_no_effect_without_any():
+    """A large weight of unknown pairs magnified the rounding of sums of weights."""
     factorization = ImplicitFactorization(1, zero_weight=1e15, pair_weight=1e-15)
     for n_items in range(2, 12):
         X = sparse.csr_array(np.ones((1, n_items)))
@@ -405,7 +408,7 @@ def test_data_stay_as_they_are():
     places = np.array([0, 2, 0, 1, 1, 0, 2]), np.array([3, 1, 3, 0, 2, 3, 1])
     order = np.argsort(places[0], kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(places[0]))])
-    values = np.arange(7.0)  # with a stored zero, and pairs that are there twice
+    values = np.arange(7.0)  # include a stored zero, and values of duplicate pairs
     X = sparse.csr_array((values, places[1][order], starts), shape=(3, 4))
     before = [part.copy() for part in (X.data, X.indices, X.indptr)]
     ImplicitFactorization(2, max_iter=2).fit(X).score(X)
@@ -423,7 +426,7 @@ def test_functions_of_what_is_stored_are_weights_and_targets():
         one.fit(X).components_, other.fit(as_values).components_
     )
     assert one.lower_bound(X) == other.lower_bound(as_values)
-    # a number of a table's row, for what one number does not say
+    # a stored number is the index of a row of a table with more information
     table = np.array([[np.nan, np.nan], [1.0, 0.5], [2.0, 1.5]])
     rows = X.copy()
     rows.data = 1.0 + (X.data > 1)
@@ -539,7 +542,7 @@ def test_ratings_that_are_taken_as_weights_are_warned_of():
 # -- users -----------------------------------------------------------------------------
 
 
-def test_a_user_of_whom_nothing_is_known_likes_what_is_popular():
+def test_a_user_without_items_is_recommended_popular_items():
     X, _, _ = tastes(400)
     model = ImplicitFactorization(6, random_state=0).fit(X)
     scores = model.predict(sparse.csr_array((1, X.shape[1])))[0]
@@ -550,7 +553,7 @@ def test_a_user_of_whom_nothing_is_known_likes_what_is_popular():
     )
 
 
-def test_items_of_ones_kind_come_first():
+def test_items_of_the_users_kind_come_first():
     X, users, kinds = tastes(500, seed=3)
     model = ImplicitFactorization(random_state=0).fit(X)
     scores = model.predict(X)
@@ -562,7 +565,7 @@ def test_items_of_ones_kind_come_first():
     best = np.argsort(-scores, axis=1)[:, :3]
     known = X.sum(axis=1) >= 2
     assert np.mean(kinds[best[known]] == users[known, None]) > 0.9
-    # four kinds: more factors than those die out
+    # there are four kinds, so additional factors shrink to zero
     assert model.relevance_[8] < 0.02 * model.relevance_[0]
     with pytest.raises(ValueError, match="X has 3 features, but there are 32"):
         model.inverse_transform(np.ones((2, 3)))
@@ -578,7 +581,7 @@ def test_more_factors_than_are_of_use_do_no_harm():
 
 
 def gain_by_hand(scores, seen, relevant):
-    """The expected gain at 100 of one user, equal scores in every order."""
+    """Return the expected gain at 100 of one user, averaged over orders of ties."""
     candidates = [item for item in range(len(scores)) if item not in seen]
     found = 0.0
     for item in relevant:
@@ -595,7 +598,7 @@ def gain_by_hand(scores, seen, relevant):
 def test_the_score_is_the_gain_of_the_held_out_half(n_items):
     random = np.random.default_rng(0)
     clicks = (random.random((60, n_items)) < 0.3) * 1.0
-    clicks[7], clicks[8], clicks[8, 3] = 0, 0, 1  # nothing is held out of these
+    clicks[7], clicks[8], clicks[8, 3] = 0, 0, 1  # these users have no held-out items
     X = sparse.csr_array(clicks)
     model = ImplicitFactorization(3, max_iter=4, random_state=0).fit(X)
     scores = model.score_samples(X)
@@ -633,7 +636,7 @@ def test_equal_scores_are_in_every_order():
             assert found == pytest.approx(gain_by_hand(scores, seen, relevant))
 
 
-def test_early_stopping_goes_by_the_rankings():
+def test_early_stopping_uses_ranking_scores():
     X, _, _ = tastes(400)
     model = ImplicitFactorization(
         4, max_iter=30, batch_size=60, n_iter_no_change=2, random_state=0
@@ -643,7 +646,7 @@ def test_early_stopping_goes_by_the_rankings():
     assert 0 < np.nanmax(scores) <= 1
 
 
-# -- in others' hands ------------------------------------------------------------------
+# -- use by other libraries ------------------------------------------------------------
 
 
 def test_searches_and_pipelines():
@@ -670,7 +673,7 @@ def test_a_pickle_is_small_and_has_its_functions():
     X = clicks_of(120).astype(np.float32)
     model = ImplicitFactorization(16, pair_weight=np.sqrt, random_state=0).fit(X)
     own = model.state_.globals_.own
-    packed = 16 * 17 // 2  # 136 in 5 panels of 32; the means in one
+    packed = 16 * 17 // 2  # 136 numbers in 5 panels of 32; the means in one
     assert packed <= 160 and own.nbytes == 4 * X.shape[1] * (160 + 32)
     dump = pickle.dumps(model)
     assert len(dump) < 1.1 * own.nbytes + 4 * 120 * 16 + 25_000
@@ -680,14 +683,15 @@ def test_a_pickle_is_small_and_has_its_functions():
     np.testing.assert_array_equal(loaded.user_factors_, model.user_factors_)
 
 
-def test_factors_are_not_found_anew():
+def test_factors_are_cached():
     X, _, _ = tastes()
     model = ImplicitFactorization(3, random_state=0).fit(X)
     assert model.components_.base is model.components_.base
     assert model.user_factors_ is model.user_factors_
     stopped = ImplicitFactorization(3, random_state=0)
     stopped.fit(X)
-    stopped._install(stopped.state_, (stopped.tempering_,) * 3)  # as Ctrl-C leaves it
+    # the state after Ctrl-C
+    stopped._install(stopped.state_, (stopped.tempering_,) * 3)
     np.testing.assert_array_equal(stopped.components_, model.components_)
     with pytest.raises(NotFittedError, match="not completed"):
         stopped.user_factors_  # noqa: B018
@@ -723,7 +727,7 @@ def test_weights_of_users_are_repetitions():
     assert one.zero_weight_ == pytest.approx(two.zero_weight_)
 
 
-def test_the_page_is_right():
+def test_the_code_of_the_page_runs():
     if not PAGE.exists():
         pytest.skip("the documentation is not beside these tests")
     options = doctest.NORMALIZE_WHITESPACE
@@ -733,7 +737,7 @@ def test_the_page_is_right():
     assert tried > 10 and not failed
 
 
-def test_there_is_one_kind():
+def test_there_is_only_one_estimator():
     parameters = ImplicitFactorization().get_params()
     assert not {"tempering", "gradient_noise", "moves", "schedule"} & set(parameters)
     words = " ".join(ImplicitFactorization.__doc__.split())

@@ -1,6 +1,6 @@
-"""Ctrl-C at moments that are fixed: what is left, and that nothing goes on after it.
+"""Ctrl-C at fixed moments: the state after it, and no work that continues.
 
-How long it takes is measured by ``.ci/interrupts``.
+``.ci/interrupts`` measures the time that an interruption takes.
 """
 
 import contextlib
@@ -36,11 +36,11 @@ from sktemper.matrix_factorization import _kernels as ratings_kernels
 from sktemper.moves import BirthMoves
 from sktemper.schedules import LinearSchedule
 
-WHILE = 5.0  # seconds, the most that anything here waits
+WHILE = 5.0  # largest waiting time in seconds
 
 
 def until(condition):
-    """Wait for something that happens at once; return whether it did."""
+    """Wait until a condition holds; return whether it did in time."""
     end = time.monotonic() + WHILE
     while not condition() and time.monotonic() < end:
         time.sleep(1e-3)
@@ -51,7 +51,7 @@ def until(condition):
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
-def test_what_has_not_begun_never_does(n_threads):
+def test_calls_that_have_not_begun_are_cancelled(n_threads):
     stop, begun = np.zeros(1, dtype=np.intc), []
 
     def task(shared, part, number):
@@ -67,7 +67,7 @@ def test_what_has_not_begun_never_does(n_threads):
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, Broken])
-def test_an_error_beside_the_tasks_stops_them(error):
+def test_an_error_of_the_caller_stops_the_tasks(error):
     stop, stopped = np.zeros(1, dtype=np.intc), []
 
     def task(shared, part, number):
@@ -83,7 +83,7 @@ def test_an_error_beside_the_tasks_stops_them(error):
     assert not stop[0]
 
 
-def test_a_task_that_was_handed_over_in_the_last_moment_is_stopped():
+def test_a_task_submitted_during_an_interrupt_is_stopped():
     stop, stopped = np.zeros(1, dtype=np.intc), []
 
     def task(shared, part, number):
@@ -94,7 +94,7 @@ def test_a_task_that_was_handed_over_in_the_last_moment_is_stopped():
 
         def interrupted(*arguments):
             submit(*arguments)
-            raise KeyboardInterrupt  # before anybody knows of it
+            raise KeyboardInterrupt  # before the task is registered
 
         workers._pool.submit = interrupted
         list(workers.map(task, None, [(None, range(3))]))
@@ -102,7 +102,7 @@ def test_a_task_that_was_handed_over_in_the_last_moment_is_stopped():
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
-def test_of_what_is_done_at_once_nothing_begins_after_ctrl_c(n_threads):
+def test_no_call_in_the_calling_thread_begins_after_ctrl_c(n_threads):
     stop, begun = np.zeros(1, dtype=np.intc), []
 
     def task(shared, part, number):
@@ -121,8 +121,8 @@ def test_of_what_is_done_at_once_nothing_begins_after_ctrl_c(n_threads):
 
 
 @pytest.mark.parametrize("worthwhile", [0.0, np.inf])
-def test_what_is_done_at_once_may_fail_and_be_done_again(monkeypatch, worthwhile):
-    """Threads share calls unless they are known to be shorter than is worthwhile."""
+def test_failed_calls_can_be_repeated(monkeypatch, worthwhile):
+    """A failed call can be repeated; short calls run in the calling thread."""
     monkeypatch.setattr(_workers, "WORTHWHILE", worthwhile)
     stop = np.zeros(1, dtype=np.intc)
 
@@ -154,7 +154,7 @@ def test_short_calls_are_made_one_after_another(monkeypatch, are_short):
 
     def task(shared, part, number):
         at_work.append(number)
-        if not are_short:  # two meet: else this waits, and the test fails
+        if not are_short:  # wait until two threads meet; otherwise the test fails
             assert number < 2 or until(lambda: most or len(at_work) > 1)
         most.extend([len(at_work)] * (len(at_work) > 1))
         time.sleep(1e-3)
@@ -162,7 +162,7 @@ def test_short_calls_are_made_one_after_another(monkeypatch, are_short):
         return number
 
     with Workers(2, np.zeros(1, dtype=np.intc)) as workers:
-        assert list(workers.map(task, None, [(None, [0])])) == [0]  # how long it takes
+        assert list(workers.map(task, None, [(None, [0])])) == [0]  # measures its time
         assert list(workers.map(task, None, [(None, range(12))])) == [*range(12)]
     assert bool(most) != are_short
 
@@ -180,16 +180,14 @@ def test_blocks_are_even():
         assert len(set(lengths[:-1])) <= 1
         if len(lengths) == 1:
             assert n_rows <= size
-        elif n_rows > 16 * len(lengths) ** 2:  # what is rounded up is not a whole block
+        elif n_rows > 16 * len(lengths) ** 2:  # large enough to ignore rounding
             assert len(lengths) % 2 == 0
             assert lengths[-1] > lengths[0] - 16 * len(lengths)
 
 
 @pytest.mark.parametrize("in_thread", [False, True])
 @pytest.mark.parametrize("workers", [Workers, InlineWorkers])
-def test_a_commit_is_made_whole_however_often_ctrl_c_is_pressed(
-    monkeypatch, workers, in_thread
-):
+def test_a_commit_is_complete_after_repeated_ctrl_c(monkeypatch, workers, in_thread):
     done = []
 
     def commit():
@@ -206,7 +204,7 @@ def test_a_commit_is_made_whole_however_often_ctrl_c_is_pressed(
         assert done == [0, 1, 2]
 
 
-def test_a_commit_handed_over_in_the_last_moment_is_whole_or_not_made(monkeypatch):
+def test_a_commit_during_an_interrupt_is_complete_or_absent(monkeypatch):
     monkeypatch.setattr(_workers, "run_undisturbed", lambda function: False)
     done = []
 
@@ -229,7 +227,7 @@ def test_a_commit_handed_over_in_the_last_moment_is_whole_or_not_made(monkeypatc
         assert done == ["begun", "ended"]
 
 
-def test_ctrl_c_at_any_instruction_of_a_commit_leaves_it_whole_or_not_begun():
+def test_ctrl_c_at_any_instruction_leaves_a_commit_complete_or_absent():
     before, handler = sys.gettrace(), signal.getsignal(signal.SIGINT)
     room = run_undisturbed.__code__.co_filename
 
@@ -283,7 +281,7 @@ def test_signals_wait_for_a_call_only_if_they_can_be_restored_together():
 
 @contextlib.contextmanager
 def two_handlers():
-    """Give another signal a handler in Python, beside that of Ctrl-C."""
+    """Install a Python handler of another signal in addition to that of Ctrl-C."""
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     try:
         yield
@@ -297,7 +295,7 @@ def test_an_error_of_a_commit_is_raised():
 
 
 def test_the_calling_thread_looks_for_ctrl_c_many_times_a_second(monkeypatch):
-    """A signal does not wake it up that comes before it sleeps."""
+    """Without polling, a signal just before the thread sleeps would not wake it up."""
     task, waits = Task(lambda: "done"), []
 
     def wait(queue):
@@ -311,7 +309,7 @@ def test_the_calling_thread_looks_for_ctrl_c_many_times_a_second(monkeypatch):
     assert _tasks.LONGEST_SLEEP <= 0.05
 
 
-def test_an_error_of_a_task_is_raised_whenever_it_is_asked_for():
+def test_an_error_of_a_task_is_raised_by_each_request():
     task = Task(lambda: (_ for _ in ()).throw(TimeoutError("own")))
     task.run()
     for _ in range(2):
@@ -330,10 +328,10 @@ def test_a_task_is_made_or_cancelled():
     assert made == [1] and not task.cancel()
 
 
-def test_ctrl_c_at_any_moment_locks_nobody_up():
-    """Before each instruction of the calling thread's Python code, one after another.
+def test_ctrl_c_at_any_moment_causes_no_deadlock():
+    """Ctrl-C comes before each instruction of the calling thread's Python code in turn.
 
-    With `concurrent.futures` a lock stays locked after some, and this never ends.
+    With `concurrent.futures`, some instructions would leave a lock locked forever.
     """
     stop, rooms = np.zeros(1, dtype=np.intc), ("_loop", "threading", "concurrent")
     before = sys.gettrace()
@@ -350,7 +348,7 @@ def test_ctrl_c_at_any_moment_locks_nobody_up():
             if not any(room in frame.f_code.co_filename for room in rooms):
                 return None
             frame.f_trace_opcodes = True
-            count += event in ("line", "opcode")  # lines only in Python 3.12.1
+            count += event in ("line", "opcode")  # Python 3.12.1 traces only lines
             if count == moment:
                 count += 1
                 raise KeyboardInterrupt
@@ -379,7 +377,7 @@ def test_ctrl_c_at_any_moment_locks_nobody_up():
 
 @pytest.mark.parametrize("kernel", ["own_sums", "moments"])
 def test_a_row_of_many_ratings_is_left_in_the_middle(kernel):
-    """The work on it takes a second or more; stopped at once, it comes to nothing."""
+    """The kernel takes a second or more for the row; if stopped, it has no result."""
     rank, n = 60, 1_500_000
     width = ratings_kernels.table_width(rank, True, np.float32)
     stop = np.zeros(1, dtype=np.intc)
@@ -449,7 +447,7 @@ def watched(estimator, n_jobs, before_block):
 
 
 def state_of(estimator):
-    """Return what a step changes, by name."""
+    """Return a dict of everything that a step changes."""
     state = estimator.state_
     model = type(estimator)._make_model(estimator, estimator.n_features_in_, np.float64)
     return {
@@ -473,7 +471,7 @@ def assert_same_end(one, other):
 
 
 def whole_fit(estimator, X):
-    """Return a fit, and its states by their counters and the blocks that it took."""
+    """Return a fit, a dict from counters to its states, and its number of blocks."""
     states, blocks = {}, []
     whole = watched(estimator, 1, blocks.append)
     install = whole._install
@@ -513,7 +511,7 @@ def test_ctrl_c_in_a_fit_leaves_a_state_of_the_whole_fit(name, n_jobs):
                 state.progress.passes < state.progress.planned_passes
                 or any(state.moves.left)
             ):
-                continue  # cut off after the last step: it would take more passes
+                continue  # after the last step, a continued fit would add passes
         assert_same_end(estimator.fit(X), whole)
 
 
@@ -522,7 +520,7 @@ def test_ctrl_c_in_a_fit_leaves_a_state_of_the_whole_fit(name, n_jobs):
 @pytest.mark.parametrize("method", ["partial_fit", "score", "lower_bound"])
 @each_model
 def test_ctrl_c_in_another_method_leaves_the_fit_usable(name, method, n_rows):
-    """The calling thread itself computes with few rows."""
+    """With few rows, the calling thread makes the computation itself."""
     pressing = False
     X = data_of(ESTIMATORS[name])[:n_rows]
 
@@ -561,7 +559,7 @@ def test_a_chunk_of_few_rows_needs_no_thread(monkeypatch, name):
 
 
 def test_ctrl_c_in_the_posteriors_of_many_items(monkeypatch):
-    """The calling thread finds them, a few at a time."""
+    """The calling thread computes the posteriors in small groups."""
     monkeypatch.setattr(ratings_gaussians, "COST_AT_ONCE", 1)
     model = factorization_of()._make_model(1000, np.float64)
     random = np.random.RandomState(0)
@@ -593,11 +591,11 @@ def test_ctrl_c_in_the_posteriors_of_many_items(monkeypatch):
 @pytest.mark.every(4)
 @each_model
 def test_a_stream_leaves_no_memory_behind(name):
-    """``.ci/memory`` does this 10,000 times."""
+    """``.ci/memory`` repeats this 10,000 times."""
     X = data_of(ESTIMATORS[name])[:10]
     estimator = clone(ESTIMATORS[name]).set_params(total_samples=10_000)
     estimator.partial_fit(X)
-    estimator.state_.history = History(limit=8)  # full at once
+    estimator.state_.history = History(limit=8)  # full after 8 steps
 
     def held():
         for _ in range(16):
@@ -613,5 +611,5 @@ def test_a_stream_leaves_no_memory_behind(name):
             more_objects, more_size = held()
     finally:
         tracemalloc.stop()
-    assert more_objects - objects < 40_000  # a state a call would be more
+    assert more_objects - objects < 40_000  # one state per call would need more
     assert abs(more_size - size) < 1_000

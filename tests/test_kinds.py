@@ -1,4 +1,4 @@
-"""The mixins of annealed and SVI+ estimators, with an estimator of an author's own."""
+"""The mixins of annealed and SVI+ estimators, used with a model of a user."""
 
 import inspect
 
@@ -46,7 +46,7 @@ class SVIPlusGammaPoisson(SVIPlusMixin, TemperedGammaPoisson):
 
 
 class Narrower(AnnealedGammaPoisson):
-    """A subclass with a constraint of its own."""
+    """A subclass that adds a parameter constraint."""
 
     _parameter_constraints = {
         **AnnealedGammaPoisson._parameter_constraints,
@@ -85,7 +85,7 @@ def test_parameters_are_validated(estimator, parameter):
         estimator.fit(counts_of(30))
 
 
-def test_what_a_class_declares_takes_precedence():
+def test_constraints_of_a_class_take_precedence():
     assert Narrower._parameter_constraints["target"] == "no_validation"
     assert "target" in AnnealedGammaPoisson._parameter_constraints
     assert "target" not in TemperedGammaPoisson._parameter_constraints
@@ -109,10 +109,10 @@ def test_constraints_are_of_the_parameters_of_the_kind(name):
 
 def test_a_mixin_of_mixins_is_left_alone():
     class Both(AnnealedMixin):
-        """A mixin of an author's own."""
+        """A mixin that a user defines."""
 
     class Estimator(Both, TemperedGammaPoisson):
-        """An estimator that it makes."""
+        """An estimator with this mixin."""
 
     assert not hasattr(Both, "_slots")
     assert "schedule" in Estimator._slots and "moves" in Estimator._slots

@@ -1,4 +1,4 @@
-"""Names of users and items: through matrices, data frames, fits and messages."""
+"""Labels of users and items in matrices, data frames, fits and messages."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from sktemper.model_selection import train_test_split_entries
 pd = pytest.importorskip("pandas")
 
 TABLE = make_ratings(90, 40, n_ratings=1500, n_stars=5, random_state=0).tocoo()
-# numbers that are neither those of rows nor of columns
+# labels that differ from the indices of rows and columns
 FRAME = pd.DataFrame(
     {"user": TABLE.row + 1, "item": TABLE.col + 101, "stars": TABLE.data}
 )
@@ -44,7 +44,7 @@ def test_a_wide_data_frame_is_asked_for_by_its_index_and_columns():
     assert rows["user"].unique().tolist() == [7, 8]
     with pytest.raises(ValueError, match="reordered|different order"):
         model.predict(wide[wide.columns[::-1]])
-    # numbers of rows and columns are no other labels
+    # indices of rows and columns do not count as labels
     plain = TemperedMatrixFactorization(3, **short).fit(pd.DataFrame(wide.values))
     assert plain.user_labels_ is None and plain.item_labels_ is None
     with pytest.raises(ValueError, match="users occur twice.*: 1, 2"):
@@ -66,7 +66,7 @@ def test_items_in_another_order_are_refused_wherever_rows_are_read(model, X, met
     assert len(getattr(model, method)(X[:5]) if method != "score" else "s")
 
 
-def test_labels_stay_with_other_numbers_and_fewer_columns(X):
+def test_labels_are_kept_by_arithmetic_and_selection(X):
     mean = X.data.mean()
     for other in (X / mean, X * 2, 2 * X, X.log1p(), X.power(0.5), X > 0, abs(X)):
         np.testing.assert_array_equal(other.user_labels, X.user_labels)
@@ -85,12 +85,12 @@ def test_labels_stay_with_other_numbers_and_fewer_columns(X):
         np.testing.assert_array_equal(part.user_labels, X.user_labels[rows])
         np.testing.assert_array_equal(part.item_labels, X.item_labels[columns])
         np.testing.assert_array_equal(part.toarray(), dense[rows][:, columns])
-    assert X[[1, 2], [3, 4]].shape[0] == 1  # pairs of places are no part of a table
+    assert X[[1, 2], [3, 4]].shape[0] == 1  # pairs of indices: entries without labels
     assert getattr(X[[1, 2], [3, 4]], "user_labels", None) is None
     assert sparse.csr_array(X).shape == X.shape and X[0, 0] == dense[0, 0]
 
 
-def test_a_number_needs_no_list_and_types_are_told(model):
+def test_a_single_name_needs_no_list(model):
     assert model.recommend(7, n_items=2).equals(model.recommend([7], n_items=2))
     assert model.recommend(np.int64(7), n_items=2)["user"].tolist() == [7, 7]
     with pytest.raises(
@@ -127,7 +127,7 @@ def test_rankings_are_of_the_same_users_and_items(model, X):
         ranking_report(model, few, X_seen=X_train)
 
 
-def test_users_of_earlier_chunks_are_told_how_to_come(X):
+def test_errors_for_users_of_earlier_chunks_name_a_remedy(X):
     model = ImplicitFactorization(4, random_state=0)
     model.partial_fit(X[:50]).partial_fit(X[50:])
     assert model.recommend(60, n_items=1)["user"].tolist() == [60]
@@ -161,13 +161,13 @@ def test_zeros_of_a_dense_table_of_clicks_are_none(X):
         score = make_ranking_scorer("ndcg@5")(model, data)
         assert score == make_ranking_scorer("ndcg@5")(model, X)
         assert 0 < score < 1
-    # a rating of 0 is one where others are missing
+    # a rating of 0 is a rating if missing ratings are NaN
     ratings = np.array([[0.0, np.nan, 1], [2, 0, 3]])
     parts = train_test_split_entries(ratings, test_size=1, random_state=0)
     assert sum(part.nnz for part in parts) == 5
 
 
-def test_the_ends_of_a_scale():
+def test_the_parameter_clip_is_validated():
     X, *_ = ratings_matrix(FRAME["user"], FRAME["item"], FRAME["stars"])
     model = TemperedMatrixFactorization(2, random_state=0).fit(X)
     for clip in (5, (1,), (5, 1), "15", (1, None)):
@@ -177,7 +177,7 @@ def test_the_ends_of_a_scale():
 
 @pytest.fixture(scope="module")
 def from_zero():
-    """A model of users and items whose labels are integers from 0."""
+    """Return a model of users and items whose labels are integers from 0 on."""
     X = interactions_matrix(TABLE.row, TABLE.col)
     return ImplicitFactorization(4, max_iter=30, tol=1, random_state=0).fit(X)
 

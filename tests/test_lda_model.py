@@ -72,7 +72,7 @@ def test_the_kernel_is_the_reference(name, dtype, rtol, k):
 @pytest.mark.parametrize("dtype, rtol", [(np.float64, 1e-10), (np.float32, 3e-5)])
 @pytest.mark.parametrize("k", [48, 49, 640, 641, 1999, 2000])
 def test_many_topics(dtype, rtol, k):
-    """Around every border between layouts; documents of none, one and many words."""
+    """Sizes around all boundaries of layouts, and documents of 0, 1 and many words."""
     X, model, topics = problem(n=6, v=83, k=k, dtype=dtype, tol=0.0, max_iter=30)
     X[1], X[2], X[2, 5], X[3] = 0, 0, 3, 1
     step = local(model, X, topics, Powers())
@@ -90,7 +90,7 @@ def test_many_topics(dtype, rtol, k):
 @pytest.mark.parametrize("dtype, rtol", [(np.float64, 2e-8), (np.float32, 1e-5)])
 @pytest.mark.parametrize("k", [3, 17, 49, 130, 2000])
 def test_topics_left_out_do_not_matter(name, dtype, rtol, k):
-    """Few words, sharp topics: most topics end with nothing of a document."""
+    """With few words and sharp topics, most topics have no share of a document."""
     random = np.random.default_rng(1)
     X = random.poisson(0.2, (60, 200))
     X[7] = 0
@@ -120,7 +120,7 @@ def test_topics_left_out_do_not_matter(name, dtype, rtol, k):
 
 
 def test_a_topic_left_out_is_taken_in_again():
-    """Topic 1 is left out with 40 tokens, by a huge tolerance, but then wants most."""
+    """A huge tolerance drops topic 1 with 40 tokens, which later gets most tokens."""
     topic_word = np.array([[10.0, 4e5, 0.1, 0.1], [1e6, 6e5, 1e6, 1e6]])
     gammas = []
     for drop_tol in (0.0, 1e3):
@@ -169,7 +169,7 @@ def test_a_temperature_and_a_weight_for_each_document():
 @pytest.mark.machine
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_words_whose_mass_underflows(dtype):
-    # Word 0 belongs to topic 0 alone, of which tiny counts leave the document none.
+    # Only topic 0 has word 0, and its share of the document underflows.
     alpha, eta = np.full(3, 2e-3), np.full((1, 1), 1e-3)
     model = LDAModel(3, 4, alpha, eta, dtype=dtype, tol=0.0, max_iter=50)
     topic_word = np.full((4, 3), 1e-3)
@@ -183,7 +183,7 @@ def test_words_whose_mass_underflows(dtype):
     rtol = 1e-4 if dtype == np.float32 else 1e-10
     np.testing.assert_allclose(step.local_parameters, gamma, rtol=rtol)
     np.testing.assert_allclose(step.statistics.dense(), sums, rtol=rtol, atol=1e-20)
-    # sums of terms of up to 20, some of which cancel
+    # terms of up to 20 cancel in these sums
     np.testing.assert_allclose(step.row_bounds, bounds, rtol=rtol, atol=1e-13)
 
 
@@ -252,7 +252,8 @@ def test_the_tempered_bound_is_the_reference_and_never_falls(name):
 
 
 def test_target_local_step_ascends_in_the_document():
-    # No global objective exists for it: its local step ascends that of "likelihood".
+    # "local_step" has no global objective; its local step maximizes that of
+    # "likelihood".
     X, model, topics = problem(tol=0.0)
     bounds = []
     for iterations in range(1, 20):
@@ -263,7 +264,8 @@ def test_target_local_step_ascends_in_the_document():
 
 @pytest.mark.parametrize("name, factor", [("likelihood", 1.0), ("posterior", 0.4)])
 def test_the_natural_gradient_against_finite_differences(name, factor):
-    # The objectives of MATH are per T for "posterior"; ours is b times that.
+    # For "posterior", the objective in doc/mathematics is divided by T; the code
+    # multiplies it by b.
     X, model, topics = problem()
     powers, hyper = POWERS[name], model.initial_hyper(None)
     vector = model.natural_parameters(topics)
@@ -291,7 +293,7 @@ def test_a_step_of_rate_one_reaches_the_target():
     target = model.target_parameters(statistics, 2.0, powers, hyper)
     reached = model.step(topics, statistics, 2.0, powers, 1.0, hyper)
     np.testing.assert_allclose(model.natural_parameters(reached), target, rtol=1e-12)
-    # base measure: (eta + T s + T - 1) / T with s tempered already
+    # with the base measure: (eta + T s + T - 1) / T, where s is tempered
     b = powers.prior
     expected = b * (model.topic_word_prior.T - 1) + 2 * statistics.dense() + 1
     np.testing.assert_allclose(reached.dense(), expected, rtol=1e-12)
@@ -347,7 +349,7 @@ def test_subnormals_are_flushed_in_the_kernel_alone(dtype, stopped):
         step = local(model, X, topics, Powers(), unit_noise=np.full(N, float(tiny)))
         flushed = step.statistics.dense().max() == 0
         assert flushed or platform.machine() not in ("x86_64", "AMD64")
-    # the thread of this test is the kernel's
+    # the kernel has run in this thread
     assert np.multiply(tiny, dtype(1)) > 0
 
 

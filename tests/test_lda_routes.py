@@ -1,4 +1,4 @@
-"""All routes through LDA's local step have the same result."""
+"""All alternative implementations (routes) of LDA's local step give equal results."""
 
 import platform
 
@@ -11,7 +11,7 @@ from sktemper.lda._model import LDAModel, Topics
 from sktemper.model import Powers, Request
 
 VARIABLE = "SKTEMPER_LDA_ROUTES"
-# Microsoft's compiler has no vectors, and all documents are optimized alone.
+# Without vector types, as with Microsoft's compiler, all documents are optimized alone.
 HAS_VECTORS = not platform.python_compiler().startswith("MSC")
 N = 40
 each_dtype = pytest.mark.parametrize(
@@ -20,7 +20,7 @@ each_dtype = pytest.mark.parametrize(
 
 
 def problem(n_topics, dtype, doc_update="variational"):
-    """A model, topics and documents of very different lengths, one of them empty."""
+    """Return a model, topics, and documents of different lengths; one is empty."""
     random = np.random.default_rng(0)
     lengths = random.integers(0, 60, N)
     lengths[3] = 0
@@ -57,7 +57,7 @@ def results(step):
 @pytest.mark.parametrize("power", ["one", "half", "own"])
 @pytest.mark.machine
 def test_optimized_documents(n_topics, dtype, rtol, power, monkeypatch):
-    """The sizes choose one of two routes, whose results agree but for rounding."""
+    """The sizes choose one of two routes; their results differ only by rounding."""
     model, topics, X = problem(n_topics, dtype)
     own = np.linspace(0.4, 1.0, N)
     powers = Powers(local={"one": 1.0, "half": 0.5, "own": own}[power])
@@ -85,7 +85,7 @@ def test_optimized_documents(n_topics, dtype, rtol, power, monkeypatch):
 @pytest.mark.parametrize("n_topics", [1, 3, 49, 130, 300])
 @pytest.mark.machine
 def test_sampled_documents(n_topics, dtype, monkeypatch):
-    """Lanes and chains draw from one distribution: means over many draws agree."""
+    """Both ways of sampling, lanes and chains, have the same means over many draws."""
     model, topics, X = problem(n_topics, dtype, "sampled")
     X, n = X[:8], 250
     found = {}
@@ -99,7 +99,8 @@ def test_sampled_documents(n_topics, dtype, monkeypatch):
     means = [found[route].mean(axis=1) for route in ("lanes", "chains")]
     variance = sum(found[route].var(axis=1) for route in ("lanes", "chains")) / n
     difference = np.abs(means[0] - means[1])
-    # among 8 n_topics entries, 5 standard errors; most topics of many are drawn rarely
+    # The tolerance is 5 standard errors, because there are 8 n_topics entries. The term
+    # 3 / n is for topics that are drawn rarely, if there are many.
     assert (difference < 5 * np.sqrt(variance) + 3.0 / n).all()
     if n_topics > 1:
         assert not np.array_equal(found["lanes"], found["chains"])

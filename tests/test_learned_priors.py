@@ -1,4 +1,4 @@
-"""Gaussian mixtures: Gamma distributions of precisions, and priors that are learned."""
+"""Gaussian mixtures: Gamma distributions of precisions, and learned priors."""
 
 import warnings
 
@@ -79,7 +79,7 @@ def test_derivatives_and_draws_are_those_of_the_expectation(covariance_type):
         assert abs(draws.mean() - law.expected_log(nu)) < 5 * error
 
 
-def test_in_one_dimension_all_are_the_same():
+def test_covariance_types_are_equal_in_one_dimension():
     X = data(d=1)
     found = []
     for covariance_type in LAWS:
@@ -213,7 +213,7 @@ def test_heavy_tails_are_not_cut_into_many_components(seed):
     assert found[None] <= found[0.1]
 
 
-def test_components_without_rows_teach_nothing():
+def test_components_without_rows_do_not_change_the_prior():
     X = data()
     for k in (4, 9):
         model = model_of("diag", k, LEARNED)
@@ -230,7 +230,7 @@ def test_components_without_rows_teach_nothing():
     assert part.mean_precision == pytest.approx(expected)
 
 
-def test_one_component_teaches_nothing():
+def test_one_component_does_not_change_the_prior():
     model = model_of("full", 1, LEARNED)
     X = data()
     hyper, globals_, *_ = posteriors(model, X)
@@ -257,7 +257,7 @@ def test_learning_never_lowers_the_bound(covariance_type):
         ("covariance_prior", np.array([1.0, 2.0, 3.0])),
     ],
 )
-def test_what_is_given_stays_and_the_rest_is_learned(name, value):
+def test_given_priors_do_not_change_and_others_are_learned(name, value):
     settings = {"covariance_type": "diag", "tempering": None, "random_state": 0}
     start, fit = (
         TemperedGaussianMixture(3, **settings, max_iter=n, **{name: value}).fit(data())
@@ -270,7 +270,7 @@ def test_what_is_given_stays_and_the_rest_is_learned(name, value):
 
 
 def test_clusters_of_one_width_have_one_prior():
-    """Their covariances are the same, and the prior learns what these are."""
+    """All clusters have the same covariances, and the prior learns them."""
     random = np.random.default_rng(0)
     y = np.arange(1200) % 6
     X = 12 * random.normal(size=(6, 8))[y] + random.normal(size=(1200, 8))
@@ -286,7 +286,7 @@ def test_clusters_of_one_width_have_one_prior():
 @pytest.mark.every(2)
 @pytest.mark.parametrize("covariance_type", ["diag", "spherical"])
 def test_clusters_in_many_columns_are_found(covariance_type):
-    """The priors of scikit-learn make one of clusters six standard deviations apart."""
+    """With scikit-learn's priors, clusters six standard deviations apart are merged."""
     random = np.random.default_rng(0)
     y = random.choice(5, size=1000)
     centres = random.normal(size=(5, 48)) * 6 / np.sqrt(2 * 48)

@@ -1,4 +1,4 @@
-"""Products whose rows know nothing of one another; sparse rows; one thread for BLAS."""
+"""Matrix products with independent rows, rows of sparse matrices, one BLAS thread."""
 
 import os
 import subprocess
@@ -24,9 +24,9 @@ from sktemper.matrix_factorization._model import MatrixFactorizationModel
 
 pytestmark = pytest.mark.machine
 
-# Inner dimension and columns: parts of panels, and more terms than are summed at once.
+# Inner dimension and number of columns: incomplete panels, and sums in several parts.
 SHAPES = [(1, 1), (64, 1), (3, 5), (16, 700), (33, 8), (300, 50), (9, 203), (600, 33)]
-# A tile has 6 or 12 rows, by the instruction set; 8 tiles are computed at once.
+# A tile has 6 or 12 rows, depending on the instruction set; 8 tiles form a group.
 ROWS = [0, 1, 2, 5, 6, 7, 11, 12, 13, 95, 96, 97, 200]
 
 
@@ -39,7 +39,7 @@ def factors(n_rows, n_inner, n_columns, dtype):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_rows", ROWS)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_the_product(n_rows, shape, dtype):
+def test_products_have_small_errors(n_rows, shape, dtype):
     rows, matrix = factors(n_rows, *shape, dtype)
     product = tiled_matmul(rows, matrix)
     assert product.dtype == dtype
@@ -53,7 +53,7 @@ def test_the_product(n_rows, shape, dtype):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_bits_of_a_row_are_its_own(shape, dtype):
-    """Whatever its place, the number of rows, and the rows around it."""
+    """They do not depend on the row's position, the number of rows or other rows."""
     rows, matrix = factors(241, *shape, dtype)
     whole = tiled_matmul(rows, matrix)
     order = np.random.default_rng(0).permutation(len(rows))
@@ -65,7 +65,7 @@ def test_the_bits_of_a_row_are_its_own(shape, dtype):
         order,
     ):
         np.testing.assert_array_equal(tiled_matmul(rows[chosen], matrix), whole[chosen])
-    for n in range(24):  # each place in a tile
+    for n in range(24):  # each position in a tile
         alone = tiled_matmul(rows[n : n + 1], matrix)
         np.testing.assert_array_equal(alone[0], whole[n])
     neighbours = rows.copy()
@@ -74,7 +74,7 @@ def test_the_bits_of_a_row_are_its_own(shape, dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_infinite_neighbours_do_not_matter(dtype):
+def test_infinite_rows_do_not_change_other_rows(dtype):
     rows, matrix = factors(40, 20, 30, dtype)
     expected = tiled_matmul(rows, matrix)
     rows[1::2] = np.nan
@@ -83,7 +83,7 @@ def test_infinite_neighbours_do_not_matter(dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_any_layout_does(dtype):
+def test_components_of_any_memory_layout_are_accepted(dtype):
     rows, matrix = factors(200, 40, 30, dtype)
     expected = tiled_matmul(rows, matrix)
     read_only = matrix.copy()
@@ -133,7 +133,7 @@ def test_products_of_several_calls(monkeypatch):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_user_s_bits_are_their_own(dtype):
-    """The public symptom: predictions of a user beside others, and alone."""
+    """Predictions of a user are the same alone and together with other users."""
     random = np.random.default_rng(0)
     X = np.where(random.random((40, 30)) < 0.4, random.normal(size=(40, 30)), np.nan)
     X[:, 0] = 1.0
@@ -175,7 +175,7 @@ def test_a_sample_s_cluster_is_its_own(kind, dtype):
 
 
 def mixed(X, cls):
-    """The same matrix with a wide ``indptr`` and narrow ``indices``."""
+    """Return the matrix with an int64 ``indptr`` and int32 ``indices``."""
     out = cls(X)
     out.indptr, out.indices = X.indptr.astype(np.int64), X.indices.astype(np.int32)
     return out
@@ -204,7 +204,7 @@ def test_rows_of_any_values(dtype):
     rows = np.array([19, 3, 3, 0])
     expected = X.toarray()[rows]
     np.testing.assert_array_equal(sparse_rows(X, rows).toarray(), expected)
-    X.data = np.repeat(X.data, 2)[::2]  # every other one of an array
+    X.data = np.repeat(X.data, 2)[::2]  # a view of every other element
     part = sparse_rows(X, rows)
     assert part.dtype == dtype
     np.testing.assert_array_equal(part.toarray(), expected)
@@ -223,13 +223,13 @@ def test_a_row_that_does_not_exist():
     for rows in ([4], [0, -1]):
         with pytest.raises(IndexError, match="is none of a matrix of 4 rows"):
             sparse_rows(X, np.array(rows))
-    X.indptr[2:] = 7  # more entries than there are
+    X.indptr[2:] = 7  # more than the number of entries
     with pytest.raises(IndexError, match="row 1 is none"):
         sparse_rows(X, np.array([0, 1]))
 
 
 def test_a_few_rows_of_a_large_collection_are_read_alone(tmp_path):
-    """No copy of all indices, whose type is not that of ``indptr``: 32 MB here."""
+    """All indices (32 MB) are not copied, although ``indptr`` has another type."""
     n_rows, per_row, n_columns = 2**18, 32, 100
     size = n_rows * per_row
     parts = {}
@@ -245,7 +245,7 @@ def test_a_few_rows_of_a_large_collection_are_read_alone(tmp_path):
     X.indptr = np.arange(n_rows + 1, dtype=np.int64) * per_row
     topics = LDAModel(2, n_columns, np.ones(2), np.ones((1, 1)), dtype=np.float32)
     ratings = MatrixFactorizationModel(2, n_columns, dtype=np.float32)
-    topics.take(X, rows[:2])  # what is imported or cached the first time
+    topics.take(X, rows[:2])  # imports and caches of the first call
     ratings.take(X, rows[:2])
     tracemalloc.start()
     try:
@@ -310,7 +310,7 @@ print(*seen, threads())
 
 
 def test_one_thread_lasts_until_the_last_has_left():
-    """Whoever comes first may leave first."""
+    """The first thread to enter may be the first to leave."""
     done = subprocess.run(
         [sys.executable, "-P", "-c", ALONE + PROGRAM],
         env={**os.environ, "OMP_NUM_THREADS": "2"},
@@ -324,7 +324,7 @@ def test_one_thread_lasts_until_the_last_has_left():
 
 @pytest.mark.parametrize("call", [1, 2, 3, 4])
 def test_ctrl_c_leaves_the_threads_of_blas(call, monkeypatch):
-    """Whoever is next gives back what Ctrl-C kept from being given back."""
+    """After Ctrl-C, the next use restores the number of threads."""
     calls = []
 
     class Library:

@@ -1,7 +1,7 @@
-"""More components, features and words than small temporaries have room for.
+"""Fits with many components, features or words, whose temporary arrays are large.
 
-From 256 KiB on numpy computes an expression in the memory of one of its parts, in that
-one's order; kernels want rows.
+numpy reuses the memory of temporaries of at least 256 KiB, and the result then has the
+temporary's memory order.  Kernels need C order.
 """
 
 import warnings
@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import sktemper
 
-#: Components, and columns of the data.
+#: Numbers of components and of columns of the data.
 SIZES = [(200, 6), (3, 200)]
 MODELS = {
     "LDA": {"batch_size": 20},

@@ -27,7 +27,7 @@ EPS = np.finfo(float).eps
 RANKS = (1, 2, 3, 5, 16, 17, 40, 128)
 if "SKTEMPER_SIMD" in os.environ:
     RANKS = (1, 3, 17, 128)
-#: Ratings of rows: about the four at once, and the 256 after which sums are flushed.
+#: Numbers of ratings of rows: kernels take four at a time, and flush sums after 256.
 LENGTHS = (0, 1, 2, 3, 4, 5, 0, 255, 256, 257, 515, 0)
 
 DTYPES = ((np.float64, 1e-11), (np.float32, 1e-4))
@@ -36,8 +36,8 @@ DTYPES = ((np.float64, 1e-11), (np.float32, 1e-4))
 def kernel_cases():
     """Yield each combination of dtype, biases and rank, with its marks.
 
-    References at the highest rank are slow: one combination is quick, without the runs
-    on other machines, and the rest are deep.
+    References at the highest rank are slow: one combination is quick, without the mark
+    `machine`, and the others are deep.
     """
     for (dtype, tol), biases, rank in itertools.product(DTYPES, (False, True), RANKS):
         if rank < max(RANKS):
@@ -55,7 +55,7 @@ each_dtype = pytest.mark.parametrize(("dtype", "tol"), DTYPES)
 
 
 def ratings_of(n_users=14, n_items=9, share=0.6, seed=0):
-    """Dense, NaN where nothing is known; the third user and item have no ratings."""
+    """Return a dense array of ratings with NaN; the third user and item have none."""
     random = np.random.default_rng(seed)
     X = random.normal(3, 1, (n_users, n_items))
     X[random.random(X.shape) > share] = np.nan
@@ -77,7 +77,7 @@ def model_of(rank=3, n_items=9, **settings):
 
 
 def begun(model, X, seed=0):
-    """Return priors and posteriors of items that are nothing in particular."""
+    """Return random priors and posteriors of items."""
     random, n = np.random.default_rng(seed), model.n_own
     hyper = model.initial_hyper(X)._replace(
         noise_variance=0.7, users=random_prior(random, n), items=random_prior(random, n)
@@ -91,7 +91,7 @@ def begun(model, X, seed=0):
 
 
 def items_of(model, natural):
-    """The items' posteriors, as the oracles take them."""
+    """Return the posteriors of items in the form of the reference functions."""
     precisions = unpacked(natural[:, : model.n_packed], model.n_own)
     covariances = np.linalg.inv(precisions)
     means = np.einsum("nij,nj->ni", covariances, natural[:, model.n_packed :])
@@ -111,7 +111,7 @@ def tempered_bound(model, X, globals_, hyper, powers=Powers()):  # noqa: B008
 
 
 def known_of(X):
-    """Users, items and ratings, a user after the other."""
+    """Return users, items and ratings of all known pairs, sorted by user."""
     users, items = np.nonzero(~np.isnan(X))
     return users, items, X[users, items]
 
@@ -120,7 +120,7 @@ def known_of(X):
 
 
 def gaussians_of(rank, biases, n, seed, dtype=np.float64, **settings):
-    """Random posteriors, with their table."""
+    """Return random posteriors and their table for the kernels."""
     model = model_of(rank, n, biases=biases, dtype=dtype)
     _, natural = begun(model, np.ones((1, n)), seed)
     return model.gaussians(natural, with_covariances=True), items_of(model, natural)
@@ -136,7 +136,7 @@ def rating_problem(rank, biases, dtype, lengths=LENGTHS, n_others=23):
 
 
 def sums_of_oracle(values, factors, gaussians, biases):
-    """A row of the kernel's sums."""
+    """Return a row of the kernel's sums, by the reference."""
     n = len(gaussians[0][0]) if len(gaussians) else 0
     precision, linear, square = oracles.rating_sums(values, factors, gaussians, biases)
     lower = np.tril_indices(n)
@@ -177,13 +177,13 @@ def test_the_kernel_of_own_sums(rank, biases, dtype, tol):
 @pytest.mark.every(5)
 @each_kernel_case
 def test_the_kernel_of_other_sums(rank, biases, dtype, tol):
-    """It is the other one, transposed; rows of ratings in several tiles."""
+    """The kernel sums over the transposed matrix; a row has ratings in many tiles."""
     width = _kernels.table_width(rank, biases, dtype)
     tile = max(64, 512 * 1024 // (width * np.dtype(dtype).itemsize))
     n_rows = min(2 * tile + 3, 1200 if rank > 2 else 9000)
     random = np.random.default_rng(rank)
     table, gaussians = gaussians_of(rank, biases, 23, rank, dtype)
-    choice = random.integers(0, 23, n_rows)  # few are different: oracles are slow
+    choice = random.integers(0, 23, n_rows)  # few rows differ: references are slow
     tall = special.aligned(np.empty, (n_rows, width), dtype)
     tall[:] = table.table[choice]
     starts = np.concatenate([[0], np.cumsum(random.integers(0, 3, n_rows))])
@@ -228,7 +228,7 @@ def test_the_kernel_of_other_sums(rank, biases, dtype, tol):
 @each_dtype
 @pytest.mark.machine
 def test_the_kernel_of_other_sums_of_many_ratings(dtype, tol):
-    """They are sorted in parts; factors of rows are those of all of their ratings."""
+    """Many ratings are sorted in parts; a row's factor applies to all its ratings."""
     random, n_others = np.random.default_rng(0), 40
     n_rows, width = 3000, _kernels.table_width(3, True, dtype)
     table = special.aligned(np.empty, (n_rows, width), dtype)
@@ -271,7 +271,7 @@ def test_the_kernel_of_table_sums(dtype, tol):
 
 @pytest.mark.machine
 def test_the_kernel_of_added_rows_and_counts():
-    """Of few and of many items: these are added a part of them at a time."""
+    """The numbers of items are small and large; many items are added in parts."""
     random = np.random.default_rng(0)
     for n_items, width in ((7, 5), (5000, 33)):
         parts, known = [], np.zeros(n_items, dtype=bool)
@@ -363,7 +363,7 @@ def test_the_kernel_of_gaussians(rank, biases, dtype, tol):
         row = np.concatenate(row)
         np.testing.assert_allclose(got.table[i, : len(row)], row, rtol=tol, atol=tol)
         assert (got.table[i, len(row) :] == 0).all()
-    for first, last in ((0, 1), (2, 9), (9, 17), (3, 16)):  # whatever lanes they are in
+    for first, last in ((0, 1), (2, 9), (9, 17), (3, 16)):  # in any lanes of a vector
         part = model.posteriors(natural[first:last], 0.4, prior, True)[0]
         for one, other in zip(part, got, strict=True):
             np.testing.assert_array_equal(one, other[first:last])
@@ -392,7 +392,8 @@ def test_the_kernel_stops():
     prepared, block = model.prepare(globals_, hyper), model.take(X, ALL)
     model.stop[0] = 1
     for call in (
-        lambda: model.prepare(globals_.copy(), hyper),  # of the same it is known
+        # a copy, because results of the same object are cached
+        lambda: model.prepare(globals_.copy(), hyper),
         lambda: model.local_step(block, prepared, Request()),
         lambda: model.moments(block, prepared, prepared.items),
         lambda: model.predictive_scores(block, prepared),
@@ -416,13 +417,13 @@ def test_kernels_on_every_instruction_set(name):
 
 
 def sparse_of(X, cls=sparse.csr_array):
-    """What is not NaN, zeros included."""
+    """Return the values that are not NaN, including zeros, as a sparse matrix."""
     users, items, values = known_of(X)
     return cls((values, (users, items)), shape=X.shape)
 
 
 def unsorted_with_duplicates(X):
-    """Each rating in two entries, those of a row in random order."""
+    """Return ratings divided into two entries each, in random order within rows."""
     users, items, values = known_of(X)
     users, items = np.tile(users, 2), np.tile(items, 2)
     values = np.concatenate([0.75 * values, 0.25 * values])
@@ -433,7 +434,7 @@ def unsorted_with_duplicates(X):
 
 def test_any_form_of_the_ratings_is_the_same_block():
     X = np.round(16 * ratings_of()) / 16
-    X[0, :4] = 0.0  # a rating of zero is one
+    X[0, :4] = 0.0  # a rating of zero is a rating
     model, dense, odd = model_of(), X, unsorted_with_duplicates(X)
     parts = [part.copy() for part in (odd.data, odd.indices, odd.indptr)]
     expected = model.initial_hyper(dense)
@@ -465,7 +466,7 @@ def test_the_start():
     model = model_of()
     hyper = model.initial_hyper(X)
     assert hyper.noise_variance == hyper.rating_variance == pytest.approx(np.nanvar(X))
-    # in units of the ratings: those of a factor are their root's
+    # variances have the units of ratings for a factor, and squared units for a bias
     variances = np.nanvar(X) ** np.array([0.5, 0.5, 0.5, 1.0])
     for prior in (hyper.users, hyper.items):
         np.testing.assert_allclose(prior.covariance, np.diag(variances))
@@ -491,7 +492,7 @@ def test_the_start():
 
 
 @each_biases
-def test_items_start_where_they_are_told(biases):
+def test_items_start_at_given_values(biases):
     init = np.random.default_rng(0).normal(size=(3, 9))
     model = model_of(biases=biases, init=init)
     X = ratings_of()
@@ -527,7 +528,7 @@ each_power = pytest.mark.parametrize("powers", POWERS.values(), ids=POWERS)
 
 
 def powers_for(powers, n_ratings):
-    """Of ratings: numbers of their own."""
+    """Return the powers; the case "ratings" has a random power for each rating."""
     if powers != "ratings":
         return powers
     one, other = np.random.default_rng(1).uniform(0.1, 1, (2, n_ratings))
@@ -535,7 +536,7 @@ def powers_for(powers, n_ratings):
 
 
 def oracle_users(model, X, items, hyper, powers, weights):
-    """Each user's posterior, its bound, and E (y - f)^2 of its ratings."""
+    """Return posteriors and bounds of users, and E (y - f)^2 of all ratings."""
     users, columns, values = known_of(X)
     values = values - hyper.global_mean
     factors = np.broadcast_to(powers.local, len(values)) * weights
@@ -625,7 +626,7 @@ def test_the_local_step_is_the_formula(rank, biases, dtype, tol, powers, noisy):
 
 
 def test_statistics_add_up():
-    """Of many blocks, whatever items are in them, merged on the way."""
+    """Statistics of many blocks, with any items, have the same sum if merged."""
     X = ratings_of(40)
     model = model_of()
     hyper, globals_ = begun(model, X)
@@ -721,7 +722,7 @@ def test_expected_errors_are_those_of_draws(biases):
 @each_biases
 @pytest.mark.parametrize("b", [1.0, 0.5, 0.05])
 def test_with_known_items_the_bound_is_the_evidence(biases, b):
-    """At a temperature that of the tempered likelihood: that is, log C with it."""
+    """With a temperature, it is the evidence of the tempered likelihood."""
     model, X = model_of(biases=biases), ratings_of()
     hyper, globals_ = begun(model, X)
     globals_ = 1e13 * globals_
@@ -749,7 +750,7 @@ def test_with_known_items_the_bound_is_the_evidence(biases, b):
 @pytest.mark.every(2)
 @pytest.mark.parametrize("y", [0.3, 4.0])
 def test_the_bound_is_below_the_evidence(y):
-    """Of one rating by one user: an integral over both factors."""
+    """The evidence of one rating by one user is an integral over both factors."""
     model = model_of(1, 1, biases=False, component_variance=1.2, noise_variance=0.5)
     X = np.array([[y]])
     hyper = model.initial_hyper(X)._replace(global_mean=0.0)
@@ -758,7 +759,7 @@ def test_the_bound_is_below_the_evidence(y):
         step = local(model, X, globals_, hyper)
         globals_ = model.step(globals_, step.statistics, 1.0, Powers(), 1.0, hyper)
 
-    def density(v):  # of y and v, with u integrated out
+    def density(v):  # joint density of y and v, with u integrated out
         return (stats.norm(0, np.sqrt(1.2 * v**2 + 0.5)).pdf(y)) * prior(v)
 
     prior = stats.norm(0, np.sqrt(1.2)).pdf
@@ -768,7 +769,7 @@ def test_the_bound_is_below_the_evidence(y):
 
 
 def test_the_partition_is_an_integral():
-    """Less what no temperature changes, which scores lack too."""
+    """It lacks terms that do not depend on the temperature, as scores do."""
     model = model_of()
     hyper = model.initial_hyper(ratings_of())
     sigma = np.sqrt(hyper.noise_variance)
@@ -784,7 +785,7 @@ def test_the_partition_is_an_integral():
 
 
 def test_the_temperature_is_the_residual_over_the_noise():
-    """Where the exponent of the posterior over temperatures is largest."""
+    """The posterior over temperatures has its maximum at this ratio."""
     model, X = model_of(noise_variance=0.2, component_variance=1.0), ratings_of()
     hyper, globals_ = begun(model, X)
     hyper = hyper._replace(noise_variance=0.2)
@@ -808,7 +809,7 @@ def plain_start(model, X, seed=0):
 
 
 def bounds_of(model, X, powers, n=25, seed=0, **rest):
-    """The bound before each of n steps of coordinate ascent."""
+    """Return the bounds before each of n steps of coordinate ascent."""
     hyper, globals_ = plain_start(model, X, seed)
     bounds = []
     for _ in range(n):
@@ -872,7 +873,7 @@ def test_the_bound_has_every_constant(biases, powers):
 
 
 def directions(vector, n=4):
-    """Random changes of the parameters, small beside these."""
+    """Yield random changes that are small relative to the parameters."""
     for seed in range(n):
         random = np.random.default_rng(seed)
         yield 0.05 * random.normal(size=vector.size)
@@ -884,7 +885,7 @@ def test_the_natural_gradient_is_that_of_the_bound(biases, powers):
     model, X = model_of(biases=biases), ratings_of()
     hyper, globals_ = begun(model, X)
     powers = powers_for(powers, known_of(X)[2].size)
-    powers = powers._replace(statistics=powers.local)  # or there is no such bound
+    powers = powers._replace(statistics=powers.local)  # otherwise there is no bound
     vector = model.natural_parameters(globals_)
     step = local(model, X, globals_, hyper, powers)
     change = model.target_parameters(step.statistics, 1.0, powers, hyper) - vector
@@ -901,7 +902,7 @@ def test_the_natural_gradient_is_that_of_the_bound(biases, powers):
 
 
 def mean_parameters(model, vector):
-    """E of what natural parameters are multiplied by."""
+    """Return the expectations of the sufficient statistics."""
     out = []
     for mean, covariance in items_of(model, model.from_natural_parameters(vector)):
         second = covariance + np.outer(mean, mean)
@@ -941,7 +942,7 @@ def test_dense_vectors_are_the_parameters():
     for wrong in (model_of(4), model_of(2), model_of(biases=False), model_of(3, 8)):
         with pytest.raises(ValueError, match=other):
             wrong.check(globals_, hyper)
-    # of four numbers each, too, but not with the same meaning
+    # items also have four numbers in this model, with another meaning
     with pytest.raises(ValueError, match=other):
         model_of(4, biases=False).check(globals_, hyper)
 
@@ -955,8 +956,8 @@ def is_valid(model, natural):
 
 
 @each_biases
-def test_steps_end_where_the_domain_does(biases):
-    """With negative weights, at `largest_rate`; without, nowhere."""
+def test_steps_end_at_the_boundary_of_the_domain(biases):
+    """With negative weights steps end at `largest_rate`, and otherwise nowhere."""
     model, X = model_of(biases=biases), ratings_of(30)
     hyper, globals_ = begun(model, X)
     n = known_of(X)[2].size
@@ -985,7 +986,7 @@ def test_steps_end_where_the_domain_does(biases):
 @each_dtype
 @each_power
 def test_noise_leaves_users_their_precision(biases, dtype, tol, powers):
-    """Weights that would not are halved toward 1, those of that user alone."""
+    """If a user's precision is invalid, the user's weights are halved toward 1."""
     X = ratings_of(40).astype(dtype)
     model = model_of(biases=biases, dtype=dtype)
     hyper, globals_ = begun(model, X)
@@ -1018,25 +1019,26 @@ def test_noise_leaves_users_their_precision(biases, dtype, tol, powers):
     assert 10 < halvings < 200
     assert step.n_iterations == 40 + halvings
     posteriors, bounds, errors = oracle_users(model, X, items, hyper, powers, weights)
-    if dtype == np.float64:  # some precisions are all but singular
+    if dtype == np.float64:  # some precisions are nearly singular
         means = [mean for mean, _ in posteriors]
         np.testing.assert_allclose(step.local_parameters, means, rtol=1e-6, atol=1e-6)
         np.testing.assert_allclose(step.row_bounds, bounds, rtol=1e-6, atol=1e-9)
         factors = np.broadcast_to(powers.statistics, len(values)) * weights
-        by_user = np.bincount(known_of(X)[0], factors * errors)  # none is negative
+        # negative sums count as 0
+        by_user = np.bincount(known_of(X)[0], factors * errors)
         residual = np.maximum(by_user, 0).sum()
         assert step.statistics.residual == pytest.approx(residual, rel=1e-6)
         assert step.statistics.n_ratings == pytest.approx(factors.sum())
     assert np.isfinite(step.bound)
 
 
-# -- what is learned -------------------------------------------------------------------
+# -- learned priors and noise ----------------------------------------------------------
 
 
 @pytest.mark.every(2)
 @each_biases
-def test_what_is_learned_is_the_optimum(biases):
-    """Of the bound over priors and noise, with all posteriors as they are."""
+def test_learned_parameters_maximize_the_bound(biases):
+    """Learned priors and noise maximize the bound with fixed posteriors."""
     model, X = model_of(2, biases=biases), ratings_of(30)
     hyper, globals_ = begun(model, X)
     items, (users, columns, values) = items_of(model, globals_), known_of(X)
@@ -1100,7 +1102,7 @@ def test_what_is_learned_is_the_optimum(biases):
 
 
 def test_learned_variances_stay_positive():
-    """Also where noise makes the residual, or second moments, negative."""
+    """This holds even if noise makes the residual or second moments negative."""
     model, X = model_of(), ratings_of(30)
     hyper, globals_ = begun(model, X)
     n = known_of(X)[2].size
@@ -1121,21 +1123,21 @@ def test_learned_variances_stay_positive():
 @pytest.mark.machine
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_ratings_without_noise(dtype):
-    """More factors than the data have, and precisions of great range."""
+    """The model has more factors than the data, and precisions of a wide range."""
     random = np.random.default_rng(0)
     ratings = np.outer(random.normal(size=300), random.normal(size=40))
     X = np.where(random.random(ratings.shape) < 0.7, ratings, np.nan).astype(dtype)
     model = model_of(8, 40, dtype=dtype)
     bounds = bounds_of(model, X, Powers(), 40)
     if dtype == np.float64:
-        # The precisions of the priors are known to rounding errors times condition
-        # number, at most 1 / LEAST_EIGENVALUE, and count for each user and item; the
-        # smallest of the last steps is a thousand times as large.
+        # The relative error of the priors' precisions is the rounding error times the
+        # condition number, which is at most 1 / LEAST_EIGENVALUE, for each user and
+        # item. The smallest rise of the last steps is a thousand times as large.
         known = EPS / LEAST_EIGENVALUE * sum(X.shape)
         assert np.diff(bounds).min() > -known
         assert np.diff(bounds)[-1] > 100 * known
     assert bounds[-1] > 15_000
-    # where no precision is left, in float32, and where none could be
+    # noise too small for the precision of float32, and of any dtype
     noise, what = (2e-15, "of float32") if dtype == np.float32 else (1e-16, "with a")
     hopeless = model_of(8, 40, dtype=dtype, noise_variance=noise)
     with pytest.raises(ValueError, match=f"too small for ratings {what}"):
@@ -1145,7 +1147,7 @@ def test_ratings_without_noise(dtype):
 @pytest.mark.machine
 @pytest.mark.parametrize("least", [1e-2, 1e-6, 1e-9])
 def test_the_density_of_an_ill_conditioned_prior(least):
-    """E log p adds up, whatever the BLAS: moments of much variance meet little."""
+    """E log p is accurate with any BLAS, although large and small variances meet."""
     random = np.random.default_rng(0)
     for n in (2, 5, 9):
         directions = np.linalg.qr(random.normal(size=(n, n)))[0]
@@ -1163,7 +1165,7 @@ def test_the_density_of_an_ill_conditioned_prior(least):
 
 
 def test_weights_of_rows_are_repetitions():
-    """In statistics, where they are powers, and in what else a step tells."""
+    """Weights equal repetitions in statistics, bounds and scores of a step."""
     model, X = model_of(), ratings_of()
     hyper, globals_ = begun(model, X)
     weight = np.random.default_rng(0).integers(0, 4, len(X))
@@ -1235,7 +1237,7 @@ def test_local_temperatures_are_the_formula(of_ratings):
 @each_biases
 @pytest.mark.parametrize(("dtype", "tol"), [(np.float64, 1e-10), (np.float32, 1e-4)])
 def test_held_out_ratings_are_scored_by_those_before(biases, dtype, tol):
-    """In turn: of a user's ratings every second one is held out."""
+    """Every second rating of a user is held out."""
     X = ratings_of().astype(dtype)
     model = model_of(biases=biases, dtype=dtype)
     hyper, globals_ = begun(model, X)
@@ -1270,7 +1272,7 @@ def test_held_out_ratings_are_scored_by_those_before(biases, dtype, tol):
 def test_sizes_of_blocks_and_batches():
     assert model_of(1).block_size == 4096
     assert model_of(128).block_size == 256
-    # of many items, as many rows as a share of these, as far as their table allows it
+    # with many items, the block size grows with them, up to a limit of the table's size
     assert model_of(32, 20_000).block_size == 4096
     assert model_of(128, 20_000).block_size == 1024
     for rank in RANKS:
@@ -1284,19 +1286,20 @@ def test_sizes_of_blocks_and_batches():
 # -- noise of each user ----------------------------------------------------------------
 
 
-#: Its reference is slow: with other powers, see test_models.py, it is deep.
+#: Quick cases, because the reference is slow; other powers are deep, see
+#: test_models.py.
 SLOWLY = {("local_step", True), ("posterior", False)}
 
 
 @pytest.fixture
 def exactly(monkeypatch):
-    """Users' noise is at its very optimum."""
+    """Make users' noise converge to its exact optimum."""
     monkeypatch.setattr(module, "NOISE_TOL", 1e-13)
     monkeypatch.setattr(module, "MOST_ROUNDS", 1000)
 
 
 def noisy_users(model, X, items, hyper, powers):
-    """Posteriors, Gamma posteriors and bounds of users, by the equations."""
+    """Return posteriors, noise posteriors and bounds of users, by the equations."""
     users, columns, values = known_of(X)
     values = values - hyper.global_mean
     out = []
@@ -1329,7 +1332,7 @@ def noisy_users(model, X, items, hyper, powers):
         for biases in (False, True)
     ],
 )
-def test_each_user_has_noise_of_his_own(exactly, biases, name):
+def test_each_user_has_a_noise_variance(exactly, biases, name):
     X, powers = ratings_of(), POWERS[name]
     model = model_of(biases=biases, user_noise=True)
     hyper, globals_ = begun(model, X)
@@ -1348,7 +1351,7 @@ def test_each_user_has_noise_of_his_own(exactly, biases, name):
             local_init=step.local_parameters,
             want=("statistics", "bound", "local"),
         ),
-    )  # which is where it stays
+    )  # the optimum is a fixed point
     np.testing.assert_allclose(again.local_parameters, means, rtol=1e-8)
     users, columns, values = known_of(X)
     target = model.target_parameters(step.statistics, 1.7, powers, hyper)
@@ -1370,7 +1373,7 @@ def test_each_user_has_noise_of_his_own(exactly, biases, name):
 
 
 def noisy_bounds(model, X, powers, n):
-    """Before each step, going on from the noise of the last one."""
+    """Return the bounds before each step; a step starts from the last noise."""
     hyper, globals_ = plain_start(model, X)
     block, bounds, before = model.take(X, ALL), [], None
     for _ in range(n):
@@ -1430,7 +1433,7 @@ def test_the_shape_of_the_noise_is_learned():
 
 @pytest.mark.deep
 def test_held_out_ratings_have_heavy_tails(exactly):
-    """Of a Student-t, as wide as factors and noise are uncertain."""
+    """Their density is a Student-t, whose width has the uncertainty of all parts."""
     X = ratings_of()
     model = model_of(user_noise=True)
     hyper, globals_ = begun(model, X)
@@ -1457,5 +1460,5 @@ def test_the_shape_of_the_noise_is_the_likeliest(shape):
     random = np.random.default_rng(0)
     t = random.gamma(shape, 1 / shape, 100_000)
     assert best_shape(np.mean(np.log(t) - t)) == pytest.approx(shape, rel=0.03)
-    assert best_shape(-1.0) == SHAPES[1]  # all are equal
+    assert best_shape(-1.0) == SHAPES[1]  # all shapes are equally good
     assert best_shape(-100.0) == SHAPES[0]

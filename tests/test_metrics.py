@@ -1,4 +1,4 @@
-"""Measures against brute force, scikit-learn, and gensim where it is installed."""
+"""Metrics compared with brute force, scikit-learn and, if it is installed, gensim."""
 
 import math
 from itertools import combinations
@@ -34,7 +34,7 @@ EPSILON = 1e-12
 
 @pytest.fixture(scope="module")
 def corpus():
-    """Counts with an empty document, and topics of words that all occur."""
+    """Return counts with an empty document, and topics of words that all occur."""
     random = np.random.default_rng(0)
     X = random.poisson(0.4, size=(50, 30))
     X[5] = 0
@@ -42,7 +42,7 @@ def corpus():
 
 
 def brute_force(topic, X):
-    """UMass and NPMI of a topic, from sets of documents."""
+    """Return UMass and NPMI of a topic, computed from sets of documents."""
     documents = {word: {d for d, row in enumerate(X) if row[word]} for word in topic}
     umass, npmi = [], []
     for first, second in combinations(topic, 2):
@@ -93,7 +93,8 @@ def test_coherence_counts_documents_not_entries(corpus):
         ),
         shape=(2, 30),
     )
-    # All of the corpus as one document, with repeated entries; and one of zeros.
+    # One document has all words of the corpus, as repeated entries, and the other only
+    # stored zeros.
     umass = umass_coherence(topics, twice, smoothing=1.0)
     np.testing.assert_allclose(umass, math.log(2.0))
 
@@ -111,7 +112,7 @@ def test_coherence_of_an_estimator_takes_its_top_words(documents, measure):
     )
 
 
-def test_smoothing_by_one_is_the_papers():
+def test_smoothing_by_one_gives_the_value_of_the_paper():
     X = [[1, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]]
     np.testing.assert_allclose(
         umass_coherence([[0, 1]], X, smoothing=1), math.log((1 + 1) / 3)
@@ -119,7 +120,7 @@ def test_smoothing_by_one_is_the_papers():
 
 
 @pytest.mark.parametrize("measure", [umass_coherence, npmi_coherence])
-def test_a_word_in_no_document_counts_as_nothing_known(measure):
+def test_words_without_documents_count_as_unknown(measure):
     assert measure([[2, 1]], [[1, 1, 0], [1, 0, 0]]) == [0.0]
 
 
@@ -192,7 +193,7 @@ def test_matching_refuses(a, b, metric, message):
 
 
 def completion(lda, X, temperature_of):
-    """The score by "words": every other word of a document is observed."""
+    """Return the score by "words", where every other word of a document is observed."""
     observed, held_out = np.zeros(X.shape), np.zeros(X.shape)
     for d, row in enumerate(X):
         words = np.flatnonzero(row)
@@ -204,7 +205,7 @@ def completion(lda, X, temperature_of):
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize("tempering", [None, "global", "local"])
-def test_at_unit_temperature_it_is_the_score(counts, tempering):
+def test_the_completion_at_temperature_1_is_the_score(counts, tempering):
     lda = TemperedLDA(4, tempering=tempering, random_state=0).fit(counts)
     ours = completion_log_likelihood(lda, counts)
     assert ours == pytest.approx(lda.score(counts), rel=1e-9)
@@ -249,7 +250,7 @@ def test_perplexity_is_that_of_the_completion(counts, split, temperatures):
 def test_completion_of_any_topic_model(counts):
     theirs = LatentDirichletAllocation(4, random_state=0).fit(counts)
     assert 1 < perplexity(theirs, counts) < 60
-    # one that knows nothing has the size of the vocabulary
+    # the perplexity of uniform topics is the size of the vocabulary
     theirs.components_ = np.ones((4, 60))
     assert perplexity(theirs, counts) == pytest.approx(60)
     with pytest.raises(AttributeError, match="temperature_"):
@@ -270,7 +271,7 @@ def test_completion_leaves_the_model_as_it_was(counts, split):
 
 
 class Remembering(LatentDirichletAllocation):
-    """Hands out what it keeps."""
+    """A model whose `transform` returns an array that it also keeps."""
 
     def transform(self, X):
         self.weights = 2.0 * super().transform(X)
@@ -285,7 +286,7 @@ def test_completion_does_not_write_into_what_transform_returns(counts):
 
 
 class Fixed:
-    """A topic model of given arrays."""
+    """A topic model with given arrays."""
 
     def __init__(self, components, doc_topic):
         self.components_, self.doc_topic = components, doc_topic
@@ -349,7 +350,7 @@ def test_measures_of_topics_want_a_fitted_model(counts, measure):
         (Fixed(np.full((2, 60), np.nan), [1.0]), "components_ contains NaN"),
     ],
 )
-def test_what_are_no_topics(counts, topics, message):
+def test_invalid_topics_are_refused(counts, topics, message):
     for measure in (umass_coherence, npmi_coherence):
         with pytest.raises(ValueError, match=message):
             measure(topics, counts)
@@ -378,7 +379,7 @@ def divided(X, part):
 
 @pytest.fixture(scope="module")
 def rated():
-    """Ratings to fit to, and others of the same users."""
+    """Return training ratings, and held-out ratings of the same users."""
     X = make_ratings(300, 80, 3, n_ratings=9_000, random_state=0)
     return divided(X, np.random.default_rng(0).random(X.nnz) < 0.2)
 
@@ -396,7 +397,7 @@ def as_dense(X):
 
 
 def with_duplicates(X):
-    """The same matrix, each entry in two halves and rows from right to left."""
+    """Return the matrix with each entry as two halves, and with descending indices."""
     order = np.concatenate(
         [np.arange(*ends)[::-1] for ends in zip(X.indptr, X.indptr[1:], strict=False)]
     )
@@ -443,8 +444,8 @@ def test_measures_of_ratings_in_any_form(rated, factorization, form, measure):
 
 
 def test_completion_rmse_has_the_protocol_of_score(rated, factorization):
-    # A Gaussian predictive density has the squared errors of the same ratings in it:
-    # with variances like the noise's it is not far from theirs.
+    # The score is a mean Gaussian log density, so the RMSE predicts it if predictive
+    # variances are close to the noise variance.
     rmse = completion_rmse(factorization, rated[1])
     variance = factorization.noise_variance_
     score = -0.5 * (np.log(2 * np.pi * variance) + rmse**2 / variance)
@@ -485,7 +486,7 @@ def test_heldout_rmse_and_coverage_equal_brute_force(rated, factorization):
     assert ours == pytest.approx(clipped, rel=1e-12)
     coverage = interval_coverage(factorization, rated[1], levels=[0.5, 0.6827, 0.9])
     assert coverage[1] == pytest.approx(np.mean(np.abs(error) <= std), abs=1e-3)
-    # Of some 1,800 ratings of the model itself.
+    # The tolerance is for about 1,800 ratings that the model generated.
     np.testing.assert_allclose(coverage, [0.5, 0.6827, 0.9], atol=0.04)
 
 

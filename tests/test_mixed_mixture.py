@@ -1,4 +1,4 @@
-"""The mixture of rows of several kinds of values."""
+"""The mixture for tables with columns of several kinds."""
 
 import pickle
 import warnings
@@ -74,7 +74,7 @@ def test_kinds_by_type_are_those_of_the_guide():
         "smokes": "categorical",
         "mood": "categorical",
         "likert": "categorical",
-        "visits": "gaussian",  # a count only if the user says so
+        "visits": "gaussian",  # counts must be declared by the user
         "income": "gaussian",
     }
     assert mixture.categories_ == {
@@ -150,7 +150,7 @@ def test_codes_are_used_as_they_are():
 def test_options_in_another_code_have_the_same_fit():
     X, _ = survey(300)
     mixture = AnnealedMixedMixture(3, random_state=0)
-    names = {"tea": "A", "coffee": "0", "water": "Z"}  # another order
+    names = {"tea": "A", "coffee": "0", "water": "Z"}  # names in another order
     other = X.assign(drink=X["drink"].map(names))
     one, two = clone(mixture).fit(X), clone(mixture).fit(other)
     assert one.lower_bound_ == pytest.approx(two.lower_bound_, abs=1e-6)
@@ -190,11 +190,11 @@ def test_a_column_without_any_value_changes_nothing():
     )
 
 
-# -- faults ----------------------------------------------------------------------------
+# -- errors ----------------------------------------------------------------------------
 
 
 class AnnData:
-    """A stand-in for the class of anndata, by its name."""
+    """A stand-in for anndata's class, which is recognized by its name."""
 
     shape = (3, 2)
     X = np.ones((3, 2))
@@ -221,7 +221,7 @@ def test_bad_input_is_refused(change, parameters, message):
         AnnealedMixedMixture(3, **parameters).fit(change(X))
 
 
-def test_what_is_no_table_is_refused():
+def test_invalid_tables_are_refused():
     X, _ = survey(50)
     mixture = AnnealedMixedMixture(3)
     dates = X.assign(day=pd.Timestamp("2020-02-02"))
@@ -243,7 +243,7 @@ def test_identifiers_are_warned_of():
         AnnealedMixedMixture(2, random_state=0).fit(named)
 
 
-# -- the face --------------------------------------------------------------------------
+# -- the estimators --------------------------------------------------------------------
 
 
 @pytest.mark.every(3)
@@ -266,7 +266,7 @@ def test_weights_are_repetitions():
 
 
 def test_parts_are_described_together():
-    """A value that only one part has is a category of all."""
+    """A value that occurs in one part only is a category of all parts."""
     X = mixed_of(300)
     mixture = AnnealedMixedMixture(3, kinds={5: "poisson"}, random_state=0)
     whole, parts = clone(mixture).fit(X), clone(mixture).fit([X[:20], X[20:]])
@@ -283,7 +283,7 @@ def test_a_stream_has_the_categories_that_were_declared():
     )
     mixture.partial_fit(first)
     for start in range(0, len(X), 500):
-        mixture.partial_fit(X[start : start + 500])  # warns of nothing
+        mixture.partial_fit(X[start : start + 500])  # no warning
     assert mixture.categories_["drink"] == ["coffee", "tea", "water"]
     assert adjusted_rand_score(y, mixture.predict(X)) > 0.6
     undeclared = clone(mixture).set_params(categories=None).partial_fit(first)
@@ -317,7 +317,7 @@ def test_a_stream_with_a_half_life_follows_the_population():
 
 
 def test_yes_and_no_alone_are_the_mixture_of_bernoullis():
-    """The same bound, up to the order of sums, from the same start."""
+    """From the same start both have the same bound, up to rounding."""
     random = np.random.default_rng(0)
     y = random.integers(3, size=400)
     chances = random.beta(0.3, 0.3, size=(3, 10))[y]
@@ -397,7 +397,8 @@ def test_criteria_follow_their_formulas(fitted):
         entropy = -np.nansum(shares * np.log(shares))
     expected = 1 - entropy / (len(X) * np.log(3))
     assert mixture.entropy_r2(X) == pytest.approx(expected)
-    # two for drink, one for smokes, three for mood, bins, a rate, two for income
+    # parameters of a class: two for drink, one for smokes, three for mood, bins of
+    # likert, a rate, and two for income
     n_bins = len(mixture.categories_["likert"])
     n_parameters = 3 * (2 + 1 + 3 + n_bins - 1 + 1 + 2) + 2
     deviance = -2 * mixture.score_samples(X).sum()
@@ -446,7 +447,7 @@ def test_gaps_are_filled_from_the_other_answers(convert):
     known = ~gaps[:, 0]
     assert (drink[known] == whole["drink"].to_numpy()[known]).all()
     right = (drink[~known] == whole["drink"].to_numpy()[~known]).mean()
-    assert right > 0.65  # the best possible is .8
+    assert right > 0.65  # the Bayes classifier reaches .8
     income = filled["income"].to_numpy(dtype=float)
     error = income[gaps[:, 5]] - whole["income"].to_numpy()[gaps[:, 5]]
     assert error.std() < 1.3e3 < whole["income"].std()
@@ -456,13 +457,13 @@ def test_gaps_are_filled_from_the_other_answers(convert):
 def test_a_limit_that_is_reached_is_warned_of():
     X, _ = survey(2000)
     with pytest.warns(UserWarning, match="All 6 components are used"):
-        # yes or no to forty questions of as many kinds of people
+        # there are more classes than components
         random = np.random.default_rng(0)
         chances = random.beta(0.2, 0.2, size=(12, 30))
         many = random.random((1200, 30)) < chances[random.integers(12, size=1200)]
         AnnealedMixedMixture(6, random_state=0).fit(many)
-    AnnealedMixedMixture(8, random_state=0).fit(X)  # some are empty
-    AnnealedMixedMixture(3, random_state=0).fit(X)  # as many as are wanted
+    AnnealedMixedMixture(8, random_state=0).fit(X)  # some components stay empty
+    AnnealedMixedMixture(3, random_state=0).fit(X)  # three true classes
 
 
 @pytest.mark.deep

@@ -1,4 +1,4 @@
-"""What every model promises: the contract, and that its checks find what breaks it."""
+"""The contract of every model, and planted bugs that its checks must find."""
 
 import copy
 from dataclasses import replace
@@ -13,7 +13,7 @@ from sktemper.testing import check_model
 from sktemper.testing import checks as checks_of
 from sktemper.testing._case import Case, Skip
 
-#: Of each model, the first setting and each third one after it are quick.
+#: Settings of all models; the first and every third setting of a model are quick.
 SETTINGS = [
     pytest.param(
         row,
@@ -50,7 +50,7 @@ def test_the_model_passes_all_checks(row, setting):
 
 
 def wrong_metric(cls):
-    """Natural gradients of other parameters, as if the metric were another one."""
+    """Plant natural gradients with a wrong metric."""
 
     class Model(cls):
         def fisher_product(self, globals_, vector):
@@ -60,7 +60,7 @@ def wrong_metric(cls):
 
 
 def no_metric(cls):
-    """Gradients as they are."""
+    """Plant plain gradients instead of natural gradients."""
 
     class Model(cls):
         def fisher_product(self, globals_, vector):
@@ -90,7 +90,7 @@ def step_without_prior(cls):
 
 
 def target_of_half_the_prior(cls):
-    """Everywhere, so that steps and targets agree."""
+    """Halve the prior everywhere, so that steps and targets agree."""
 
     class Model(cls):
         def target_parameters(self, statistics, scale, powers, hyper):
@@ -114,7 +114,7 @@ def prior_of_one_power(cls):
 
 
 class Changed:
-    """A model whose local steps are changed by a method."""
+    """Mixin of models whose method `changed` changes the results of local steps."""
 
     def local_step(self, block, prepared, request):
         found = super().local_step(block, prepared, request)
@@ -126,7 +126,7 @@ def rows_that_know_their_neighbours(cls):
         def changed(self, found, powers):
             rows = found.row_bounds
             if len(rows):
-                rows = rows + 1e-6 * (rows.mean() - rows)  # the sum stays
+                rows = rows + 1e-6 * (rows.mean() - rows)  # the sum does not change
             return replace(found, row_bounds=rows)
 
     return Model
@@ -170,7 +170,7 @@ def global_bound_without_a_constant(cls):
 
 
 def rows_without_a_constant(cls):
-    """Of the likelihood, such as half the log of 2 pi of each value."""
+    """Omit a constant of the log-likelihood, such as log(2 pi) / 2 of each value."""
 
     class Model(Changed, cls):
         def changed(self, found, powers):
@@ -251,7 +251,7 @@ def scores_of_no_parameters(cls):
 
 
 def scores_of_what_was_seen(cls):
-    """The held-out scores are bounds of whole rows, which see all of a row."""
+    """Make held-out scores bounds of whole rows, which depend on the held-out part."""
 
     class Model(cls):
         def predictive_scores(self, block, prepared):
@@ -272,12 +272,12 @@ def observations_of_any_number(cls):
     return Model
 
 
-#: What each bug breaks first, and the models of which it does; None is all.
+#: For each bug, the check that finds it, and the models for which it does; None: all.
 METRIC = "check_fisher_product_fits_finite_differences"
 SEEN = "check_scores_do_not_see_what_is_held_out"
 FACTORIZATIONS = {"MatrixFactorization", "ImplicitFactorization"}
 OF_HALVES = {"LDA", "MatrixFactorization"}
-#: Of the others the priors are given.
+#: Models that learn priors; in other models the priors are given.
 LEARNED = {"FactorialMixture", "GaussianMixture"} | FACTORIZATIONS
 BUGS = {
     wrong_metric: (METRIC, None),
@@ -330,7 +330,7 @@ PLANTED = [
 
 
 def planted(plant, row):
-    """Return a model with a bug, and data."""
+    """Return a model with a planted bug, and data."""
     estimator, X, _ = row.checked(next(iter(row.settings)))
     X = estimator._validate_training(X, reset=True)
     model = estimator._make_model(X.shape[1], estimator._compute_dtype(X))

@@ -1,4 +1,4 @@
-"""Moves: kept where the bound rises, told in the history, resumed, and worth it."""
+"""Moves: kept if the bound rises, recorded in the history, resumed, and useful."""
 
 import copy
 import dataclasses
@@ -56,7 +56,7 @@ def whole():
 
 
 class StopAtMove(Hooks):
-    """Stop the fit after some moves of the call, or raise."""
+    """Callback that stops the fit after some moves of the call, or raises an error."""
 
     def __init__(self, n_moves, error=None):
         self.n_moves, self.error = n_moves, error
@@ -69,7 +69,7 @@ class StopAtMove(Hooks):
 
 
 class Snapshots(Hooks):
-    """Pickle the estimator and its copy after the third move."""
+    """Callback that pickles the estimator and its copy after the third move."""
 
     def __init__(self):
         self.dumps, self.bounds = [], []
@@ -80,7 +80,7 @@ class Snapshots(Hooks):
             self.dumps = [pickle.dumps(estimator), pickle.dumps(fitted_estimator)]
 
 
-# -- what the history tells ------------------------------------------------------------
+# -- the history -----------------------------------------------------------------------
 
 
 @pytest.mark.every(11)
@@ -116,7 +116,7 @@ def test_moves_never_lower_the_bound(mixture):
         np.testing.assert_array_equal(history[name], before.history_[name])
 
 
-def test_without_moves_nothing_is_told():
+def test_without_moves_the_history_has_no_moves():
     for moves in (None, BirthMoves(n_moves=0)):
         fitted = moving(moves=moves).fit(TOY)
         assert not [name for name in fitted.history_ if name.startswith("move")]
@@ -150,11 +150,11 @@ def test_total_samples_scale_the_bound():
     assert fitted.history_["move_bound"][-1] == pytest.approx(bound, rel=1e-9)
 
 
-# -- how long --------------------------------------------------------------------------
+# -- number of moves -------------------------------------------------------------------
 
 
 class Chosen(BirthMoves):
-    """Proposals that are as bad, or as good, as a list says."""
+    """Proposals of which only those with the indices in ``good`` raise the bound."""
 
     def __init__(self, n_moves=100, patience=15, n_iter=1, good=(), calls=None):
         super().__init__(n_moves, patience, n_iter)
@@ -178,7 +178,7 @@ def test_patience():
     assert fitted.state_.moves.left == (0,)
 
 
-def test_a_success_restores_patience():
+def test_a_kept_move_restores_patience():
     fitted = moving(moves=BirthMoves(n_moves=60, patience=5)).fit(TOY)
     kept = fitted.history_["move_kept"]
     assert len(kept) < 60
@@ -187,16 +187,16 @@ def test_a_success_restores_patience():
     assert max(map(len, runs)) < 5
 
 
-def test_as_many_as_asked_for():
+def test_the_number_of_moves_is_the_given_one():
     moves = Chosen(n_moves=3, calls=(calls := []))
     assert len(moving(moves=moves).fit(TOY).history_["move_kept"]) == len(calls) == 3
 
 
-# -- what is given up ------------------------------------------------------------------
+# -- proposals that are given up early -------------------------------------------------
 
 
 class Asked(BirthMoves):
-    """Births that are given up, or not, as it is said."""
+    """Births with a fixed answer of `is_hopeless`, which records its arguments."""
 
     def __init__(self, n_moves=6, n_iter=5, max_samples=2000, answer=None, asked=None):
         super().__init__(n_moves, n_iter=n_iter, max_samples=max_samples)
@@ -238,7 +238,7 @@ def test_a_proposal_takes_its_steps_unless_it_is_given_up():
     ],
 )
 def test_proposals_without_hope(deficit, gain, n_left, is_hopeless):
-    """They cannot reach the present bound, or have returned to its optimum."""
+    """Hopeless proposals cannot reach the present bound, or are at the old optimum."""
     assert BirthMoves().is_hopeless(deficit, gain, n_left) == is_hopeless
 
 
@@ -246,10 +246,10 @@ def test_deficits_and_gains_are_those_of_the_bound():
     X = TOY[:, :3]
     mixture = AnnealedGaussianMixture(5, moves=None, tol=1e-9, random_state=0)
     before = clone(mixture).fit(X).lower_bound(X)
-    moves = Asked(n_moves=8, n_iter=200, answer=False, asked=(asked := []))
+    moves = Asked(n_moves=4, n_iter=60, answer=False, asked=(asked := []))
     fitted = mixture.set_params(moves=moves).fit(X)
     first = fitted.history_["move_kept"].argmax()
-    deficits, gains, _ = np.array(asked).reshape(-1, 198, 3)[first].T
+    deficits, gains, _ = np.array(asked).reshape(-1, 58, 3)[first].T
     np.testing.assert_allclose(np.diff(deficits), -gains[1:], atol=1e-7)
     assert (gains > -1e-7).all()
     reached = fitted.history_["move_bound"][first]
@@ -257,7 +257,7 @@ def test_deficits_and_gains_are_those_of_the_bound():
     assert before - deficits[-1] == pytest.approx(reached, abs=1e-3)
 
 
-def test_on_a_part_only_what_is_clearly_worse_is_given_up():
+def test_on_some_samples_only_much_worse_proposals_are_given_up():
     moves = Asked(12, max_samples=100, answer=True, asked=(asked := []))
     fitted = moving(moves=moves).fit(TOY)
     assert fitted.history_["move_kept"].any()
@@ -276,7 +276,7 @@ def test_on_a_part_only_what_is_clearly_worse_is_given_up():
         (1e9, 0.0, 1, False),
     ],
 )
-def test_when_a_proposal_is_hopeless(deficit, gain, n_left, expected):
+def test_moves_judge_whether_a_proposal_is_hopeless(deficit, gain, n_left, expected):
     assert Moves().is_hopeless(deficit, gain, n_left) is expected
 
 
@@ -309,7 +309,7 @@ class Recorder:
         self.events.append(("end", context.task_name, context.task_id))
 
 
-def test_callbacks_are_told_of_moves():
+def test_callbacks_are_called_for_moves():
     recorder = Recorder()
     moving(
         max_iter=3, moves=BirthMoves(2), schedule=ConstantSchedule(1.0)
@@ -337,14 +337,14 @@ def test_a_callback_that_stops_the_passes_stops_the_moves(whole):
     assert_same_fit(fitted, whole)
 
 
-# -- going on --------------------------------------------------------------------------
+# -- continued fits --------------------------------------------------------------------
 
 
 @pytest.mark.every(13)
 @pytest.mark.parametrize("n_moves", [1, 7])
 @pytest.mark.parametrize("error", [None, KeyboardInterrupt, Broken])
 @pytest.mark.parametrize("pickled", [False, True])
-def test_interrupted_moves_go_on_with_the_same_bits(whole, n_moves, error, pickled):
+def test_interrupted_moves_continue_with_the_same_bits(whole, n_moves, error, pickled):
     mixture = moving(warm_start=True).set_callbacks(StopAtMove(n_moves, error))
     if error is None:
         mixture.fit(TOY)
@@ -376,7 +376,7 @@ def test_an_interrupted_proposal_leaves_the_last_move(whole):
     assert_same_fit(mixture.fit(TOY), whole)
 
 
-def test_a_pickle_from_within_the_moves_goes_on_with_the_same_bits():
+def test_a_pickle_from_within_the_moves_continues_with_the_same_bits():
     snapshots = Snapshots()
     whole = moving().set_callbacks(snapshots).fit(TOY)
     for dump in snapshots.dumps:
@@ -408,7 +408,7 @@ def test_moves_switched_off_are_off():
     before = copy.deepcopy(mixture)
     assert mixture.fit(TOY).n_iter_ == 30
     assert len(mixture.history_["move_kept"]) == 2
-    before.set_params(moves=BirthMoves(4)).fit(TOY)  # or made fewer
+    before.set_params(moves=BirthMoves(4)).fit(TOY)  # adds four moves
     assert before.n_iter_ == 15
     assert len(before.history_["move_kept"]) == 2 + 4
 
@@ -433,7 +433,7 @@ def test_each_start_has_its_moves():
     assert several.lower_bound(TOY) == max(bounds)
 
 
-# -- odd data --------------------------------------------------------------------------
+# -- unusual data ----------------------------------------------------------------------
 
 
 @pytest.mark.every(17)
@@ -466,18 +466,18 @@ def test_odd_data(X, n_components):
     assert mixture.noise_variance_ > 0
 
 
-# -- what they are for -----------------------------------------------------------------
+# -- better optima ---------------------------------------------------------------------
 
 
 def n_recovered(mixture, shapes):
-    """Shapes found with a cosine above 0.98, each by a component of its own."""
+    """Return the number of shapes that different components match above 0.98."""
     found = mixture.components_
     cosines = found @ shapes.T / np.linalg.norm(shapes, axis=1)
     cosines /= np.linalg.norm(found, axis=1)[:, None]
     return (cosines[linear_sum_assignment(-cosines)] > 0.98).sum()
 
 
-@pytest.mark.deep  # the third block of the readme does, too
+@pytest.mark.deep  # the third block of README.md tests this too
 def test_moves_find_all_features_of_a_toy():
     X, shapes, _ = overlapping_shapes(600)
     plain, annealed, moved = (
@@ -505,14 +505,14 @@ def test_any_model_may_be_reheated():
     fitted = moving(moves=ReheatMoves(n_moves=9, start=9.0)).fit(TOY)
     bounds, kept = fitted.history_["move_bound"], fitted.history_["move_kept"]
     assert (np.diff(bounds, prepend=before.lower_bound(TOY)) >= 0).all()
-    assert kept[:-1].all()  # one failure and it ends
+    assert kept[:-1].all()  # the first failure ends the moves
     assert len(kept) == 9 or not kept[-1]
     for bad in ({"start": 1.0}, {"n_iter": 0}, {"max_samples": 0}, {"n_moves": -1}):
         with pytest.raises(InvalidParameterError, match=f"'{next(iter(bad))}'"):
             moving(moves=ReheatMoves(**bad)).fit(TOY)
 
 
-def test_what_moves_may_be():
+def test_values_of_the_parameter_moves():
     assert isinstance(as_moves(None), NoMoves)
     assert repr(as_moves("birth")) == repr(BirthMoves())
     mine = BirthMoves(3)
@@ -586,7 +586,7 @@ def test_a_model_that_makes_no_moves_has_no_parameter_for_them(cls):
     assert mixture_of().moves is None
 
 
-def test_moves_that_wait_for_ever_are_told_of():
+def test_moves_that_are_never_made_warn():
     mixture = moving(TemperedFactorialMixture, tempering="local")
     with pytest.warns(ConvergenceWarning, match="No moves were made"):
         mixture.fit(TOY)
@@ -601,7 +601,7 @@ def test_the_start_of_moves_acts():
     assert not np.array_equal(cold, hot)
 
 
-def test_rows_of_no_weight_hinder_no_moves():
+def test_rows_without_weight_do_not_affect_moves():
     odd = np.random.default_rng(0).normal(0, 3, (3 * len(TOY), 16))
     X, weight = np.vstack([TOY, odd]), np.repeat([1.0, 0.0], [len(TOY), len(odd)])
     known = dict(noise_variance=0.01, inclusion_probability=0.3)

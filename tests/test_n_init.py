@@ -1,4 +1,4 @@
-"""Several starts: the best fit is kept, whatever ends the others."""
+"""Several starts (`n_init`): the best fit is kept, even if other fits end early."""
 
 import copy
 import logging
@@ -40,7 +40,7 @@ from sktemper.tempering import GlobalTempering, LocalTempering
 
 
 def fits_by_hand(lda, X, n, seed, **fit_params):
-    """Fit ``n`` times, the starts drawn one after another from one RandomState."""
+    """Fit ``n`` times, with starts that are drawn in turn from one RandomState."""
     random, fits = np.random.RandomState(seed), []
     for _ in range(n):
         one = clone(lda).set_params(n_init=1)
@@ -49,7 +49,7 @@ def fits_by_hand(lda, X, n, seed, **fit_params):
 
 
 def best(fits, X):
-    """The fit with the best bound, the first of equal ones."""
+    """Return the fit with the best bound, the first one if bounds are equal."""
     return fits[int(np.argmax([lda.lower_bound(X) for lda in fits]))]
 
 
@@ -68,7 +68,7 @@ CONFIGURATIONS = {
         tempering=GlobalTempering(n_temperatures=10, cap=SCHEDULE),
         learning_rate=AdaptiveRate(n_warmup_batches=2),
         gradient_noise=SVIPlusNoise(0.5),
-        init_params="random",  # the rate stays near 0 near an optimum
+        init_params="random",  # near an optimum, the learning rate would be near 0
     ),
     "mixture": mixture_of(),
     "mixture with moves": mixture_of(
@@ -81,7 +81,7 @@ CONFIGURATIONS = {
 }
 
 
-# -- what is kept ----------------------------------------------------------------------
+# -- the best fit ----------------------------------------------------------------------
 
 
 @pytest.mark.every(17)
@@ -98,7 +98,7 @@ def test_the_best_of_the_fits_is_kept(lda):
         several = clone(lda).set_params(n_init=3, random_state=seed).fit(X)
         assert_same_fit(several, best(fits, X))
         assert several.lower_bound(X) == max(bounds)
-    assert winners != {0}  # or the first alone would do
+    assert winners != {0}  # otherwise keeping the first fit would pass
 
 
 def test_the_first_fit_is_that_of_one_start(documents, monkeypatch):
@@ -170,7 +170,7 @@ def test_a_random_state_is_drawn_from_once_a_start(documents):
     assert random.randint(2**31) == by_hand.randint(2**31)
 
 
-def test_of_equal_fits_the_first_is_kept(documents):
+def test_the_first_of_equal_fits_is_kept(documents):
     init = np.random.default_rng(0).gamma(1.0, size=(4, 60))
     lda = lda_of(
         TemperedLDA, tempering=None, init=init, batch_size=None, shuffle=False, n_init=3
@@ -191,7 +191,7 @@ def test_a_given_start_meets_documents_in_other_orders(documents):
 
 
 class Recorder:
-    """What a callback sees; ``at_pass(i)`` says whether to stop, or raises."""
+    """Callback that records its calls; ``at_pass(i)`` returns whether to stop."""
 
     def __init__(self, at_pass=lambda i: False):
         self.at_pass = at_pass
@@ -218,7 +218,7 @@ class Recorder:
         self.copy = fitted_estimator
 
 
-def test_callbacks_are_told_of_the_passes_of_all_fits(documents):
+def test_callbacks_are_called_for_the_passes_of_all_fits(documents):
     recorder = Recorder()
     lda = lda_of(n_init=3).set_callbacks(recorder).fit(documents)
     passes = [(hook, "pass", i) for i in range(15) for hook in ("begin", "end")]
@@ -231,7 +231,7 @@ def test_callbacks_are_told_of_the_passes_of_all_fits(documents):
     ]
     assert recorder.max_subtasks == 15
     assert recorder.n_passes == [1, 2, 3, 4, 5] * 3
-    assert_same_fit(recorder.copy, lda)  # the best, not the last
+    assert_same_fit(recorder.copy, lda)  # the best fit, not the last
 
 
 def test_a_callback_that_stops_a_fit_stops_that_one(documents):
@@ -279,10 +279,10 @@ def test_warnings_are_those_of_the_fit_that_is_kept(documents):
     assert {warning.filename for warning in caught} == {__file__}
 
 
-def test_what_is_wrong_with_a_fit_that_lost_is_not_told(documents, monkeypatch):
+def test_only_the_kept_fit_warns(documents, monkeypatch):
     bounds = iter([1.0, 2.0])
     monkeypatch.setattr(Problem, "bound", lambda *_: next(bounds))
-    recorder = Recorder(lambda i: i == 0)  # the first ends hot
+    recorder = Recorder(lambda i: i == 0)  # the first fit ends above T=1
     lda = lda_of(n_init=2, learning_rate=0.5).set_callbacks(recorder).fit(documents)
     assert lda.temperature_ == 1.0
     bounds = iter([2.0, 1.0])
@@ -291,7 +291,7 @@ def test_what_is_wrong_with_a_fit_that_lost_is_not_told(documents, monkeypatch):
     assert lda.n_iter_ == 1
 
 
-# -- what ends a fit before its time ---------------------------------------------------
+# -- fits that end early ---------------------------------------------------------------
 
 
 def breaking_at(n_passes, error):
@@ -315,7 +315,7 @@ def test_an_interrupted_fit_leaves_the_best_completed_one(
     with pytest.raises(error):
         lda.fit(documents)
     completed = (n_passes - 1) // N_PASSES
-    if completed == 0:  # the last complete step of the first
+    if completed == 0:  # the last complete step of the first fit
         assert lda.n_batch_iter_ == n_passes * N_STEPS
         expected = fits_by_hand(lda.set_callbacks(), documents, 1, 1)[0]
     else:
@@ -323,7 +323,7 @@ def test_an_interrupted_fit_leaves_the_best_completed_one(
         expected = best(fits, documents)
         assert_same_fit(lda, expected)
         assert lda.state_.seed == expected.state_.seed
-    # It goes on as a fit from one start does.
+    # It continues like a fit from one start.
     for one in (lda, expected):
         one.set_params(warm_start=True, n_init=3)
     if n_passes < N_PASSES:
@@ -401,7 +401,7 @@ def test_ctrl_c_at_any_time(documents):
     assert interrupted > 3
 
 
-# -- going on --------------------------------------------------------------------------
+# -- continued fits --------------------------------------------------------------------
 
 
 def test_a_continued_fit_has_one_start(documents, monkeypatch):
@@ -426,7 +426,7 @@ def test_a_stream_has_one_start(documents):
 
 
 @pytest.mark.parametrize("cls", [AnnealedLDA, SVIPlusLDA, TemperedLDA])
-def test_the_parameter(documents, cls):
+def test_the_parameter_n_init(documents, cls):
 
     assert cls().n_init == 1
     assert clone(cls(n_init=7)).n_init == 7

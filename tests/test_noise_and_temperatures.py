@@ -1,4 +1,4 @@
-"""SVI+ weights, adaptive rates and inferred temperatures, against their definitions."""
+"""SVI+ weights, adaptive rates and inferred temperatures match their definitions."""
 
 import itertools
 import warnings
@@ -50,7 +50,7 @@ def test_a_gaussian_step_stays_in_the_domain():
     rate = model.largest_rate(
         topics, step.statistics, 4.0, Powers(), model.initial_hyper(None)
     )
-    # lambda = 1 falls toward .1 - 4 / 2: it is 0 at 1 / 2.9
+    # lambda falls from 1 toward .1 - 4 / 2, and is 0 at the rate 1 / 2.9
     assert rate == pytest.approx(1 / 2.9)
     guard = SVIPlusNoise(0.5, "gaussian").guarded
     assert guard(0.9, lambda: rate) == pytest.approx(0.9 / 2.9)
@@ -82,18 +82,22 @@ def test_the_adaptive_rate_is_signal_over_signal_and_noise():
     for vectors in zip(g, h, strict=True):
         rate, state = policy.next_rate(state, Clock(), lambda v=vectors: v)
         rates.append(rate)
-    # by hand: weights 1/4, 1/4, 1/2, whose squares sum to 3/8; mean gradient (2, 0),
-    # mean of g h (8 + 16 + 2 * 10) / 4 = 11, g h of the means 8
+    # computed by hand: the weights are 1/4, 1/4, 1/2, and their squares sum to 3/8; the
+    # mean gradient is (2, 0), the mean of g h is (8 + 16 + 2 * 10) / 4 = 11, and g h of
+    # the means is 8
     assert rates[:2] == [0.0, 0.0]
     assert rates[2] == pytest.approx((8 - 3 / 8 * 11) / (5 / 8 * 11))
-    # the warm-up's: weights 1/2, 1/2; mean gradient (2, 1), mean of g h 12
+    # warm-up: the weights are 1/2, 1/2, the mean gradient (2, 1), the mean of g h 12
     assert state.first_rate == pytest.approx((10 - 12 / 2) / (12 / 2))
     assert state.noise_share == pytest.approx(3 / 8)
-    assert state.window == 2  # not 2 * (1 - rate) + 1, which is shorter
+    assert state.window == 2  # 2 * (1 - rate) + 1 would be shorter
 
 
 def on_a_quadratic(policy, noise, n_steps, n_features, seed=0):
-    """Return rates, optimal ones, last state; batches have optima N(0, noise^2)."""
+    """Return rates, optimal rates and the last state of steps on a quadratic.
+
+    The optimum of each batch is drawn from N(0, noise^2).
+    """
     random, parameters = np.random.default_rng(seed), np.ones(n_features)
     state, rates, optimal = policy.initial_state(), [], []
     for _ in range(n_steps):
@@ -114,7 +118,7 @@ def test_the_first_adaptive_rate_has_no_bias(noise):
         rates, optimal, state = on_a_quadratic(policy, noise, 10, 2000, seed)
         assert not rates.any()
         first.append(state.first_rate)
-    # with the noise left in it is too large by a tenth of 1 - optimal
+    # without the correction for noise, the error would be a tenth of 1 - optimal
     assert np.mean(first) == pytest.approx(optimal[0], abs=0.02 * (1 - optimal[0]))
 
 
@@ -122,7 +126,7 @@ def test_the_first_adaptive_rate_has_no_bias(noise):
 def test_adaptive_rates_fall_with_the_optimum(noise):
     policy = AdaptiveRate(max_rate=1.0, n_warmup_batches=10)
     rates, optimal, _ = on_a_quadratic(policy, noise, 400, 5000)
-    # Noise of earlier gradients is in the parameters too: it lowers the estimate.
+    # The parameters contain the noise of earlier gradients, which lowers the estimate.
     ratio = rates[10:].reshape(-1, 30).mean(axis=1)
     ratio /= optimal[10:].reshape(-1, 30).mean(axis=1)
     assert ((ratio > 0.5) & (ratio < 1.1)).all(), ratio
@@ -134,7 +138,7 @@ def test_the_adaptive_rate_rests_where_there_is_no_signal():
     for sign in (1, -1, 1, -1):
         g = sign * np.ones(2)
         _, state = policy.next_rate(state, Clock(), lambda g=g: (g, g))
-    assert state.first_rate == 1 / 4  # not 0, which would bound all later rates
+    assert state.first_rate == 1 / 4  # 0 would limit all later rates
     rate, state = policy.next_rate(state, Clock(), lambda: (np.ones(2), np.ones(2)))
     assert rate == 0.0
     assert state.window == 5
@@ -161,7 +165,7 @@ def test_the_partition_function_is_the_quenched_mean():
 
 
 def every_document(n_words, n_tokens):
-    """All texts of ``n_tokens`` tokens, (n_words**n_tokens, n_tokens)."""
+    """Return all texts of ``n_tokens`` tokens, (n_words**n_tokens, n_tokens)."""
     return np.array(list(itertools.product(range(n_words), repeat=n_tokens)))
 
 
@@ -182,10 +186,10 @@ def test_the_partition_function_is_a_sum_over_all_documents():
         b, model.initial_hyper(None), random, None, n_samples
     )
     spread = log_c.std(axis=1)
-    # all pairs of draws: the variance is at most that of n_samples of them
+    # the estimate uses all pairs of draws, so its variance is at most that of n_samples
     error = 3 * spread * np.sqrt(1 / n_samples + 1 / n_draws)
     assert (np.abs(N * estimate - log_c.mean(axis=1)) <= error + 1e-12).all()
-    # and so precise that it is not the mean of C that is meant
+    # the test would find a confusion of the mean of log C with the log of the mean of C
     annealed = logsumexp(log_c, axis=1) - np.log(n_draws)
     assert (annealed - log_c.mean(axis=1))[2] > 1.2 * error[2]
 
@@ -217,7 +221,7 @@ def test_the_global_temperature_is_the_posterior_of_the_ladder():
         first.probabilities, softmax(2 * 20 * (b * -1.5 - c)), rtol=1e-12
     )
     second = policy.next_state(first, LocalStep(score=-20, n_observed=40), 1, Clock())
-    assert second.score == pytest.approx(-1.0)  # halfway from -1.5 to -.5
+    assert second.score == pytest.approx(-1.0)  # the mean of -1.5 and -.5
     assert policy.powers(second, Clock()).statistics == 1.0
     capped = GlobalTempering(temperatures=[1, 2, 4], cap=lambda t: 1.25)
     assert capped.temperature(state, Clock()) == 1.25
@@ -241,13 +245,14 @@ def test_local_temperatures_are_those_of_each_document():
             rtol=1e-12,
         )
     expected = policy.responsibilities(state, step) @ b
-    assert expected[1] < expected[0]  # the badly fitted one is hotter
+    # the sample with the worse fit has a higher temperature
+    assert expected[1] < expected[0]
 
 
 def bayes_by_enumeration(X, likelihood, p, b, prior):
-    """log of prior_m likelihood_d^b_m / C(b_m), (n_documents, n_temperatures).
+    """Return log(prior_m likelihood_d^b_m / C(b_m)), (n_documents, n_temperatures).
 
-    C sums over all documents of the same length under the word probabilities ``p``.
+    C is a sum over all documents of the same length with word probabilities ``p``.
     """
     log_c = [
         [
@@ -263,7 +268,7 @@ def bayes_by_enumeration(X, likelihood, p, b, prior):
 def test_responsibilities_are_bayes_rule(target):
     X = np.array([[3, 1, 0], [0, 0, 5.0], [2, 2, 2], [1, 0, 0]])
     theta, beta = np.array([0.3, 0.7]), np.array([[0.2, 0.5, 0.3], [0.6, 0.1, 0.3]])
-    # priors so narrow that their draws are theta and beta
+    # narrow priors, whose draws are equal to theta and beta
     shared = {
         "partition_priors": (1e12 * theta, 1e12 * beta),
         "temperature_prior": [1, 2, 3, 4],
@@ -292,40 +297,40 @@ def test_responsibilities_are_bayes_rule(target):
     logits = bayes_by_enumeration(X, likelihood, theta @ beta, b, prior)
     if target == "local":
         ours, expected = policy.responsibilities(state, step), softmax(logits, axis=1)
-    else:  # the batch stands for data twice its size
+    else:  # the batch represents data of twice its size
         ours = policy.next_state(state, step, 2.0, Clock()).probabilities
         expected = softmax(np.log(prior) + 2 * (logits - np.log(prior)).sum(axis=0))
     np.testing.assert_allclose(ours, expected, rtol=1e-4)
 
 
-# -- what tempering maximises ----------------------------------------------------------
+# -- the objective of global tempering -------------------------------------------------
 #
-# With q(y) = r over the ladder, E the expected log-likelihood and KL the divergences of
-# topics and documents, the objective is
+# Let q(y) = r be the distribution over the temperatures of the ladder, E the expected
+# log-likelihood, and KL the divergences of topics and documents. The objective is
 #
 #     J(lambda, gamma, phi, r) = sum_m r_m (b_m E - log C(b_m) + log pi_m) + H(r)
 #                                + H(phi) - KL.
 #
-# Given r, J is the tempered bound at b = E_r[1/T] and a constant: the local and the
-# global step never lower it.  Given the rest, J is F(r; E) and a constant, and the
-# update of r is its maximum if its score is E.  But E and the collapsed log C do not
-# belong together (T then sticks where it is hot), and so the score is the plug-in
-# S = sum n log sum_k E[theta_k] E[beta_kv] > E: the update of r is the maximum of
-# F(r; S), and J itself may fall there.  There is no objective that all three share.
+# Given r, J is a constant plus the tempered bound at b = E_r[1/T], which the local and
+# the global step never lower.  Given everything else, J is a constant plus F(r; E), and
+# the update of r with the score E would maximize it.  But E is not consistent with the
+# collapsed log C: T would stay at high values.  Therefore the score is the plug-in
+# value S = sum n log sum_k E[theta_k] E[beta_kv] > E, the update of r maximizes F(r;
+# S), and J may fall.  No objective is common to all three updates.
 
 ALPHA, ETA = 0.3, 0.2
 EXACT = {"tol": 1e-12, "max_iter": 5000}
 
 
 def ladder_bound(r, state, score, n_tokens):
-    """F(r; score): what the update of r maximises."""
+    """Return F(r; score), which the update of r maximizes."""
     logits = state.inverse_temperatures * score - n_tokens * state.log_partition
     r = np.maximum(r, 1e-300)
     return r @ (logits + state.log_prior - np.log(r))
 
 
 def joint_objective(X, topic_word, gamma, phi, state):
-    """J and E."""
+    """Return J and E of the comment above."""
     log_beta = psi(topic_word) - psi(topic_word.sum(axis=0))
     alpha = np.full(gamma.shape[1], ALPHA)
     rest, bound = np.sum(
@@ -347,7 +352,7 @@ def joint_objective(X, topic_word, gamma, phi, state):
 @pytest.mark.every(5)
 @pytest.mark.parametrize("partition_priors", [None, (0.05, 0.05)])
 @pytest.mark.parametrize("score", ["expected", "plug-in"])
-def test_which_updates_never_lower_the_joint_objective(score, partition_priors, counts):
+def test_updates_that_never_lower_the_joint_objective(score, partition_priors, counts):
     X = counts[:25, :15].toarray()
     X = X[X.sum(axis=1) > 0]
     policy = GlobalTempering(
@@ -390,7 +395,7 @@ def test_which_updates_never_lower_the_joint_objective(score, partition_priors, 
         before, observed = state, LocalStep(score=used, n_observed=n_tokens)
         state = policy.next_state(state, observed, 1.0, Clock(t))
         values["r"].append(joint_objective(X, topics.dense(), gamma, phi, state)[0])
-        # whatever the score, r is the maximum of F(r; score), a log-sum-exp
+        # for any score, r maximizes F(r; score), and the maximum is a log-sum-exp
         logits = state.inverse_temperatures * used - n_tokens * state.log_partition
         reached = ladder_bound(state.probabilities, state, used, n_tokens)
         assert reached == pytest.approx(logsumexp(logits + state.log_prior))
@@ -403,7 +408,7 @@ def test_which_updates_never_lower_the_joint_objective(score, partition_priors, 
     if score == "expected":
         assert (r - global_).min() > -1e-8
     else:
-        assert (r - global_).min() < -1.0  # as the comment above says
+        assert (r - global_).min() < -1.0  # the update of r may lower J
 
 
 def test_a_fit_in_one_batch_raises_the_bound_at_its_temperature(counts):
@@ -446,7 +451,7 @@ def test_a_fit_in_one_batch_raises_the_bound_at_its_temperature(counts):
         lda.partial_fit(X)
         assert lda.temperature_ == pytest.approx(1 / b)
         assert bound(b) > before - 1e-8
-        # and r is the posterior given the score of the topics before the step
+        # r is the posterior given the score of the topics before the step
         logits = state.inverse_temperatures * score - X.sum() * state.log_partition
         np.testing.assert_allclose(
             lda.state_.policies.tempering.probabilities, softmax(logits), atol=1e-6
@@ -504,13 +509,13 @@ def test_the_history_has_the_distribution_over_the_ladder(counts, policy):
     np.testing.assert_allclose(
         history["temperature"], 1 / (probabilities @ (1 / ladder))
     )
-    # of the next step, not of the last one
+    # the probabilities for the next step, not those of the last step
     present = lda.state_.policies.tempering.probabilities
     after = lda.partial_fit(counts[:30]).history_["temperature_probabilities"]
     np.testing.assert_array_equal(after, np.vstack([probabilities, present]))
 
 
-def test_the_ladders_are_what_was_asked_for():
+def test_ladders_have_the_given_temperatures():
     np.testing.assert_allclose(GlobalTempering(3, 4.0).ladder(), [1, 2, 4])
     np.testing.assert_array_equal(
         GlobalTempering(temperatures=[1, 3, 49]).ladder(), [1, 3, 49]
@@ -553,7 +558,7 @@ def test_a_new_ladder_forgets_what_was_on_the_old_one(counts):
         assert probabilities.shape == (n_before + 4, policy.n_temperatures)
         assert np.isnan(probabilities[:n_before]).all()
         np.testing.assert_allclose(probabilities[n_before:].sum(axis=1), 1)
-    # another policy on the same ladder goes on
+    # another policy with the same ladder continues the history
     lda.set_params(tempering__smoothing=0.5).partial_fit(counts)
     probabilities = lda.history_["temperature_probabilities"]
     assert np.isfinite(probabilities).all(axis=1).sum() == 8
@@ -576,7 +581,7 @@ def local_lda(counts):
     ).fit(counts)
 
 
-def test_documents_of_random_words_are_hotter(local_lda, counts):
+def test_documents_of_random_words_have_higher_temperatures(local_lda, counts):
     tokens = np.ravel(counts.sum(axis=1)).astype(int)
     noise = np.array([np.random.default_rng(0).multinomial(n, np.ones(60) / 60)
                       for n in tokens])  # fmt: skip
@@ -584,7 +589,7 @@ def test_documents_of_random_words_are_hotter(local_lda, counts):
     assert ours.shape == theirs.shape == (120,)
     hotter = np.mean(theirs[:, None] > ours)
     assert hotter > 0.95, hotter
-    # each in its own company: the outlier is the hottest
+    # among ordinary documents, the outlier has the highest temperature
     mixed = np.vstack([counts[:40].toarray(), noise[:1] * 3])
     assert local_lda.temperatures(mixed).argmax() == 40
 
@@ -599,7 +604,8 @@ def test_temperatures_of_samples_are_their_posterior_means(local_lda, counts):
         r = softmax(np.outer(scores, 1 / ladder)
                     - np.outer(tokens, state.log_partition), axis=1)  # fmt: skip
         temperature = 1 / (r @ (1 / ladder))
-    # each alternation goes on from the last gamma, where a document can have two optima
+    # the method starts each alternation from the last gamma, which gives other results
+    # for documents with two optima
     same = np.isclose(local_lda.temperatures(counts), temperature, rtol=1e-4)
     assert same.mean() > 0.98
 
@@ -635,14 +641,14 @@ def test_a_document_without_words_has_the_temperature_of_the_prior(local_lda):
     ],
     ids=str,
 )
-def test_who_has_temperatures_of_samples(counts, lda, has):
+def test_estimators_that_have_temperatures_of_samples(counts, lda, has):
     lda = clone(lda)
     assert hasattr(lda, "temperatures") is has
     if has:
         with pytest.raises(NotFittedError):
             lda.temperatures(counts)
     lda.partial_fit(counts)
-    # what was fitted counts, not what would be
+    # the policy of the fit counts, not the present parameter
     if "tempering" in lda.get_params():
         lda.set_params(tempering=None if has else "local")
     assert hasattr(lda, "temperatures") is has
@@ -652,7 +658,7 @@ def test_who_has_temperatures_of_samples(counts, lda, has):
         assert "temperatures of their own" in str(caught.value.__cause__)
 
 
-def test_nonsense_has_no_temperatures():
+def test_invalid_temperings_have_no_temperatures():
     assert not hasattr(TemperedLDA(3, tempering="warm"), "temperatures")
 
 
@@ -735,7 +741,7 @@ def test_bad_partition_priors(documents, tempering, priors):
         {"partition_priors": (1e-4, 1e-4)},
     ],
 )
-def test_a_changed_ladder_is_used_when_a_fit_goes_on(documents, change):
+def test_a_changed_ladder_is_used_when_a_fit_continues(documents, change):
     lda = TemperedLDA(4, tempering=LocalTempering(10), random_state=0)
     lda.partial_fit(documents).partial_fit(documents)
     cold = lda.temperature_
@@ -744,14 +750,14 @@ def test_a_changed_ladder_is_used_when_a_fit_goes_on(documents, change):
     assert lda.temperature_ > cold + 0.2
 
 
-def test_a_changed_metric_begins_anew(documents):
+def test_a_changed_metric_restarts_the_adaptive_rate(documents):
     lda = AnnealedLDA(4, learning_rate=AdaptiveRate(), random_state=0)
     lda.partial_fit(documents).set_params(learning_rate__metric="identity")
     assert lda.partial_fit(documents).state_.policies.learning_rate.metric == "identity"
 
 
 def test_temperatures_wait_for_the_warm_up(documents):
-    """A step of rate 0 does not cool: it would be lost."""
+    """Steps with rate 0 change no parameters, so the temperature must not fall."""
     lda = AnnealedLDA(
         4,
         learning_rate=AdaptiveRate(n_warmup_batches=6),

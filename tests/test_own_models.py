@@ -1,4 +1,4 @@
-"""`check_model` on a model of an author's own, and on its mutations."""
+"""`check_model` applied to a user's model, and to mutations of it with faults."""
 
 import functools
 import inspect
@@ -26,7 +26,7 @@ from sktemper.testing import check_model, checks
 from sktemper.testing._case import Case, Skip
 
 N_ROWS, N_COMPONENTS = 20, 2
-#: What the model has no capability for.
+#: Checks of capabilities that the model lacks.
 SKIPPED = {
     "check_critical_temperatures_do_not_increase",
     "check_log_partition_is_zero_at_one",
@@ -39,7 +39,7 @@ def made(cls):
     return cls(N_COMPONENTS, X.shape[1]), X
 
 
-def test_an_own_model_keeps_all_promises():
+def test_a_users_model_passes_all_checks():
     results = check_model(
         TemperedGammaPoisson(N_COMPONENTS),
         counts_of(N_ROWS),
@@ -61,14 +61,17 @@ def test_a_policy_that_the_model_cannot_serve_is_refused(policy):
 
 @pytest.mark.deep
 @pytest.mark.parametrize("seed", range(1, 4))
-def test_an_own_model_keeps_them_from_any_start(seed):
+def test_a_users_model_passes_all_checks_from_any_start(seed):
     model, X = made(GammaPoissonModel)
     check_model(model, X, log_likelihood=log_likelihood, random_state=seed)
 
 
 @pytest.fixture(scope="module")
 def without_likelihood():
-    """Results of `check_model` without a likelihood, and calls of `initial_globals`."""
+    """Run `check_model` without a likelihood.
+
+    Return its results, and the recorded calls of `initial_globals`.
+    """
     calls = []
 
     class Counting(GammaPoissonModel):
@@ -79,7 +82,7 @@ def without_likelihood():
     return check_model(*made(Counting)), calls
 
 
-def test_a_start_is_made_once_and_once_to_see_that_it_repeats(without_likelihood):
+def test_check_model_makes_two_starts(without_likelihood):
     assert len(without_likelihood[1]) == 2
 
 
@@ -99,7 +102,7 @@ MUTATIONS = []
 
 
 def found_by(check, fault):
-    """Add a mutation, the check that finds it, and what this says."""
+    """Add a mutation to the list, with the check that finds it and its message."""
 
     def add(cls):
         MUTATIONS.append(pytest.param(cls, check, fault, id=cls.__name__))
@@ -109,7 +112,7 @@ def found_by(check, fault):
 
 
 class Changed(GammaPoissonModel):
-    """A mutation of what a local step returns."""
+    """Base class of models whose local steps return wrong results."""
 
     def local_step(self, block, prepared, request):
         found = super().local_step(block, prepared, request)
@@ -232,7 +235,7 @@ class WithObservationsOfAPower(Changed):
         return {"row_observed": rows, "n_observed": rows.sum()}
 
 
-# -- beside those nine -----------------------------------------------------------------
+# -- more mutations --------------------------------------------------------------------
 
 
 @found_by(
@@ -402,7 +405,7 @@ def test_a_mutation_fails_the_check_that_finds_it_and_no_other():
     assert [r["check_name"] for r in results if r["status"] == "failed"] == [check]
 
 
-# -- what is reported ------------------------------------------------------------------
+# -- reports ---------------------------------------------------------------------------
 
 
 class Refusing(GammaPoissonModel):
@@ -430,7 +433,7 @@ def test_a_case_is_made_once_and_its_failure_reported_once():
 
 def test_checks_do_not_share_what_they_change():
     class Damaged(GammaPoissonModel):
-        """Every local step spoils its block, its parameters and its priors."""
+        """A model whose local steps change their block, parameters and priors."""
 
         def prepare(self, globals_, hyper):
             prepared = super().prepare(globals_, hyper)
@@ -447,7 +450,7 @@ def test_checks_do_not_share_what_they_change():
 
 
 def test_the_bound_of_the_model_is_right():
-    """Beside `check_model`: against the likelihood by many draws, of one short row."""
+    """The bound of one short row is compared with the likelihood by many draws."""
     model, X = made(GammaPoissonModel)
     case = Case(model, X, 0)
     globals_ = case.certain()
@@ -477,7 +480,7 @@ def test_the_contract_says_which_methods_are_required():
     for title, methods in parts_of_the_contract().items():
         paragraph = re.search(rf"^{title}.*?(?=\n\n)", docstring, re.S | re.M)[0]
         named = {*re.findall(r"[`\"](\w+)[`\"]", paragraph)} - {"dtype"}
-        if title == "Required":  # unless its default works
+        if title == "Required":  # except methods with a working default
             named -= {"step", "dense_vectors"}
         if title == "Capabilities":
             named -= {"capabilities"}

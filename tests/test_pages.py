@@ -1,4 +1,4 @@
-"""The code in the documentation runs, and prints what stands beside it."""
+"""The code in the documentation runs and prints the documented output."""
 
 import warnings
 
@@ -7,7 +7,7 @@ import pytest
 
 from sktemper._sklearn import HAS_CALLBACKS
 
-#: Pages that another test runs.
+#: Pages whose code other tests run.
 ELSEWHERE = {
     "README.md": "test_readme.py",
     "doc/guide/engines.md": "test_engines.py",
@@ -45,7 +45,7 @@ def all_pages():
 
 @pytest.mark.parametrize("path", list(all_pages()))
 def test_page(path, tmp_path, monkeypatch):
-    """Its blocks run one after the other, in one namespace, as a reader would."""
+    """The blocks of a page run in their order and in one namespace."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     namespace = {"__name__": "__main__"}
@@ -62,14 +62,14 @@ def test_page(path, tmp_path, monkeypatch):
                 assert printed.split() == block.output.split()
 
 
-def test_what_blocks_need_is_not_a_requirement_of_the_tests():
-    """Only what peers have may be left out of the suite."""
+def test_packages_of_skipped_blocks_are_not_requirements_of_the_tests():
+    """Only blocks that need other packages may be left out of the suite."""
     needed = {n for path in pages.pages() for b in pages.blocks(path) for n in b.needs}
     required = {"numpy", "scipy", "sklearn", "pandas", "matplotlib", "skops", "dask"}
     assert not needed & required
 
 
-def test_a_block_that_fails_is_told(tmp_path):
+def test_a_block_that_fails_is_reported(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(
         "```python\n>>> 1 + 1\n3\n```\n\n"

@@ -1,4 +1,4 @@
-"""The design of combinations contains every pair."""
+"""Tests of `pairwise`: its designs contain every pair."""
 
 import itertools
 

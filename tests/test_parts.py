@@ -1,4 +1,4 @@
-"""Data in parts: the same answers, and bits that depend on the parts alone."""
+"""Data in parts: the same results as with one array; bits depend only on the parts."""
 
 import functools
 import operator
@@ -26,7 +26,7 @@ from sktemper.moves import BirthMoves
 
 
 def parts_of(X, *sizes):
-    """Cut rows into parts; the rest is one, too."""
+    """Divide rows into parts of given sizes; the last part has all remaining rows."""
     ends = np.cumsum([0, *sizes])
     return [X[a:b] for a, b in zip(ends, [*ends[1:], X.shape[0]], strict=True)]
 
@@ -125,7 +125,7 @@ def test_one_part_is_the_array(row):
 @pytest.mark.parametrize("batches", [1, 3])
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 def test_parts_are_as_good_as_the_array(row, batches):
-    """A step on all rows differs by rounding; minibatches are the same ones."""
+    """Steps on all rows differ only by rounding; mini-batches have the same rows."""
     X = row.data(row.n_many)
     parts = parts_of(X, 1, row.n_many // 2, 7)
     size = None if batches == 1 else row.n_many // batches
@@ -160,7 +160,7 @@ def test_streams_of_parts(row):
     for _ in range(2):
         one.partial_fit(X)
         two.partial_fit(parts_of(X, 30, 30, 30))
-    # each piece lies in one part
+    # no batch contains rows of two parts
     assert state_of(one) == state_of(two)
 
 
@@ -183,7 +183,7 @@ def test_weights_starts_and_early_stopping(documents_):
     assert bounds[0] == pytest.approx(bounds[1], rel=1e-6)
 
 
-def test_a_fit_of_parts_goes_on_where_it_was_interrupted(documents_):
+def test_a_fit_of_parts_continues_where_it_was_interrupted(documents_):
     parts = parts_of(documents_, 100, 10)
     whole = SVIPlusLDA(3, max_iter=4, batch_size=30, random_state=0).fit(parts)
     first = SVIPlusLDA(3, max_iter=4, batch_size=30, random_state=0, warm_start=True)
@@ -218,7 +218,7 @@ def test_moves_find_clusters_in_parts():
     np.testing.assert_array_equal(mixture.labels_, whole.labels_)
 
 
-# -- what is refused -------------------------------------------------------------------
+# -- invalid input ---------------------------------------------------------------------
 
 
 def test_parts_of_different_widths(documents_):
@@ -240,7 +240,7 @@ def test_a_bad_part_leaves_the_estimator_as_it_was(documents_):
         lda.fit([documents_[:0], documents_[:0]])
 
 
-def test_a_list_of_rows_is_no_list_of_parts():
+def test_a_list_of_rows_is_not_a_list_of_parts():
     X = [[0.0, 1.0], [2.0, 0.5], [1.0, 1.0]]
     rows = AnnealedGaussianMixture(1, max_iter=2, random_state=0).fit(X)
     same = AnnealedGaussianMixture(1, max_iter=2, random_state=0).fit(np.array(X))
@@ -253,7 +253,7 @@ def test_a_list_of_rows_is_no_list_of_parts():
 
 
 class Shards(Source):
-    """A collection whose parts are only reached by what a part answers."""
+    """A collection of parts, which are not accessible as whole arrays."""
 
     def __init__(self, parts, run):
         self.parts, self.run = parts, run
@@ -268,11 +268,11 @@ class Shards(Source):
 
 
 class Handle(InMemory):
-    """A part that is not asked for as a whole."""
+    """A part that raises an error when its whole array is read."""
 
     @property
     def X(self):
-        raise AttributeError("the whole part was asked for")
+        raise AttributeError("the whole part was read")
 
     @X.setter
     def X(self, X):
@@ -327,7 +327,7 @@ def test_a_collection_on_disk_is_its_shards(row, tmp_path):
 
 
 def test_without_shuffling_a_long_collection_is_its_shards(tmp_path):
-    """A shuffled pass visits runs of its rows, and single rows of the shards."""
+    """A shuffled pass visits the collection in runs of rows, and its shards by rows."""
     X = np.random.default_rng(0).poisson(0.5, size=(600, 20))
     collection = datasets.write_counts(tmp_path / "data", [X], shard_rows=300)
     for shuffle in (False, True):
@@ -345,7 +345,7 @@ def test_words_of_a_collection_are_those_of_topics(tmp_path):
     lda = AnnealedLDA(2, random_state=0).fit(counts)
     assert set(lda.top_words()[0]) == {"red", "green", "apple", "pear"}
     assert pickle.loads(pickle.dumps(lda)).top_words() == lda.top_words()
-    # names are no demand on what is asked of the model
+    # feature names are not required of later data
     lda.transform(vectorizer.transform(texts))
     assert lda.fit(vectorizer.transform(texts)).top_words()[0][0].isdigit()
 
@@ -376,7 +376,7 @@ def test_a_collection_is_neither_an_array_nor_indexed_by_rows(tmp_path):
         np.asarray(counts)
 
 
-def test_lists_that_are_nearly_parts(documents_, tmp_path):
+def test_invalid_lists_of_parts_are_refused(documents_, tmp_path):
     frame = pytest.importorskip("pandas").DataFrame(documents_.toarray())
     counts = datasets.write_counts(tmp_path / "counts", [documents_])
     for X in ([counts], [frame, frame], (documents_,), [documents_, None]):
@@ -416,7 +416,7 @@ def write_ratings_matrix(folder, batches, **options):
     return datasets.write_ratings(folder, triples, **options)
 
 
-def test_what_a_collection_cannot_be_is_refused_without_a_look_at_it(tmp_path):
+def test_unsuitable_collections_are_refused_by_their_description(tmp_path):
     X = np.random.default_rng(0).random(size=(9, 3))
     X[4, 1] = np.nan
     dense = datasets.write_dense(tmp_path / "dense", [X])

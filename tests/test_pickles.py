@@ -1,4 +1,4 @@
-"""Pickles: of another version, damaged, mapped, golden, and by skops."""
+"""Pickles: other versions, damage, memory maps, golden pickles, and skops."""
 
 import copy
 import dataclasses
@@ -26,7 +26,7 @@ each_model = pytest.mark.parametrize("name", ANNEALED)
 
 
 def fitted(name):
-    """A small fit, with its data."""
+    """Return a small fitted estimator and its data."""
     estimator, X = _fit(name)
     return copy.deepcopy(estimator), X
 
@@ -73,7 +73,7 @@ def test_copies_warn_of_nothing(documents):
 
 
 def changed(value, change):
-    """Yield the value with one number or array after another changed, and its place."""
+    """Yield paths of leaves of a nested value, and copies with a changed leaf."""
     if isinstance(value, np.ndarray) or isinstance(value, float):
         for new in change(value):
             yield "", new
@@ -89,7 +89,7 @@ def changed(value, change):
 
 
 def shorter(value):
-    """One short, or one long, along each axis; or of another kind."""
+    """Yield arrays with one row less or more along each axis, and other types."""
     for axis in range(np.ndim(value)):
         for rows in (slice(1, None), [0, *range(value.shape[axis])]):
             yield np.ascontiguousarray(value[(slice(None),) * axis + (rows,)])
@@ -106,7 +106,10 @@ def not_finite(value):
 
 
 def assert_refused(estimator, changes, intact):
-    """No change of what ``intact`` is, given with its place, can be loaded."""
+    """Assert that pickles with changes of ``intact``, a part of the state, are refused.
+
+    ``intact`` is a pair: the name of the part and its value.
+    """
     part, value = intact
     state = estimator.state_
     state = state if hasattr(state, part) else state.policies
@@ -139,7 +142,7 @@ def test_a_damaged_pickle_is_refused(name, part, change):
     ],
 )
 def test_damaged_local_parameters_are_refused(name, parameters):
-    """That an unfinished plan goes on from."""
+    """An interrupted fit has local parameters, from which it continues."""
 
     class Breaking(Hooks):
         def at_pass(self, *_):
@@ -195,7 +198,7 @@ def test_a_pickle_of_other_parameters_is_refused(name):
         with pytest.raises(ValueError, match="cannot be loaded"):
             pickle.loads(pickle.dumps(estimator))
         target[key] = intact
-    # what is set after the fit is no damage
+    # parameters that are set after the fit do not count as damage
     estimator.set_params(n_components=7)
     pickle.loads(pickle.dumps(estimator))
 
@@ -218,7 +221,7 @@ def test_users_are_checked_too():
 @each_model
 @pytest.mark.parametrize("method", ["partial_fit", "fit"])
 def test_a_mapped_pickle_goes_on(name, method, tmp_path):
-    """Its arrays are read-only; the file stays as it was."""
+    """A fit continues from read-only arrays, and does not change the file."""
     estimator, X = fitted(name)
     estimator.set_params(warm_start=True)
     path = tmp_path / "estimator.joblib"
@@ -238,7 +241,7 @@ def test_a_mapped_pickle_goes_on(name, method, tmp_path):
 # -- golden ----------------------------------------------------------------------------
 
 
-@pytest.mark.deep  # a new model has none until they are written anew
+@pytest.mark.deep  # a new model has no golden pickles until the script has run
 def test_every_estimator_has_a_golden_pickle():
     missing = set(NAMES) - EXPECTED.keys()
     assert not missing, f"run .ci/golden_pickles for {missing}"
@@ -246,14 +249,14 @@ def test_every_estimator_has_a_golden_pickle():
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_golden_pickles(name):
-    """Written by .ci/golden_pickles."""
+    """.ci/golden_pickles has written the pickles and the expected values."""
     pytest.importorskip("numpy._core", reason="pickles of numpy 2 name it")
     expected = EXPECTED[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InconsistentVersionWarning)
         estimator = pickle.loads((GOLDEN / f"{name}.pickle").read_bytes())
     X = np.array(expected["X"])
-    # inner loops may end a sweep earlier or later on another machine
+    # on another machine, inner loops may need one sweep more or less
     close = {"rtol": 1e-5, "atol": 1e-6}
     np.testing.assert_allclose(estimator.transform(X), expected["transform"], **close)
     assert estimator.score(X) == pytest.approx(expected["score"], rel=1e-5)
@@ -275,7 +278,7 @@ def test_golden_pickles_are_small():
 @pytest.mark.every(17)
 @pytest.mark.parametrize("name", NAMES)
 def test_skops(name):
-    """With the types to trust that doc/guide/fits.md names."""
+    """skops loads estimators with the trusted types that doc/guide/fits.md names."""
     skops = pytest.importorskip("skops.io")
     estimator, X = fitted(name)
     dump = skops.dumps(estimator)

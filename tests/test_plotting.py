@@ -1,4 +1,4 @@
-"""Displays by scikit-learn's conventions, drawn without a screen."""
+"""Displays follow scikit-learn's conventions; tests draw without a screen."""
 
 import builtins
 
@@ -88,7 +88,7 @@ def test_heat_map_of_uneven_points(plt):
     np.testing.assert_allclose(corners[0, :, 0], [0.5, 1.5, 4, 8])
     np.testing.assert_allclose(corners[:, 0, 1], [0.5, 2, 8, 32])
     blank = np.ma.getmaskarray(display.mesh_.get_array()).reshape(3, 3)
-    # rows of another ladder stay blank
+    # rows with other temperatures than the last ones stay blank
     np.testing.assert_array_equal(blank, np.isnan(probabilities.T))
     single = TemperatureDisplay(
         x=[3], temperature=[2], ladder=ladder, probabilities=probabilities[1:2]
@@ -108,7 +108,7 @@ def test_no_heat_map_without_a_ladder(plt, documents, lda):
         TemperatureDisplay.from_estimator(lda, kind="heatmap")
     with pytest.raises(ValueError, match="'kind' parameter"):
         TemperatureDisplay.from_estimator(lda, kind="surface")
-    # the size of a stream grows, and what was a pass is then less than one
+    # the number of samples of a stream grows, so that old passes become fractions
     stream = TemperedLDA(3, tempering="local", batch_size=60, random_state=0)
     stream.partial_fit(documents).partial_fit(documents)
     with pytest.raises(ValueError, match="x='steps'"):
@@ -164,7 +164,7 @@ def test_says_that_matplotlib_is_missing(monkeypatch, lda):
         TemperatureDisplay.from_estimator(lda)
 
 
-def test_displays_refuse_what_is_no_picture(plt):
+def test_displays_refuse_data_that_cannot_be_drawn(plt):
     points = {"x": [1.0, 2.0], "y": [1.0, 2.0]}
     with pytest.raises(ValueError, match="x_name must be one of .*'steps'"):
         TrainingCurveDisplay(**points, x_name="step").plot()
@@ -185,4 +185,4 @@ def test_displays_refuse_what_is_no_picture(plt):
         )
         with pytest.raises(ValueError, match="probabilities must be of shape"):
             display.plot()
-    assert not plt.get_fignums()  # refused before a figure is made
+    assert not plt.get_fignums()  # the error comes before a figure is made

@@ -1,4 +1,4 @@
-"""Schedules, temperings and learning rates: values, contracts and refusals."""
+"""Schedules, temperings, learning rates and noise: values, contracts and errors."""
 
 import contextlib
 import dataclasses
@@ -77,7 +77,7 @@ from sktemper.tempering import (
 
 
 def name_of(policy):
-    """What the policy is called in the names of tests: the same in all processes."""
+    """Return the name of a policy in test ids, which is the same in all processes."""
     return repr(policy).split(" at 0x")[0]
 
 
@@ -85,7 +85,7 @@ def parabola(t):
     return max(1.0, 4.0 - t * t / 100)
 
 
-# One or more of each class: a new class has to be put here.
+# One or more schedules of each class; add each new class.
 SCHEDULES = [
     ConstantSchedule(2.5),
     LinearSchedule(start=3, stop=1, length=100),
@@ -157,7 +157,7 @@ def test_every_policy_is_tested_here(base):
     assert tested == set(subclasses(base))
 
 
-# -- what all policies promise ---------------------------------------------------------
+# -- all policies ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=name_of)
@@ -265,7 +265,7 @@ def test_auto_length(cls, unit, plan, length):
 @pytest.mark.parametrize("share", [0.1, 1, 3, 10])
 @pytest.mark.parametrize("batch_size", [30, 50, None])
 def test_a_fit_that_stands_for_more_rows_cools_too(documents, cls, share, batch_size):
-    """The plan counts passes as the clock does, over ``total_samples``."""
+    """Both the plan and the clock count passes over ``total_samples`` rows."""
     lda = TemperedLDA(
         3,
         tempering=Annealing(cls(unit="passes")),
@@ -437,7 +437,7 @@ def test_schedules_below_1_are_no_temperatures(schedule):
 
 @pytest.mark.parametrize("temperature", [np.inf, np.nan, -np.inf, 0.5, 1e40])
 def test_a_model_that_asks_for_infinite_heat_is_refused(temperature):
-    """What extreme data make of ``start="auto"``."""
+    """Extreme data can give an infinite temperature with ``start="auto"``."""
     plan = Plan(100, 10, temperature)
     for policy in (Annealing(), Annealing(LinearSchedule(length=3)), GlobalTempering()):
         with pytest.raises(ValueError, match="asks for a start.*Rescale"):
@@ -449,7 +449,7 @@ def test_a_model_that_asks_for_infinite_heat_is_refused(temperature):
 @pytest.mark.parametrize("init", ["data", "random"])
 def test_data_that_overflow_at_the_start_are_refused(method, init):
     mixture = AnnealedFactorialMixture(1, init=init, moves=None)
-    # at once, and not in an endless loop
+    # the error comes before an endless loop
     with pytest.raises(ValueError, match="largest size supported in float64"):
         getattr(mixture, method)([[1e300, 0, 0]])
     assert not hasattr(mixture, "state_")
@@ -476,7 +476,7 @@ def prior_of(policy):
 
 
 class Cdf:
-    """A distribution that has nothing but its cdf."""
+    """A distribution with only the method cdf."""
 
     def __init__(self, cdf):
         self.cdf = cdf
@@ -485,14 +485,14 @@ class Cdf:
 @pytest.mark.parametrize(
     ("distribution", "weights"),
     [
-        # cells between 1, .75, .375 and 0, of the rungs 1, 1/2 and 1/4
+        # the rungs 1, 1/2 and 1/4 have cells with the bounds 1, .75, .375 and 0
         (stats.uniform(), [0.25, 0.375, 0.375]),
         (stats.beta(1, 1), [0.25, 0.375, 0.375]),
         (stats.beta(2, 1), [1 - 9 / 16, 9 / 16 - 9 / 64, 9 / 64]),
         (Cdf(np.square), [1 - 9 / 16, 9 / 16 - 9 / 64, 9 / 64]),
         (stats.uniform(0.5, 0.5), [0.5, 0.5, 0]),
-        (stats.uniform(0.5, 1), [0.5, 0.5, 0]),  # what is above 1 is dropped
-        (stats.uniform(-1, 1.75), [0, 0.5, 0.5]),  # and what is below 0
+        (stats.uniform(0.5, 1), [0.5, 0.5, 0]),  # probability above 1 is dropped
+        (stats.uniform(-1, 1.75), [0, 0.5, 0.5]),  # probability below 0 is dropped
         (stats.rv_discrete(values=([0, 1], [0.9, 0.1])), [1, 0, 0]),
     ],
 )
@@ -507,7 +507,7 @@ def test_a_uniform_prior_weighs_the_rungs_by_their_cells():
     np.testing.assert_allclose(b, [1, 0.85, 0.7, 0.55, 0.4, 0.25, 0.1])
     np.testing.assert_allclose(weights, [0.075, *[0.15] * 5, 0.175])
     _, weights = prior_of(GlobalTempering(3, 9.0, temperature_prior=stats.beta(1, 1)))
-    np.testing.assert_allclose(weights, [1 / 3, 4 / 9, 2 / 9])  # of 1, 1/3, 1/9
+    np.testing.assert_allclose(weights, [1 / 3, 4 / 9, 2 / 9])  # weights of 1, 1/3, 1/9
 
 
 @pytest.mark.every(2)
@@ -592,11 +592,11 @@ def test_a_search_over_prior_distributions(documents):
     ],
     ids=name_of,
 )
-def test_rates(policy, rates):
+def test_rates_of_fixed_policies(policy, rates):
     before = pickle.dumps(policy)
     for steps, expected in rates.items():
         state = policy.initial_state()
-        # The gradient costs time: these must not ask for it.
+        # Gradients cost time, and these policies must not use them.
         rate, after = policy.next_rate(state, Clock(steps), gradient=None)
         assert type(rate) is float
         assert rate == pytest.approx(expected, rel=1e-12)
@@ -604,7 +604,7 @@ def test_rates(policy, rates):
     assert pickle.dumps(policy) == before
 
 
-def test_what_stands_for_a_rate():
+def test_values_of_the_parameter_learning_rate():
     default = RobbinsMonro(3)
     assert as_learning_rate(None, default) is default
     assert as_learning_rate(default, None) is default
@@ -635,7 +635,7 @@ def test_noise_has_mean_one_and_its_own_random_numbers(policy):
     assert pickle.dumps(policy) == before
 
 
-def test_what_stands_for_noise():
+def test_values_of_the_parameter_gradient_noise():
     assert isinstance(as_noise(None), NoNoise)
     for value in (0.5, "dirichlet", SVIPlusNoise):
         with pytest.raises(InvalidParameterError, match="'gradient_noise' parameter"):
@@ -643,9 +643,9 @@ def test_what_stands_for_noise():
 
 
 def test_growing_effective_batches_end_in_plain_inference(documents):
-    """Batches of 40, M = 15, 30, 45, ...: the third step is the first plain one."""
+    """Batches have 40 rows and M is 15, 30, 45, ..., so the third step has no noise."""
     shared = {"batch_size": 40, "random_state": 0, "max_iter": 4}
-    shared["init_params"] = "random"  # the same whatever the first piece of a stream is
+    shared["init_params"] = "random"  # independent of the first rows
     ramp = RampSchedule(15, 15)
     lda = SVIPlusLDA(3, effective_batch_size=ramp, **shared).fit(documents)
     same = SVIPlusLDA(3, effective_batch_size=lambda t: 15.0 * (t + 1), **shared)
@@ -686,7 +686,7 @@ def test_growing_effective_batches_end_in_plain_inference(documents):
         (0.99, 30, False),
     ],
 )  # fmt: skip
-def test_noise_that_never_acts_is_told(documents, size, batch_size, plain):
+def test_noise_that_never_acts_is_reported(documents, size, batch_size, plain):
     lda = SVIPlusLDA(
         3, effective_batch_size=size, batch_size=batch_size, learning_rate=0.5
     )
@@ -743,7 +743,7 @@ def test_nested_parameters_reach_the_default_policy():
     policy = Annealing().set_params(schedule__start=5, target="posterior")
     assert repr(policy.schedule) == repr(ExponentialSchedule(start=5))
     assert policy.get_params()["schedule__start"] == 5
-    assert Annealing().schedule is None  # nothing is shared
+    assert Annealing().schedule is None  # instances share nothing
 
     nested = Annealing(StepSchedule()).set_params(schedule__schedule__stop=2)
     assert nested.schedule.schedule.stop == 2
@@ -759,7 +759,7 @@ def test_nested_parameters_reach_the_default_policy():
         Annealing().set_params(schedule__begin=3)
 
 
-# -- policies of a user's own that are wrong -------------------------------------------
+# -- users' policies with invalid results ----------------------------------------------
 
 WRONG = [np.nan, np.inf, -np.inf, 0, -1, None, "x"]
 
@@ -867,7 +867,7 @@ def only_at_step_1(value):
 
 
 def at_step_1(value):
-    """Parameters under which a policy gives a value in the second step."""
+    """Yield parameters with policies that return a given value in the second step."""
     yield {"tempering": Annealing(only_at_step_1(value))}, "scheduled"
     for target in ("local_step", "likelihood", "posterior"):
         annealing = Annealing(WrongSchedule(value), target)
@@ -895,7 +895,7 @@ TEMPERED = {
 }
 
 
-#: Each value with one model, since the loop looks at it; with the others it is deep.
+#: Each value is quick with one model, because the loop checks it, and otherwise deep.
 WRONG_SOMEWHERE = [
     pytest.param(
         model,
@@ -911,8 +911,8 @@ WRONG_SOMEWHERE = [
 @pytest.mark.every(29)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(("model", "value"), WRONG_SOMEWHERE)
-def test_what_a_policy_gives_is_finite_or_refused_by_name(model, value):
-    """And what was done before it stays, complete and usable."""
+def test_results_of_policies_are_finite_or_refused(model, value):
+    """The state before the error remains complete and usable."""
     shared = {"batch_size": 60, "max_iter": 2, "random_state": 0}
     X = data_of(TEMPERED[model]())
     for parameters, name in at_step_1(value):
@@ -959,7 +959,7 @@ class WrongMoves(BirthMoves):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("value", WRONG, ids=str)
 @pytest.mark.parametrize("what", ["propose", "n_steps", "tempering", "globals_"])
-def test_moves_are_finite_or_refused_by_name(what, value):
+def test_results_of_moves_are_finite_or_refused(what, value):
     mixture = mixture_of(moves=WrongMoves(what, value), max_iter=3)
     if what == "globals_" and not isinstance(value, float):
         return

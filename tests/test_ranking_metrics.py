@@ -1,4 +1,4 @@
-"""Measures of rankings against brute force over all orders of ties, and splits."""
+"""Ranking metrics, compared with averages over all orders of ties; splits of data."""
 
 import itertools
 import pickle
@@ -30,7 +30,7 @@ MEASURES = {
 
 
 def of_one_order(order, relevant, k):
-    """The three measures of a ranking, by their definitions."""
+    """Return precision, recall and nDCG of one order, by their definitions."""
     hits = [item in relevant for item in order[:k]]
     gain = sum(hit / np.log2(2 + place) for place, hit in enumerate(hits))
     most = min(k, len(relevant))
@@ -43,7 +43,7 @@ def of_one_order(order, relevant, k):
 
 
 def brute_force(scores, relevant, seen, k):
-    """Means over all orders that the scores allow."""
+    """Return the means of the measures over all orders of tied scores."""
     candidates = [i for i in range(len(scores)) if i not in seen]
     groups = [
         [i for i in candidates if scores[i] == value]
@@ -120,7 +120,7 @@ def test_users_without_relevant_items_are_left_out_and_counted():
     report = ranking_report(scores, X_test, measures=["precision@1", "ndcg@3"])
     assert (report["n_users"], report["n_left_out"]) == (2, 1)
     assert report["precision@1"] == 0.5
-    # what was seen is no candidate, and not relevant either
+    # items that a user has seen are neither candidates nor relevant
     report = ranking_report(scores, X_test, X_seen=seen, measures=["ndcg@3"])
     assert (report["n_users"], report["n_left_out"]) == (1, 2)
     with pytest.raises(ValueError, match="No user has a relevant item"):
@@ -136,7 +136,7 @@ def test_relevant_is_what_is_rated_highly():
     assert precision_at_k(scores, ratings, k=2, relevant=4) == 0.5
     assert recall_at_k(scores, ratings.toarray(), k=2, relevant=4) == 0.5
     explicit = sparse.csr_array(([0.0], ([0], [1])), shape=(1, 4))
-    assert precision_at_k(scores, explicit, k=1) == 1.0  # a rating of 0 is one
+    assert precision_at_k(scores, explicit, k=1) == 1.0  # a rating of 0 is a rating
 
 
 def test_estimators_and_callables_are_asked_for_few_users_at_a_time(monkeypatch):
@@ -179,7 +179,7 @@ def test_bad_input_is_refused():
         ndcg_at_k(
             lambda X: np.ones((1, 2)), X_test, X_seen=sparse.csr_array([[1, 0, 0]])
         )
-    # a score of -inf is the last candidate, and no item that was seen
+    # an item with the score -inf is the last candidate; it does not count as seen
     assert (
         precision_at_k([[-np.inf, 2, 1]], sparse.csr_array([[1, 0, 0]]), k=3) == 1 / 3
     )
@@ -193,7 +193,7 @@ def test_bad_input_is_refused():
 )
 def test_splits_share_out_the_entries(options):
     X = make_ratings(80, 40, n_ratings=1200, random_state=0)
-    X.data[::7] = 0  # ratings of 0 are some
+    X.data[::7] = 0  # stored ratings of 0
     train, test = train_test_split_entries(X, random_state=3, **options)
     assert train.nnz + test.nnz == X.nnz
     np.testing.assert_array_equal((train + test).toarray(), X.toarray())
@@ -257,7 +257,7 @@ def test_a_grid_search_ranks():
 def test_lists_that_are_longer_than_there_are_items():
     random = np.random.default_rng(0)
     scores, X_test = random.normal(size=(30, 20)), random.random((30, 20)) < 0.2
-    for k in (21, 10**9, 10**30):  # of which no array could hold the places
+    for k in (21, 10**9, 10**30):  # too large for arrays of k positions
         for measure in (ndcg_at_k, recall_at_k):
             assert measure(scores, X_test, k=k) == measure(scores, X_test, k=20)
         found = precision_at_k(scores, X_test, k=k)

@@ -1,4 +1,4 @@
-"""Readers: bad arguments, hostile files, byte order marks, sizes in headers."""
+"""Readers of files: invalid arguments and files, byte order marks, sizes in headers."""
 
 import gzip
 import os
@@ -195,7 +195,7 @@ def test_two_ratings_of_a_film_are_named_with_the_file(write):
         load_movielens(path)
 
 
-# -- what a header says ----------------------------------------------------------------
+# -- sizes in headers ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_two_ratings_of_a_film_are_named_with_the_file(write):
         ("2\n0\n1\n", 2, "from 1 to"),
     ],
 )
-def test_sizes_are_believed_as_far_as_the_file_can_hold(header, number, what, write):
+def test_sizes_larger_than_the_file_are_refused(header, number, what, write):
     path = write("docword.txt", header + "1 1 1\n")
     what = f"docword.txt, line {number}: expected .*{what}"
     with pytest.raises(ValueError, match=what):
@@ -237,7 +237,7 @@ def test_sizes_of_true_files_are_believed(write):
     pattern = "%%MatrixMarket matrix coordinate pattern general\n1 9 9\n"
     pattern += "\n".join(f"1 {n}" for n in range(1, 10))
     assert dense(read_matrix_market(write("b", pattern))) == [[1] * 9]
-    # what compresses best: of an entry of four bytes the most that one byte can hold
+    # repeated lines of four bytes have the highest ratio of compression
     n_entries = 10**5
     lines = b"1 1\n" * n_entries
     text = b"%%MatrixMarket matrix coordinate pattern general\n1 1 100000\n" + lines
@@ -245,7 +245,7 @@ def test_sizes_of_true_files_are_believed(write):
     assert path.stat().st_size < 4 * n_entries / 100
     (X,) = read_matrix_market(path)
     assert X.sum() == n_entries
-    # documents without a word take no bytes
+    # empty documents need no bytes in the file
     rows = [X.shape[0] for X in read_uci(write("d", "3000000\n2\n1\n2000000 1 7\n"))]
     assert sum(rows) == 3_000_000 and max(rows) <= 2**20
     assert dense(read_uci(write("e", "2\n2\n0\n"))) == [[0, 0], [0, 0]]
@@ -299,10 +299,10 @@ def test_bad_counts_of_bags_name_the_document():
             with pytest.raises(ValueError, match=f"Document 2 {what}"):
                 list(batches)
             if not isinstance(bad, (list, str, int, type(None))):
-                break  # a generator is used up
+                break  # a generator can be used only once
 
 
-def test_whole_counts_are_not_cut_to_integers(write):
+def test_fractional_counts_are_refused(write):
     for count in "1.5", "1e3", "1.0":
         with pytest.raises(ValueError, match="line 6: expected row, column and value"):
             list(read_uci(write("a", f"2\n3\n3\n1 1 5\n1 3 1\n2 2 {count}\n")))
@@ -319,7 +319,7 @@ def test_words_of_lda_c_may_stand_in_any_order(write):
 @pytest.mark.parametrize(
     "line, what",
     [
-        ("1:5 3:1", "a target and pairs"),  # its first pair would be taken for one
+        ("1:5 3:1", "a target and pairs"),  # 1:5 is not a target
         ("1 1:1 1:2", "each index once"),
         ("1 2:1 1:2 2:4", "each index once"),
         ("1 4294967296:1", "indices up to 2,147,483,647"),
@@ -615,6 +615,6 @@ def test_carriage_returns_inside_of_texts_are_kept(write):
     assert list(read_text(path)) == [["tea\rrum", "gin"]]
 
 
-def test_words_of_a_set_have_no_numbers():
+def test_a_set_of_words_is_refused():
     with pytest.raises(ValueError, match="id2word.*a mapping or a sequence"):
         read_gensim([[(0, 1)]], {"tea", "rum"})

@@ -1,4 +1,4 @@
-"""The README's code prints what the README says it prints."""
+"""The code of README.md prints the documented output."""
 
 import contextlib
 import io
@@ -19,14 +19,14 @@ pytestmark = pytest.mark.skipif(
 )
 
 NUMBER = re.compile(r"-?\d+\.\d+")
-# Seeds alone move the scores by less; see benchmarks/results/readme_spread.md.
+# Scores of different seeds differ by less; see benchmarks/results/readme_spread.md.
 TOLERANCE = 0.05
 FIRST_BLOCK_SECONDS = 60
 LONGEST = 150
 
 
 def run(code):
-    """Return what the code prints, and how many seconds of CPU time it took."""
+    """Run the code; return its output and its CPU time in seconds."""
     printed = io.StringIO()
     begin = time.process_time()
     with contextlib.redirect_stdout(printed):
@@ -35,7 +35,7 @@ def run(code):
 
 
 def assert_same_output(printed, expected):
-    """Compare numbers with a tolerance, and of lists of words their shape only."""
+    """Compare numbers with a tolerance, and only the lengths of lists of words."""
     lines = list(zip(printed.splitlines(), expected.splitlines(), strict=True))
     for got, want in lines:
         if not NUMBER.search(want):
@@ -53,7 +53,7 @@ def first_block():
     return block.code, block.output
 
 
-def test_it_is_short():
+def test_the_readme_is_short():
     lines = README.read_text("utf-8").splitlines()
     assert len(lines) <= LONGEST
     for block in pages.blocks(README):
@@ -62,7 +62,7 @@ def test_it_is_short():
 
 
 def test_first_block_on_few_documents(monkeypatch):
-    """It runs, and prints what it says but for the numbers and words."""
+    """The block prints the documented output, except for numbers and words."""
     docs = datasets.load_debian_descriptions()
     few = Bunch(data=docs.data[:1500], feature_names=docs.feature_names)
     monkeypatch.setattr(datasets, "load_debian_descriptions", lambda: few)
@@ -89,7 +89,7 @@ def test_an_example_of_each_other_model():
         assert not wrong, wrong
 
 
-def test_it_says_what_another_processor_changes():
+def test_the_readme_mentions_other_processors():
     assert "another\nprocessor" in README.read_text("utf-8")
 
 

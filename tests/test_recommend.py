@@ -1,4 +1,4 @@
-"""Recommendations: the kernel, names, tables, explanations, and models that serve."""
+"""Recommendations: the kernel, labels, tables, explanations, and serving copies."""
 
 import multiprocessing
 import os
@@ -40,10 +40,10 @@ FRAME = pd.DataFrame({"user": USERS, "item": ITEMS, "stars": TABLE.data})
 
 @pytest.fixture(scope="module", params=["ratings", "clicks"])
 def fitted(request):
-    """A model and labelled data of each kind."""
+    """A fitted model of each kind, and its labelled data."""
     if request.param == "ratings":
         X, *_ = ratings_matrix(FRAME["user"], FRAME["item"], FRAME["stars"])
-        model = TemperedMatrixFactorization(4, random_state=0)
+        model = TemperedMatrixFactorization(4, max_iter=30, random_state=0)
     else:
         X = interactions_matrix(FRAME["user"], FRAME["item"], FRAME["stars"])
         model = ImplicitFactorization(6, max_iter=30, random_state=0, tol=1)
@@ -55,7 +55,10 @@ def fitted(request):
 
 
 def drawn(n_users, n_items, width, dtype, seed=0, digits=6):
-    """Vectors, what is seen, and what is barred; with few digits there are ties."""
+    """Return random vectors, and masks of seen and excluded items.
+
+    With few digits, scores have ties.
+    """
     random = np.random.default_rng(seed)
     users, items = (
         np.round(random.normal(size=(n, width)), digits).astype(dtype)
@@ -69,7 +72,7 @@ def drawn(n_users, n_items, width, dtype, seed=0, digits=6):
 
 
 def sorted_scores(scores, seen, barred, n_best):
-    """The reference: a stable sort of all scores."""
+    """Return the reference result: a stable sort of all scores."""
     scores = np.where(seen | barred, -np.inf, scores)
     best = np.argsort(-scores, axis=1, kind="stable")[:, :n_best]
     found = np.take_along_axis(scores, best, axis=1)
@@ -100,7 +103,7 @@ def test_the_best_are_those_of_a_stable_sort(
     np.testing.assert_array_equal(found[0], expected[0])
     np.testing.assert_array_equal(found[1], expected[1])
     assert found[1].dtype == dtype
-    # scores that are bounded: as if all had been scored
+    # with bounds of scores, which skip items, the result is the same
     bounds = np.random.default_rng(1).integers(-5, 5, n_items).astype(dtype)
     bounded = np.minimum(scores, 0) + bounds
     rescoring = Rescoring(
@@ -190,7 +193,7 @@ def test_five_lines_from_a_table_to_a_table(fitted):
     assert table["rank"].tolist() == [1, 2, 3, 4] * 3
     seen = set(FRAME.loc[FRAME["user"] == "u19", "item"])
     assert not seen & set(table["item"][:4])
-    # the same as of rows of data, by columns and as tables
+    # the results are the same for rows of data, as columns and as tables
     rows = fitted.X.users(["u19", "u5"])
     columns, *_ = fitted.model.recommend(rows, n_items=4)
     names = fitted.model.item_labels_[columns].ravel()
@@ -294,7 +297,7 @@ def test_new_users_come_by_name_with_their_own_rows(fitted):
     )
     wrong = make(["joe"] * 60, np.sort(fitted.model.item_labels_)[::-1], np.ones(60))
     wrong = wrong[0] if isinstance(wrong, tuple) else wrong
-    fitted.model.recommend(wrong)  # sorted, as those of the fit
+    fitted.model.recommend(wrong)  # in the order of the fit
     wrong.item_labels = wrong.item_labels[::-1]
     with pytest.raises(ValueError, match="differ from the items of the fit"):
         fitted.model.recommend(wrong)
@@ -318,7 +321,7 @@ def test_rows_are_numbers_where_data_have_no_labels(fitted):
 
 def test_names_of_parts_of_collections_and_of_columns(ratings, tmp_path):
     model, X = ratings.model, ratings.X
-    options = {"n_components": 4, "random_state": 0}
+    options = {"n_components": 4, "max_iter": 30, "random_state": 0}
     expected = model.recommend(["u19", "u140"], n_items=3)
     parts = [X[:80], X[80:]]
     stored = write_ratings(tmp_path / "ratings", [(USERS, ITEMS, TABLE.data)])
@@ -335,7 +338,7 @@ def test_names_of_parts_of_collections_and_of_columns(ratings, tmp_path):
     found = other.recommend(["u19"], n_items=3)
     assert found["item"].tolist() == expected["item"].tolist()[:3]
     report = ranking_report(other, np.isnan(wide), X_seen=wide, measures=["ndcg@5"])
-    assert report["ndcg@5"] == 1  # all that is not seen is relevant
+    assert report["ndcg@5"] == 1  # all unseen items are relevant
     stopped = TemperedMatrixFactorization(n_iter_no_change=2, **options).fit(X)
     assert stopped.recommend(["u140"])["user"].tolist() == ["u140"] * 10
 
@@ -396,11 +399,11 @@ def test_interactions():
 def ratings():
     X, *_ = ratings_matrix(FRAME["user"], FRAME["item"], FRAME["stars"])
     return SimpleNamespace(
-        model=TemperedMatrixFactorization(4, random_state=0).fit(X), X=X
+        model=TemperedMatrixFactorization(4, max_iter=30, random_state=0).fit(X), X=X
     )
 
 
-def test_likely_is_popular_times_liked(ratings):
+def test_likely_scores_are_popularity_times_probability(ratings):
     model, X = ratings.model, ratings.X
     counts = X.getnnz(axis=0)
     np.testing.assert_allclose(model.item_popularity_, counts / counts.sum())
@@ -439,7 +442,7 @@ def test_popularity_is_learned_from_a_stream(ratings):
         for start in range(0, 150, 50):
             stream.partial_fit(X[start : start + 50])
     np.testing.assert_allclose(stream.item_popularity_, ratings.model.item_popularity_)
-    assert stream.recommend([0, 49])["user"].nunique() == 2  # of the last chunk
+    assert stream.recommend([0, 49])["user"].nunique() == 2  # users of the last chunk
     weight = np.arange(150) % 3
     weighted = TemperedMatrixFactorization(4, random_state=0)
     weighted.fit(X, sample_weight=weight)
@@ -465,7 +468,7 @@ def test_pairs_are_labels_where_data_have_labels(ratings):
 
 
 def test_labels_of_two_types_stay_apart():
-    """As one array of strings, users 1 and items "x" would have no rows."""
+    """In one array of strings, the integer label 1 would not be found."""
     X, *_ = ratings_matrix([1, 1, 2, 3], ["x", "y", "x", "z"], [5.0, 1, 3, 2])
     model = TemperedMatrixFactorization(1, max_iter=5, tol=0.0, random_state=0)
     with warnings.catch_warnings():
@@ -481,7 +484,7 @@ def test_ratings_and_deviations_are_those_of_pairs(ratings):
     model, X = ratings.model, ratings.X
     items, mean, std = model.recommend(X[:20], n_items=5, return_std=True)
     found = items >= 0
-    assert not found.all()  # somebody has rated all but a few
+    assert not found.all()  # a user has rated nearly all items
     pairs = np.column_stack([np.nonzero(found)[0], items[found]])
     expected = model.predict_pairs(pairs, return_std=True, by_position=True)
     np.testing.assert_allclose(mean[found], expected[0], rtol=1e-12)
@@ -584,7 +587,7 @@ def test_similar_items_point_the_same_way(fitted):
 
 def test_zeros_that_fill_a_table_are_warned_of():
     wide = FRAME.pivot(index="user", columns="item", values="stars").fillna(0)
-    model = TemperedMatrixFactorization(2, random_state=0)
+    model = TemperedMatrixFactorization(2, max_iter=30, random_state=0)
     with pytest.warns(UserWarning, match="zeros are taken as ratings of 0"):
         model.fit(wide)
     long = wide.stack().reset_index()
@@ -593,10 +596,10 @@ def test_zeros_that_fill_a_table_are_warned_of():
         model.fit(X)
 
 
-# -- models that serve -----------------------------------------------------------------
+# -- copies for serving ----------------------------------------------------------------
 
 
-def test_nothing_is_solved_for_anew(fitted, monkeypatch):
+def test_posteriors_are_cached(fitted, monkeypatch):
     model = pickle.loads(pickle.dumps(fitted.model))
     model.recommend(["u1"]), model.transform(fitted.X[:1]), model.similar_items(["f1"])
     components, users = model.components_, model.user_factors_
@@ -621,7 +624,7 @@ def test_nothing_is_solved_for_anew(fitted, monkeypatch):
     model.similar_items(["f1"]), model.explain("u1", "f1")
 
 
-def test_what_is_remembered_is_of_the_last_fit(fitted):
+def test_cached_values_are_those_of_the_last_fit(fitted):
     model = type(fitted.model)(**fitted.model.get_params()).fit(fitted.X)
     before, first = model.components_.copy(), model.recommend(["u1"])
     model.set_params(random_state=1, n_components=2).fit(fitted.X[:, :].copy()[::-1])
@@ -656,7 +659,7 @@ def test_a_model_that_serves_is_mapped(fitted, tmp_path):
         served.recommend(fitted.X), model.recommend(fitted.X), strict=True
     ):
         np.testing.assert_array_equal(ours, theirs)
-    # an estimator that does not serve is lighter
+    # the pickle of an estimator is smaller than that of its copy for serving
     assert len(pickle.dumps(model)) < len(pickle.dumps(served))
     served.partial_fit(fitted.X)
     assert len(pickle.dumps(served)) > 0
@@ -682,7 +685,7 @@ def test_processes_recommend_from_one_file(fitted, tmp_path):
         )
 
 
-def test_what_serves_is_checked(fitted):
+def test_values_for_serving_are_checked(fitted):
     served = fitted.model.for_serving()
     pickle.loads(pickle.dumps(served))
     values = served._cached_values()
@@ -740,7 +743,7 @@ def with_one(array, value):
     ids=["none", "list", "nan", "inf", "half", "objects", "narrow", "3d", "3", "text"],
 )
 @pytest.mark.parametrize("name", ["item_vectors", "user_vectors", "directions"])
-def test_arrays_that_serve_are_whole_and_finite(fitted, name, damage):
+def test_arrays_for_serving_are_complete_and_finite(fitted, name, damage):
     served = fitted.model.for_serving()
     values = served._cached_values()
     if name not in values:
@@ -751,7 +754,7 @@ def test_arrays_that_serve_are_whole_and_finite(fitted, name, damage):
         if name == "directions" and np.shape(values[name])[1:] == (
             intact.shape[1] - 1,
         ):
-            return  # of any width
+            return  # any number of columns is accepted
         with pytest.raises(ValueError, match="arrays for serving are damaged"):
             pickle.loads(pickle.dumps(served))
         for others in {}, {"item_vectors": intact}:
@@ -762,7 +765,7 @@ def test_arrays_that_serve_are_whole_and_finite(fitted, name, damage):
         values[name] = intact
 
 
-def test_the_order_of_popularity_that_serves_is_one(fitted):
+def test_the_order_by_popularity_is_a_permutation(fitted):
     served = fitted.model.for_serving()
     if not hasattr(served, "item_popularity_"):
         pytest.skip("nothing is ranked by popularity")
@@ -785,7 +788,7 @@ def test_the_order_of_popularity_that_serves_is_one(fitted):
 
 @pytest.mark.every(2)
 def test_threads_share_a_model(fitted):
-    model = pickle.loads(pickle.dumps(fitted.model))  # remembers nothing yet
+    model = pickle.loads(pickle.dumps(fitted.model))  # its cache is empty
     X, labels = fitted.X, fitted.X.user_labels
 
     def ask(number):
@@ -808,7 +811,7 @@ def test_threads_share_a_model(fitted):
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, Broken])
-def test_what_interrupts_a_search_ends_its_threads(monkeypatch, error):
+def test_an_interruption_of_a_search_ends_its_threads(monkeypatch, error):
     pools, begun, stop = [], [], np.zeros(1, dtype=np.intc)
 
     class Pool(_best.Pool):
@@ -824,7 +827,7 @@ def test_what_interrupts_a_search_ends_its_threads(monkeypatch, error):
             press_ctrl_c()
         end = time.monotonic() + 5.0
         while piece and not stop[0] and time.monotonic() < end:
-            time.sleep(1e-3)  # as kernels do
+            time.sleep(1e-3)  # releases the lock, as kernels do
 
     monkeypatch.setattr(_best, "Pool", Pool)
     with pytest.raises(error):
@@ -843,7 +846,7 @@ def test_any_number_of_jobs_recommends_the_same(fitted, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["item_vectors", "user_vectors", "directions"])
-def test_what_serves_lies_row_by_row(fitted, name):
+def test_arrays_for_serving_are_c_contiguous(fitted, name):
     served = fitted.model.for_serving()
     values = served._cached_values()
     if name not in values:

@@ -1,4 +1,4 @@
-"""The page to explore topics: what is in it, and what a browser makes of it."""
+"""The page of `topic_report`: its data, its text and its figures."""
 
 import builtins
 import datetime as dt
@@ -38,7 +38,7 @@ from sktemper.report._target import check_path, write_page  # noqa: E402
 from sktemper.report._texts import Reader, tinted_pieces  # noqa: E402
 
 N_TOPICS = 6
-#: Where words of the corpus break a page that takes them for markup or formulas.
+#: Words that break a page that interprets them as markup or formulas.
 HOSTILE = [
     "<script>alert(1)</script>",
     "</script>",
@@ -72,7 +72,7 @@ def texts(X, names):
     ]
 
 
-#: Tests in which Bokeh serializes the figures, which takes longest; others need none.
+#: Tests that need figures; in all others Bokeh does not serialize them, which is slow.
 WITH_FIGURES = {
     "test_prevalence_over_dates_and_by_groups",
     "test_words_may_be_any_string",
@@ -85,13 +85,13 @@ WITH_FIGURES = {
 
 @pytest.fixture(autouse=True)
 def figures(request, monkeypatch):
-    """Leave figures out of pages of tests that look at other parts of them."""
+    """Leave figures out of pages in tests of other parts of the page."""
     if request.node.originalname not in WITH_FIGURES:
         monkeypatch.setattr(bokeh.embed, "json_item", lambda figure, name: None)
 
 
 def data_of(path):
-    """The data that a page holds."""
+    """Return the data in a page."""
     pattern = r'<script type="application/json" id="report-data">(.*?)</script>'
     (found,) = re.findall(pattern, path.read_text(encoding="utf-8"), re.DOTALL)
     return json.loads(found)
@@ -101,7 +101,7 @@ def in_turns(values, n):
     return [values[i : i + n] for i in range(0, len(values), n)]
 
 
-# -- what is in the page ---------------------------------------------------------------
+# -- contents of the page --------------------------------------------------------------
 
 
 def test_words_are_those_of_topics_at_every_place_of_the_slider(
@@ -169,7 +169,7 @@ def test_words_of_texts_have_the_topics_of_explain(lda, X, names, texts, tmp_pat
             assert percent == round(100 * best["probability"][word.lower()])
 
 
-def test_without_texts_words_that_tell_most_come_first(lda, X, names, tmp_path):
+def test_without_texts_the_most_informative_words_come_first(lda, X, names, tmp_path):
     data = data_of(topic_report(lda, X, names, path=tmp_path / "a.html"))
     share = np.array(data["prevalence"]) @ lda.topic_word_
     one = data["documents"][0]
@@ -184,7 +184,7 @@ def test_without_texts_words_that_tell_most_come_first(lda, X, names, tmp_path):
     assert not data["has_texts"]
 
 
-def test_long_texts_are_cut_and_the_page_says_so(lda, X, names, texts, tmp_path):
+def test_long_texts_are_cut_with_a_note(lda, X, names, texts, tmp_path):
     long = [text + " filler" * 1000 for text in texts]
     data = data_of(topic_report(lda, X, names, long, tmp_path / "a.html"))
     one = data["documents"][0]
@@ -192,7 +192,7 @@ def test_long_texts_are_cut_and_the_page_says_so(lda, X, names, texts, tmp_path)
     assert sum(len(p if isinstance(p, str) else p[0]) for p in one["pieces"]) == 2000
 
 
-def test_prevalence_over_dates_and_by_groups(lda, X, names, tmp_path):
+def test_prevalence_over_dates_and_by_groups(lda, X, names, tmp_path, monkeypatch):
     days = np.arange(300) % 4
     dates = np.datetime64("2020-01-01") + 365 * days
     groups = np.array(["a", "b", "c"])[days % 3]
@@ -211,6 +211,7 @@ def test_prevalence_over_dates_and_by_groups(lda, X, names, tmp_path):
     assert data["dates"]["places"][0] == 1577836800000
     sizes = [tokens[groups == g].sum() for g in data["groups"]["names"]]
     assert data["groups"]["n_tokens"] == sizes == sorted(sizes, reverse=True)
+    monkeypatch.setattr(bokeh.embed, "json_item", lambda figure, name: None)
     same = data_of(
         topic_report(lda, X, names, path=tmp_path / "a.html", dates=dates.astype(str))
     )
@@ -354,11 +355,11 @@ def test_a_mixture_of_multinomials_has_a_topic_a_document(names, tmp_path):
         topic_report(mixture, X, names[:5], path=path)
 
 
-# -- where in a text its features are --------------------------------------------------
+# -- positions of features in texts ----------------------------------------------------
 
 
 def read(text, known, vectorizer=None):
-    """The pieces of a text that are found to be features."""
+    """Return the pieces of a text that are features."""
     spans = Reader(vectorizer).spans(text, known)
     return [(text[a:b], features) for a, b, features in spans]
 
@@ -424,7 +425,7 @@ def test_the_vectorizer_says_what_is_a_word(X, lda, names, tmp_path):
 
 
 @pytest.mark.parametrize("container", [sparse.csr_matrix, sparse.csr_array])
-@pytest.mark.filterwarnings("ignore")  # its own, of what it uses
+@pytest.mark.filterwarnings("ignore")  # warnings of pyLDAvis itself
 def test_pyldavis_prepares_our_models(lda, X, names, container):
     pyldavis = pytest.importorskip("pyLDAvis")
     Y = container(X)
@@ -450,7 +451,7 @@ def test_pyldavis_prepares_a_model_beside_its_vectorizer(lda, X, names):
 # -- labels and the map ----------------------------------------------------------------
 
 
-def test_labels_cover_nothing():
+def test_labels_do_not_overlap():
     random = np.random.default_rng(0)
     centres, radii = topic_map_layout(
         random.dirichlet(np.ones(50), 30), np.ones(30), width=500, height=400
@@ -490,7 +491,7 @@ def test_circles_of_very_different_sizes_stay_within_the_map(seed):
     assert (np.abs(centres) <= least + 1e-9).all()
 
 
-# -- what is refused -------------------------------------------------------------------
+# -- invalid input ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -580,7 +581,7 @@ def test_a_page_that_is_replaced_keeps_its_mode(mode, tmp_path):
 
 @pytest.mark.skipif(os.name != "posix", reason="the umask of POSIX")
 @pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])
-def test_of_a_new_page_the_umask_decides(umask, tmp_path):
+def test_a_new_page_has_the_mode_of_the_umask(umask, tmp_path):
     before = os.umask(umask)
     try:
         write_page(tmp_path / "a.html", "page")
@@ -623,7 +624,7 @@ def test_the_time_of_a_page_is_that_of_its_writing(tmp_path):
     assert path.stat().st_mtime > 1e9
 
 
-def test_an_owner_that_cannot_be_kept_is_told(tmp_path, monkeypatch):
+def test_an_owner_that_cannot_be_kept_is_reported(tmp_path, monkeypatch):
     path = tmp_path / "a.html"
     path.write_text("before", encoding="utf-8")
     of_another = os.stat_result((*os.stat(path)[:4], 4242, 4242, *os.stat(path)[6:]))
@@ -645,14 +646,14 @@ def link_to(tmp_path):
     def link(target, name="link.html"):
         try:
             (tmp_path / name).symlink_to(target)
-        except OSError:  # of Windows without the right to
+        except OSError:  # on Windows, links need a permission
             pytest.skip("no symbolic links here")
         return tmp_path / name
 
     return link
 
 
-def test_what_a_link_leads_to_is_replaced(link_to, tmp_path):
+def test_the_target_of_a_link_is_replaced(link_to, tmp_path):
     (tmp_path / "folder").mkdir()
     page = tmp_path / "folder" / "page.html"
     page.write_text("before", encoding="utf-8")
@@ -661,7 +662,7 @@ def test_what_a_link_leads_to_is_replaced(link_to, tmp_path):
     assert write_page(path, "after") == path
     assert path.is_symlink() and (tmp_path / "other.html").is_symlink()
     assert page.read_text(encoding="utf-8") == "after"
-    page.unlink()  # the links lead to nothing
+    page.unlink()  # the links are broken
     write_page(check_path(path), "new")
     assert page.read_text(encoding="utf-8") == "new" and path.is_symlink()
     assert sorted(one.name for one in tmp_path.rglob("*")) == [
@@ -672,10 +673,10 @@ def test_what_a_link_leads_to_is_replaced(link_to, tmp_path):
     ]
 
 
-def test_links_that_lead_nowhere_are_refused(link_to, tmp_path):
+def test_broken_links_are_refused(link_to, tmp_path):
     for target, error in (
         ("none/page.html", FileNotFoundError),
-        ("link.html", OSError),  # to itself
+        ("link.html", OSError),  # a link to itself
         (".", IsADirectoryError),
     ):
         path = link_to(target)
@@ -690,7 +691,7 @@ def test_only_regular_files_are_replaced(lda, X, link_to, tmp_path, monkeypatch)
     deleted = (tmp_path / "deleted").open("wb")
     (tmp_path / "deleted").unlink()
     with socket.socket(socket.AF_UNIX) as listens, deleted:
-        monkeypatch.chdir(tmp_path)  # a name of a socket is short
+        monkeypatch.chdir(tmp_path)  # paths of sockets must be short
         listens.bind("socket")
         paths = [tmp_path / "pipe", tmp_path / "socket", "/dev/null", "/dev/full"]
         paths += [link_to("pipe"), link_to("/dev/null", "null")]
@@ -705,7 +706,7 @@ def test_only_regular_files_are_replaced(lda, X, link_to, tmp_path, monkeypatch)
         assert sorted(tmp_path.iterdir()) == before
 
 
-def test_files_and_folders_that_may_not_be_written_are_told(tmp_path, monkeypatch):
+def test_files_and_folders_that_may_not_be_written_are_reported(tmp_path, monkeypatch):
     path = tmp_path / "a.html"
     path.write_text("before", encoding="utf-8")
     may = os.access
@@ -741,7 +742,7 @@ def test_names_that_are_too_long_are_refused_at_once(lda, X, tmp_path):
         topic_report(lda, X, path=tmp_path / ("x" * 300))
 
 
-#: Writes pages of one letter; what is read must be of one letter, too.
+#: Script that writes pages of one repeated letter; readers must see only one letter.
 WRITES = """if True:
     import sys
     from pathlib import Path

@@ -1,4 +1,4 @@
-"""The page to explore topics in a browser that has no network."""
+"""The page of `topic_report` in a browser without a network."""
 
 import re
 import shutil
@@ -17,7 +17,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 CHROMIUM = next((path for name in NAMES if (path := shutil.which(name))), None)
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed"),
-    # of the processes and the loop that playwright starts
+    # playwright starts processes and an event loop, which warn
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
@@ -31,7 +31,7 @@ ARGUMENTS = [
     "--disable-sync",
 ]
 N_TOPICS = 6
-#: What would be markup, a formula or a place of the template, if a page took it so.
+#: Texts that a page could misinterpret as markup, formulas or template placeholders.
 HOSTILE = [
     "<script>alert(1)</script>",
     "</script><img src=x onerror=alert(2)>",
@@ -42,7 +42,7 @@ HOSTILE = [
     "averyveryverylongword" * 5,
 ]
 
-#: The text of an element and of what is in its shadow.
+#: Script that returns the text of an element, including its shadow roots.
 TEXT = """element => {
     const nodes = node => [node, node.shadowRoot]
         .flatMap(root => root ? [...root.childNodes] : []);
@@ -59,7 +59,10 @@ def X():
 
 @pytest.fixture(scope="module")
 def names(lda):
-    """Hostile ones are the most frequent, but for word40 and those after it."""
+    """Return names of words; the most frequent words have hostile names.
+
+    word40 to word49 keep their names.
+    """
     names = np.array([f"word{v}" for v in range(80)], dtype=object)
     frequent = np.argsort(-lda.topic_word_.max(axis=0))
     frequent = frequent[(frequent < 40) | (frequent >= 50)]
@@ -102,7 +105,7 @@ def browser():
 
 @pytest.fixture
 def page(browser, path):
-    """The page, opened; that asks for nothing and complains of nothing."""
+    """The opened page; the test fails if it sends requests or logs errors."""
     context = browser.new_context(offline=True, viewport={"width": 1280, "height": 900})
     page = context.new_page()
     page.set_default_timeout(20_000)
@@ -131,7 +134,7 @@ def words_on(page):
 
 
 def place_of(page, topic):
-    """Where the circle of a topic is, in pixels of the window."""
+    """Return the position of a topic's circle, in pixels of the window."""
     return page.evaluate(
         """topic => {
             const at = Bokeh.documents.findIndex(d => d.get_model_by_name("topics"));
@@ -162,7 +165,7 @@ def test_a_click_on_a_circle_shows_words_and_documents(page, lda, X, names):
     table = lda.topics(names, 30, X=X, relevance=0.6)
     top = lda.top_documents(X, 10)
     for topic in 3, 1, 3:
-        page.wait_for_timeout(400)  # two clicks at once would be a double click
+        page.wait_for_timeout(400)  # faster clicks would be a double click
         page.mouse.click(*place_of(page, topic))
         status = playwright.expect(page.locator("#status"))
         status.to_contain_text(f"Topic {topic} is chosen")

@@ -1,4 +1,4 @@
-"""Interrupted, pickled, continued, or on more threads: the same bits."""
+"""Fits have the same bits if interrupted, pickled, continued or run on more threads."""
 
 import contextlib
 import copy
@@ -65,7 +65,7 @@ CONFIGURATIONS = {
         tempering=GlobalTempering(n_temperatures=10, cap=SCHEDULE),
         learning_rate=AdaptiveRate(n_warmup_batches=2),
         gradient_noise=SVIPlusNoise(0.5),
-        init_params="random",  # the rate stays near 0 near an optimum
+        init_params="random",  # near an optimum, the rate would be near 0
     ),
     "mixture": mixture_of(n_jobs=2),
     "mixture with moves": mixture_of(
@@ -106,14 +106,14 @@ each_configuration = pytest.mark.parametrize(
 
 
 def assert_usable(lda, X):
-    """The state is of one step, the last that was completed."""
+    """Assert that all parts of the state belong to the last completed step."""
     history = lda.history_
     assert history["step"].tolist() == list(range(1, lda.n_batch_iter_ + 1))
     assert history["temperature"][-1] == lda.temperature_
     assert np.isfinite(lda.components_).all()
     transformed = lda.transform(X)
     assert np.isfinite(transformed).all()
-    if not hasattr(lda, "predict_pairs"):  # shares, or probabilities
+    if not hasattr(lda, "predict_pairs"):  # the results are shares or probabilities
         assert ((transformed >= 0) & (transformed <= 1)).all()
     assert np.isfinite(lda.score(X))
 
@@ -127,7 +127,7 @@ class StopAt(Hooks):
 
 
 class Snapshots(StopAt):
-    """Pickle the estimator itself and the copy that a callback is given."""
+    """Callback that pickles the estimator and the copy that callbacks get."""
 
     def at_pass(self, estimator, fitted_estimator):
         if estimator.n_iter_ == self.n_passes:
@@ -139,7 +139,7 @@ class Snapshots(StopAt):
 
 @pytest.mark.every(19)
 @each_configuration
-def test_a_pickle_from_within_a_fit_goes_on_with_the_same_bits(lda):
+def test_a_pickle_from_within_a_fit_continues_with_the_same_bits(lda):
     X = data_of(lda)
     callback = Snapshots(2)
     whole = clone(lda).set_callbacks(callback).fit(X)
@@ -154,7 +154,7 @@ def test_a_pickle_from_within_a_fit_goes_on_with_the_same_bits(lda):
 
 @pytest.mark.every(5)
 @each_configuration
-def test_a_pickle_between_two_calls_goes_on_with_the_same_bits(lda):
+def test_a_pickle_between_two_calls_continues_with_the_same_bits(lda):
     X = data_of(lda)
     lda = clone(lda).set_params(total_samples=120)
     whole = clone(lda).partial_fit(X).partial_fit(X)
@@ -196,18 +196,18 @@ def test_warm_start_continues_a_finished_plan_and_does_not_reheat(documents):
 @pytest.mark.parametrize(
     ("changed", "n_steps"),
     [
-        ({}, 1),  # what is left of batches of 30 after three
+        ({}, 1),  # three of four batches of 30 were visited
         ({"batch_size": 120}, 1),
         ({"batch_size": 100}, 1),
-        ({"batch_size": 50}, 1),  # three of 40
+        ({"batch_size": 50}, 1),  # the 120 rows make three batches of 40
         ({"batch_size": 20}, 2),
-        ({"batch_size": 7}, 5),  # 12 of 7 and 6 of 6: thirteen of them are 90 rows
+        ({"batch_size": 7}, 5),  # 12 batches of 7 and 6 of 6; 13 of them have 90 rows
         ({"batch_size": None, "learning_rate": 0.5}, 1),
-        ({"n_iter_no_change": 9}, 4),  # of other rows all
+        ({"n_iter_no_change": 9}, 4),  # the training rows changed: all batches
         ({"evaluate_every": 1, "validation_fraction": 0.6, "batch_size": 50}, 1),
     ],
 )
-def test_an_interrupted_pass_goes_on_whatever_batches_are_now(
+def test_an_interrupted_pass_continues_whatever_batches_are_now(
     documents, changed, n_steps
 ):
     lda = lda_of(schedule=PressingAt(3), warm_start=True, max_iter=2)
@@ -222,7 +222,7 @@ def test_an_interrupted_pass_goes_on_whatever_batches_are_now(
 
 
 def test_an_interrupted_pass_leaves_out_no_row():
-    """And visits again only rows that share a batch with new ones."""
+    """It visits again only rows in the same batch as an unvisited row."""
     for n_rows, old, new in itertools.product((7, 30, 31), (3, 4, 30), (1, 5, 8, 31)):
         rows = np.arange(n_rows)
         n_old, n_new = -(-n_rows // old), -(-n_rows // new)
@@ -246,7 +246,7 @@ def test_an_interrupted_pass_leaves_out_no_row():
             assert first_batch(state, n_rows + 1, n_new) == 0
 
 
-def test_without_warm_start_fit_starts_anew(documents):
+def test_without_warm_start_fit_starts_again(documents):
     lda = lda_of().fit(documents)
     first = copy.deepcopy(lda)
     assert_same_fit(lda.fit(documents), first)
@@ -287,7 +287,7 @@ def test_ctrl_c_leaves_the_last_complete_step(documents, t, pickled):
 
 @pytest.mark.deep
 def test_ctrl_c_at_any_time(documents):
-    # long enough for signals to come in time
+    # enough documents for a fit that is longer than the delay of signals
     documents = sparse.vstack([documents] * 8, format="csr")
     whole = lda_of().fit(documents)
     begin = time.perf_counter()
@@ -321,7 +321,7 @@ ENDLESS = {
 @pytest.mark.parametrize("method", ["fit", "partial_fit", "transform", "score"])
 @pytest.mark.parametrize("name", ENDLESS)
 def test_ctrl_c_within_a_long_kernel(name, n_jobs, method, monkeypatch):
-    """The local step on one sample takes an hour."""
+    """A local step on one sample would take an hour without the interruption."""
     estimator_of, limit, parameters, n_features = ENDLESS[name]
     X = np.random.default_rng(0).poisson(3, (1, n_features)).astype(float)
     fitted = estimator_of(batch_size=1, warm_start=True, max_iter=20, **parameters)
@@ -423,12 +423,12 @@ def readable_attributes(estimator):
     """Read every public attribute of a fitted estimator."""
     for name in dir(estimator):
         if name.endswith("_") and not name.startswith("_"):
-            with contextlib.suppress(NotFittedError):  # of a fit that was interrupted
+            with contextlib.suppress(NotFittedError):  # after an interrupted fit
                 getattr(estimator, name)
 
 
 class HugeWeights(GradientNoise):
-    """At the third step; what they lead to has no numbers.  Or a mere error there."""
+    """Weights that overflow in the third step; with ``breaking``, an error instead."""
 
     def __init__(self, breaking=False):
         self.breaking = breaking
@@ -457,8 +457,8 @@ class HugeWeights(GradientNoise):
     ],
     ids=lambda estimator: type(estimator).__name__,
 )
-def test_what_is_not_finite_is_never_committed(estimator, method):
-    """And the fit goes on as after any other error."""
+def test_steps_with_infinite_results_are_never_committed(estimator, method):
+    """A fit continues after such a step as after any other error."""
     X = data_of(estimator)
     fitted = clone(estimator).set_params(
         gradient_noise=HugeWeights(),
@@ -505,7 +505,7 @@ def test_a_failed_weight_leaves_an_earlier_fit_as_it_was(documents):
 
 
 def many_of(estimator, dtype):
-    """Rows of three blocks; of a mixture some values are missing."""
+    """Return rows of three blocks; data of a mixture have missing values."""
     X = data_of(estimator, many=True).astype(dtype)
     if not hasattr(estimator, "impute"):
         return X
@@ -586,7 +586,7 @@ def test_a_fitted_model_may_be_used_from_many_threads(estimator_of):
 
 
 def reloaded(folder, X, load):
-    """Return the data as another process would get them: from a file."""
+    """Return the data from a file, as another process would get them."""
     if not sparse.issparse(X):
         return load(folder / "X", X)
     names = "data", "indices", "indptr"
@@ -598,7 +598,7 @@ def reloaded(folder, X, load):
 
 
 def by_joblib(path, array):
-    """As joblib gives its workers arrays of more than a megabyte."""
+    """Return a memory map, in which joblib passes large arrays to workers."""
     joblib.dump(array, path)
     return joblib.load(path, mmap_mode="r")
 
@@ -658,7 +658,7 @@ def test_a_fit_that_ends_hot_warns(documents, schedule, remedies):
     assert f"{lda.temperature_:.3g}" in message
     for remedy in remedies:
         assert remedy in message
-    assert caught[0].filename == __file__  # points at the call
+    assert caught[0].filename == __file__  # the warning names the line of the call
 
 
 def test_a_fit_that_keeps_its_start_warns(documents):
@@ -668,7 +668,7 @@ def test_a_fit_that_keeps_its_start_warns(documents):
         lda.fit(documents)
     assert "offset" in str(caught[0].message)
     assert caught[0].filename == __file__
-    lda.set_params(learning_rate=RobbinsMonro(offset=2)).fit(documents)  # does not
+    lda.set_params(learning_rate=RobbinsMonro(offset=2)).fit(documents)  # no warning
 
 
 def test_the_best_state_is_the_model_and_nothing_else(documents):
@@ -685,7 +685,7 @@ def test_the_best_state_is_the_model_and_nothing_else(documents):
     assert stopped < 20
     assert lda.state_.best is None
     lda.set_params(max_iter=2, n_iter_no_change=None).fit(documents)
-    assert lda.n_iter_ == stopped + 2  # the plan was over, not interrupted
+    assert lda.n_iter_ == stopped + 2  # the planned passes were complete
 
 
 @pytest.mark.every(3)
@@ -698,14 +698,14 @@ def test_policies_may_change_between_calls(documents, tempering):
     assert lda.learning_rate_.metric == "fisher"
 
 
-def test_early_stopping_says_if_it_had_nothing_to_compare(documents):
+def test_early_stopping_warns_without_scores_to_compare(documents):
     lda = lda_of(schedule=ConstantSchedule(1.5), n_iter_no_change=1)
     with pytest.warns(ConvergenceWarning) as caught:
         lda.fit(documents)
     assert any("had no scores to compare" in str(warning.message) for warning in caught)
 
 
-def test_noise_that_never_acts_is_told(documents):
+def test_noise_that_never_acts_is_reported(documents):
     lda = lda_of(TemperedLDA, tempering=None, gradient_noise=SVIPlusNoise(1000))
     with pytest.warns(ConvergenceWarning, match="effective batch size"):
         lda.fit(documents)

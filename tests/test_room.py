@@ -1,4 +1,4 @@
-"""Memory that large arrays of a fit give back to later ones."""
+"""Reuse of the memory of large arrays by later arrays of a fit."""
 
 import gc
 import pickle
@@ -16,18 +16,18 @@ def place(array):
     return array.ctypes.data
 
 
-def test_what_is_given_back_serves_the_next():
+def test_freed_memory_is_reused():
     room = Room()
     first = room.empty(LARGE, np.float64)
     first[:] = 1.0
     part, at = first[3:5], place(first)
     del first
     second = room.empty(LARGE, np.float64)
-    assert place(second) != at  # a view of the first one is left
+    assert place(second) != at  # a view still uses the first array
     assert (part == 1.0).all()
     del part, second
-    assert place(room.empty((10, *LARGE), np.float64)) != at  # too small for it
-    assert place(room.empty(LARGE, np.float32)) != at  # twice as large
+    assert place(room.empty((10, *LARGE), np.float64)) != at  # the memory is too small
+    assert place(room.empty(LARGE, np.float32)) != at  # twice the needed memory
     assert place(room.empty((900, 300), np.float64)) == at
 
 
@@ -64,7 +64,7 @@ def test_arrays_outlive_their_room():
     assert free.pieces == {}
 
 
-def test_a_room_keeps_only_so_much(monkeypatch):
+def test_a_room_keeps_a_limited_amount_of_memory(monkeypatch):
     monkeypatch.setattr(rooms, "MOST_BYTES", 3 * 10**6)
     room = Room()
     arrays = [room.empty(LARGE, np.float64) for _ in range(3)]

@@ -1,4 +1,4 @@
-"""Sampled document updates: the posterior over a document's assignments, by chance."""
+"""Sampled document updates: samples of the posterior of a document's topics."""
 
 import hashlib
 import itertools
@@ -44,7 +44,7 @@ def local(model, topics, X, powers, **arguments):
 
 
 def with_idle_topics(model, topics, n):
-    """The same model with `n` more topics that are never drawn."""
+    """Return the model with ``n`` more topics that are never drawn."""
     alpha = np.append(model.doc_topic_prior, np.full(n, 1e-30))
     wide = LDAModel(
         K + n, V, alpha, np.atleast_2d(0.1), dtype=model.dtype, doc_update="sampled"
@@ -54,7 +54,10 @@ def with_idle_topics(model, topics, n):
 
 
 def expected_counts(document, topics, b, alpha=ALPHA):
-    """Mean counts, (V, K), under p(z | w)^b, theta integrated out; over all z."""
+    """Return the mean counts, (V, K), under p(z | w)^b, by enumeration of all z.
+
+    theta is integrated out.
+    """
     beta = topics.dense() / topics.dense().sum(axis=0)
     words = np.repeat(np.arange(V), document)
     counts, total = np.zeros((V, K)), 0.0
@@ -74,7 +77,7 @@ def expected_counts(document, topics, b, alpha=ALPHA):
 @pytest.mark.parametrize("alpha", [ALPHA, np.full(K, 0.4)], ids=["ALPHA", "same"])
 @pytest.mark.parametrize("way", ["lanes", "chains"])
 def test_mean_counts_are_those_of_the_posterior(dtype, temperature, own, alpha, way):
-    """Few topics are sampled in lanes; with many that no word has, in chains."""
+    """With few topics documents are sampled in parallel lanes, with many in chains."""
     document, n = np.array([2, 1, 0, 3]), 4000
     model, topics = tiny(dtype=dtype, alpha=alpha)
     if way == "chains":
@@ -84,11 +87,11 @@ def test_mean_counts_are_those_of_the_posterior(dtype, temperature, own, alpha, 
     step = local(model, topics, np.tile(document, (n, 1)), powers, seed=7)
     model, topics = tiny(dtype=dtype, alpha=alpha)
     expected = expected_counts(document, topics, b, alpha)
-    # 4000 independent chains: each entry's standard error is at most
+    # the largest standard error of an entry, of 4000 independent chains
     error = np.sqrt(expected * (document[:, None] ** 2) / n) + 1e-3
     found = step.statistics.dense()[:, :K] / n
     np.testing.assert_array_less(np.abs(found - expected), 4 * error)
-    # the standard errors do not hide a wrong temperature
+    # the test would find a wrong temperature
     other = expected_counts(document, topics, 1.5 - b, alpha)
     assert (np.abs(found - other) > 4 * error).any()
     np.testing.assert_allclose(found.sum(axis=1), document, rtol=1e-5, atol=1e-7)
@@ -97,7 +100,7 @@ def test_mean_counts_are_those_of_the_posterior(dtype, temperature, own, alpha, 
 
 
 def test_a_chain_starts_token_by_token(monkeypatch):
-    """After one sweep the assignments are drawn in order, given those before."""
+    """Each assignment of the first sweep is drawn given the assignments before it."""
     monkeypatch.setattr(lda_model, "N_BURN_IN", 0)
     monkeypatch.setattr(lda_model, "N_KEPT", 1)
     model, topics = tiny()
@@ -131,8 +134,8 @@ def test_each_documents_tokens_are_all_counted_once():
     assert (step.local_parameters[5] == 0.1).all()
 
 
-def test_the_bound_is_one():
-    """gamma is not at the optimum, whose bound is therefore higher."""
+def test_sampled_bounds_are_below_the_optimum():
+    """Bounds at a sampled gamma are below the bounds at the optimal gamma."""
     X = np.random.default_rng(0).poisson(0.7, (30, V))
     sampled, topics = tiny()
     optimal, _ = tiny("variational")
@@ -281,7 +284,7 @@ def test_sampling_all_the_way_begins_less_hot(documents):
 
 
 def case(n_topics, dtype, alpha=None, n_features=60):
-    """A model, its topics, and documents long and short, empty, and of many copies."""
+    """Return a model, topics, and documents: long, short, empty, and repeated words."""
     random = np.random.default_rng(n_topics)
     alpha = np.full(n_topics, 0.1) if alpha is None else alpha
     model = LDAModel(
@@ -294,12 +297,12 @@ def case(n_topics, dtype, alpha=None, n_features=60):
     X = random.poisson(random.gamma(0.5, 1.0, (90, 1)), (90, n_features))
     X[7], X[8] = 0, 0
     X[8, 3], X[9, 5] = 700, 40
-    X[10], X[10, :2] = 0, 65536 // n_topics  # in a chain, where few topics are in lanes
+    X[10], X[10, :2] = 0, 65536 // n_topics  # too long for lanes, so a chain
     return model, topics, X
 
 
 def at_place(model, topics, X, powers=Powers(), seed=5):  # noqa: B008
-    """The sampled local step without what belongs to the whole block."""
+    """Return the local parameters and statistics of a sampled local step."""
     step = local(model, topics, X, powers, seed=seed)
     return step.local_parameters, step.statistics.dense()
 
@@ -310,7 +313,7 @@ def at_place(model, topics, X, powers=Powers(), seed=5):  # noqa: B008
 @pytest.mark.parametrize("temperature", [1.0, 1.5])
 @pytest.mark.machine
 def test_a_document_depends_on_no_neighbours(dtype, n_topics, temperature):
-    """Only on its place: neither on its lane, nor on who else is in the vector."""
+    """It depends only on its index: not on its lane or on documents in other lanes."""
     model, topics, X = case(n_topics, dtype)
     powers = Powers(local=1 / temperature)
     gammas, _ = at_place(model, topics, X, powers)
@@ -323,12 +326,12 @@ def test_a_document_depends_on_no_neighbours(dtype, n_topics, temperature):
         np.testing.assert_array_equal(found[keep], gammas[keep])
     swapped, _ = at_place(model, topics, X[::-1], powers)
     if n_topics > 1:
-        assert (swapped[::-1] != gammas).any()  # it does depend on its place
+        assert (swapped[::-1] != gammas).any()  # it depends on the index
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.machine
-def test_a_temperature_of_its_own_depends_on_no_neighbours(dtype):
+def test_the_result_at_own_temperatures_depends_on_no_other_document(dtype):
     model, topics, X = case(6, dtype)
     powers = np.linspace(0.4, 1.0, len(X))
     gammas, _ = at_place(model, topics, X, Powers(local=powers))
@@ -362,7 +365,7 @@ def test_lanes_stop():
 
 
 def digest_of_draws():
-    """What the draws are: a test reads it of processes with other instructions."""
+    """Return a digest of draws, which a test compares between instruction sets."""
     digest = hashlib.sha256()
     for dtype, n_topics in itertools.product(
         (np.float32, np.float64), (3, 20, 70, 300)

@@ -1,4 +1,4 @@
-"""Versions of scikit-learn that do not have all that the package can use."""
+"""The package with older versions of scikit-learn, which lack callbacks."""
 
 import functools
 import subprocess
@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-import sktemper  # noqa: F401, which imports what it needs of scikit-learn
+import sktemper  # noqa: F401, it imports scikit-learn's modules
 
 FIT = """
 import numpy as np
@@ -20,7 +20,7 @@ lda.set_params(warm_start=True, n_init=1, max_iter=2).fit(X)
 """
 
 
-#: Hides the callbacks from the package; scikit-learn's own modules have imported them.
+#: Code that hides scikit-learn's callbacks from the package.
 WITHOUT = """
 import importlib, sys
 
@@ -46,7 +46,7 @@ except AttributeError as error:
 def answers():
     """Return whether estimators have `set_callbacks`, its error, and bits of a fit.
 
-    They come from one process in which scikit-learn has no callbacks.
+    One process, in which scikit-learn has no callbacks, computes all of them.
     """
     names = [name for name in sys.modules if name.startswith("sklearn.")]
     without = WITHOUT.format(names=[n for n in names if ".tests" not in n])
@@ -72,7 +72,7 @@ def test_without_callbacks_there_is_no_method_that_sets_them():
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.machine
 def test_without_callbacks_fits_have_the_same_bits():
-    """Two starts that may end early, and a fit that goes on."""
+    """The fits have two starts, early stopping, and a continuation by warm_start."""
     namespace = {}
     exec(FIT, namespace)
     expected = namespace["lda"].components_

@@ -1,6 +1,6 @@
-"""What searches and early stopping judge by: scorers, and validation data of one's own.
+"""Scores for searches and early stopping: scorers, and the user's validation data.
 
-That weights multiply scores, and are routed to them, is tested in `test_endings`.
+`test_endings` tests that weights multiply scores and are routed to scorers.
 """
 
 import doctest
@@ -54,7 +54,7 @@ SCORERS = {
 
 @pytest.fixture(scope="module")
 def texts():
-    """Lines on two of four subjects."""
+    """Return texts; each has words of two of four subjects."""
     subjects = [[f"{letter}{i}" for i in range(12)] for letter in "abcd"]
     random = np.random.default_rng(0)
     lines = []
@@ -176,7 +176,7 @@ def test_scorers_are_pickled_and_shown(texts, name):
     assert repr(scorer).startswith(f"make_{name}_scorer(")
 
 
-def test_a_model_of_no_class_that_is_known(documents):
+def test_a_model_of_an_unknown_class(documents):
     lda = lda_of().fit(documents)
     other = SimpleNamespace(components_=lda.components_, transform=lda.transform)
     for scorer in SCORERS.values():
@@ -219,7 +219,7 @@ each_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 def divided(row):
-    """Data to train on, and others."""
+    """Return training data and validation data."""
     X = row.data(120)
     return X[:90], X[90:]
 
@@ -239,7 +239,7 @@ def short(row, kind="Annealed", **parameters):
         parameters.pop("tempering", None)
     estimator = row.estimator(kind, batch_size=30, **{"max_iter": 3, **parameters})
     if "moves" in estimator.get_params(deep=False):
-        estimator.set_params(moves=None)  # they come after the last score
+        estimator.set_params(moves=None)  # moves come after the last score
     return estimator
 
 
@@ -271,7 +271,7 @@ def test_the_best_state_by_validation_data_is_kept(row):
 
 
 class Snapshot(Hooks):
-    """Pickle an estimator after its second pass."""
+    """Callback that pickles an estimator after its second pass."""
 
     def at_pass(self, estimator, fitted_estimator):
         if estimator.n_iter_ == 2:
@@ -281,7 +281,7 @@ class Snapshot(Hooks):
 @pytest.mark.every(11)
 @each_row
 @pytest.mark.machine
-def test_a_validated_fit_goes_on_with_the_same_bits(row):
+def test_a_validated_fit_continues_with_the_same_bits(row):
     X, X_val = divided(row)
     callback = Snapshot()
     estimator = short(row, max_iter=6, n_iter_no_change=3).set_callbacks(callback)
@@ -339,7 +339,7 @@ def test_fit_predict_and_fit_transform_take_validation_data(samples):
 
 @pytest.mark.every(3)
 @each_row
-def test_a_fit_of_another_dtype_before_has_no_say(row):
+def test_an_earlier_fit_of_another_dtype_has_no_effect(row):
     X, X_val = divided(row)
     new = short(row).fit(X, X_val=X_val)
     other = short(row).fit(X.astype(np.float32)).fit(X, X_val=X_val)
@@ -403,8 +403,8 @@ def test_validation_data_of_rows_without_entries(model, data):
     nothing = sparse.csr_array(X.shape, dtype=float)
     with pytest.raises(ValueError, match="X_val cannot be scored: nothing can"):
         model.fit(X, X_val=nothing)
-    assert model.score(X) == before  # an earlier fit is as it was
-    # rows with entries among others are enough
+    assert model.score(X) == before  # the earlier fit is unchanged
+    # some rows with entries are enough
     model.fit(X, X_val=sparse.vstack([nothing, X[:20]], format="csr"))
     assert np.isfinite(scores_of(model)).all()
 

@@ -1,4 +1,4 @@
-"""Copies for serving, and few rows: the same results without threads and checks."""
+"""Copies for serving, and calls with few rows, have the same results as the model."""
 
 import pickle
 import threading
@@ -127,7 +127,7 @@ def test_a_copy_ignores_columns_that_were_added_later(kind, counts):
     assert share > 0.05
     with pytest.warns(UserWarning, match=f"{share:.0%} of the tokens"):
         found = served.transform(X)
-    np.testing.assert_array_equal(served.transform(X), found)  # warned once
+    np.testing.assert_array_equal(served.transform(X), found)  # warns only once
     np.testing.assert_array_equal(found, served.transform(known))
     with pytest.raises(ValueError, match="59 features|should match"):
         served.transform(known.iloc[:, :59] if kind == "frame" else known[:, :59])
@@ -151,7 +151,7 @@ def test_threads_infer_while_another_one_trains(counts):
     for thread in threads:
         thread.start()
     try:
-        for _ in range(15):
+        for _ in range(6):
             lda.partial_fit(counts)
             copy = lda.for_serving()
             expected[id(copy)] = copy.transform(counts)
@@ -162,7 +162,7 @@ def test_threads_infer_while_another_one_trains(counts):
             thread.join()
     assert not wrong
     alone = AnnealedLDA(4, random_state=0)
-    for _ in range(16):
+    for _ in range(7):
         alone.partial_fit(counts)
     np.testing.assert_array_equal(alone.components_, lda.components_)
 
@@ -206,7 +206,7 @@ def test_few_rows_have_the_bits_of_many(number, counts, monkeypatch):
     again = pickle.loads(pickle.dumps(model))
     for name in methods:
         few = [getattr(model, name)(X[i : i + 3]) for i in range(0, 30, 3)]
-        with monkeypatch.context() as patch:  # by threads, with nothing kept
+        with monkeypatch.context() as patch:  # with threads and without caches
             patch.setattr(fitted_methods.FittedMethodsMixin, "_max_inline_rows", 0)
             alone = [getattr(again, name)(X[i : i + 3]) for i in range(0, 30, 3)]
         np.testing.assert_array_equal(few, alone)
@@ -226,7 +226,7 @@ def test_no_thread_is_started_for_few_rows(fitted, counts, monkeypatch):
         fitted.transform(counts[:33])
 
 
-def test_what_is_kept_is_of_the_present_fit_and_parameters(counts):
+def test_cached_models_are_those_of_the_current_fit_and_parameters(counts):
     one = AnnealedLDA(4, max_doc_update_iter=100, random_state=0).partial_fit(counts)
     first = one.transform(counts[:3])
     one.set_params(max_doc_update_iter=1)
@@ -266,7 +266,7 @@ def test_bad_rows_raise_what_they_raised(change, fitted, counts, monkeypatch):
     assert str(error.value) == str(expected.value)
 
 
-def test_plainly_valid_data_are_what_scikit_learn_returns_unchanged(fitted, counts):
+def test_data_that_skip_validation_are_valid_for_scikit_learn(fitted, counts):
     options = {"accept_sparse": "csr", "dtype": "numeric", "ensure_non_negative": True}
     random = np.random.default_rng(0)
     n_plain = 0

@@ -1,4 +1,4 @@
-"""What the fits of every model promise, whatever the model."""
+"""Properties of fits that hold for every model."""
 
 import pickle
 import warnings
@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:The fit ended at temperature"),
 ]
 each_row = pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
-#: One estimator of each model; the kinds take turns.
+#: One estimator of each model, of alternating kinds.
 QUICK = {
     f"{row.kinds[number % len(row.kinds)]}{row.name}"
     for number, row in enumerate(ROWS.values())
@@ -33,7 +33,7 @@ each_estimator = pytest.mark.parametrize(
     ],
 )
 
-#: What a fit keeps between two steps.
+#: Policies with different states between two steps of a fit.
 POLICIES = {
     "default": {},
     "one batch": {"batch_size": None, "max_iter": 8},
@@ -55,7 +55,7 @@ PLANS = [
 
 
 def estimator_of(row, policies, kind="Tempered"):
-    """An estimator of few steps."""
+    """Return an estimator whose fit has few steps."""
     policies = {"batch_size": 30, "max_iter": 4, **policies}
     if "moves" in policies:
         policies["moves"] = row.moves
@@ -63,7 +63,7 @@ def estimator_of(row, policies, kind="Tempered"):
 
 
 def assert_same_fit(one, other):
-    """The same bits of all that a fit leaves, but for the time that it took."""
+    """Assert that two fits have the same bits, except their times."""
     vectors = [
         fitted._fitted_model().natural_parameters(fitted.state_.globals_)
         for fitted in (one, other)
@@ -86,7 +86,7 @@ def quietly(function, *args):
 
 
 class Snapshots(Hooks):
-    """Pickle an estimator after its second pass."""
+    """Callback that pickles an estimator after its second pass."""
 
     def at_pass(self, estimator, fitted_estimator):
         if estimator.n_iter_ == 2:
@@ -95,7 +95,7 @@ class Snapshots(Hooks):
 
 @pytest.mark.every(17)
 @pytest.mark.parametrize(("row", "policies"), PLANS)
-def test_a_fit_goes_on_from_a_pickle_with_the_same_bits(row, policies):
+def test_a_fit_continues_from_a_pickle_with_the_same_bits(row, policies):
     callback, X = Snapshots(), row.data(120)
     estimator = estimator_of(row, policies).set_callbacks(callback)
     whole = quietly(estimator.fit, X)

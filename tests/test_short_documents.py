@@ -1,4 +1,4 @@
-"""Short documents of latent Dirichlet allocation: many at once, each in a lane."""
+"""Short documents of LDA, of which the kernel optimizes several in parallel (lanes)."""
 
 import numpy as np
 import oracles
@@ -17,7 +17,7 @@ POWERS = {
 
 
 def problem(k, dtype, tol=1e-3, max_iter=100, drop_tol=0.0, seed=0):
-    """Return documents of 0 to 300 words, a model and topics that differ much."""
+    """Return documents of 0 to 300 words, a model, and very different topics."""
     random = np.random.default_rng(seed)
     lengths = np.minimum(random.geometric(0.03, N) - 1, 300)
     lengths[:4] = 0, 1, 300, 299
@@ -40,7 +40,7 @@ def problem(k, dtype, tol=1e-3, max_iter=100, drop_tol=0.0, seed=0):
 
 
 def local(model, X, topics, powers, rows=slice(None)):
-    """Return gamma, bounds and the inner iterations of some rows."""
+    """Return gamma, bounds and the numbers of iterations of some rows."""
     prepared = model.prepare(topics, model.initial_hyper(None))
     block = model.take(sparse.csr_array(X), rows)
     if np.ndim(powers.local):
@@ -56,7 +56,7 @@ def local(model, X, topics, powers, rows=slice(None)):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", POWERS)
 def test_a_document_is_the_same_in_any_lane(name, dtype, k):
-    """Whoever its neighbours are, also where it has none."""
+    """A document is optimized together with others (lanes), whatever these are."""
     X, model, topics = problem(k, dtype, drop_tol=1e-4)
     powers = POWERS[name]
     gamma, bounds, iterations = local(model, X, topics, powers)
@@ -74,7 +74,7 @@ def test_a_document_is_the_same_in_any_lane(name, dtype, k):
 @pytest.mark.parametrize("k", [1, 3, 18, 50])
 @pytest.mark.parametrize("name", POWERS)
 def test_documents_of_all_lengths_are_those_of_the_reference(name, k):
-    """As many iterations, some of them all that are allowed."""
+    """The numbers of iterations agree too; some documents reach the maximum."""
     X, model, topics = problem(k, np.float64, max_iter=20)
     powers = POWERS[name]
     prepared = model.prepare(topics, model.initial_hyper(None))
@@ -91,7 +91,7 @@ def test_documents_of_all_lengths_are_those_of_the_reference(name, k):
     )
     np.testing.assert_allclose(step.local_parameters, gamma, rtol=1e-9)
     np.testing.assert_allclose(step.statistics.dense(), sums, rtol=1e-8, atol=1e-12)
-    # of an empty document, terms cancel
+    # terms of the bound of an empty document cancel
     np.testing.assert_allclose(step.row_bounds, bounds, rtol=1e-10, atol=1e-11)
     assert step.n_iterations == iterations
 
@@ -110,7 +110,7 @@ def test_short_documents_in_float32_are_those_in_float64(name):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.machine
 def test_a_document_whose_mass_underflows_leaves_its_neighbours_alone(dtype):
-    """Of one in five a word has only a topic that the document lacks."""
+    """In each fifth document, a word has only a topic that the document lacks."""
     n, alpha, eta = 60, np.full(3, 2e-3), np.full((1, 1), 1e-3)
     model = LDAModel(3, 4, alpha, eta, dtype=dtype, tol=0.0, max_iter=30)
     topic_word = np.full((4, 3), 1e-3)

@@ -1,4 +1,4 @@
-"""Mistakes that once gave a plausible number, without a word."""
+"""Mistakes of users that once gave plausible results without an error or a warning."""
 
 import functools
 import inspect
@@ -69,10 +69,10 @@ def fitted(name):
         return model.fit(data[family]())
 
 
-# -- a bool is no number ---------------------------------------------------------------
+# -- booleans are not numbers ----------------------------------------------------------
 
 ESTIMATORS = [n for n in sktemper.__all__ if hasattr(getattr(sktemper, n), "fit")]
-#: Parameters that are flags, and those that scikit-learn itself checks.
+#: Boolean parameters, and parameters that scikit-learn itself checks.
 FLAGS = {"shuffle", "warm_start", "biases", "verbose", "random_state"}
 FLAGS |= {"learn_noise_variance", "learn_inclusion_probability"}
 
@@ -110,7 +110,7 @@ def test_no_policy_takes_a_bool_for_a_number(policy, parameter, value):
         policy(**{parameter: value}).validate()
 
 
-def test_no_schedule_says_a_bool():
+def test_schedules_must_not_return_booleans():
     lda = TemperedLDA(3, tempering=Annealing(lambda t: True))
     with pytest.raises(TypeError, match="gave True as the temperature"):
         lda.fit(documents_of())
@@ -151,7 +151,7 @@ def test_no_method_takes_a_bool_for_a_number():
 
 
 @quiet
-def test_nothing_else_counts_as_true():
+def test_flags_must_be_booleans():
     X, ratings = documents_of(), ratings_of()
     model = fitted("AnnealedMatrixFactorization")
     calls = [
@@ -194,7 +194,7 @@ def test_sample_weight_is_no_bool(weight):
 def test_all_mixtures_refuse_the_same_numbers_of_samples(name):
     model = fitted(name)
     for bad in (True, 2.5, "3", None, np.True_, 2**80):
-        for error in (ValueError, TypeError):  # it is both
+        for error in (ValueError, TypeError):  # the error has both types
             with pytest.raises(error, match="'n_samples' parameter must be an int"):
                 model.sample(bad)
     for few in (0, -1):
@@ -226,12 +226,12 @@ def test_words_of_a_hot_mixture_warn():
         hot.top_words()
 
 
-# -- priors that are lost --------------------------------------------------------------
+# -- priors that have no effect --------------------------------------------------------
 
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("kind", ["dirichlet_distribution", "dirichlet_process"])
-def test_concentrations_that_a_float_cannot_tell_are_refused(kind):
+def test_concentrations_too_small_for_a_float_are_refused(kind):
     options = {"weight_concentration_prior_type": kind, "random_state": 0}
     X = samples_of()
     for lost in (1e-17, 1e-30):
@@ -258,13 +258,13 @@ def test_rows_of_length_one_are_no_counts(cls):
     for scaled in (tfidf, tfidf.toarray(), np.asarray(shares), tfidf.astype("float32")):
         with pytest.warns(UserWarning, match=r"scaled to length 1.*CountVectorizer"):
             model.fit(scaled)
-    # what is a count, or weighs words, is none
+    # counts, and counts with weights of words, do not warn
     for fine in (counts, 0.5 * counts, tfidf * 3.0, np.eye(12)):
         model.fit(fine)
 
 
 @quiet
-def test_answers_coded_one_and_two_are_told():
+def test_answers_coded_one_and_two_are_reported():
     random = np.random.default_rng(0)
     answers = (random.random((80, 6)) < [[0.9] * 6, [0.1] * 6][0]).astype(float)
     answers[40:] = 1 - answers[40:]
@@ -301,7 +301,7 @@ def test_masks_are_not_overlooked():
     TemperedGaussianMixture(2, max_iter=2).fit(np.ma.masked_array(samples_of()))
 
 
-# -- words that are left out, and other words ------------------------------------------
+# -- words that are left out, and changed words ----------------------------------------
 
 
 def stream(words, n=40, seed=0):
@@ -314,7 +314,7 @@ OLD, NEW = ([f"{kind}{i}" for i in range(30)] for kind in ("old", "new"))
 
 @quiet
 @pytest.mark.parametrize("cls", [AnnealedLDA, AnnealedMultinomialMixture])
-def test_words_that_a_vectorizer_left_out_are_told_once(cls):
+def test_words_that_a_vectorizer_left_out_are_reported_once(cls):
     vectorizer = CountVectorizer().fit(stream(OLD))
     chunks = [vectorizer.transform(stream(OLD, seed=seed)) for seed in range(3)]
     mixed = vectorizer.transform(stream(OLD[:10] + NEW[:20], seed=4))
@@ -329,11 +329,11 @@ def test_words_that_a_vectorizer_left_out_are_told_once(cls):
     assert f"{share:.0%} less" in said
     assert "HashingVectorizer(alternate_sign=False, norm=None)" in said
     assert "StreamingCountVectorizer" in said
-    model.partial_fit(mixed)  # once
+    model.partial_fit(mixed)  # no second warning
 
 
 @quiet
-def test_documents_that_became_empty_are_told():
+def test_documents_that_became_empty_are_reported():
     vectorizer = CountVectorizer().fit(stream(OLD))
     lda = AnnealedLDA(3, total_samples=200, random_state=0)
     lda.fit(vectorizer.transform(stream(OLD)))
@@ -343,7 +343,7 @@ def test_documents_that_became_empty_are_told():
 
 
 @quiet
-def test_short_chunks_and_shorter_texts_are_not_taken_for_that():
+def test_short_chunks_and_texts_do_not_warn():
     X = CountVectorizer().fit_transform(stream(OLD, 200))
     lda = AnnealedLDA(3, total_samples=500, random_state=0).partial_fit(X[:100])
     for start in range(100, 200, 5):
@@ -372,7 +372,7 @@ def test_collections_of_other_words_are_refused(tmp_path):
     lda.fit(known, X_val=again)
     frame = pd.DataFrame(np.eye(20, dtype=int), columns=words)
     of_frame = AnnealedLDA(3, max_iter=2, random_state=0).fit(frame)
-    with pytest.warns(UserWarning, match="valid feature names"):  # of the shards
+    with pytest.warns(UserWarning, match="valid feature names"):  # shards
         of_frame.transform(known)
     warnings.simplefilter("ignore", UserWarning)
     for bad in (other, unknown):
@@ -391,7 +391,7 @@ def test_frames_in_another_order_are_refused_by_metrics():
     frame = pd.DataFrame(documents_of().toarray(), columns=names)
     lda = lda_of().fit(frame)
     npmi_coherence(lda, frame)
-    with pytest.warns(UserWarning, match="feature names"):  # of the halves
+    with pytest.warns(UserWarning, match="feature names"):  # in halves
         completion_log_likelihood(lda, frame)
     for measure in (npmi_coherence, completion_log_likelihood):
         with pytest.raises(ValueError, match="feature names should match"):
@@ -413,7 +413,7 @@ def test_ratings_in_another_order_are_refused_by_metrics():
             measure(model, X[::-1])
 
 
-def test_topics_are_looked_at():
+def test_topics_are_validated_by_metrics():
     X = documents_of()
     for measure in (lambda topics: npmi_coherence(topics, X), topic_diversity):
         with pytest.raises(ValueError, match="a column number twice"):
@@ -468,11 +468,11 @@ def test_shares_are_of_weights_that_sum_to_one():
         topic_shares(lda.transform(X), -tokens)
 
 
-# -- where warnings point --------------------------------------------------------------
+# -- lines of code that warnings name --------------------------------------------------
 
 
 def lines_of(call):
-    """Return where a call's warnings point: file names, and lines."""
+    """Return the file names and code lines that the warnings of a call name."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         call()
@@ -488,7 +488,7 @@ def identity():
 
 
 def cases():
-    """Yield estimators and data of which a training warns."""
+    """Yield estimators and data whose training warns."""
     zeros = np.nan_to_num(ratings_of().toarray())
     yield TemperedMatrixFactorization(2, max_iter=1), zeros
     yield ImplicitFactorization(2, max_iter=1), 9.0 * documents_of()

@@ -1,4 +1,4 @@
-"""The estimators in scikit-learn's hands: checks, parameters, searches, output."""
+"""scikit-learn's contract: its checks, parameters, searches, containers of output."""
 
 import dataclasses
 import pickle
@@ -38,7 +38,7 @@ from sktemper.schedules import (
 )
 from sktemper.tempering import Annealing, GlobalTempering, LocalTempering
 
-#: Checks of scikit-learn on constructors, parameters and tags alone.
+#: Checks of scikit-learn that test only constructors, parameters and tags.
 OF_PARAMETERS = {
     "check_do_not_raise_errors_in_init_or_set_params",
     "check_estimator_cloneable",
@@ -51,16 +51,16 @@ OF_PARAMETERS = {
     "check_set_params",
     "check_valid_tag_types",
 }
-#: Each check that takes long is quick for one of so many models in turn.
-EVERY = 4
+#: Each slow check is quick for one of this number of models in turn.
+EVERY = 6
 
 
 def checked():
     """Yield estimators, checks that may fail, and a function that chooses checks.
 
-    Checks of parameters are quick for the first configuration of each class. Those of
-    the first configuration of each model are divided: each is quick for one of
-    `EVERY` models in turn. All others are deep.
+    Checks of parameters are quick for the first configuration of each class. The other
+    checks are quick for the first configuration of one of `EVERY` models in turn, and
+    otherwise deep.
     """
     seen = set()
     for place, (name, row) in enumerate(ROWS.items()):
@@ -87,7 +87,7 @@ def checked():
 
 @pytest.mark.parametrize(("estimator", "failures", "is_chosen"), list(checked()))
 @pytest.mark.filterwarnings(
-    "ignore:The stored numbers of X:UserWarning",  # of noise
+    "ignore:The stored numbers of X:UserWarning",  # the checks' data are random
     "ignore:.*too few rows for full covariances",
     "ignore:X has values other than 0 and 1, from 1 to 4",
     "ignore:.*did not converge.*",
@@ -107,7 +107,7 @@ def test_scikit_learn_checks(estimator, failures, is_chosen):
                 error.add_note(f"{name} of {estimator}")
                 wrong.append(error)
         else:
-            # A random start may be right: that depends on scikit-learn's version.
+            # With random rows the check may pass in some versions of scikit-learn.
             if failures.get(name, RANDOM_ROWS) != RANDOM_ROWS:
                 wrong.append(AssertionError(f"{name} passes: {failures[name]}"))
     if wrong:
@@ -147,15 +147,15 @@ WEIGHTED = {
     ids=str,
 )
 @pytest.mark.parametrize("name", WEIGHTED)
-def test_steps_on_weighted_rows_tell_what_those_on_repeated_rows_do(name, tempering):
-    """Scores, by which temperatures are inferred, and bounds, by which fits end."""
+def test_steps_on_weighted_rows_have_the_scores_of_repeated_rows(name, tempering):
+    """Their scores and bounds are equal, so that temperatures and ends of fits are."""
     estimator = clone(WEIGHTED[name]).set_params(tempering=tempering)
     X = data_of(estimator).astype(np.float64)
     weight = np.random.default_rng(0).integers(0, 4, X.shape[0])
     weighted = clone(estimator).fit(X, sample_weight=weight)
     repeated = clone(estimator).fit(X[np.repeat(range(120), weight)])
     columns = ["batch_bound", "lower_bound"]
-    if tempering != "local":  # which tells the mean over rows
+    if tempering != "local":  # its temperature is a mean over rows
         columns.append("temperature")
     for column in columns:
         one, two = (fitted.history_[column] for fitted in (weighted, repeated))
@@ -178,7 +178,7 @@ def test_a_weighted_step_has_the_sums_of_weighted_rows():
     assert (weighted.n_rows, weighted.statistics) == (4, "statistics")
     assert weighted.row_bounds is step.row_bounds and step.score == 9.0
     whole = LocalStep.of_rows(row_observed=rows[0], row_bounds=rows[1], n_iterations=4)
-    assert whole.weighted(weights).score == 0.0  # none was wanted
+    assert whole.weighted(weights).score == 0.0  # no score was requested
     assert (whole.n_rows, whole.bound) == (4, pytest.approx(rows[1].sum()))
     for name in ("row_scores", "row_bounds", "row_observed"):
         lacking = dataclasses.replace(step, **{name: None})
@@ -247,7 +247,7 @@ def test_fit_writes_into_no_parameter(estimator):
     assert lda._repr_html_()
 
 
-def test_what_was_used_stands_in_fitted_twins(documents):
+def test_policies_in_use_are_fitted_attributes(documents):
     rate = RobbinsMonro(offset=1)
     lda = AnnealedLDA(3, learning_rate=rate, max_iter=4, batch_size=40)
     lda.set_params(schedule__start=5).fit(documents)
@@ -274,7 +274,7 @@ def test_nested_parameters_reach_the_defaults():
     assert repr(lda.schedule) == repr(ExponentialSchedule(start=5, unit="passes"))
     assert repr(lda.learning_rate) == repr(RobbinsMonro(offset=3))
     assert lda.get_params()["schedule__start"] == 5
-    assert AnnealedLDA().schedule is None  # nothing is shared
+    assert AnnealedLDA().schedule is None  # instances share nothing
     lda = AnnealedLDA(schedule=StepSchedule())
     assert lda.set_params(schedule__schedule__start=7).schedule.schedule.start == 7
     lda = TemperedLDA(tempering=None, learning_rate=0.3).set_params(
@@ -295,7 +295,7 @@ def test_nested_parameters_reach_the_defaults():
         ("gradient_noise", "distribution", "sktemper.noise.SVIPlusNoise()"),
     ],
 )
-def test_what_is_off_has_no_parameters(slot, nested, example):
+def test_policies_that_are_none_have_no_parameters(slot, nested, example):
     lda = TemperedLDA(tempering=None)
     with pytest.raises(ValueError, match=re.escape(f"{slot}={example}")):
         lda.set_params(**{f"{slot}__{nested}": 3})
@@ -303,7 +303,7 @@ def test_what_is_off_has_no_parameters(slot, nested, example):
 
 
 @pytest.mark.parametrize("shortcut", ["global", "local"])
-def test_shortcuts_without_a_parameter_name_a_policy_that_has_it(shortcut):
+def test_errors_of_nested_parameters_name_a_policy_that_has_them(shortcut):
     lda = TemperedLDA(tempering=shortcut)
     policy = {"global": GlobalTempering(), "local": LocalTempering()}[shortcut]
     message = rf"{re.escape(repr(policy))}, which has no parameter 'schedule'\."
@@ -448,7 +448,7 @@ def test_a_changed_number_of_components_does_not_meet_an_old_fit(estimator_of):
     X, n_components = data_of(fitted), fitted.n_components
     bits = fitted.fit(X).components_
     transformed = fitted.transform(X)
-    for n in (2, 9):  # kernels must not write K components into other rows
+    for n in (2, 9):  # kernels must not write K components into rows of other sizes
         assert n != n_components
         fitted.set_params(n_components=n, warm_start=True)
         for method in (fitted.partial_fit, fitted.fit):
@@ -485,7 +485,7 @@ def test_grid_search(texts, grid):
     found = search(grid, texts)
     scores = found.cv_results_["mean_test_score"]
     assert np.isfinite(scores).all()
-    assert len(set(scores)) == len(scores)  # each setting arrives
+    assert len(set(scores)) == len(scores)  # each setting has an effect
     for name, value in found.best_params_.items():
         assert repr(found.best_estimator_.get_params()[name]) == repr(value)
     assert found.score(texts) > -np.log(60)
@@ -497,6 +497,7 @@ def test_grid_search_over_temperings(texts):
     assert len(set(search(grid, texts, 1, lda).cv_results_["mean_test_score"])) == 2
 
 
+@pytest.mark.deep  # it starts processes, whose imports take long
 def test_grid_search_in_processes_finds_the_same(texts):
     grid = {"annealedlda__schedule__start": [1.5, 4]}
     one, two = (search(grid, texts, n_jobs) for n_jobs in (1, 2))

@@ -1,4 +1,4 @@
-"""The vectorised special functions against mpmath, on every instruction set here."""
+"""Vectorised special functions, compared with mpmath on every instruction set."""
 
 import functools
 import os
@@ -40,11 +40,11 @@ def test_exp_digamma(dtype, b):
     references = exact("exp_digamma", x, b)
     for value, v, reference in zip(values, x, references, strict=True):
         log_scaled = mpmath.log(reference) - shift
-        if log_scaled < smallest + 2:  # flushed to about the smallest normal number
+        if log_scaled < smallest + 2:  # the result is about the smallest normal number
             assert value < 10 * np.exp(smallest + 2)
             continue
         error = abs(float(mpmath.mpf(float(value)) / mpmath.exp(log_scaled) - 1))
-        # 1 / x is the function's own conditioning; log(x) that of the general power
+        # 1 / x is the condition number of the function, and log(x) that of a power
         assert error < 4 * eps * (1 + 1 / v) + 2 * eps * abs(np.log(v)) * (b != 1)
 
 
@@ -83,7 +83,7 @@ def test_trigamma(dtype):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", ["digamma", "exp_digamma", "log_gamma", "trigamma"])
 def test_large_arguments(name, dtype):
-    """Of which powers overflow; from 1e10 on two terms of the series are exact."""
+    """Powers of x overflow; from 1e10 on two terms of the series are exact."""
     exponents = np.arange(10, 37 if dtype == np.float32 else 301, 3)
     x = (10.0**exponents).astype(dtype)
     values, shift = special.evaluate(name, x)
@@ -163,7 +163,7 @@ KERNEL_TESTS = (
     "factorial_mixture_model.py::test_a_sample_does_not_depend_on_its_neighbours",
     "factorial_mixture_model.py::test_many_features_of_samples_that_miss_values",
     "factorial_mixture_model.py::test_no_probability_overflows",
-    "factorial_mixture_model.py::test_taking_changes_nothing_and_fills_in",
+    "factorial_mixture_model.py::test_take_copies_and_fills_gaps",
 )
 
 
@@ -178,8 +178,8 @@ def test_an_unknown_instruction_set_is_refused():
     assert "SKTEMPER_SIMD='neon2'" in run("neon2").stderr
 
 
-def test_the_caller_keeps_its_subnormals():
-    """Neither a kernel nor the import of one sets a thread to flush them to zero."""
+def test_threads_of_the_caller_keep_subnormals():
+    """Neither a kernel nor its import makes a thread flush subnormals to zero."""
     for n_jobs in (1, 2):
         lda = TemperedLDA(2, tempering=None, batch_size=4, max_iter=1, n_jobs=n_jobs)
         lda.set_params(learning_rate=0.9).fit(np.ones((8, 5)))

@@ -12,7 +12,7 @@ RENEWALS = Renewals(memory=400, wait=100, trial=200)
 
 @pytest.fixture(scope="module")
 def mixture():
-    """A stream of two clusters, of which one is replaced after 1,500 samples."""
+    """A mixture fitted to a stream of two clusters; one changes after 1,500 samples."""
     random = np.random.default_rng(0)
     X = random.normal(size=(3000, 2)) + 12.0 * random.integers(2, size=3000)[:, None]
     X[1500:] *= np.where(X[1500:, :1] > 6, -1.0, 1.0)

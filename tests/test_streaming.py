@@ -1,4 +1,4 @@
-"""partial_fit: pieces, totals, clocks."""
+"""`partial_fit`: division into batches (pieces), total numbers of samples, clocks."""
 
 import contextlib
 import pickle
@@ -48,7 +48,7 @@ def assert_same_state(one, other):
 
 
 def total_of_last_step(lda, X):
-    """D, as lambda = eta + (D / S) (sum of X) after a step of rate 1."""
+    """Return the total D: after a step of rate 1, lambda = eta + (D / S) (sum of X)."""
     assert lda.learning_rate_.rate == 1.0
     gained = (lda.components_ - 0.25).sum()
     return gained / X.sum() * X.shape[0]
@@ -73,13 +73,13 @@ def total_of_last_step(lda, X):
 )
 @pytest.mark.parametrize("borders", [[20, 40, 60, 80, 100], [60], [20, 100]])
 def test_pieces_are_cut_in_order(counts, lda, borders):
-    # a spectral start is another one where the first piece is
+    # a random start, because a spectral start depends on the first piece
     whole = clone(lda).set_params(total_samples=200, init_params="random")
     whole.partial_fit(counts)
     parts = stream(clone(whole), counts, borders)
     assert whole.n_batch_iter_ == 6
     assert_same_state(whole, parts)
-    # Order matters: nothing was shuffled, and shuffling would be seen.
+    # Another order gives another result, so nothing was shuffled.
     turned = clone(whole).partial_fit(counts[::-1])
     assert not np.array_equal(turned.components_, whole.components_)
 
@@ -95,7 +95,7 @@ def test_short_pieces_are_one_step_each(counts):
     temperatures = [SCHEDULE(t) for t in range(8)]
     np.testing.assert_allclose(lda.history_["temperature"], temperatures)
     assert lda.temperature_ == temperatures[-1]
-    assert lda.n_iter_ == 0  # of fit
+    assert lda.n_iter_ == 0  # passes of fit only
 
 
 def test_one_piece_is_one_step_of_fit(counts):
@@ -148,11 +148,11 @@ def test_later_chunks_have_the_first_ones_features_and_dtype(counts):
 def test_the_total_of_a_stream(counts):
     lda = lda_of(learning_rate=1.0, batch_size=40)
     seen = 0
-    for rows in (slice(0, 40), slice(40, 50), slice(50, 90)):  # unknown: rows so far
+    for rows in (slice(0, 40), slice(40, 50), slice(50, 90)):  # D: rows so far
         seen += rows.stop - rows.start
         lda.partial_fit(counts[rows])
         assert total_of_last_step(lda, counts[rows]) == pytest.approx(seen)
-    lda.partial_fit(counts)  # all rows of a call count from its first piece on
+    lda.partial_fit(counts)  # D includes all rows of a call from its first step on
     assert total_of_last_step(lda, counts[80:]) == pytest.approx(seen + 120)
     assert lda.history_["passes"].tolist() == [1, 1, 1, *(np.r_[130, 170, 210] / 210)]
 
@@ -172,7 +172,7 @@ def test_a_given_total_stands_even_if_exceeded(counts, total):
     assert lda.history_["passes"][-1] == 90 / total
 
 
-def test_rows_without_words_do_not_make_a_stream_come_again(counts):
+def test_empty_documents_do_not_make_a_stream_repeated(counts):
     empty = sparse.csr_array((9, counts.shape[1]), dtype=counts.dtype)
     chunks = [sparse.vstack([empty, counts[i : i + 20]], format="csr") for i in (0, 60)]
     lda = lda_of(total_samples=10, batch_size=40)
@@ -188,9 +188,9 @@ def test_rows_without_words_do_not_make_a_stream_come_again(counts):
 
 def test_the_total_after_fit(counts):
     lda = lda_of(learning_rate=1.0, max_iter=9, batch_size=60).fit(counts)
-    lda.partial_fit(counts[:30])  # fit's rows once, whatever the number of passes
+    lda.partial_fit(counts[:30])  # rows of fit count once, not in each pass
     assert total_of_last_step(lda, counts[:30]) == pytest.approx(150)
-    lda.fit(counts[:60])  # restarts
+    lda.fit(counts[:60])  # a new fit
     lda.partial_fit(counts[:30])
     assert total_of_last_step(lda, counts[:30]) == pytest.approx(90)
 
@@ -245,7 +245,7 @@ def test_passes_in_a_stream_need_its_total(counts, cls):
 def test_auto_length_in_a_stream(counts):
     lda = lda_of(schedule=None)
     assert clone(lda).partial_fit(counts).schedule_.length == schedules.STREAM_LENGTH
-    lda.set_params(total_samples=1000)  # 50 steps: at most half of them
+    lda.set_params(total_samples=1000)  # 50 steps; annealing takes at most half of them
     assert clone(lda).partial_fit(counts).schedule_.length == 25
     lda.set_params(schedule__unit="passes")
     assert clone(lda).partial_fit(counts).schedule_.length == 0.5
@@ -264,7 +264,7 @@ def test_a_stream_never_reheats(counts, schedule):
     assert (np.diff(lda.history_["temperature"]) <= 0).all()
 
 
-def test_a_stream_goes_on_cooling_after_an_unfinished_fit(counts):
+def test_a_stream_continues_cooling_after_an_unfinished_fit(counts):
     lda = lda_of(max_iter=1, learning_rate=0.4)
     with pytest.warns(UserWarning, match="ended at temperature 2,"):
         lda.fit(counts[:100])
@@ -280,7 +280,7 @@ def test_fit_forgets_a_stream(counts):
 
 
 def test_batch_size_none_in_a_stream(counts):
-    """Each call is one step, but not of rate 1: that would wipe out the model."""
+    """Each call is one step, with a rate below 1: a rate of 1 would forget all data."""
     lda = lda_of(batch_size=None)
     for n, rows in enumerate((counts[:9], counts, counts[:50]), start=1):
         assert lda.partial_fit(rows).n_batch_iter_ == n
@@ -344,15 +344,15 @@ def test_the_history_of_an_endless_stream_stays_small():
     assert 10 < len(table["step"]) <= 20
     assert (np.diff(table["step"]) > 0).all()
     scored = ~np.isnan(table["heldout_score"])
-    assert scored.sum() == 10  # not lost among the others
+    assert scored.sum() == 10  # no scored row was removed
     np.testing.assert_array_equal(
         table["heldout_score"][scored], -table["step"][scored]
     )
-    assert len(set(np.diff(table["step"][~scored]))) == 1  # even
+    assert len(set(np.diff(table["step"][~scored]))) == 1  # evenly spaced
     assert len(pickle.dumps(history)) < 10_000
 
 
-def test_rows_of_nothing_do_not_tell_that_a_stream_is_repeated():
+def test_empty_rows_do_not_count_as_repeated_data():
     def data(X):
         return data_of(X, lambda X: X)
 

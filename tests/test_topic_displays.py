@@ -67,7 +67,7 @@ def test_topic_map(plt, lda):
     display = TopicMapDisplay.from_estimator(lda, feature_names=WORDS)
     sizes = display.circles_.get_sizes()
     np.testing.assert_allclose(sizes / sizes[0], display.prevalence / sizes_of(lda)[0])
-    # the distances of three are all there is
+    # three topics can be placed with exact distances
     three = lda.merge_topics(3)
     placed = TopicMapDisplay.from_estimator(three).positions
     root = np.sqrt(three.topic_word_)
@@ -96,7 +96,7 @@ def test_nothing_on_the_map_covers_another(plt, n_topics):
         labels=[f"some words {k}" for k in range(n_topics)],
     ).plot()
     renderer = display.figure_.canvas.get_renderer()
-    # of the words, without the line to the circle
+    # boxes of the words, without the lines to circles
     boxes = [Text.get_window_extent(label, renderer) for label in display.labels_]
     boxes = np.array([(*box.min, *box.max) for box in boxes])
     for number, box in enumerate(boxes):
@@ -179,7 +179,7 @@ def test_dates_that_are_written(plt, lda, counts):
         assert display.places.tolist() == sorted(names)
 
 
-def test_the_largest_of_many_groups(plt, lda, counts):
+def test_only_the_largest_of_many_groups_are_drawn(plt, lda, counts):
     groups = [f"g{number:02}" for number in range(40)] * 3
     display = TopicPrevalenceDisplay.from_estimator(lda, counts, groups)
     tokens = np.asarray(counts.sum(axis=1)).reshape(3, 40).sum(axis=0)
@@ -226,7 +226,7 @@ def test_a_document_of_text(plt, lda):
     assert tinted[:4] == ["W1", "w2", "w1", "w59"] and len(tinted) == 64
     table = lda.explain(x, WORDS).drop_duplicates("word").set_index("word")
     assert display.topics[0] == table["topic"]["w1"]
-    # within the axis, line after line
+    # the lines of text are inside the axes and do not overlap
     frame = display.ax_.get_window_extent()
     renderer = display.figure_.canvas.get_renderer()
     boxes = [t.get_window_extent(renderer) for t in display.texts_]
@@ -244,7 +244,7 @@ def test_ellipses(plt, blobs, kind):
     assert len(display.ellipses_) == 3
     for number, ellipse in enumerate(display.ellipses_):
         np.testing.assert_array_equal(ellipse.center, mixture.means_[number, 1:])
-        # all points of the rim are three standard deviations away
+        # all points of the ellipse are three standard deviations from the centre
         angles = np.linspace(0, 2 * np.pi, 7)
         unit = np.stack([np.cos(angles), np.sin(angles)], axis=1)
         rim = ellipse.get_patch_transform().transform(unit) - ellipse.center
@@ -357,7 +357,7 @@ def test_many_lines_of_prevalence_differ_also_without_colours(plt):
     display.ax_.set_yticks([0.025, 0.05])
     display.figure_.draw_without_rendering()
     ticks = [label.get_text() for label in display.ax_.get_yticklabels()]
-    assert ticks == ["2.5%", "5.0%"]  # not rounded to others
+    assert ticks == ["2.5%", "5.0%"]  # ticks are not rounded to other values
 
 
 def test_numbers_of_small_topics_have_room_on_the_map(plt):
@@ -374,7 +374,7 @@ def test_numbers_of_small_topics_have_room_on_the_map(plt):
     assert (np.array(widths) < 2 * radii).all()
 
 
-def test_the_legend_of_two_searches_keeps_together_what_belongs_together(plt, search):
+def test_the_legend_of_two_searches_groups_their_lines(plt, search):
     first = NumberOfComponentsDisplay.from_estimator(search, name="b")
     NumberOfComponentsDisplay.from_estimator(search, name="a", ax=first.ax_)
     texts = [text.get_text() for text in first.ax_.get_legend().texts]
@@ -435,7 +435,7 @@ def test_displays_of_topics_refuse_other_estimators(plt, lda, counts, display):
         display.from_estimator(Pipeline([("lda", lda)]), *others)
 
 
-def test_what_displays_refuse(plt, lda, counts):
+def test_displays_refuse_bad_arguments(plt, lda, counts):
     with pytest.raises(TypeError, match="Gaussian mixture, got AnnealedLDA"):
         MixtureEllipsesDisplay.from_estimator(lda, counts)
     with pytest.raises(TypeError, match="text must be a str, got .'a'"):

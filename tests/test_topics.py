@@ -1,4 +1,4 @@
-"""Topics as tables, merged, seeded, and of a growing vocabulary."""
+"""Tables of topics, merged topics, seed words, and growing vocabularies."""
 
 import pickle
 import sys
@@ -55,7 +55,7 @@ def test_a_table_of_topics_has_the_top_words(lda, counts):
     np.testing.assert_allclose(
         table["lift"], table["weight"] / in_corpus[column], rtol=1e-6
     )
-    # all of a corpus that is nearly its model's
+    # prevalences in the training corpus are close to those in the model
     np.testing.assert_allclose(prevalence, lda._prevalence(counts), atol=0.02)
 
 
@@ -128,11 +128,11 @@ def test_words_explained_add_up_to_the_documents(lda, counts):
     np.testing.assert_allclose(tokens + lda.doc_topic_prior_, gamma, atol=1e-4)
 
 
-def test_only_probable_topics_are_told(lda, counts):
+def test_only_probable_topics_are_explained(lda, counts):
     everything = lda.explain(counts[:5], WORDS, min_probability=0.0)
     table = lda.explain(counts[:5], WORDS, min_probability=0.6)
     best = everything.groupby(["document", "word"], sort=False)["probability"].max()
-    assert table["probability"].tolist() == best.tolist()  # one a word is left
+    assert table["probability"].tolist() == best.tolist()  # one row per word
     sizes = counts[:5].indptr
     assert table["document"].tolist() == np.repeat(range(5), np.diff(sizes)).tolist()
     one = lda.explain(counts[[3]].toarray().ravel(), WORDS)
@@ -180,7 +180,7 @@ def test_similar_documents(lda, counts):
         (lambda m, X: m.explain(X[:, :9]), "9 features"),
     ],
 )
-def test_what_tables_refuse(lda, counts, call, match):
+def test_tables_refuse_bad_arguments(lda, counts, call, match):
     with pytest.raises(ValueError, match=match):
         call(lda, counts)
     with pytest.raises(NotFittedError):
@@ -202,11 +202,11 @@ def test_frames_of_polars(lda, counts):
     assert nothing.shape == (0, 5) and nothing["word"].dtype == polars.String
 
 
-# -- what a fit warns of ---------------------------------------------------------------
+# -- warnings of a fit -----------------------------------------------------------------
 
 
 def test_copies_and_empty_topics_are_warned_of():
-    """Plain inference from a start with two equal topics, and one that nothing has."""
+    """The start of plain inference has two equal topics and an empty one."""
     X = make_lda_documents(300, 80, 3, doc_length=80, random_state=0)
     start = np.random.default_rng(0).gamma(100, 0.01, (4, 80))
     start[1] = start[0]
@@ -231,7 +231,7 @@ def test_topics_that_differ_are_not_warned_of(debian):
 
 
 def zipf_documents(n_topics, n_documents=1500, seed=0):
-    """Documents of topics with few words in common, and these."""
+    """Return documents and their topics, which share few words."""
     random = np.random.default_rng(seed)
     topics = random.dirichlet(np.full(400, 0.02), n_topics)
     share = 1.0 / np.arange(1, n_topics + 1)
@@ -241,7 +241,7 @@ def zipf_documents(n_topics, n_documents=1500, seed=0):
 
 
 def evidence(tokens, prior):
-    """Log probability of words drawn one by one from a Polya urn."""
+    """Return the log probability of words that are drawn from a Polya urn."""
     total, drawn, answer = prior * len(tokens), 0, 0.0
     for count in tokens.astype(int):
         for i in range(count):
@@ -275,7 +275,7 @@ def test_the_pair_of_most_evidence_is_merged():
 
 @pytest.mark.parametrize("n_left", [1, 2, 30])
 def test_as_many_topics_are_left_as_are_wanted(n_left):
-    """Also if that is one of many more than have been looked at as neighbours."""
+    """The number is exact even if merging needs pairs beyond nearest neighbours."""
     tokens = np.random.default_rng(0).dirichlet(np.full(50, 0.1), 30) * 1000
     groups = _merging.groups_of_topics(tokens, np.array([[0.1]]), n_left)
     assert sorted(set(groups)) == list(range(n_left))
@@ -332,9 +332,9 @@ def test_merged_priors_of_topics(counts):
 
 
 @pytest.mark.deep
-@pytest.mark.filterwarnings("ignore:Topics that are near copies")  # of the direct fit
+@pytest.mark.filterwarnings("ignore:Topics that are near copies")  # direct fit
 def test_a_fit_from_more_topics_finds_the_true_ones():
-    """From random starts a direct fit leaves some out; and the number is found."""
+    """A direct fit from a random start misses topics; merging finds all."""
     X, topics = zipf_documents(8)
     found, start = {}, {"init_params": "random", "random_state": 0}
     for name, lda in (
@@ -349,7 +349,7 @@ def test_a_fit_from_more_topics_finds_the_true_ones():
             assert len(lda.components_) == lda.n_components == 8
     assert abs(lda.n_components_ - 8) <= 2 and lda.n_components is None
     assert found["merged"] == found["number"] == 8 > found["direct"]
-    # it goes on
+    # the merged model can be trained further
     again = pickle.loads(pickle.dumps(lda)).partial_fit(X)
     assert again.n_components_ == lda.n_components_
     lda.set_params(warm_start=True, max_iter=1).fit(X)
@@ -364,14 +364,14 @@ def test_a_fit_from_more_topics_finds_the_true_ones():
         ({"n_start_components": 0}, "n_start_components"),
     ],
 )
-def test_what_a_fit_from_more_topics_refuses(counts, parameters, match):
+def test_a_fit_from_more_topics_refuses_bad_parameters(counts, parameters, match):
     lda = AnnealedLDA(4).set_params(**parameters)
     with pytest.raises(ValueError, match=match):
         lda.fit(counts)
     assert not hasattr(lda, "state_")
 
 
-def test_what_merging_refuses(lda, counts):
+def test_merging_refuses_bad_arguments(lda, counts):
     with pytest.raises(ValueError, match="is more than the 4 topics"):
         lda.merge_topics(5)
     with pytest.raises(ValueError, match="n_components must be at least 1"):
@@ -384,7 +384,7 @@ def test_what_merging_refuses(lda, counts):
 @pytest.mark.parametrize("n_start", [5, 20])
 @pytest.mark.parametrize("n_topics", [1, 2, 3, 5])
 def test_few_topics_are_found_to_be_few(n_topics, n_start):
-    """The words alone do not tell topics apart from noise, but the documents do."""
+    """Words alone cannot separate topics from noise, but documents can."""
     X = make_lda_documents(1500, 300, n_topics, doc_length=60, random_state=0)
     lda = AnnealedLDA(None, n_start_components=n_start, random_state=0).fit(X)
     assert n_topics <= lda.n_components_ <= n_topics + (n_topics > 1)
@@ -425,8 +425,8 @@ def test_new_words_leave_the_old_ones_their_bits(counts, prior):
     assert np.isfinite(lda.score(counts))
 
 
-def test_words_that_were_there_from_the_start_are_no_others(counts):
-    """In documents without them, and but for what they take of the probabilities."""
+def test_later_words_equal_words_without_counts(counts):
+    """Words added later have the same parameters as words that never occurred."""
     start = np.random.default_rng(0).gamma(100, 0.01, (4, 60))
     start[:, 50:] = 1.0
     shared = {"tempering": None, "batch_size": 20, "shuffle": False}
@@ -477,11 +477,11 @@ def test_seeded_topics_stay_and_others_are_free(debian):
             tokens = lda.state_.globals_.tokens()[columns].sum(axis=0)
             shares.append(tokens[topic] / tokens.sum())
         assert shares[0] > 0.75 > 0.5 > shares[1]
-    # more than its seeds
+    # a topic has more words than its seeds
     assert (seeded._prevalence()[:2] > 0.2 / 15).all()
 
 
-def test_what_seeds_are_refused(debian):
+def test_bad_seeds_are_refused(debian):
     X, words = debian
     with pytest.warns(UserWarning, match="'xyzzy'") as caught:
         prior = seeded_prior(
@@ -517,7 +517,7 @@ def test_seeds_in_data_in_parts(debian):
 
 
 def test_the_context_of_seeds():
-    """Words that are with a seed more than twice as often as elsewhere."""
+    """The context has words that are at least twice as frequent beside a seed."""
     X = np.array([[3, 4, 1, 0], [0, 1, 1, 9], [0, 0, 2, 20]])
     prior = seeded_prior(list("abcd"), {"a": ["a"]}, X, 2, context=0.5)
     excess = 4 - 2 * 5 * 8 / 41
@@ -530,7 +530,7 @@ def test_the_context_of_seeds():
 
 @pytest.mark.parametrize("dense", [False, True])
 def test_the_prior_by_the_length_of_documents(counts, dense):
-    X = counts * 0.1  # 3 tokens a document
+    X = counts * 0.1  # 3 tokens per document
     empty = sparse.csr_matrix((30, 60))
     X = sparse.vstack([empty, X], format="csr")
     if dense:
@@ -566,7 +566,7 @@ def test_the_bounds_of_the_prior_by_length(counts, factor, prior):
 
 
 def test_a_prior_for_predictions():
-    """Documents of few topics each, and a training prior that expects many."""
+    """Each document has few topics, but the training prior expects many."""
     X = make_lda_documents(
         1500, 200, 6, doc_length=15, doc_topic_prior=0.05, random_state=0
     )

@@ -1,4 +1,4 @@
-"""Counts of words with a growing vocabulary, and models that grow with it."""
+"""`StreamingCountVectorizer`, whose vocabulary grows, and models that grow with it."""
 
 import io
 import pickle
@@ -32,7 +32,7 @@ LETTERS = list("abcdeéßÄžI") + ["the", "and", "AND", "12", "x1", "-", "o'"]
 
 
 def random_texts(random, n_texts=30):
-    """Texts of words of random letters, some of them empty."""
+    """Return texts of words of random letters; some texts are empty."""
     stock = ["".join(random.choice(LETTERS, random.integers(1, 4))) for _ in range(40)]
     shares = random.dirichlet(np.full(40, 0.3))
     return [
@@ -46,7 +46,7 @@ def upper(text):
 
 
 def random_parameters(random):
-    """Parameters of CountVectorizer, any of them, that agree with each other."""
+    """Return random parameters of CountVectorizer that are valid together."""
 
     def one_of(*values):
         return values[random.integers(len(values))]
@@ -73,7 +73,7 @@ def assert_same(one, other):
 
 
 def outcome(call):
-    """Return what a call returns, or the kind and text of its error."""
+    """Return the result of a call, or the type and text of its error."""
     try:
         return call()
     except ValueError as error:
@@ -81,7 +81,7 @@ def outcome(call):
 
 
 def compare(seed, fixed):
-    """Compare with CountVectorizer for random parameters; return whether both fit."""
+    """Compare with CountVectorizer for random parameters; return whether fits ended."""
     random = np.random.default_rng(seed)
     texts, others = random_texts(random), random_texts(random)
     parameters = random_parameters(random)
@@ -107,7 +107,7 @@ def compare(seed, fixed):
     stream = clone(ours).partial_fit(texts)
     if fixed:
         assert_same(stream.partial_fit_transform(others), theirs.transform(others))
-    elif parameters["max_features"] is None:  # which breaks ties in another way
+    elif parameters["max_features"] is None:  # max_features breaks ties differently
         assert stream.vocabulary_ == theirs.vocabulary_
     names = ours.get_feature_names_out(), theirs.get_feature_names_out()
     np.testing.assert_array_equal(*names)
@@ -147,7 +147,7 @@ def test_files_and_bytes_are_read(tmp_path):
 
 
 def chunks_of(random, n_chunks, n_texts=20):
-    """Texts whose words drift."""
+    """Yield chunks of texts whose words change gradually."""
     for i in range(n_chunks):
         words = random.integers(6 * i, 6 * i + 25, (n_texts, 12))
         yield [" ".join(f"w{word:03}" for word in row) for row in words]
@@ -178,7 +178,7 @@ def test_words_get_columns_once_enough_recent_documents_have_them(half_life):
         assert vectorizer.n_unknown_tokens_ == unknown
 
 
-def test_a_fit_goes_on_as_a_stream():
+def test_a_fit_continues_as_a_stream():
     texts = list(chunks_of(np.random.default_rng(1), 4))
     fitted = StreamingCountVectorizer(min_df=3).fit(texts[0])
     stream = StreamingCountVectorizer(min_df=3).partial_fit(texts[0])
@@ -186,12 +186,12 @@ def test_a_fit_goes_on_as_a_stream():
         fitted.partial_fit(chunk)
         stream.partial_fit(chunk)
     assert fitted.vocabulary_ == stream.vocabulary_
-    again = fitted.fit(texts[0])  # from the start
+    again = fitted.fit(texts[0])  # a new fit
     assert again.vocabulary_ == CountVectorizer(min_df=3).fit(texts[0]).vocabulary_
     assert again.n_tokens_ == sum(len(text.split()) for text in texts[0])
 
 
-def test_pickles_go_on():
+def test_pickles_continue():
     chunks = list(chunks_of(np.random.default_rng(2), 6))
     whole = StreamingCountVectorizer(min_df=2, half_life=30)
     parts = clone(whole)
@@ -208,7 +208,7 @@ def test_shares_of_documents_are_of_those_that_count():
     vectorizer = StreamingCountVectorizer(min_df=0.5, max_df=0.8, half_life=10)
     vectorizer.partial_fit(["aa bb", "aa cc", "aa bb", "aa"])
     assert vectorizer.get_feature_names_out().tolist() == ["bb"]
-    # 4 * 2**-.6 + 6 documents count: "cc" has 6.66 of 8.64, "dd" 3
+    # 4 * 2**-.6 + 6 = 8.64 documents in total; "cc" is in 6.66 of them, and "dd" in 3
     vectorizer.partial_fit(["cc dd"] * 3 + ["cc"] * 3)
     assert vectorizer.get_feature_names_out().tolist() == ["bb", "cc"]
 
@@ -283,12 +283,12 @@ def test_memory_is_bounded_where_words_come_once(monkeypatch):
         assert vectorizer.n_unknown_tokens_ == 600
 
 
-def test_words_that_cannot_get_columns_are_told_once():
+def test_words_that_cannot_get_columns_are_reported_once():
     vectorizer = StreamingCountVectorizer(max_features=2, min_df=2)
-    vectorizer.partial_fit(["aa bb", "aa bb cc"])  # cc is rare
+    vectorizer.partial_fit(["aa bb", "aa bb cc"])  # "cc" is rare
     with pytest.warns(UserWarning, match="62% of the tokens .* max_features=2"):
         vectorizer.partial_fit(["aa cc dd", "aa cc dd", "bb dd"])
-    vectorizer.partial_fit(["cc dd"] * 3)  # once
+    vectorizer.partial_fit(["cc dd"] * 3)  # no second warning
     assert vectorizer.vocabulary_ == {"aa": 0, "bb": 1}
     assert (vectorizer.n_tokens_, vectorizer.n_unknown_tokens_) == (19, 12)
     fixed = StreamingCountVectorizer(vocabulary=["aa"])
@@ -296,7 +296,7 @@ def test_words_that_cannot_get_columns_are_told_once():
         fixed.partial_fit(["aa bb"])
     assert fixed.n_unknown_tokens_ == 1
     rare = StreamingCountVectorizer(min_df=2)
-    rare.partial_fit(["aa bb", "aa cc"])  # what the user wants is not told
+    rare.partial_fit(["aa bb", "aa cc"])  # min_df drops words without a warning
     assert rare.n_unknown_tokens_ == 2
 
 
@@ -494,8 +494,8 @@ def test_dropped_columns_leave_the_others_their_bits(cls, counts):
 
 @quiet
 @pytest.mark.parametrize("cls", MODELS[1:])
-def test_what_is_dropped_and_added_again_is_as_without_data(cls):
-    """Of many columns, which are kept as few of them, as of all."""
+def test_dropped_and_added_columns_have_no_data(cls):
+    """The model has many columns, most of which are not stored separately."""
     random = np.random.default_rng(0)
     X = sparse.random(80, 30_000, density=0.001, random_state=random, format="csr")
     X.data[:] = 1.0

@@ -1,4 +1,4 @@
-"""Vocabularies of which few words occur: what costs with them, and what is exact."""
+"""Wide vocabularies of which few words occur: exact results and computing time."""
 
 import pickle
 import time
@@ -97,9 +97,10 @@ def test_limits_of_means_of_log_power_sums():
 
 
 def equal_on_average(a, b):
-    """Whether two samples of log S, in rows, have the same log E S: by 5 errors.
+    """Return whether two samples of log S, in rows, have the same E S.
 
-    Their E log S is then the same but for half of the difference of their variances.
+    The tolerance is five standard errors.  The means of log S may still differ, by half
+    of the difference of the variances of log S.
     """
     shift = b.mean(axis=0)
     a, b = np.exp(a - shift), np.exp(b - shift)
@@ -129,17 +130,17 @@ def test_stand_ins_have_the_power_sums_of_all_words(monkeypatch, eta, n_topics):
     of_few, of_all = draws(few, 200), draws(each, 60)
     assert equal_on_average(of_few[:, 1:], of_all[:, 1:])
     np.testing.assert_allclose(of_few[:, 0], 0, atol=1e-9)  # probabilities sum to 1
-    if eta * V < 10:  # then draws differ much, and by as much
+    if eta * V < 10:  # draws vary much, so their standard deviations are compared
         ratio = of_few[:, -1].std() / of_all[:, -1].std()
         assert 0.7 < ratio < 1.4
 
 
-def test_words_of_several_priors_have_stand_ins_of_their_own(monkeypatch):
+def test_groups_of_words_with_different_priors_have_stand_ins(monkeypatch):
     monkeypatch.setattr(of_topics, "MOST_DRAWN", 128)
     V, random = 1500, np.random.default_rng(1)
     eta = np.full((2, V), 0.05)
-    eta[0, :5] = 8.0  # seeds of the first topic
-    eta[:, 700:] *= 1.01  # as good as the same
+    eta[0, :5] = 8.0  # seed words of the first topic
+    eta[:, 700:] *= 1.01  # nearly equal
     few = of_topics._words(eta, V)
     assert sorted(few.sizes) == [5, 1495]
     assert few.n_drawn[few.sizes == 5] == 5
@@ -190,7 +191,7 @@ N_WORDS = 400
 
 
 def texts(n, columns, seed=0):
-    """Return short documents, alternately from the first and the last columns."""
+    """Return short documents that alternate between the first and the last columns."""
     random, X = np.random.default_rng(seed), np.zeros((n, N_WORDS))
     halves = columns[: len(columns) // 2], columns[len(columns) // 3 :]
     for row in range(n):
@@ -204,7 +205,7 @@ FAMILIES = ("MultinomialMixture", "BernoulliMixture")
 
 @pytest.fixture
 def ties_are_ties(monkeypatch):
-    """Binary rows are often as near to one as to another, but for rounding."""
+    """Round scores, because binary rows often have ties that rounding errors break."""
     exact = discrete.BernoulliFamily.log_predictive
 
     def rounded(family, block, tables, log_weights=0.0):
@@ -248,7 +249,7 @@ def fitted(name, how="fit", data=X, **parameters):
 
 
 def told_by(model):
-    """Return all that a fitted model tells."""
+    """Return the attributes and results of a fitted model."""
     return [
         model.components_,
         model.concentration_,
@@ -334,7 +335,7 @@ def test_many_columns_in_use_are_an_array(monkeypatch, ties_are_ties, family):
 def test_bits_of_a_row_do_not_depend_on_others(monkeypatch, family):
     monkeypatch.setattr(wide_mixture, "FEWEST_COLUMNS", 50)
     model = fitted("Annealed" + family)
-    rows = texts(64, np.arange(0, 350, 5), 3)  # with words that nobody knew
+    rows = texts(64, np.arange(0, 350, 5), 3)  # includes words without training counts
     for ask in (model.transform, model.score_samples):
         whole = ask(rows)
         parts = [ask(rows[start : start + 9]) for start in range(0, 64, 9)]
@@ -360,10 +361,11 @@ def test_damaged_columns_are_refused(monkeypatch):
     np.testing.assert_array_equal(loaded.transform(X), model.transform(X))
 
 
-# -- what it costs ---------------------------------------------------------------------
+# -- computing time --------------------------------------------------------------------
 
 N_COLUMNS = 2_000_000
-#: Seconds of the processor: ten times what it takes, and less than it took.
+#: Limit of CPU seconds, about ten times the measured time. A computation with all
+#: columns took longer than this limit.
 MOST_SECONDS = 8.0
 
 

@@ -1,4 +1,4 @@
-"""The zoo of benchmarks: its figures of merit, tables, and a run of each family."""
+"""The benchmarks' zoo of data sets: figures of merit, tables, a run of each family."""
 
 import itertools
 import json
@@ -47,7 +47,7 @@ def families(zoo):
 
 @pytest.mark.parametrize("page", sorted((BENCHMARKS / "results").glob("*.md")))
 def test_a_page_of_results_tells_how_it_was_made(page):
-    """It names commit, date and processor, and a script here or in the history."""
+    """A page names commit, date, processor, and an existing or former script."""
     text = page.read_text("utf-8")
     top = " ".join(text.partition("\n## ")[0].split())
     assert re.search(r"(?i)commits?\b[^.]*[0-9a-f]{7}", top)
@@ -100,7 +100,7 @@ def test_weights_of_documents_are_those_of_scikit_learn(zoo):
     peer.components_ = peer.exp_dirichlet_component_ = topics
     judge = zoo.measures.Judge(7 * topics, 0.3, max_iter=500, tol=1e-9)
     np.testing.assert_allclose(judge.transform(X), peer.transform(X), atol=1e-6)
-    # an uneven prior is the mean of a document without words
+    # the mean of a document without words is that of the prior
     prior = np.array([1.0, 2.0, 3.0, 4.0])
     empty = sparse.csr_matrix((1, 30))
     weights = zoo.measures.Judge(topics, prior).transform(empty)
@@ -116,7 +116,7 @@ def test_probabilities_of_all_answers_sum_to_one(zoo):
         np.concatenate([np.eye(2)[i], np.eye(3)[j]])
         for i, j in itertools.product(range(2), range(3))
     ]
-    p = random.random((3, 5))  # of any scale: each question's are scaled
+    p = random.random((3, 5))  # each question's probabilities are rescaled
     total = sum(np.exp(density(weights, p, x[None], question)) for x in answers)
     assert total == pytest.approx(1)
     p = random.random((3, 4))
@@ -137,7 +137,7 @@ def test_figures_of_a_partition(zoo):
     perfect[0] = 5  # a small component
     found = zoo.measures.partition_figures(perfect, truth)
     assert (found["used"], found["large"], found["exact"]) == (3, 2, 0.0)
-    noise = np.repeat([0, -1], [50, 50])  # rows that are in no component
+    noise = np.repeat([0, -1], [50, 50])  # rows without a component
     found = zoo.measures.partition_figures(noise)
     assert found == {"used": 1, "large": 1}
 
@@ -260,10 +260,11 @@ def invented(zoo):
 
 
 def test_a_loss_is_larger_than_the_spread_of_seeds(zoo, invented):
-    own = [record("ours", seed, seed, commit="abc") for seed in range(3)]  # spread 1
+    # the standard deviation of "ours" is 1
+    own = [record("ours", seed, seed, commit="abc") for seed in range(3)]
 
     def losses(lead):
-        peers = [record("a peer", 1, 1 + lead)]  # the mean of ours at this seed is 1
+        peers = [record("a peer", 1, 1 + lead)]  # "ours" has 1 at this seed
         results = zoo.tables.Results(invented, "development", own + peers, ["v1"])
         return zoo.tables.losses(results, "ours")
 
@@ -294,9 +295,9 @@ def test_tables_show_the_wanted_version_and_what_was_stopped(zoo, invented):
     assert "Held back" not in both
 
 
-def test_what_was_not_fitted_is_named(zoo, invented):
+def test_data_sets_without_a_fit_are_named(zoo, invented):
     records = [record("ours", seed, 1.0, commit="new") for seed in (0, 1)]
-    # a fit of another version, and one of the other split
+    # a fit of another version, and a fit of the other split
     records.append(record("ours", 2, 1.0, commit="old", version="v0"))
     records.append(record("a peer", 1001, 1.0))
 
@@ -364,7 +365,7 @@ def test_the_smallest_sets_run_end_to_end_once(zoo, families, tmp_path):
 
 
 @pytest.mark.deep
-def test_a_fit_is_stopped_by_the_limit_and_others_go_on(tmp_path):
+def test_a_fit_is_stopped_by_the_limit_and_others_continue(tmp_path):
     script = """
 import sys
 sys.path.insert(0, sys.argv[1])

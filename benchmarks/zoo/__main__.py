@@ -2,7 +2,7 @@
 
 import os
 
-# before numpy is imported
+# libraries read these variables when numpy is imported
 os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 import sys

@@ -1,4 +1,4 @@
-"""Results of fits, a line of JSON each, in files outside of the repository."""
+"""Cache of results: files outside of the repository with one JSON line per fit."""
 
 import json
 import os
@@ -8,13 +8,13 @@ KEY = ("family", "set", "seed", "method", "version")
 
 
 def default_folder():
-    """Return the folder of the variable SKTEMPER_ZOO, or one of the user's caches."""
+    """Return the folder named by SKTEMPER_ZOO, by default one in the user's cache."""
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(os.environ.get("SKTEMPER_ZOO") or Path(home) / "sktemper" / "zoo")
 
 
 def key(record):
-    """Return what identifies a fit."""
+    """Return the tuple of values that identifies a fit."""
     return tuple(record[name] for name in KEY)
 
 
@@ -37,7 +37,7 @@ class Cache:
                     self.records[key(record)] = record
 
     def add(self, record):
-        """Append a result; one line is written at once, so that processes may share."""
+        """Append a result in one write, so that processes can share the file."""
         self.records[key(record)] = record
         self.path.parent.mkdir(parents=True, exist_ok=True)
         line = json.dumps(record) + "\n"
@@ -49,7 +49,7 @@ class Cache:
 
 
 def _parsed(line):
-    """Return a record, or None for a line that an interruption cut."""
+    """Return the record of a line, or None if an interruption truncated the line."""
     try:
         record = json.loads(line)
     except json.JSONDecodeError:

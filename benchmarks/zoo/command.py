@@ -40,25 +40,25 @@ def _parser(known):
         help='names of methods, or "ours" (default), "peers" or "all"',
     )
     fit.add_argument("--sets", nargs="+", help="names of data sets; default: all")
-    fit.add_argument("--seeds", type=int, default=10, help="most seeds of a split")
+    fit.add_argument("--seeds", type=int, default=10, help="limit of seeds")
     fit.add_argument(
         "--options",
         nargs="+",
         default=[],
         metavar="NAME=VALUE",
-        help="parameters of our estimators instead of the defaults",
+        help="parameters of this package's estimators that replace defaults",
     )
     fit.add_argument("--jobs", type=int, default=2, help="processes at a time")
     fit.add_argument("--cap", type=int, help="CPU seconds after which a fit is stopped")
-    fit.add_argument("--retry", action="store_true", help="repeat what has no result")
+    fit.add_argument("--retry", action="store_true", help="repeat failed fits")
     fit.add_argument("--smallest", action="store_true", help="only a quick check")
     show = commands.add_parser("table", help="print the tables of cached results")
     show.set_defaults(command=_table)
-    show.add_argument("--write", action="store_true", help="into benchmarks/results")
+    show.add_argument("--write", action="store_true", help="write pages of results")
     show.add_argument(
         "--commits",
         nargs="+",
-        help="commits or digests of this package to show; default: the present sources",
+        help="commits or digests of this package to show; default: current sources",
     )
     for command in fit, show:
         command.add_argument(
@@ -68,7 +68,7 @@ def _parser(known):
             "--split",
             choices=[*SPLITS, "all"],
             default="development",
-            help="while defaults are tuned, nobody looks at the split held back",
+            help="do not use results of held-back data to tune defaults",
         )
         command.add_argument(
             "--cache",
@@ -113,7 +113,7 @@ def _parameter(text):
 def _missing(chosen, splits, options, parameters, caches):
     """Return the pieces of work that are not cached.
 
-    First seeds come first, and data sets with few seeds, the slow ones, last.
+    They are sorted by seeds. Data sets with few seeds are last, because they are slow.
     """
     pieces = []
     for family in chosen:
@@ -214,7 +214,7 @@ def _table(chosen, splits, options):
 
 
 def _versions(records, names):
-    """Return the digests of this package's sources that are to be shown."""
+    """Return the digests of the versions of this package that tables show."""
     if not names:
         return [source_digest()]
     found = [

@@ -1,4 +1,4 @@
-"""Data sets, methods and families: what the zoo is made of."""
+"""Data classes of the zoo: data sets, methods, figures of merit and families."""
 
 import functools
 import hashlib
@@ -14,13 +14,13 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-#: Seeds that may be looked at while defaults are tuned.
+#: Seeds whose results may be used to tune defaults.
 DEVELOPMENT_SEEDS = (0, 1, 2)
-#: Seeds of reported results, never looked at while defaults are tuned.
+#: Seeds of reported results, which are not used to tune defaults.
 REPORTED_SEEDS = tuple(range(1001, 1011))
 SPLITS = ("development", "held_back")
 ROOT = Path(__file__).resolve().parents[2]
-#: The folder of corpora that no package ships.
+#: The folder of corpora that are not part of any package.
 CORPORA = Path(os.environ.get("SKTEMPER_DATA") or ROOT / "../shared/data")
 
 
@@ -31,13 +31,13 @@ class Data:
     Parameters
     ----------
     train, test : array-like or sparse matrix
-        Rows to fit, and rows to score.
+        Training rows and test rows.
     n_components : int
-        The number of components that every method is given.
+        The number of components that every method gets.
     truth : dict
-        What figures of merit compare with, for example ``labels`` or ``topics``.
+        True values for figures of merit, for example ``labels`` or ``topics``.
     facts : dict
-        What tables say about the data set.
+        Facts about the data set for tables, by their names.
     """
 
     train: object
@@ -48,7 +48,7 @@ class Data:
 
     @property
     def fingerprint(self):
-        """A checksum of the training rows, to notice data that have changed."""
+        """A checksum of the training rows, which detects changed data."""
         X = self.train
         parts = (X.indptr, X.indices, X.data) if sparse.issparse(X) else (X,)
         value = 0
@@ -67,12 +67,12 @@ class DataSet:
     make : callable
         Returns `Data` from a ``numpy.random.Generator``.
     held_back : bool
-        Whether the shape is kept from those who tune.
+        Whether results of this data set must not be used to tune defaults.
     needs : str, default=""
-        The package that ships the data, or the name of a file in `CORPORA`.
+        The package that contains the data, or the name of a file in `CORPORA`.
     seeds : tuple of two ints, default=(3, 3)
-        How many seeds of each split our methods fit, and peers; fewer where fits take
-        long.
+        Numbers of seeds in each split: for methods of this package, and for peers. Slow
+        data sets have fewer.
     """
 
     name: str
@@ -94,14 +94,14 @@ class Method:
     ----------
     name : str
     fit : callable
-        ``fit(data, seed, **options)`` returns what the family's ``judge`` takes.
+        ``fit(data, seed, **options)`` returns the argument of the family's ``judge``.
     package : str
-        The distribution whose version is kept with the results.
+        The distribution whose version is stored with the results.
     applies : callable, default=None
-        ``applies(data)`` tells whether a data set can be fitted; None: all can.
+        ``applies(data)`` returns whether a data set can be fitted; None: all can.
     role : {"default", "variant", "peer"}, default="peer"
-        Our default is compared with peers; a variant is only shown.  A peer may be a
-        plain method of this package.
+        "default" is this package's method that is compared with peers; a "variant" of
+        it is only shown.  A peer may be a plain method of this package.
     """
 
     name: str
@@ -112,12 +112,12 @@ class Method:
 
     @property
     def is_ours(self):
-        """Whether the method is fitted again whenever this package changes."""
+        """Whether a change of this package makes cached results out of date."""
         return self.role != "peer"
 
     @property
     def version(self):
-        """A digest of our sources, or a peer's version; None if it is not there."""
+        """Digest of this package's sources, or version of a peer; None if missing."""
         if self.is_ours:
             return source_digest()
         try:
@@ -133,16 +133,16 @@ class Figure:
     Parameters
     ----------
     name : str
-        The key in what ``judge`` returns.
+        Key in the dict that ``judge`` returns.
     title : str
     digits : int
     better : {-1, 0, 1}
-        Whether more is better (1), less (-1), or neither.
+        1 if larger values are better, -1 if smaller values are better, otherwise 0.
     tolerance : float, default=0
         A difference of means that is too small to matter.
     summary : {"mean", "gap", "sum", "share"}, default="mean"
-        What the last rows of a table have: means; differences from the best method of
-        each row; sums; or means of shares of the fact ``of``.
+        Contents of the last rows of a table: means; mean differences from the best
+        method of each row; sums; or mean shares of the fact ``of``.
     of : str, default=""
         A fact of the data sets, for "share".
     """
@@ -166,12 +166,13 @@ class Family:
     page : str
         The results are a section of ``results/zoo_<page>.md``.
     about : str
-        A paragraph for the page: what is measured.
+        A paragraph of the page about the measurements.
     data_sets : tuple of DataSet
     methods : tuple of Method
     figures : tuple of Figure
     judge : callable
-        ``judge(data, fitted)`` returns a dict of figures; NaN or absent: not defined.
+        ``judge(data, fitted)`` returns a dict of figures; undefined figures are NaN or
+        absent.
     facts : tuple of str
         Facts of the data sets that tables show.
     smallest : DataSet
@@ -193,15 +194,15 @@ class Family:
     cap: int = 300
 
     def method(self, name):
-        """Return the method of a name."""
+        """Return the method with a given name."""
         return next(method for method in self.methods if method.name == name)
 
 
 def cases(family, split):
-    """Yield data sets, seeds and their number, of one split.
+    """Yield tuples of one split: a data set, a seed, and the index of the seed.
 
-    The development split has the development seeds of shapes that are not held back;
-    the other one has the reported seeds of all shapes.
+    The development split has the development seeds of data sets that are not held back.
+    The other split has the reported seeds of all data sets.
     """
     seeds = DEVELOPMENT_SEEDS if split == "development" else REPORTED_SEEDS
     for data_set in family.data_sets:
@@ -211,7 +212,7 @@ def cases(family, split):
 
 
 def is_there(data_set):
-    """Return whether the package or the file that has a data set is there."""
+    """Return whether the package or the file with a data set is installed."""
     if data_set.needs.endswith(".npz"):
         return (CORPORA / data_set.needs).exists()
     return not data_set.needs or importlib.util.find_spec(data_set.needs) is not None
@@ -222,7 +223,7 @@ def is_there(data_set):
 
 @functools.cache
 def source_digest():
-    """Return a digest of the sources of the package that is imported."""
+    """Return a digest of the sources of the imported package."""
     import sktemper
 
     folder = Path(sktemper.__file__).parent
@@ -236,7 +237,7 @@ def source_digest():
 
 @functools.cache
 def commit():
-    """Return the last commit that changed the package; "+" marks later changes."""
+    """Return the last commit that changed the package, with "+" if files differ."""
     import sktemper
 
     folder = Path(sktemper.__file__).parent

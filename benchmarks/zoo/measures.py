@@ -1,4 +1,4 @@
-"""Figures of merit that are computed by one code for all methods."""
+"""Figures of merit, computed by the same code for all methods."""
 
 import numpy as np
 from scipy import sparse
@@ -12,14 +12,15 @@ from sktemper.metrics import completion_log_likelihood, npmi_coherence, topic_di
 FOUND = 0.8
 #: Share of the rows above which a component counts as large.
 LARGE = 0.02
-#: Words of a topic for coherence, and for diversity.
+#: Numbers of words of a topic for coherence and for diversity.
 N_COHERENT, N_DIVERSE = 10, 25
 
 
 def n_found(topics, truth, least=FOUND):
-    """Return how many true topics have a fitted one with a cosine above ``least``.
+    """Return the number of true topics that have a fitted topic with a large cosine.
 
-    Topics are assigned one to one, so that the sum of cosines is largest.
+    Cosines must be above ``least``.  True and fitted topics are matched one to one,
+    with the largest sum of cosines.
     """
     cosine = _unit(np.asarray(truth)) @ _unit(np.asarray(topics)).T
     return int((cosine[linear_sum_assignment(cosine, maximize=True)] > least).sum())
@@ -40,7 +41,7 @@ class Judge:
     Parameters
     ----------
     topics : array-like of shape (n_topics, n_features)
-        Not negative; rows are scaled to sum to 1.
+        Nonnegative numbers; each row is scaled to sum to 1.
     doc_topic_prior : float or array-like of shape (n_topics,)
     """
 
@@ -73,23 +74,23 @@ class Judge:
 
 
 def completion_score(topics, doc_topic_prior, X):
-    """Return held-out nats per token by document completion."""
+    """Return the held-out score by document completion, in nats per token."""
     return completion_log_likelihood(Judge(topics, doc_topic_prior), X)
 
 
 def coherence_and_diversity(topics, X):
-    """Return the mean NPMI of the first words in ``X``, and the topics' diversity."""
+    """Return the mean NPMI of the topics' first words in ``X``, and the diversity."""
     words = np.argsort(-np.asarray(topics), axis=1, kind="stable")[:, :N_DIVERSE]
     npmi = npmi_coherence(words.tolist(), X, n_words=N_COHERENT).mean()
     return npmi, topic_diversity(words.tolist(), n_words=N_DIVERSE)
 
 
 def partition_figures(labels, truth=None):
-    """Return figures of a partition of rows; labels below 0 are of no component.
+    """Return figures of merit of a partition of rows.
 
-    ``truth`` may have labels below 0, of rows that belong to no class: these are left
-    out of the Rand index and are no class.  ``exact`` tells whether the number of
-    components in use is the number of classes.
+    Negative labels mean that a row has no component.  Negative values of ``truth`` mean
+    that a row has no class; the Rand index leaves these rows out.  ``exact`` is whether
+    the number of components in use is the number of classes.
     """
     labels = np.asarray(labels)
     used, counts = np.unique(labels[labels >= 0], return_counts=True)
@@ -113,8 +114,9 @@ def categorical_log_density(weights, probabilities, X, question=None):
     probabilities : array-like of shape (n_components, n_features)
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
     question : array-like of shape (n_features,), default=None
-        The question that each column is an answer to.  Probabilities are then scaled to
-        sum to 1 for each question; None: they sum to 1 over all columns.
+        Index of a question for each column, if columns are one-hot answers.
+        Probabilities are then scaled to sum to 1 for each question.  None: they sum to
+        1 over all columns.
     """
     p = np.asarray(probabilities, dtype=np.float64)
     group = np.zeros(p.shape[1], dtype=int) if question is None else question

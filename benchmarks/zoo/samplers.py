@@ -1,17 +1,17 @@
-"""Random data that several families need, the same on every machine for a seed."""
+"""Random data for several families; a seed gives the same data on every machine."""
 
 import numpy as np
 from scipy import sparse
 
 
 def zipf(n, exponent):
-    """Return probabilities of ranks by Zipf's law."""
+    """Return the probabilities of ranks by Zipf's law."""
     weights = 1.0 / np.arange(1, n + 1) ** exponent
     return weights / weights.sum()
 
 
 def documents_of_tokens(random, weights, topics, lengths):
-    """Return counts of words: a topic for each token, and a word from the topic.
+    """Return counts of words: each token draws a topic, and a word from the topic.
 
     Parameters
     ----------
@@ -38,8 +38,8 @@ def documents_of_tokens(random, weights, topics, lengths):
 def doubly_sampled(random, weights, topics, lengths, overdispersion):
     """Return counts whose word probabilities are random for each row.
 
-    They are Gamma variables with the expected probabilities as their means and with the
-    scale ``overdispersion``, divided by their sum.
+    The probabilities are Gamma variables divided by their sum.  The means of the
+    variables are the expected probabilities, and their scale is ``overdispersion``.
     """
     rows = []
     for weight, length in zip(weights, lengths, strict=True):
@@ -52,7 +52,7 @@ def doubly_sampled(random, weights, topics, lengths, overdispersion):
 
 
 def item_answers(random, weights, profiles):
-    """Return one-hot answers; each is drawn from a profile that is drawn from weights.
+    """Return one-hot answers: each answer draws a profile, and a level from it.
 
     Parameters
     ----------
@@ -78,9 +78,9 @@ def item_answers(random, weights, profiles):
 
 
 def kmer_topics(n_topics, k):
-    """Return a function that draws the distribution of DNA's words of ``k`` letters.
+    """Return a function that draws topics over all DNA sequences of ``k`` letters.
 
-    Each topic is a Markov chain whose next base depends on the two before.
+    Each topic is a Markov chain in which a base depends on the two bases before it.
     """
 
     def draw(random):
@@ -105,11 +105,11 @@ def split_rows(random, X, share, most, n_rows=None):
     Parameters
     ----------
     share : float
-        Of test rows among all.
+        Share of test rows.
     most : int
-        The most test rows.
+        Largest number of test rows.
     n_rows : int, default=None
-        The most training rows.
+        Largest number of training rows.
     """
     order = random.permutation(X.shape[0])
     n_test = min(int(share * len(order)), most)

@@ -1,4 +1,4 @@
-"""StepMix's latent class model."""
+"""Fits of StepMix's latent class model."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ def fit_stepmix(X, n_classes, n_levels=None, **options):
         Items of 0 and 1, or one-hot answers with the same number of levels each.
     n_classes : int
     n_levels : int, default=None
-        Of each question; None: items of 0 and 1.
+        Number of levels of each question; None: items of 0 and 1.
     **options
         Parameters of StepMix.
 
@@ -20,7 +20,8 @@ def fit_stepmix(X, n_classes, n_levels=None, **options):
     -------
     weights : ndarray of shape (n_classes,)
     probabilities : ndarray of shape (n_classes, n_features)
-        After adding one observation to each class, spread evenly over the answers.
+        Smoothed probabilities: each class gets one more observation, spread evenly over
+        the answers.
     labels : ndarray of shape (n_samples,)
     """
     from stepmix import StepMix

@@ -22,9 +22,10 @@ class Results:
     family : Family
     split : str
     records : iterable of dict
-        Of all methods and versions.
+        Records of all methods and versions.
     versions : list of str
-        The versions of this package to show; of peers the last one in the cache is.
+        Versions of this package to show. For each peer, the last cached version is
+        shown.
     """
 
     def __init__(self, family, split, records, versions):
@@ -44,7 +45,7 @@ class Results:
             if known != record["fingerprint"]:
                 raise ValueError(
                     f"The data of {draw[0]!r}, seed {draw[1]}, have changed: remove "
-                    "their older lines from the cache."
+                    "lines for older data from the cache."
                 )
             self.facts.setdefault(draw[0], record["facts"])
             self.cells[draw[0], column][draw[1]] = record
@@ -74,12 +75,12 @@ class Results:
         return sorted(shown, key=place)
 
     def role(self, column):
-        """Return whether a column is our default, a variant of it, or a peer."""
+        """Return the role of a column's method: "default", "variant" or "peer"."""
         methods = [m for m in self.family.methods if column.startswith(m.name)]
         return max(methods, key=lambda method: len(method.name)).role
 
     def values(self, name, column, figure):
-        """Return the values of a figure over the seeds of a data set, by seed."""
+        """Return a dict from seeds to values of a figure for a data set."""
         found = {}
         for seed, record in sorted(self.cells.get((name, column), {}).items()):
             if record["status"] == "done":
@@ -98,7 +99,7 @@ class Results:
         return statistics.fmean(values.values()) if values else None
 
     def undone(self, name, column):
-        """Return why a data set has no value, or an empty text."""
+        """Return why a data set has no value, or an empty string."""
         for record in self.cells.get((name, column), {}).values():
             if record["status"] in UNDONE:
                 return UNDONE[record["status"]].format(**record)
@@ -109,7 +110,7 @@ class Results:
 
 
 def _cell(results, name, column, figure):
-    """Return the mean over seeds, and the worst one in parentheses."""
+    """Return the text of a cell: the mean over seeds, and the worst in parentheses."""
     values = list(results.values(name, column, figure).values())
     if not values:
         return results.undone(name, column)
@@ -123,8 +124,8 @@ def _cell(results, name, column, figure):
 def _summaries(results, figure):
     """Yield the last rows of a figure's table: a title and a cell for each column.
 
-    They begin with the number of data sets, because methods may have run on different
-    ones.
+    The first of them has the number of data sets, because methods may have run on
+    different data sets.
     """
     means = {
         (d.name, column): mean
@@ -138,7 +139,7 @@ def _summaries(results, figure):
             mean /= results.facts[name][figure.of]
         elif figure.summary == "gap":
             row = [m for (other, _), m in means.items() if other == name]
-            if len(row) == 1:  # nothing to compare with
+            if len(row) == 1:  # no other method to compare with
                 continue
             mean -= max(row) if figure.better > 0 else min(row)
         shown[column].append(mean)
@@ -202,21 +203,21 @@ def _table(results, figure):
     yield ""
 
 
-# -- rows that are lost ----------------------------------------------------------------
+# -- data sets where a peer is better --------------------------------------------------
 
 
 def losses(results, column):
-    """Return where a peer is ahead of a column of ours by more than the seeds' spread.
+    """Return the data sets and figures where a peer is clearly better than a column.
 
-    Means are over the seeds that both have; the spread is the larger standard deviation
-    over all seeds of either.  A peer is compared for each data set and figure: the one
-    that is furthest ahead.  Where no fit of ours was finished, the first figure of any
-    peer is ahead.
+    The column is a method of this package.  For each data set and figure, it is
+    compared with the best peer.  The difference of means, over seeds that both have,
+    must exceed the larger of the two standard deviations over seeds.  If no fit of the
+    column was finished, a peer with a finished fit is better by the first figure.
 
     Returns
     -------
     lost : list of dict
-        The largest loss of each figure first.
+        Sorted by figure, with the largest difference first.
     """
     peers = [c for c in results.columns if results.role(c) == "peer"]
     lost = []
@@ -231,7 +232,7 @@ def losses(results, column):
 
 
 def _behind(results, name, column, peers, figure):
-    """Return how a column is behind the best peer on a data set, or None."""
+    """Return the loss of a column to the best peer on a data set, or None."""
     own = results.values(name, column, figure)
     if not own:
         return _unfinished(results, name, column, peers, figure)
@@ -262,7 +263,7 @@ def _behind(results, name, column, peers, figure):
 
 
 def _unfinished(results, name, column, peers, figure):
-    """Return that no fit of ours was finished where one of a peer was, or None."""
+    """Return the loss of a column that has no finished fit to a peer, or None."""
     means = {peer: results.mean(name, peer, figure) for peer in peers}
     means = {peer: mean for peer, mean in means.items() if mean is not None}
     first = next(f for f in results.family.figures if f.better)
@@ -286,14 +287,14 @@ def _deviation(values):
 
 
 def _ratio(results, name, peer, column):
-    """Return the CPU seconds of a peer, by ours."""
+    """Return the CPU seconds of a peer divided by those of a column."""
     seconds = next(f for f in results.family.figures if f.name == "seconds")
     own, other = (results.mean(name, c, seconds) for c in (column, peer))
     return other / max(own, 1e-3)
 
 
 def _lost(results, column):
-    """Yield the lines that list the losses of a column of ours."""
+    """Yield the lines that list the losses of a column."""
     rows = losses(results, column)
     rivals = [c for c in results.columns if results.role(c) == "peer"]
     compared = sum(
@@ -327,9 +328,9 @@ def _lost(results, column):
 
 
 def coverage(family, split, records, versions):
-    """Yield lines that say how many of the fits of a split are cached.
+    """Yield lines with the number of cached fits of a split.
 
-    Data sets that our default has not been fitted to are named.
+    They name the data sets without a fit by this package's default.
     """
     draws = {
         method.name: {
@@ -419,9 +420,9 @@ def head(title, records, versions, command):
     yield ""
     yield (
         "Cells are means over seeds, with the worst seed in parentheses. Seconds are "
-        "of CPU time of the fit alone, each in a process of its own. A peer is ahead "
-        "where its mean is better by more than the standard deviation over seeds. Slow "
-        "fits have one seed of a split; a cell is empty if the fit was not run, or if "
-        "the figure is not defined."
+        "CPU times of fits, each in a new process. A peer is ahead if its mean is "
+        "better by more than the standard deviation over seeds. Slow fits have one "
+        "seed in each split. A cell is empty if the fit was not run, or if the figure "
+        "is not defined."
     )
     yield ""

@@ -1,4 +1,4 @@
-"""Mixture of Poissons with a kernel of its own: an example of a model's folder."""
+"""Mixture of Poissons with a compiled kernel: an example of a model's folder."""
 
 from ._estimators import (
     AnnealedPoissonMixture,

@@ -1,4 +1,4 @@
-/* A block of counts, and what is written about it. */
+/* A block of counts, the parameters of the components, and the output. */
 typedef struct {
     intptr_t n_rows, n_features, n_components;
     const void *counts;                  /* (n_rows, n_features), of REAL */

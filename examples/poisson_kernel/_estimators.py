@@ -13,9 +13,9 @@ from ._model import PoissonMixtureModel
 
 
 class _PoissonMixture(MixtureMixin, TemperedEstimator):
-    """What the three share."""
+    """Common part of the three estimators: validation, model and components."""
 
-    _fixed_by_fit = ("n_components",)  # a fitted model keeps these
+    _fixed_by_fit = ("n_components",)  # cannot change in a fitted model
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -49,56 +49,59 @@ class TemperedPoissonMixture(_PoissonMixture):
     Parameters
     ----------
     n_components : int, default=8
-        Number of components; more than are needed stay empty.
+        Largest number of components.  Components that are not needed stay empty.
     tempering : Tempering, "global", "local" or None, default=None
-        The temperature during training, see `sktemper.tempering`; None is T=1.
+        Temperature during training, see `sktemper.tempering`; None is T=1.
     moves : Moves, "split_merge" or None, default=None
-        What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: births, splits and merges of components.  The lower
-        bound of the training data never falls by it; after minibatches it is judged by
-        100,000 samples at most.  `partial_fit` makes none.
+        Moves that `fit` makes after its passes, at T=1, to leave a poor optimum, see
+        `sktemper.moves`.  "split_merge" is `SplitMergeMoves()`.  A move never lowers
+        the lower bound of the training data, which is computed from at most 100,000
+        samples if the fit used mini-batches.  `partial_fit` makes no moves.
     batch_size : int, "auto" or None, default=None
-        Rows of a step; None is all of them.
+        Number of samples of a step.  None takes all samples.
     learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target, see `sktemper.learning_rates`.
+        Step size: the share of the distance to its target by which a step moves the
+        parameters, see `sktemper.learning_rates`.
     gradient_noise : GradientNoise, default=None
-        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
+        Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     max_iter : int, default=100
-        Passes over the data.
+        Largest number of passes of `fit` over the data.
     n_init : int, default=1
-        How many times `fit` fits, one after another and each time from another start.
-        The fit with the best `lower_bound` of the training data, their
-        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
-        If ``init`` is an array, only the order of the samples and the noise differ.
-        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+        Number of fits from different starts, one after another.  The fit with the
+        highest `lower_bound` of the training data, with their ``sample_weight``, is
+        kept; ``verbose`` logs the bounds.  A `fit` that continues with ``warm_start``,
+        and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
+        Least rise of the held-out score that counts as an improvement, in nats per
+        sample.
     n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
+        Number of consecutive evaluations without an improvement by ``tol`` after which
+        `fit` ends and keeps the best state.  Only states after the temperature has
+        settled at 1 are considered.  None disables early stopping.
     evaluate_every : int, default=0
-        Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
+        Number of passes of `fit` between two scores of held-out data, which are in
+        ``history_["heldout_score"]``.  0 computes scores after each pass if
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
-        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+        Share of the rows that `fit` holds out to compute scores, if it has no
+        ``X_val``.
     warm_start : bool, default=False
-        Whether `fit` goes on: it finishes an interrupted plan, or else adds
-        ``max_iter`` passes; temperature and rate go on from where they were.  An
-        interrupted pass goes on at the batch where it was, with another ``batch_size``
-        at the one of the first row not visited yet, and from its beginning where the
-        rows that it is trained on are others.
+        Whether `fit` continues the last fit.  It finishes the planned passes if the
+        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
+        and learning rate continue from their last values.  An interrupted pass
+        continues with the first unvisited row, or starts again if the training rows
+        changed.
     random_state : int, RandomState instance or None, default=None
         Seed of the start and of the order of the samples.
     n_jobs : int, default=None
-        Threads at most: small pieces of work are done by one, which takes less time.
-        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
-        bit, for every value.
+        Largest number of threads.  Small amounts of work use one thread, which is
+        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
+        same bits for every value.
     verbose : int, default=0
-        Whether to log a line a pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper".
     total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+        Number of rows of the data that a batch represents.  None is the number of rows
+        of `fit`, plus rows of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -107,33 +110,34 @@ class TemperedPoissonMixture(_PoissonMixture):
     weights_ : ndarray of shape (n_components,)
         Posterior means of the weights.
     tempering_, learning_rate_, gradient_noise_ : object
-        The policies in use, with "auto" resolved.
+        Policies of the fit, with "auto" replaced by numbers.
     batch_size_ : int
-        Rows of a step.
+        Number of rows of a step.
     temperature_ : float
         Temperature of the last step.
     n_iter_ : int
-        Passes of `fit` completed.
+        Number of completed passes of `fit`.
     n_batch_iter_ : int
-        Steps completed.
+        Number of completed steps.
     n_samples_seen_ : int
-        Rows seen, repeats included.
+        Total number of rows in the batches of all steps.
     history_ : dict of ndarrays
-        A row a step (thinned when there are too many): "step", "passes", "seconds",
-        "temperature", "learning_rate", "batch_bound" (the part of the samples in the
-        tempered bound of the batch, in nats per sample), "heldout_score" (NaN where
-        not evaluated) and "mean_iterations" (on a row); where the tempering has a
-        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures);
-        in a fit of all samples at once perhaps "lower_bound" (before a step at T=1);
-        where moves were made also, a row a move, "move_step", "move_seconds",
-        "move_kept" and "move_bound" (the lower bound after it).
+        Arrays with a value for each step, thinned if there are many: "step", "passes",
+        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
+        samples in the tempered bound of the batch, in nats per sample), "heldout_score"
+        (NaN without an evaluation) and "mean_iterations" (mean number of local
+        iterations of a row).  If temperatures are inferred, also
+        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
+        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
+        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
+        "move_bound" (the lower bound after the move).
     state_ : State
         Everything that changes during a fit: parameters, progress and policies.  Its
         fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, if the data had any.
+        Names of the features, if the data had column names.
     """
 
     def __init__(
@@ -187,59 +191,63 @@ class AnnealedPoissonMixture(AnnealedMixin, _PoissonMixture):
     Parameters
     ----------
     n_components : int, default=8
-        Number of components; more than are needed stay empty.
+        Largest number of components.  Components that are not needed stay empty.
     schedule : Schedule or callable, default=None
-        The temperature at each step, see `sktemper.schedules`.  None is
+        Temperature of each step, see `sktemper.schedules`.  None is
         ``ExponentialSchedule()``.
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
-        What the temperature flattens, see `sktemper.tempering.Annealing`.
+        The part of the model that the temperature flattens, see
+        `sktemper.tempering.Annealing`.
     moves : Moves, "split_merge" or None, default=None
-        What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: births, splits and merges of components.  The lower
-        bound of the training data never falls by it; after minibatches it is judged by
-        100,000 samples at most.  `partial_fit` makes none.
+        Moves that `fit` makes after its passes, at T=1, to leave a poor optimum, see
+        `sktemper.moves`.  "split_merge" is `SplitMergeMoves()`.  A move never lowers
+        the lower bound of the training data, which is computed from at most 100,000
+        samples if the fit used mini-batches.  `partial_fit` makes no moves.
     batch_size : int, "auto" or None, default=None
-        Rows of a step; None is all of them.
+        Number of samples of a step.  None takes all samples.
     learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target, see `sktemper.learning_rates`.
+        Step size: the share of the distance to its target by which a step moves the
+        parameters, see `sktemper.learning_rates`.
     gradient_noise : GradientNoise, default=None
-        Noise on the statistics of a batch, see `sktemper.noise`; None is off.
+        Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
     max_iter : int, default=100
-        Passes over the data.
+        Largest number of passes of `fit` over the data.
     n_init : int, default=1
-        How many times `fit` fits, one after another and each time from another start.
-        The fit with the best `lower_bound` of the training data, their
-        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
-        If ``init`` is an array, only the order of the samples and the noise differ.
-        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+        Number of fits from different starts, one after another.  The fit with the
+        highest `lower_bound` of the training data, with their ``sample_weight``, is
+        kept; ``verbose`` logs the bounds.  A `fit` that continues with ``warm_start``,
+        and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
+        Least rise of the held-out score that counts as an improvement, in nats per
+        sample.
     n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
+        Number of consecutive evaluations without an improvement by ``tol`` after which
+        `fit` ends and keeps the best state.  Only states after the temperature has
+        settled at 1 are considered.  None disables early stopping.
     evaluate_every : int, default=0
-        Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
+        Number of passes of `fit` between two scores of held-out data, which are in
+        ``history_["heldout_score"]``.  0 computes scores after each pass if
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
-        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+        Share of the rows that `fit` holds out to compute scores, if it has no
+        ``X_val``.
     warm_start : bool, default=False
-        Whether `fit` goes on: it finishes an interrupted plan, or else adds
-        ``max_iter`` passes; temperature and rate go on from where they were.  An
-        interrupted pass goes on at the batch where it was, with another ``batch_size``
-        at the one of the first row not visited yet, and from its beginning where the
-        rows that it is trained on are others.
+        Whether `fit` continues the last fit.  It finishes the planned passes if the
+        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
+        and learning rate continue from their last values.  An interrupted pass
+        continues with the first unvisited row, or starts again if the training rows
+        changed.
     random_state : int, RandomState instance or None, default=None
         Seed of the start and of the order of the samples.
     n_jobs : int, default=None
-        Threads at most: small pieces of work are done by one, which takes less time.
-        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
-        bit, for every value.
+        Largest number of threads.  Small amounts of work use one thread, which is
+        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
+        same bits for every value.
     verbose : int, default=0
-        Whether to log a line a pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper".
     total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+        Number of rows of the data that a batch represents.  None is the number of rows
+        of `fit`, plus rows of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -248,33 +256,34 @@ class AnnealedPoissonMixture(AnnealedMixin, _PoissonMixture):
     weights_ : ndarray of shape (n_components,)
         Posterior means of the weights.
     tempering_, learning_rate_, gradient_noise_ : object
-        The policies in use, with "auto" resolved.
+        Policies of the fit, with "auto" replaced by numbers.
     batch_size_ : int
-        Rows of a step.
+        Number of rows of a step.
     temperature_ : float
         Temperature of the last step.
     n_iter_ : int
-        Passes of `fit` completed.
+        Number of completed passes of `fit`.
     n_batch_iter_ : int
-        Steps completed.
+        Number of completed steps.
     n_samples_seen_ : int
-        Rows seen, repeats included.
+        Total number of rows in the batches of all steps.
     history_ : dict of ndarrays
-        A row a step (thinned when there are too many): "step", "passes", "seconds",
-        "temperature", "learning_rate", "batch_bound" (the part of the samples in the
-        tempered bound of the batch, in nats per sample), "heldout_score" (NaN where
-        not evaluated) and "mean_iterations" (on a row); where the tempering has a
-        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures);
-        in a fit of all samples at once perhaps "lower_bound" (before a step at T=1);
-        where moves were made also, a row a move, "move_step", "move_seconds",
-        "move_kept" and "move_bound" (the lower bound after it).
+        Arrays with a value for each step, thinned if there are many: "step", "passes",
+        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
+        samples in the tempered bound of the batch, in nats per sample), "heldout_score"
+        (NaN without an evaluation) and "mean_iterations" (mean number of local
+        iterations of a row).  If temperatures are inferred, also
+        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
+        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
+        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
+        "move_bound" (the lower bound after the move).
     state_ : State
         Everything that changes during a fit: parameters, progress and policies.  Its
         fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, if the data had any.
+        Names of the features, if the data had column names.
     """
 
     def __init__(
@@ -330,59 +339,64 @@ class SVIPlusPoissonMixture(SVIPlusMixin, _PoissonMixture):
     Parameters
     ----------
     n_components : int, default=8
-        Number of components; more than are needed stay empty.
+        Largest number of components.  Components that are not needed stay empty.
     effective_batch_size : float, int, Schedule or callable, default=0.5
-        M: a share of the batch, a number of samples, or a number at each step; see
+        Size M of a batch without added noise that would have the same gradient noise: a
+        share of the batch, a number of samples, or a schedule of such values, see
         `sktemper.noise.SVIPlusNoise`.
     noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
-        Of the weights of samples, see `sktemper.noise.SVIPlusNoise`.
+        Distribution of the random weights of samples, see
+        `sktemper.noise.SVIPlusNoise`.
     tempering : Tempering, "global", "local" or None, default=None
-        The temperature during training, see `sktemper.tempering`; None is T=1.
+        Temperature during training, see `sktemper.tempering`; None is T=1.
     moves : Moves, "split_merge" or None, default=None
-        What `fit` does once it has settled at T=1, to leave a poor optimum, see
-        `sktemper.moves`: births, splits and merges of components.  The lower
-        bound of the training data never falls by it; after minibatches it is judged by
-        100,000 samples at most.  `partial_fit` makes none.
+        Moves that `fit` makes after its passes, at T=1, to leave a poor optimum, see
+        `sktemper.moves`.  "split_merge" is `SplitMergeMoves()`.  A move never lowers
+        the lower bound of the training data, which is computed from at most 100,000
+        samples if the fit used mini-batches.  `partial_fit` makes no moves.
     batch_size : int, "auto" or None, default=None
-        Rows of a step; None is all of them.
+        Number of samples of a step.  None takes all samples.
     learning_rate : LearningRate or float, default=None
-        How far each step goes toward its target, see `sktemper.learning_rates`.
+        Step size: the share of the distance to its target by which a step moves the
+        parameters, see `sktemper.learning_rates`.
     max_iter : int, default=100
-        Passes over the data.
+        Largest number of passes of `fit` over the data.
     n_init : int, default=1
-        How many times `fit` fits, one after another and each time from another start.
-        The fit with the best `lower_bound` of the training data, their
-        ``sample_weight`` included, is kept; with ``verbose`` the bounds are logged.
-        If ``init`` is an array, only the order of the samples and the noise differ.
-        A `fit` that goes on by ``warm_start``, and `partial_fit`, ignore it.
+        Number of fits from different starts, one after another.  The fit with the
+        highest `lower_bound` of the training data, with their ``sample_weight``, is
+        kept; ``verbose`` logs the bounds.  A `fit` that continues with ``warm_start``,
+        and `partial_fit`, ignore this parameter.
     tol : float, default=1e-3
-        Least improvement of the held-out score, in nats per sample.
+        Least rise of the held-out score that counts as an improvement, in nats per
+        sample.
     n_iter_no_change : int, default=None
-        Stop a `fit` after so many evaluations without improvement by ``tol``, and keep
-        the best state.  Only states at a settled temperature of 1 count.
+        Number of consecutive evaluations without an improvement by ``tol`` after which
+        `fit` ends and keeps the best state.  Only states after the temperature has
+        settled at 1 are considered.  None disables early stopping.
     evaluate_every : int, default=0
-        Score a held-out part of the data after each so many passes of `fit`, into
-        ``history_["heldout_score"]``; 0 is never, but for the ``X_val`` of a `fit`,
-        which are scored after each pass.
+        Number of passes of `fit` between two scores of held-out data, which are in
+        ``history_["heldout_score"]``.  0 computes scores after each pass if
+        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
     validation_fraction : float, default=0.1
-        Share of the rows held out, if they are scored and `fit` has no ``X_val``.
+        Share of the rows that `fit` holds out to compute scores, if it has no
+        ``X_val``.
     warm_start : bool, default=False
-        Whether `fit` goes on: it finishes an interrupted plan, or else adds
-        ``max_iter`` passes; temperature and rate go on from where they were.  An
-        interrupted pass goes on at the batch where it was, with another ``batch_size``
-        at the one of the first row not visited yet, and from its beginning where the
-        rows that it is trained on are others.
+        Whether `fit` continues the last fit.  It finishes the planned passes if the
+        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
+        and learning rate continue from their last values.  An interrupted pass
+        continues with the first unvisited row, or starts again if the training rows
+        changed.
     random_state : int, RandomState instance or None, default=None
         Seed of the start and of the order of the samples.
     n_jobs : int, default=None
-        Threads at most: small pieces of work are done by one, which takes less time.
-        None is 1 unless in a `joblib.parallel_config`.  The result is the same, bit for
-        bit, for every value.
+        Largest number of threads.  Small amounts of work use one thread, which is
+        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
+        same bits for every value.
     verbose : int, default=0
-        Whether to log a line a pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper".
     total_samples : int, default=None
-        Size of the data for which a batch stands.  None is the rows of `fit`, plus
-        those of later `partial_fit` calls.
+        Number of rows of the data that a batch represents.  None is the number of rows
+        of `fit`, plus rows of later `partial_fit` calls.
 
     Attributes
     ----------
@@ -391,33 +405,34 @@ class SVIPlusPoissonMixture(SVIPlusMixin, _PoissonMixture):
     weights_ : ndarray of shape (n_components,)
         Posterior means of the weights.
     tempering_, learning_rate_, gradient_noise_ : object
-        The policies in use, with "auto" resolved.
+        Policies of the fit, with "auto" replaced by numbers.
     batch_size_ : int
-        Rows of a step.
+        Number of rows of a step.
     temperature_ : float
         Temperature of the last step.
     n_iter_ : int
-        Passes of `fit` completed.
+        Number of completed passes of `fit`.
     n_batch_iter_ : int
-        Steps completed.
+        Number of completed steps.
     n_samples_seen_ : int
-        Rows seen, repeats included.
+        Total number of rows in the batches of all steps.
     history_ : dict of ndarrays
-        A row a step (thinned when there are too many): "step", "passes", "seconds",
-        "temperature", "learning_rate", "batch_bound" (the part of the samples in the
-        tempered bound of the batch, in nats per sample), "heldout_score" (NaN where
-        not evaluated) and "mean_iterations" (on a row); where the tempering has a
-        ladder also "temperature_probabilities", of shape (n_rows, n_temperatures);
-        in a fit of all samples at once perhaps "lower_bound" (before a step at T=1);
-        where moves were made also, a row a move, "move_step", "move_seconds",
-        "move_kept" and "move_bound" (the lower bound after it).
+        Arrays with a value for each step, thinned if there are many: "step", "passes",
+        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
+        samples in the tempered bound of the batch, in nats per sample), "heldout_score"
+        (NaN without an evaluation) and "mean_iterations" (mean number of local
+        iterations of a row).  If temperatures are inferred, also
+        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
+        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
+        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
+        "move_bound" (the lower bound after the move).
     state_ : State
         Everything that changes during a fit: parameters, progress and policies.  Its
         fields may change between versions.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, if the data had any.
+        Names of the features, if the data had column names.
     """
 
     def __init__(

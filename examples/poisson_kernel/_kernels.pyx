@@ -20,7 +20,7 @@ def poisson_logs(
     log_rates : ndarray of shape (n_components, n_features)
     constants : ndarray of shape (n_components,)
     stop : ndarray of shape (1,)
-        Set it to make the call return.
+        Another thread sets it to nonzero to end the call early.
     out : ndarray of shape (n_rows, n_components)
     """
     cdef poisson_block block

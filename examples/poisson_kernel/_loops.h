@@ -1,5 +1,5 @@
-/* out = constants + counts . log_rates, of each row and component; 0, or -1 when told to
- * stop. */
+/* Compute out = constants + counts . log_rates for each row and component. Return 0, or
+ * -1 if *stop became nonzero. */
 LOOP int NAME(poisson_logs)(poisson_block *block)
 {
     const intptr_t D = block->n_features, K = block->n_components;

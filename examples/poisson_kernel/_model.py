@@ -1,4 +1,4 @@
-"""A mixture of Poissons, whose expected log-likelihoods are a kernel's."""
+"""A mixture of Poissons, whose expected log-likelihoods a compiled kernel computes."""
 
 import numpy as np
 from scipy.special import gammaln
@@ -14,7 +14,7 @@ class PoissonFamily(GammaFamily):
     ----------
     n_rates : int
     dtype : {float32, float64}
-        Type of what the kernel computes in.
+        Type of the numbers in the kernel's computation.
     stop : ndarray of shape (1,), int
         See `ConjugateModel.stop`.
     """

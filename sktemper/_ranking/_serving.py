@@ -39,7 +39,8 @@ class ServingMixin:
 
     def _cached_values(self):
         """Return the cached values of the current fit, as a dict by name."""
-        return self._cache.of(self._fit_key(), lambda _: {})
+        key = self._fit_key()  # raises an error before a fit, when no cache exists
+        return self._cache.of(key, lambda _: {})
 
     def _fit_key(self):
         """Return the objects that identify a fit, as the key of the cache."""

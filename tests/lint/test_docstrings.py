@@ -1,4 +1,4 @@
-"""Docstrings and constructors are literal: editors and static readers see them."""
+"""Docstrings and constructors are literal, for editors and type checkers."""
 
 import ast
 import difflib
@@ -20,14 +20,14 @@ ESTIMATORS = {
     for name, cls in vars(sktemper).items()
     if inspect.isclass(cls) and issubclass(cls, BaseEstimator)
 }
-#: Words of a model for its samples, and for what its noise weighs.
+#: Terms of each model, and the common terms of all models for the same things.
 WORDS = {
     "LDA": {"documents": "samples"},
     "MultinomialMixture": {"documents": "samples"},
     "MatrixFactorization": {"users": "samples", "ratings": "samples"},
     "ImplicitFactorization": {"users": "samples"},
 }
-#: Parameters and attributes whose descriptions rightly differ between the models ...
+#: Parameters and attributes whose descriptions may differ between models, with reasons.
 DIFFERENT_MODELS = {
     "n_components": "has the default of the model, and says what a component is",
     "init": "depends on what components are",
@@ -37,7 +37,7 @@ DIFFERENT_MODELS = {
     "tempering": "says what a temperature means for the model",
     "moves": "has the moves that the model supports",
     "schedule": "has the start that suits the model",
-    "tol": "is also a change of the lower bound where the model watches it",
+    "tol": "is also a change of the lower bound if a model's fits can end by it",
     "feature_prior": "depends on the distribution of a feature",
     "noise_variance": "depends on what the noise is added to",
     "component_variance": "depends on what a component is",
@@ -49,16 +49,16 @@ DIFFERENT_MODELS = {
     "relevance_": "is of ratings or of scores",
     "user_prior_, item_prior_": "has biases in one model only",
 }
-#: ... and between the three estimators of a model.
+#: The same for descriptions that may differ between the three estimators of a model.
 DIFFERENT_KINDS = {
-    "moves": "None, but of the annealed estimator",
-    "tempering": "is the subject of the tempered estimator, and None in SVI+",
+    "moves": "has another default in the annealed estimator",
+    "tempering": "has another default in the SVI+ estimator",
 }
 
 
 # -- docstrings ------------------------------------------------------------------------
 def definitions():
-    """Return the docstrings of classes and functions as they stand in the sources."""
+    """Return the docstrings of classes and functions in the source files."""
     found = {}
 
     def visit(body, module, prefix):
@@ -77,16 +77,16 @@ def definitions():
 
 
 def documented():
-    """Yield names and objects with a docstring: all that is public, and its members."""
+    """Yield names and objects of all public names and their public members."""
     for name, thing in objects():
         if not (inspect.isclass(thing) or inspect.isroutine(thing)):
             continue
         yield name, thing
         for member in dir(thing) if inspect.isclass(thing) else ():
             value = inspect.getattr_static(thing, member)
-            value = getattr(value, "fget", value)  # of a property
-            value = getattr(value, "__func__", value)  # of a method of the class
-            value = getattr(value, "func", value)  # of a cached property
+            value = getattr(value, "fget", value)  # property
+            value = getattr(value, "__func__", value)  # class method
+            value = getattr(value, "func", value)  # cached property
             if member[0] != "_" and inspect.isroutine(value):
                 yield f"{name}.{member}", value
 
@@ -164,7 +164,10 @@ def differences(one, other):
 
 @functools.cache
 def shared(section):
-    """Return texts of what several estimators have, by its name and then by theirs."""
+    """Return descriptions of shared parameters or attributes.
+
+    The result is a dict from their names to dicts from estimators to descriptions.
+    """
     found = {}
     for name, cls in sorted(ESTIMATORS.items()):
         for entry, text in entries_of(cls, section).items():
@@ -173,7 +176,7 @@ def shared(section):
 
 
 def unlike(entry, texts):
-    """Return how texts differ that should be alike, each difference once."""
+    """Return the differences between texts that should be equal, each once."""
     first, wrong = {}, {}
     for name, text in texts.items():
         model = model_of(name) if entry in DIFFERENT_MODELS else None
@@ -185,7 +188,7 @@ def unlike(entry, texts):
 
 
 @pytest.mark.parametrize("section", ["Parameters", "Attributes"])
-def test_what_estimators_share_is_described_alike(section):
+def test_shared_entries_have_equal_descriptions(section):
     wrong = {
         entry: unlike(entry, texts)
         for entry, texts in sorted(shared(section).items())
@@ -196,7 +199,7 @@ def test_what_estimators_share_is_described_alike(section):
     assert not wrong, "\n\n".join(wrong)
 
 
-def test_only_what_differs_is_said_to():
+def test_listed_entries_do_differ():
     texts = shared("Parameters") | shared("Attributes")
     for entry in DIFFERENT_MODELS:
         assert len(set(texts[entry].values())) > 1, entry
@@ -256,9 +259,9 @@ def test_a_parameter_is_in_the_same_group_in_all_estimators():
     }
 
 
-# -- static readers --------------------------------------------------------------------
+# -- static analysis -------------------------------------------------------------------
 def plain(default):
-    """Return the source of a default, independent of quotes and of 1e-3 or 0.001."""
+    """Return the source of a default in a normal form, such as 0.001 for 1e-3."""
     return repr(ast.literal_eval(default))
 
 
@@ -313,6 +316,6 @@ def test_jedi_sees_signatures_and_docstrings(name, jedi_script):
     (found,) = script.infer(2, column - 2)
     assert inspect.cleandoc(found.docstring(raw=True)) == inspect.getdoc(cls)
     (signature,) = script.get_signatures(2, column)
-    texts = [p.to_string() for p in signature.params]  # with the types of the stub
+    texts = [p.to_string() for p in signature.params]  # types come from the stub
     seen = [(t.partition(":")[0], t.rpartition("=")[2]) for t in texts]
     assert [(n, plain(default)) for n, default in seen] == list(defaults_of(cls))

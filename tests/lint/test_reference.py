@@ -1,4 +1,4 @@
-"""The reference has a page for each public name, and "?" in a notebook leads there."""
+"""The reference has a page for each public name, to which "?" in notebooks links."""
 
 import inspect
 import re
@@ -14,7 +14,7 @@ REFERENCE = ROOT / "doc" / "reference"
 
 
 def pages():
-    """The names for which the reference makes pages, in its order."""
+    """Names that have a page in the reference, in its order."""
     if not REFERENCE.exists():
         pytest.skip("doc/ is not beside these tests")
     for path in sorted(REFERENCE.glob("*.rst")):
@@ -39,7 +39,7 @@ def test_each_public_name_has_one_page():
     assert sorted(pages()) == sorted(PUBLIC)
 
 
-def test_what_is_public_has_a_docstring():
+def test_public_names_have_docstrings():
     for name, thing in objects():
         if inspect.isclass(thing) or inspect.isroutine(thing):
             assert inspect.getdoc(thing), name

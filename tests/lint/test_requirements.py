@@ -1,4 +1,4 @@
-"""Requirements of the tests, of the package for conda, and of the project agree."""
+"""Requirements of the tests and of the conda recipe agree with the project's."""
 
 import ast
 import re
@@ -22,7 +22,7 @@ def test_the_recipe_for_conda_requires_what_the_project_requires():
 
 
 def imported_by(statements):
-    """Return the packages that statements import, given as nodes or as lines."""
+    """Return the packages that statements, given as nodes or lines, import."""
     modules = set()
     for node in statements:
         if isinstance(node, str):
@@ -36,7 +36,7 @@ def imported_by(statements):
 
 
 def test_the_tests_import_only_what_their_extra_installs():
-    """A test that needs more asks for it by `pytest.importorskip`."""
+    """Tests that need other packages use `pytest.importorskip`."""
     tests = sorted((ROOT / "tests").rglob("*.py"))
     about = project()["project"]
     declared = about["dependencies"] + about["optional-dependencies"]["tests"]
@@ -45,6 +45,6 @@ def test_the_tests_import_only_what_their_extra_installs():
     allowed |= {path.stem for path in tests} | sys.stdlib_module_names
     for path in tests:
         text = path.read_text(encoding="utf-8")
-        # Lines of code in strings look like imports too: only the tree tells.
+        # Code in strings may look like imports, so the syntax tree decides.
         if imported_by(re.findall(r"^(?:import|from) .*", text, re.M)) - allowed:
             assert imported_by(ast.parse(text).body) <= allowed, path.name

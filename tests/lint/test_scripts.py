@@ -1,4 +1,4 @@
-"""The scripts of continuous integration choose tests that exist, and are documented."""
+"""Scripts of continuous integration are documented, and the tests they name exist."""
 
 import ast
 import re
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def text_of(script):
-    """Return a script, with lines that end in a backslash joined to the next ones."""
+    """Return the text of a script, with continued lines joined."""
     return re.sub(r"\\\n\s*", " ", (SCRIPTS / script).read_text("utf-8"))
 
 
@@ -25,7 +25,7 @@ def files_of_tests(text):
 
 
 def names_in(file):
-    """Return what pytest's -k looks at: names of the file and of its functions."""
+    """Return the names that pytest's -k matches: of the file and of its functions."""
     tree = ast.parse(TESTS[file].read_text("utf-8"))
     functions = [n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]
     return [file, *(name for name in functions if name.startswith("test_"))]
@@ -48,7 +48,7 @@ def test_every_word_of_the_sanitizers_expression_chooses_a_test():
 
 
 def test_sanitizers_run_tests_of_all_kernels():
-    """A new folder of kernels needs its tests in ``.ci/sanitize``."""
+    """``.ci/sanitize`` must run tests of each folder with kernels."""
     tests = "".join(
         TESTS[file].read_text("utf-8") for file in files_of_tests(text_of("sanitize"))
     )

@@ -1,4 +1,4 @@
-"""The house: imports run downward, and the loop knows no model and no policy."""
+"""Rules of structure: imports, sizes of functions, no tests of types in the loop."""
 
 import ast
 import importlib
@@ -14,8 +14,8 @@ from sources import PACKAGE, sources
 
 import sktemper
 
-# Each room, and what of ours it may import: downward only.
-ARGUMENTS = {"_arguments", "_notices"}  # checks of them, and warnings
+# Each folder or module, and the folders and modules of the package it may import.
+ARGUMENTS = {"_arguments", "_notices"}  # checks of arguments, and warnings
 GROUND = {
     "_cache",
     "_check_build",
@@ -70,10 +70,10 @@ MAY_IMPORT = {
     "_bootstrap": {"_arguments", "_tasks"},
     "model_selection": {"_arguments", "_bootstrap", "_ranking", "_validation"},
     **{model: FACE | USERS_AND_ITEMS for model in MODELS},
-    "lda": FACE | {"_frames", "metrics"},  # which know no model
+    "lda": FACE | {"_frames", "metrics"},  # these import no model
     "testing": {"model"},
     "metrics": {"_data", "_ranking", "_validation", "model_selection"} | ARGUMENTS,
-    "plotting": {"_data", "critical_temperatures"},  # a public function
+    "plotting": {"_data", "critical_temperatures"},  # it has public functions
     "report": {"_data", "_extras", "metrics", "plotting", "text"},
     "datasets": {
         "_arguments",
@@ -89,7 +89,7 @@ MAY_IMPORT = {
     "dask": {"_data", "_estimator", "_extras", "_linalg", "_loop", "_notices", "model"},
     "__init__": {"_check_build", "_estimator", *MODELS},
 }
-#: Lines of code that a function, and lines that a file may have.
+#: Largest numbers of code lines of a function, lines of a file, and parameters.
 MOST_LINES, LONGEST_FILE, MOST_PARAMETERS = 40, 400, 6
 LOOP_AND_FACE = {"_data", "_loop", "_estimator"}
 SHORT_ROOMS = {"_expfam", "_ranking", "model", "plotting", "report", "schedules"}
@@ -101,12 +101,12 @@ def name_of(path):
 
 
 def room_of(path):
-    """Return the first folder of a module, or its own name; "." has the modules."""
+    """Return the folder of a module, or the module's name if it is in no folder."""
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
 def assert_none(violations):
-    """Fail with all violations, a line each."""
+    """Fail with a line for each violation."""
     violations = list(violations)
     assert not violations, "\n".join(["", *violations])
 
@@ -144,7 +144,7 @@ def test_imports_run_downward():
 
 
 def other_threads(path, text):
-    # which Ctrl-C cannot lock; `dask` names the errors of `concurrent.futures` alone
+    # Ctrl-C can make these pools hang. `dask` uses only errors of `concurrent.futures`.
     pools = r"\b(ThreadPoolExecutor|ProcessPoolExecutor|ThreadPool|Parallel)\b"
     if path.name != "_tasks.py":
         pools += "|start_new_thread"
@@ -165,7 +165,7 @@ def knows_models(path, text):
             yield f"{name_of(path)} tests for a type: {found[0]}"
 
 
-def test_the_loop_and_the_face_know_no_model_and_no_policy():
+def test_the_loop_and_estimators_test_no_types_of_models_and_policies():
     assert_none(
         line
         for path, (text, _) in sources().items()
@@ -175,7 +175,7 @@ def test_the_loop_and_the_face_know_no_model_and_no_policy():
 
 
 def lines_of_code(node, lines):
-    """Lines of a function that are neither blank, comments nor its docstring."""
+    """Number of lines of a function without blank lines, comments and docstring."""
     documentation = ast.get_docstring(node, clean=False)
     n_documentation = len(documentation.splitlines()) if documentation else 0
     of_function = lines[node.lineno - 1 : node.end_lineno]
@@ -184,7 +184,10 @@ def lines_of_code(node, lines):
 
 
 def what_is_long(path, text, tree, most_parameters):
-    """Yield a line for a long file, and for each function that is long or wide."""
+    """Yield a line for a long file, and for each function that is too long.
+
+    A function with too many parameters also counts as too long.
+    """
     lines = text.splitlines()
     if len(lines) > LONGEST_FILE:
         yield f"{name_of(path)} has {len(lines)} lines"
@@ -200,7 +203,7 @@ def what_is_long(path, text, tree, most_parameters):
 
 
 def test_functions_and_files_are_short():
-    """But not files of public signatures and docstrings."""
+    """Files with public signatures and docstrings are excepted."""
     long = []
     for path, (text, tree) in sources().items():
         if room_of(path) in LOOP_AND_FACE:
@@ -242,12 +245,12 @@ def test_violations_are_found(tmp_path, monkeypatch):
     ]
 
 
-def test_sources_without_kernels_say_so(tmp_path):
+def test_sources_without_kernels_raise_a_clear_error(tmp_path):
     without = shutil.ignore_patterns("*.so", "*.pyd", "data", "__pycache__")
     shutil.copytree(PACKAGE, tmp_path / "sktemper", ignore=without)
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONSAFEPATH"}
-    # No -P here, so that the current directory is imported from; -S hides what else is
-    # installed, of which nothing is needed to get as far as the message.
+    # Without -P, Python imports from the current directory. -S hides installed
+    # packages, because the message must not need them.
     run = subprocess.run(
         [sys.executable, "-S", "-c", "import sktemper"],
         cwd=tmp_path,

@@ -1,4 +1,4 @@
-"""Type stubs and signatures agree."""
+"""Type stubs agree with signatures and docstrings."""
 
 import ast
 import importlib
@@ -34,7 +34,7 @@ def arguments_of(node):
 
 
 def check(node, function):
-    """Compare a function of a stub with the real one."""
+    """Compare a function of a stub with the function itself."""
     kinds = {
         inspect.Parameter.VAR_POSITIONAL: "*",
         inspect.Parameter.KEYWORD_ONLY: "keyword",
@@ -83,7 +83,7 @@ def test_stubs_have_the_public_names_and_their_signatures(name):
                         function
                         or hasattr(value, node.name)
                         or (
-                            node.name == "set_callbacks"  # of scikit-learn 1.9
+                            node.name == "set_callbacks"  # since scikit-learn 1.9
                         )
                     )
                     if function and function.__module__.startswith("sktemper"):
@@ -95,7 +95,7 @@ def test_stubs_have_the_public_names_and_their_signatures(name):
 
 @pytest.mark.skipif(not HAS_CALLBACKS, reason="stubs have the methods for callbacks")
 def test_stubs_are_what_docstrings_say():
-    """`python -P .ci/stubs` mends what differs."""
+    """If this fails, `python -P .ci/stubs` writes the stubs again."""
     for name in STUBS["MODULES"]:
         assert path_of(name).read_text("utf-8") == STUBS["stub"](name), name
 

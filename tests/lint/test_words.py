@@ -1,4 +1,4 @@
-"""Words: summaries that say what a thing is or does, and names of one meaning."""
+"""Rules of wording: beginnings of summaries, and names with one meaning."""
 
 import ast
 import re
@@ -8,7 +8,7 @@ from sources import PACKAGE, sources
 
 # A summary is a noun phrase, or a verb with its object.
 NO_SUMMARY = re.compile(r"(What|How|Where|Who|Which|Of)\b")
-#: Names that had several meanings, and names that say the same in one word.
+#: Names that had several meanings, and names to use instead.
 REPLACED = {
     "told": "a name of the value, such as arguments, posteriors or caught",
     "made": "a name of the value",
@@ -35,7 +35,7 @@ REPLACED = {
 
 
 def bad_summaries(path, tree):
-    """Yield the module, classes and functions whose summaries begin wrongly."""
+    """Yield a module and its classes and functions if their summaries begin wrongly."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             summary = (ast.get_docstring(node) or "").split("\n")[0]
@@ -44,7 +44,7 @@ def bad_summaries(path, tree):
 
 
 def names_in(tree):
-    """Yield the names in a module, and their lines."""
+    """Yield the names in a module and their line numbers."""
     for node in ast.walk(tree):
         for field in ("id", "attr", "arg", "name", "asname", "module"):
             if isinstance(text := getattr(node, field, None), str):
@@ -52,7 +52,7 @@ def names_in(tree):
 
 
 def replaced_names(path, tree):
-    """Yield the names that should be others."""
+    """Yield the names that should be replaced."""
     for name, line in names_in(tree):
         if name in REPLACED:
             place = f"{path.relative_to(PACKAGE)}:{line}"
@@ -60,7 +60,7 @@ def replaced_names(path, tree):
 
 
 @pytest.mark.parametrize("found_in", [bad_summaries, replaced_names])
-def test_words_have_one_meaning_and_summaries_say_what_a_thing_is(found_in):
+def test_names_and_summaries_follow_the_rules(found_in):
     found = [line for p, (_, tree) in sources().items() for line in found_in(p, tree)]
     assert not found, "\n".join(found)
 

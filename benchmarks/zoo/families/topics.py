@@ -1,4 +1,4 @@
-"""Topic models of counts: generated documents of many shapes, and real texts."""
+"""Data of topic models: generated documents of many shapes, and real texts."""
 
 import numpy as np
 from sklearn.decomposition import NMF, LatentDirichletAllocation
@@ -18,13 +18,13 @@ from ..samplers import (
     zipf,
 )
 
-#: The share of rows that are scored and not fitted, and the most of them.
+#: Share of test rows, and their largest number.
 TEST, MOST_TEST = 0.2, 1000
-#: The most held-out texts for coherence, and the first of them that are scored.
+#: Largest numbers of held-out texts for coherence and for the score.
 MOST_TEXTS, MOST_SCORED = 5000, 2000
-#: Sweeps of Gibbs sampling.
+#: Number of sweeps of Gibbs sampling.
 SWEEPS = 200
-#: The priors that factors of NMF are scored with: those of `AnnealedLDA`.
+#: Priors for the scores of NMF's factors: the defaults of `AnnealedLDA`.
 ALPHA, ETA = 0.05, 0.1
 
 
@@ -57,23 +57,24 @@ def documents(
     alpha, eta : float
         Dirichlet concentrations of topics in rows, and of words in topics.
     exponent : float
-        Of Zipf's law of the prevalences of topics.
+        Exponent of Zipf's law of the prevalences of topics.
     spread : float
         Standard deviation of the logarithm of a row's length.
     overdispersion : float
         Word probabilities of a row are Gamma variables with this scale.
     empty : float
-        Share of rows that have no more than a token or two.
+        Share of nearly empty rows, whose mean length is one token.
     binary : bool
         Whether counts above 1 are set to 1.
     topics : callable, default=None
-        Returns topics from a generator; None draws them from a Dirichlet distribution.
+        Function from a random generator to topics; None draws topics from a Dirichlet
+        distribution.
     correlated : bool
         Whether the weights of topics have a logistic normal distribution whose
         covariance has blocks of three topics.
     background : float
-        Share of tokens from one more topic, Zipf's law over all words, that every row
-        has; the models get a component for it.
+        Share of tokens in each row from a background topic, which is Zipf's law over
+        all words.  The models get an additional component for it.
     """
 
     def make(random):
@@ -122,14 +123,14 @@ def survey(n_rows, n_items, n_levels, n_profiles, alpha):
 
 
 def generated(X, n_test, topics, n_components):
-    """Return data of documents that were drawn from topics."""
+    """Return a `Data` of documents that were drawn from topics."""
     train, test = X[n_test:], X[:n_test]
     facts = facts_of(train, n_components) | {"true": len(topics)}
     return Data(train, test, n_components, {"topics": topics}, facts)
 
 
 def facts_of(X, n_components):
-    """Return the facts of counts that tables show."""
+    """Return the facts about counts that tables show."""
     lengths = np.asarray(X.sum(axis=1)).ravel()
     return {
         "rows": X.shape[0],
@@ -150,7 +151,7 @@ def texts(load, n_components, n_rows=None):
     return make
 
 
-# -- methods: topics as pseudo-counts, and the prior of their weights ------------------
+# -- methods, which return topics as pseudo-counts, and the prior of their weights -----
 
 
 def annealed(data, seed, **options):
@@ -207,8 +208,8 @@ def judge(data, fitted):
 
 # -- the family ------------------------------------------------------------------------
 
-# The shapes of the development split are close to data that users reported; those that
-# are held back differ in several properties at once.
+# Data sets of the development split resemble data that users reported. Data sets that
+# are held back differ from them in several properties.
 DEVELOPMENT = {
     "genes": (2000, 3000, 1000, 12, 0.1, 0.1, dict(spread=0.6)),
     "overdispersed genes": (
@@ -249,7 +250,7 @@ HELD_BACK = {
     "common words": (3000, 120, 2000, 15, 0.08, 0.03, dict(background=0.4)),
     "correlated topics": (2000, 200, 1000, 15, 0.1, 0.05, dict(correlated=True)),
 }
-#: Peers fit these once in each split.
+#: Slow data sets, with one seed in each split for peers.
 SLOW = {
     "genes",
     "overdispersed genes",
@@ -287,14 +288,15 @@ FAMILY = Family(
     name="topics",
     title="Topic models",
     page="counts",
-    about="""Topics are found if their cosine with a true one, assigned one to one, is
-above .8. The score is in nats per held-out token by document completion; the weights of
-documents are inferred by the same code for all methods, with the prior that the method
-has. NPMI of ten words is measured on the held-out texts, diversity is the share of
-distinct words among 25 of each topic. Every method gets the number of components and
-has its defaults otherwise: scikit-learn's LDA in batch and online; tomotopy with 200
-sweeps; and `NMF` with the Kullback-Leibler loss, the expected counts of which get the
-priors of `AnnealedLDA`.""",
+    about="""True topics count as found if they are matched, one to one, with fitted
+    topics
+and the cosine is above .8. The score is in nats per held-out token by document
+completion; the same code infers the weights of documents for all methods, with the
+method's prior. The NPMI of ten words per topic is measured on the held-out texts, and
+diversity is the share of distinct words among 25 of each topic. Every method gets the
+number of components and otherwise has its defaults: scikit-learn's LDA in batch and
+online; tomotopy with 200 sweeps; and `NMF` with the Kullback-Leibler loss, whose
+expected counts get the priors of `AnnealedLDA`.""",
     data_sets=DATA_SETS,
     methods=(
         Method("AnnealedLDA", annealed, role="default"),

@@ -1,0 +1,180 @@
+"""Invalid data: every model and method refuses them, and keeps its fit."""
+
+import functools
+import re
+
+import numpy as np
+import pytest
+from registry import ROWS
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+
+FITS = ("fit", "partial_fit", "fit_transform")
+METHODS = (
+    *FITS,
+    "transform",
+    "predict",
+    "predict_proba",
+    "score_samples",
+    "score",
+    "lower_bound",
+    "perplexity",
+    "impute",
+    "recommend",
+)
+EVERY = frozenset(ROWS)
+OF_COUNTS = frozenset({"LDA", "MultinomialMixture", "ImplicitFactorization"})
+ONLY_DENSE = frozenset({"GaussianMixture", "FactorialMixture", "MixedMixture"})
+
+
+def with_entry(value):
+    """Return a function that replaces one entry that is neither zero nor missing."""
+
+    def spoil(X):
+        X = X.copy()
+        row, column = np.argwhere(np.nan_to_num(X) != 0)[7]
+        X[row, column] = value
+        return X
+
+    return spoil
+
+
+def as_sparse(spoil):
+    return lambda X: sparse.csr_array(spoil(np.nan_to_num(X)))
+
+
+def with_far_column(X):
+    X = sparse.csr_array(np.nan_to_num(X))
+    X.indices[3] = X.shape[1]
+    return X
+
+
+#: For each kind of invalid data: the function that makes them from valid dense data,
+#: the message of the error, and the models that refuse them.
+BAD = {
+    "infinity": (with_entry(np.inf), "Input X contains infinity", EVERY),
+    "sparse infinity": (
+        as_sparse(with_entry(np.inf)),
+        "Input X contains infinity",
+        EVERY - ONLY_DENSE,
+    ),
+    "NaN": (with_entry(np.nan), "Input X contains NaN", OF_COUNTS),
+    "sparse NaN": (
+        as_sparse(with_entry(np.nan)),
+        "Input X contains NaN",
+        OF_COUNTS | {"MatrixFactorization"},
+    ),
+    "negative": (with_entry(-1), "Negative values in data", OF_COUNTS),
+    "sparse negative": (
+        as_sparse(with_entry(-1)),
+        "Negative values in data",
+        OF_COUNTS,
+    ),
+    "negative integers": (
+        lambda X: with_entry(-1)(X).astype(np.int64),
+        "Negative values in data",
+        OF_COUNTS,
+    ),
+    "huge": (
+        with_entry(1e300),
+        "no counts above|size supported|at most",
+        # The Bernoulli mixture compares values with a threshold, and in the mixed
+        # mixture every value can be a category.
+        EVERY - {"BernoulliMixture", "MixedMixture"},
+    ),
+    "sparse": (as_sparse(lambda X: X), "Sparse data was passed for X", ONLY_DENSE),
+    "far column": (with_far_column, "column indices outside", EVERY - ONLY_DENSE),
+    "scalar": (lambda X: 3.0, "Expected 2D array, got (scalar|1D)", EVERY),
+    "nothing": (lambda X: None, "Expected 2D array, got scalar", EVERY),
+    "one dimension": (lambda X: X[0], "Expected 2D array, got 1D", EVERY),
+    "three dimensions": (lambda X: X[None], "Found array with dim 3", EVERY),
+    "no rows": (lambda X: X[:0], "Found array with 0 sample", EVERY),
+    "no columns": (lambda X: X[:, :0], "0 feature", EVERY),
+    "complex": (lambda X: X * 1j, "Complex data not supported", EVERY),
+    "sparse complex": (as_sparse(lambda X: X * 1j), "Complex data not", EVERY),
+    "words": (
+        lambda X: np.array([["to", "be"]]),
+        "dtype='numeric' is not compatible|could not convert string",
+        EVERY - {"MixedMixture"},  # in which strings are names of categories
+    ),
+    "dates": (
+        lambda X: np.nan_to_num(X).astype("M8[s]"),
+        "Input X has the dtype datetime",
+        EVERY,
+    ),
+    "masked": (lambda X: np.ma.masked_less(X, 0.5), "X is a masked array", EVERY),
+    "narrow": (lambda X: X[:, :-1], "X has .* features, but .* is expecting", EVERY),
+    "wide": (lambda X: np.hstack([X, X]), "X has .* features, but", EVERY),
+}
+#: For kinds that only a fitted model refuses: the methods that accept them. A fit
+#: learns the number of columns, and some models accept more of them in `partial_fit`.
+ACCEPTED = {"narrow": ("fit", "fit_transform"), "wide": FITS}
+
+
+@functools.cache
+def data_of(name):
+    """Return dense data of a model, in which unknown values are NaN."""
+    X = ROWS[name].data(120)
+    if not sparse.issparse(X):
+        return np.array(X)
+    missing = np.nan if name == "MatrixFactorization" else 0.0
+    dense = np.full(X.shape, missing)
+    dense[X.nonzero()] = X.data
+    return dense
+
+
+@functools.cache
+def fitted(name):
+    return ROWS[name].estimator(max_iter=1).fit(data_of(name))
+
+
+def parameters_of(estimator):
+    """Return the natural parameters of a fit, as one array."""
+    model = estimator._fitted_model()
+    return np.array(model.natural_parameters(estimator.state_.globals_))
+
+
+def assert_refused(name, kind, method):
+    spoil, message, _ = BAD[kind]
+    is_new = method in FITS and kind not in ACCEPTED
+    estimator = ROWS[name].estimator() if is_new else fitted(name)
+    before = None if is_new else parameters_of(estimator)
+    with pytest.raises((ValueError, TypeError), match=message):
+        getattr(estimator, method)(spoil(data_of(name)))
+    if is_new:
+        assert not hasattr(estimator, "state_")
+        assert not hasattr(estimator, "n_features_in_")
+    else:
+        np.testing.assert_array_equal(parameters_of(estimator), before)
+
+
+CASES = [(name, kind) for name in ROWS for kind in BAD if name in BAD[kind][2]]
+
+
+@pytest.mark.filterwarnings(
+    "ignore::sklearn.exceptions.ConvergenceWarning",
+    "ignore:invalid value encountered:RuntimeWarning",  # conversions to integers warn
+)
+@pytest.mark.parametrize(("name", "kind"), CASES)
+def test_invalid_data_are_refused_by_all_methods(name, kind):
+    estimator = ROWS[name].estimator()
+    for method in METHODS:
+        if hasattr(estimator, method) and method not in ACCEPTED.get(kind, ()):
+            assert_refused(name, kind, method)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_nothing_works_before_a_fit(name):
+    estimator = ROWS[name].estimator()
+    for method in METHODS:
+        if method not in FITS and hasattr(estimator, method):
+            with pytest.raises(NotFittedError):
+                getattr(estimator, method)(data_of(name))
+    if hasattr(estimator, "inverse_transform"):
+        with pytest.raises(NotFittedError):
+            estimator.inverse_transform(np.ones((1, estimator.n_components)))
+    of_fits = [name for name in dir(type(estimator)) if re.fullmatch("[a-z].*_", name)]
+    assert "history_" in of_fits
+    for attribute in of_fits:
+        with pytest.raises(AttributeError, match="not fitted"):
+            getattr(estimator, attribute)
