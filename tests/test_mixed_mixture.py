@@ -2,12 +2,16 @@
 
 import pickle
 import warnings
+from itertools import pairwise
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from registry import mixed_of
+from scipy.integrate import quad
+from scipy.special import gammaln, logsumexp
+from scipy.stats import poisson
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
@@ -21,9 +25,11 @@ from sktemper import (
 from sktemper._data import InMemory
 from sktemper.learning_rates import HalfLife
 from sktemper.mixed_mixture._family import MixedFamily
+from sktemper.mixed_mixture._partition import _of_counts
 from sktemper.model_selection import bootstrap_n_components, bootstrap_profiles
 from sktemper.plotting import ClassProfilesDisplay
 from sktemper.schedules import ConstantSchedule
+from sktemper.tempering import LocalTempering
 
 CLASSES = (TemperedMixedMixture, AnnealedMixedMixture, SVIPlusMixedMixture)
 
@@ -552,3 +558,51 @@ def test_blocks_are_not_kept_between_calls_nor_in_pickles():
     assert part.take(model, slice(0, 16)) is part.take(model, slice(0, 16))
     assert part.take(model, slice(None)) is not part.take(model, slice(None))
     assert len(pickle.dumps(part)) < 1.1 * X.nbytes + 1000
+
+
+# -- temperatures ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("b", "n_counts"), [(0.5, 110_000), (1e-4, 600_000)])
+def test_powers_of_poisson_probabilities_are_summed(b, n_counts):
+    rates = np.array([1e-300, 1.0, 30.0, 99.9, 101.0, 1e5])
+    counts = np.arange(n_counts)
+    sums = _of_counts(rates, np.array([b]))[:, 0]
+    exact = [logsumexp(b * poisson.logpmf(counts, rate)) for rate in rates]
+    # the logarithm of a normal distribution misses (1 / b - b) / (12 rate)
+    normal = (rates > 100) & (b * rates > 40)
+    wrong = np.where(normal, (1 / b - b) / (12 * rates), 0.0)
+    # log probabilities of 1e6 have errors of 1e-10
+    np.testing.assert_array_less(np.abs(sums - exact), 1.1 * wrong + 1e-9)
+
+
+@pytest.mark.parametrize("rate", [1e-3, 30.0, 1e5])
+def test_tiny_powers_of_poisson_probabilities_are_integrated(rate):
+    b = 1e-9
+    points = np.concatenate([[0.0], np.geomspace(1e3, 1e11, 17)])
+    parts = [
+        quad(lambda x: np.exp(b * poisson_log(x, rate)), *ends)[0]
+        for ends in pairwise(points)
+    ]
+    # the first correction of Euler and Maclaurin is half of the first term, here 1/2
+    expected = np.log(sum(parts) + 0.5)
+    np.testing.assert_allclose(
+        _of_counts(np.array([rate]), np.array([b])), [[expected]], rtol=1e-9
+    )
+
+
+def poisson_log(x, rate):
+    return x * np.log(rate) - rate - gammaln(x + 1)
+
+
+@pytest.mark.parametrize("least", [1e-9, 1e-300])
+def test_counts_at_tiny_inverse_temperatures_fit(least):
+    X = pd.DataFrame({"visits": np.random.default_rng(0).poisson(5.0, 60)})
+    kinds, tempering = {"visits": "poisson"}, LocalTempering(5, least)
+    model = TemperedMixedMixture(
+        2, kinds=kinds, tempering=tempering, max_iter=3, random_state=0
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X)
+    assert np.isfinite(model.predict_proba(X)).all()

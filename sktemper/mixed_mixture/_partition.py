@@ -1,7 +1,7 @@
 """Log partition function of rows of several kinds of values."""
 
 import numpy as np
-from scipy.special import gammaln, logsumexp, xlogy
+from scipy.special import digamma, gammaln, logsumexp, xlogy
 
 from .._arguments import refuse
 from .._expfam import MixturePartition
@@ -14,6 +14,11 @@ LOG_2_PI = np.log(2.0 * np.pi)
 LARGE_RATE = 100.0
 #: Logarithm below which terms are negligible.
 VANISHED = -40.0
+#: Numbers of Poisson probabilities that are summed, at least and at most.  The
+#: probabilities of larger counts are integrated.
+LEAST_SUMMED, MOST_SUMMED = 64, 1024
+#: Step of the trapezoidal rule.
+STEP = 0.1
 
 
 def draw_partition(model, inverse_temperatures, hyper, random, priors, n_samples):
@@ -73,21 +78,60 @@ def _of_normals(log_precision, b):
 
 
 def _of_counts(rates, b):
-    """Return the logarithms of sums of Poisson probabilities to the power b."""
+    """Return the logarithms of sums of Poisson probabilities to the power b.
+
+    Parameters
+    ----------
+    rates : ndarray of shape (n_draws,)
+    b : ndarray of shape (n_temperatures,)
+
+    Returns
+    -------
+    logs : ndarray of shape (n_draws, n_temperatures)
+    """
     rates = np.maximum(rates, np.finfo(float).tiny)
     # for b = 1, these values and the sums below are 0
     logs = _of_normals(-np.log(rates), b)
     small = rates <= LARGE_RATE
-    if not small.any():
-        return logs
-    own, least = rates[small], b.min()
-    largest = 64.0
-    while least * _log_poisson(largest, own.max()) > VANISHED:
-        largest *= 2.0
-    x = np.arange(largest + 1.0)
-    terms = _log_poisson(x, own[:, None])
-    logs[small] = np.stack([logsumexp(one * terms, axis=1) for one in b], axis=1)
+    if small.any():
+        logs[small] = _sums(rates[small], b, MOST_SUMMED)
+    for m, one in enumerate(b):
+        # these distributions to the power b reach down to 0, unlike normal ones
+        wide = ~small & (one * rates < -VANISHED)
+        if wide.any():
+            logs[wide, m] = _sums(rates[wide], b[[m]], LEAST_SUMMED)[:, 0]
     return logs
+
+
+def _sums(rates, b, most):
+    """Return the logarithms of sums of powers: up to ``most`` terms, and the tail."""
+    largest, least = float(LEAST_SUMMED), b.min()
+    while largest < most and least * _log_poisson(largest, rates.max()) > VANISHED:
+        largest *= 2.0
+    terms = _log_poisson(np.arange(largest + 1.0), rates[:, None])
+    logs = np.stack([logsumexp(one * terms, axis=1) for one in b], axis=1)
+    last = terms[:, -1].max()
+    for m in np.flatnonzero((b * last > VANISHED) | (largest < rates.max())):
+        logs[:, m] = np.logaddexp(logs[:, m], _log_tail(largest, rates, b[m]))
+    return logs
+
+
+def _log_tail(start, rates, b):
+    """Return the logarithms of sums of powers, over the counts above ``start``.
+
+    The formula of Euler and Maclaurin replaces the sum by an integral and corrections
+    at its lower end.  Its further terms are negligible, because powers that need a tail
+    change slowly from count to count.  The integral is computed by the trapezoidal rule
+    over t, with x = start + exp(t - exp(-t)).
+    """
+    high = np.log(max(8.0 * rates.max(), -2.0 * VANISHED / max(b, 1e-300)))
+    t = np.arange(-4.0, high + STEP, STEP)
+    log_steps = t - np.exp(-t) + np.log1p(np.exp(-t)) + np.log(STEP)
+    logs = b * _log_poisson(start + np.exp(t - np.exp(-t)), rates[:, None])
+    integral = logsumexp(logs + log_steps, axis=1)
+    first = b * _log_poisson(start, rates)
+    slope = b * (np.log(rates) - digamma(start + 1.0))
+    return integral + np.log1p(-(0.5 + slope / 12.0) * np.exp(first - integral))
 
 
 def _log_poisson(x, rate):
