@@ -448,7 +448,7 @@ def test_gaps_are_filled_from_the_other_answers(convert):
 
 
 def test_a_limit_that_is_reached_is_warned_of():
-    X, _ = survey(2000)
+    X, _ = survey(800)
     with pytest.warns(UserWarning, match="All 6 components are used"):
         # yes or no to forty questions of as many kinds of people
         random = np.random.default_rng(0)

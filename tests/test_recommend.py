@@ -584,7 +584,7 @@ def test_similar_items_point_the_same_way(fitted):
 
 def test_zeros_that_fill_a_table_are_warned_of():
     wide = FRAME.pivot(index="user", columns="item", values="stars").fillna(0)
-    model = TemperedMatrixFactorization(2, max_iter=30, random_state=0)
+    model = TemperedMatrixFactorization(2, max_iter=3, random_state=0)
     with pytest.warns(UserWarning, match="zeros are taken as ratings of 0"):
         model.fit(wide)
     long = wide.stack().reset_index()
@@ -798,7 +798,7 @@ def test_threads_share_a_model(fitted):
         )
 
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(ask, range(60)))
+        found = list(pool.map(ask, range(24)))
     for number, (table, items, factors, total) in enumerate(found):
         expected = ask(number)
         pd.testing.assert_frame_equal(table, expected[0])

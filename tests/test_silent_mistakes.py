@@ -233,6 +233,7 @@ def test_words_of_a_hot_mixture_warn():
 @pytest.mark.parametrize("kind", ["dirichlet_distribution", "dirichlet_process"])
 def test_concentrations_that_a_float_cannot_tell_are_refused(kind):
     options = {"weight_concentration_prior_type": kind, "random_state": 0}
+    options |= {"moves": None, "max_iter": 9}
     X = samples_of()
     for lost in (1e-17, 1e-30):
         model = AnnealedGaussianMixture(3, weight_concentration_prior=lost, **options)
