@@ -420,7 +420,7 @@ def test_likely_is_popular_times_liked(ratings):
 def test_likely_items_are_those_that_are_chosen():
     X = make_ratings(600, 200, n_ratings=12_000, n_stars=5, random_state=0)
     X_train, X_test = train_test_split_entries(X, random_state=0)
-    model = TemperedMatrixFactorization(4, random_state=0).fit(X_train)
+    model = TemperedMatrixFactorization(4, tol=1, random_state=0).fit(X_train)
     likely, rated, popular = (
         ranking_report(scores, X_test, X_seen=X_train, relevant=4)["ndcg@100"]
         for scores in (
@@ -441,7 +441,7 @@ def test_popularity_is_learned_from_a_stream(ratings):
     np.testing.assert_allclose(stream.item_popularity_, ratings.model.item_popularity_)
     assert stream.recommend([0, 49])["user"].nunique() == 2  # of the last chunk
     weight = np.arange(150) % 3
-    weighted = TemperedMatrixFactorization(4, random_state=0)
+    weighted = TemperedMatrixFactorization(4, max_iter=3, random_state=0)
     weighted.fit(X, sample_weight=weight)
     counts = weight @ (X.toarray() != 0)
     np.testing.assert_allclose(weighted.item_popularity_, counts / counts.sum())

@@ -269,7 +269,7 @@ def test_answers_coded_one_and_two_are_told():
     random = np.random.default_rng(0)
     answers = (random.random((80, 6)) < [[0.9] * 6, [0.1] * 6][0]).astype(float)
     answers[40:] = 1 - answers[40:]
-    model = AnnealedBernoulliMixture(2, random_state=0)
+    model = AnnealedBernoulliMixture(2, moves=None, random_state=0)
     labels = model.fit(answers).labels_
     for form in (float, int, "float32"):
         with pytest.warns(UserWarning, match=r"from 1 to 2.*100%.*binarize=1.5"):
