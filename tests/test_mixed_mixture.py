@@ -459,6 +459,19 @@ def test_a_limit_that_is_reached_is_warned_of():
     AnnealedMixedMixture(3, random_state=0).fit(X)  # as many as are wanted
 
 
+def test_a_bootstrap_of_few_replicates():
+    X, _ = survey(60)
+    mixture = AnnealedMixedMixture(3, max_iter=5, moves=None, random_state=0).fit(X)
+    options = {"n_replicates": 2, "random_state": 0, "n_jobs": 2}
+    table = bootstrap_profiles(mixture, X, **options)
+    assert (table["mean"] == mixture.profiles()["mean"]).all()
+    assert (table["low"] <= table["high"]).all()
+    assert table["found"].between(0, 1).all()
+    shares = bootstrap_n_components(mixture, X, **options)
+    assert sum(shares.values()) == pytest.approx(1.0)
+    assert set(shares) <= {1, 2, 3}
+
+
 @pytest.mark.deep
 def test_the_bootstrap_matches_classes():
     X, _ = survey(400)
