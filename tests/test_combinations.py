@@ -87,10 +87,10 @@ def test_every_combination_fits_and_resumes(name, tempering, rate, noise):
         assert set(policies.values()) == {None}
         policies = {}
     whole.set_params(
-        **parameters, **policies, learning_rate=rate, batch_size=20, max_iter=4
+        **parameters, **policies, learning_rate=rate, batch_size=20, max_iter=2
     )
     X = row.data(120)[:60].astype(np.float64)
-    parts = clone(whole).set_params(max_iter=2, warm_start=True)
+    parts = clone(whole).set_params(max_iter=1, warm_start=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         whole.fit(X)
@@ -101,7 +101,7 @@ def test_every_combination_fits_and_resumes(name, tempering, rate, noise):
         parts = pickle.loads(pickle.dumps(parts)).fit(X)
     for fitted in (whole, streamed, again, parts):
         assert_valid(fitted, X)
-    assert whole.n_batch_iter_ == parts.n_batch_iter_ == 12
+    assert whole.n_batch_iter_ == parts.n_batch_iter_ == 6
     if noise is None or noise.distribution == "dirichlet":
         assert (whole.history_["rate_share"] == 1).all()
 

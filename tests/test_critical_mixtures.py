@@ -320,10 +320,11 @@ def test_default_of_the_automatic_prior():
 
 def test_prior_in_use_is_reported():
     X, _ = answers(200)
-    assert AnnealedMultinomialMixture(4).fit(X).feature_prior_ == 1.0
-    given = AnnealedMultinomialMixture(4, feature_prior=0.25).fit(X)
+    short = {"max_iter": 3, "moves": None}
+    assert AnnealedMultinomialMixture(4, **short).fit(X).feature_prior_ == 1.0
+    given = AnnealedMultinomialMixture(4, feature_prior=0.25, **short).fit(X)
     assert given.feature_prior_ == 0.25
-    assert AnnealedBernoulliMixture(4).fit(X).feature_prior_ == 1.0
+    assert AnnealedBernoulliMixture(4, **short).fit(X).feature_prior_ == 1.0
     with pytest.raises(ValueError, match="feature_prior"):
         AnnealedBernoulliMixture(4, feature_prior="auto").fit(X)
 

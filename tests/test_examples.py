@@ -66,7 +66,7 @@ ARGUMENTS = {
     "matrix_factorization": ["--n-starts=2", "--max-iter=8", "--ranks=3"],
     "outliers": ["--max-documents=500", "--n-components=4"],
     "own_model_poisson": [],
-    "recommender": ["--n-users=200", "--n-items=80", "--rank=8"],
+    "recommender": ["--n-users=100", "--n-items=40", "--rank=4"],
     "serve_recommendations": [
         "--n-users=300",
         "--n-items=200",

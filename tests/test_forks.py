@@ -21,8 +21,8 @@ SCRIPT = """if True:
 
     warnings.simplefilter("ignore")
     random = np.random.default_rng(0)
-    samples = random.normal(size=(1000, 4))
-    counts = sparse.csr_array(random.poisson(0.3, size=(300, 20)).astype(float))
+    samples = random.normal(size=(200, 4))
+    counts = sparse.csr_array(random.poisson(0.3, size=(100, 20)).astype(float))
     DATA = {"GaussianMixture": samples, "FactorialMixture": samples}
     small = dict(max_iter=2, n_jobs=2, random_state=0)
 

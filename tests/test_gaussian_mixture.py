@@ -104,12 +104,12 @@ def test_the_clustering_check_of_scikit_learn_passes(cls):
 def test_in_a_pipeline_and_a_search():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X, columns=["a", "b"])
-    mixture = AnnealedGaussianMixture(3, moves=None, max_iter=20, random_state=0)
+    mixture = AnnealedGaussianMixture(3, moves=None, max_iter=10, random_state=0)
     pipeline = make_pipeline(StandardScaler(), mixture).set_output(transform="pandas")
     output = pipeline.fit(frame).transform(frame)
     assert output.columns.tolist() == [f"annealedgaussianmixture{k}" for k in range(3)]
     np.testing.assert_array_equal(output.to_numpy().argmax(axis=1), pipeline[1].labels_)
-    grid = {"covariance_type": TYPES, "schedule__start": [1.5, 3.0]}
+    grid = [{"covariance_type": TYPES}, {"schedule__start": [1.5]}]
     search = GridSearchCV(mixture, grid, cv=2, error_score="raise").fit(X)
     scores = search.cv_results_["mean_test_score"]
     assert np.isfinite(scores).all() and len(set(scores.round(6))) > 3
@@ -169,7 +169,7 @@ def test_every_combination_fits_and_resumes(tempering, rate, noise, kind):
 def test_gaussian_weights_never_leave_the_domain(covariance_type, weight_prior):
     """Steps that would leave the domain because of noise are shortened, as recorded."""
     shares = []
-    for seed in range(4):
+    for seed in range(2):
         mixture = SVIPlusGaussianMixture(
             8,
             covariance_type=covariance_type,
@@ -336,8 +336,8 @@ def test_n_init_keeps_the_best(cls):
     shared = dict(init_params="random_from_data", max_iter=15, moves=None)
     shared |= {"schedule": LinearSchedule(2, length=8)} if cls is ESTIMATORS[1] else {}
     random = np.random.RandomState(0)
-    one_by_one = [cls(6, **shared, random_state=random).fit(X) for _ in range(4)]
-    best = cls(6, **shared, n_init=4, random_state=0).fit(X)
+    one_by_one = [cls(6, **shared, random_state=random).fit(X) for _ in range(3)]
+    best = cls(6, **shared, n_init=3, random_state=0).fit(X)
     bounds = [mixture.lower_bound_ for mixture in one_by_one]
     assert len(set(bounds)) > 1
     assert best.lower_bound_ == max(bounds)
@@ -921,7 +921,7 @@ def test_moves_on_parts_continue_with_the_same_bits(batch_size, monkeypatch):
     snapshot.dumps.clear()
     whole = clone(mixture).set_callbacks(snapshot).fit(data)
     assert whole.history_["move_kept"].any()
-    for dump in snapshot.dumps[-8:-1:2]:
+    for dump in snapshot.dumps[-8:-1:4]:
         resumed = pickle.loads(dump)
         resumed.set_callbacks().set_params(warm_start=True).fit(data)
         assert_same_fit(resumed, whole)

@@ -288,9 +288,9 @@ def test_clusters_of_one_width_have_one_prior():
 def test_clusters_in_many_columns_are_found(covariance_type):
     """With scikit-learn's priors, clusters six standard deviations apart are merged."""
     random = np.random.default_rng(0)
-    y = random.choice(5, size=1000)
+    y = random.choice(5, size=500)
     centres = random.normal(size=(5, 48)) * 6 / np.sqrt(2 * 48)
-    X = centres[y] + random.normal(size=(1000, 48))
+    X = centres[y] + random.normal(size=(500, 48))
     shared = {"covariance_type": covariance_type, "random_state": 0}
     fit = AnnealedGaussianMixture(10, **shared).fit(X)
     assert fit.n_active_components_ == 5
@@ -332,7 +332,7 @@ def test_full_covariances_need_rows():
 
 
 def test_a_fit_with_too_few_components_warns():
-    X = data(400, 4)
+    X = data(200, 4)
     settings = {"covariance_type": "diag", "random_state": 0}
     with pytest.warns(ConvergenceWarning, match="All 3 components are in use.* nats"):
         AnnealedGaussianMixture(3, **settings).fit(X)
@@ -344,9 +344,9 @@ def test_a_fit_with_too_few_components_warns():
 
 def test_priors_that_merge_clusters_warn():
     random = np.random.default_rng(0)
-    y = random.choice(5, size=600)
+    y = random.choice(5, size=400)
     centres = random.normal(size=(5, 40)) * 6 / np.sqrt(2 * 40)
-    X = centres[y] + random.normal(size=(600, 40))
+    X = centres[y] + random.normal(size=(400, 40))
     settings = {"covariance_type": "diag", "random_state": 0}
     with pytest.warns(ConvergenceWarning, match='nats. Use priors="learned"'):
         AnnealedGaussianMixture(10, **settings, priors="scikit-learn").fit(X)

@@ -455,7 +455,7 @@ def test_gaps_are_filled_from_the_other_answers(convert):
 
 
 def test_a_limit_that_is_reached_is_warned_of():
-    X, _ = survey(2000)
+    X, _ = survey(800)
     with pytest.warns(UserWarning, match="All 6 components are used"):
         # there are more classes than components
         random = np.random.default_rng(0)
@@ -464,6 +464,19 @@ def test_a_limit_that_is_reached_is_warned_of():
         AnnealedMixedMixture(6, random_state=0).fit(many)
     AnnealedMixedMixture(8, random_state=0).fit(X)  # some components stay empty
     AnnealedMixedMixture(3, random_state=0).fit(X)  # three true classes
+
+
+def test_a_bootstrap_of_few_replicates():
+    X, _ = survey(60)
+    mixture = AnnealedMixedMixture(3, max_iter=5, moves=None, random_state=0).fit(X)
+    options = {"n_replicates": 2, "random_state": 0, "n_jobs": 2}
+    table = bootstrap_profiles(mixture, X, **options)
+    assert (table["mean"] == mixture.profiles()["mean"]).all()
+    assert (table["low"] <= table["high"]).all()
+    assert table["found"].between(0, 1).all()
+    shares = bootstrap_n_components(mixture, X, **options)
+    assert sum(shares.values()) == pytest.approx(1.0)
+    assert set(shares) <= {1, 2, 3}
 
 
 @pytest.mark.deep

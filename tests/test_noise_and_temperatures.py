@@ -172,7 +172,7 @@ def every_document(n_words, n_tokens):
 def test_the_partition_function_is_a_sum_over_all_documents():
     alpha, eta, V, N = np.array([0.3, 0.5]), 0.3, 3, 4
     b = np.array([1.0, 0.6, 0.25])
-    random, n_draws, n_samples = np.random.default_rng(0), 4000, 600
+    random, n_draws, n_samples = np.random.default_rng(0), 2000, 600
     theta = random.dirichlet(alpha, n_draws)
     beta = random.dirichlet(np.full(V, eta), (n_draws, 2))
     p = np.einsum("nk,nkv->nv", theta, beta)

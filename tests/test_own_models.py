@@ -39,7 +39,14 @@ def made(cls):
     return cls(N_COMPONENTS, X.shape[1]), X
 
 
-def test_a_users_model_passes_all_checks():
+def test_a_users_model_passes_all_checks(monkeypatch):
+    initial_globals, starts = GammaPoissonModel.initial_globals, []
+
+    def counted(self, *arguments, **others):
+        starts.append(arguments)
+        return initial_globals(self, *arguments, **others)
+
+    monkeypatch.setattr(GammaPoissonModel, "initial_globals", counted)
     results = check_model(
         TemperedGammaPoisson(N_COMPONENTS),
         counts_of(N_ROWS),
@@ -48,6 +55,8 @@ def test_a_users_model_passes_all_checks():
     skipped = {r["check_name"] for r in results if r["status"] == "skipped"}
     assert skipped == SKIPPED
     assert len(results) == 1 + len(checks())
+    # one start for all checks, and one to see that it repeats
+    assert len(starts) == 2
 
 
 @pytest.mark.parametrize("policy", [GlobalTempering(), LocalTempering()], ids=str)
@@ -66,34 +75,14 @@ def test_a_users_model_passes_all_checks_from_any_start(seed):
     check_model(model, X, log_likelihood=log_likelihood, random_state=seed)
 
 
-@pytest.fixture(scope="module")
-def without_likelihood():
-    """Run `check_model` without a likelihood.
-
-    Return its results, and the recorded calls of `initial_globals`.
-    """
-    calls = []
-
-    class Counting(GammaPoissonModel):
-        def initial_globals(self, *arguments, **others):
-            calls.append(arguments)
-            return super().initial_globals(*arguments, **others)
-
-    return check_model(*made(Counting)), calls
-
-
-def test_check_model_makes_two_starts(without_likelihood):
-    assert len(without_likelihood[1]) == 2
-
-
-def test_the_constants_of_a_likelihood_need_a_likelihood(without_likelihood):
-    name = "check_row_bounds_have_their_constants"
-    results = {r["check_name"]: r for r in without_likelihood[0]}
-    assert results[name]["status"] == "skipped"
-    assert results[name]["reason"] == "no log_likelihood was given to check_model"
+def test_the_constants_of_a_likelihood_need_a_likelihood():
+    check = checks()["check_row_bounds_have_their_constants"]
+    case = Case(*made(GammaPoissonModel), 0, None)
+    with pytest.raises(Skip, match="^no log_likelihood was given to check_model$"):
+        check(case.fresh())
     case = Case(*made(GammaPoissonModel), 0, lambda *_: np.zeros(20))
     with pytest.raises(ValueError, match=r" \(1000, 20\), got"):
-        checks()[name](case.fresh())
+        check(case.fresh())
 
 
 # -- mutations -------------------------------------------------------------------------

@@ -423,7 +423,7 @@ def test_likely_scores_are_popularity_times_probability(ratings):
 def test_likely_items_are_those_that_are_chosen():
     X = make_ratings(600, 200, n_ratings=12_000, n_stars=5, random_state=0)
     X_train, X_test = train_test_split_entries(X, random_state=0)
-    model = TemperedMatrixFactorization(4, random_state=0).fit(X_train)
+    model = TemperedMatrixFactorization(4, tol=1, random_state=0).fit(X_train)
     likely, rated, popular = (
         ranking_report(scores, X_test, X_seen=X_train, relevant=4)["ndcg@100"]
         for scores in (
@@ -444,7 +444,7 @@ def test_popularity_is_learned_from_a_stream(ratings):
     np.testing.assert_allclose(stream.item_popularity_, ratings.model.item_popularity_)
     assert stream.recommend([0, 49])["user"].nunique() == 2  # users of the last chunk
     weight = np.arange(150) % 3
-    weighted = TemperedMatrixFactorization(4, random_state=0)
+    weighted = TemperedMatrixFactorization(4, max_iter=3, random_state=0)
     weighted.fit(X, sample_weight=weight)
     counts = weight @ (X.toarray() != 0)
     np.testing.assert_allclose(weighted.item_popularity_, counts / counts.sum())
@@ -587,7 +587,7 @@ def test_similar_items_point_the_same_way(fitted):
 
 def test_zeros_that_fill_a_table_are_warned_of():
     wide = FRAME.pivot(index="user", columns="item", values="stars").fillna(0)
-    model = TemperedMatrixFactorization(2, max_iter=30, random_state=0)
+    model = TemperedMatrixFactorization(2, max_iter=3, random_state=0)
     with pytest.warns(UserWarning, match="zeros are taken as ratings of 0"):
         model.fit(wide)
     long = wide.stack().reset_index()
@@ -801,7 +801,7 @@ def test_threads_share_a_model(fitted):
         )
 
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(ask, range(60)))
+        found = list(pool.map(ask, range(24)))
     for number, (table, items, factors, total) in enumerate(found):
         expected = ask(number)
         pd.testing.assert_frame_equal(table, expected[0])

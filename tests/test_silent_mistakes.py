@@ -233,6 +233,7 @@ def test_words_of_a_hot_mixture_warn():
 @pytest.mark.parametrize("kind", ["dirichlet_distribution", "dirichlet_process"])
 def test_concentrations_too_small_for_a_float_are_refused(kind):
     options = {"weight_concentration_prior_type": kind, "random_state": 0}
+    options |= {"moves": None, "max_iter": 9}
     X = samples_of()
     for lost in (1e-17, 1e-30):
         model = AnnealedGaussianMixture(3, weight_concentration_prior=lost, **options)
@@ -268,7 +269,7 @@ def test_answers_coded_one_and_two_are_reported():
     random = np.random.default_rng(0)
     answers = (random.random((80, 6)) < [[0.9] * 6, [0.1] * 6][0]).astype(float)
     answers[40:] = 1 - answers[40:]
-    model = AnnealedBernoulliMixture(2, random_state=0)
+    model = AnnealedBernoulliMixture(2, moves=None, random_state=0)
     labels = model.fit(answers).labels_
     for form in (float, int, "float32"):
         with pytest.warns(UserWarning, match=r"from 1 to 2.*100%.*binarize=1.5"):

@@ -20,8 +20,8 @@ def mixture():
         4, half_life=1000, renewals=RENEWALS, random_state=0
     )
     times = np.datetime64("2024-01-01") + np.arange(3000) // 10
-    for start in range(0, 3000, 100):
-        model.partial_fit(X[start : start + 100], times=times[start : start + 100])
+    for start in range(0, 3000, 200):
+        model.partial_fit(X[start : start + 200], times=times[start : start + 200])
     return model
 
 

@@ -88,6 +88,14 @@ def learned_half(name):
     return X, y, learned(copy.deepcopy(model), X[:N])
 
 
+@functools.cache
+def fitted_half(name):
+    """Return data, and a model fitted to their first half without a half-life."""
+    model, make = CASES[name]
+    X, y = make()
+    return X, y, copy.deepcopy(model).set_params(half_life=None).fit(X[:N])
+
+
 @pytest.mark.every(7)
 @pytest.mark.parametrize("name", CASES)
 def test_new_clusters_are_found_and_old_ones_keep_their_columns(name):
@@ -127,10 +135,8 @@ def test_streams_of_mixtures_have_the_same_bits_for_any_number_of_jobs():
 @pytest.mark.every(5)
 @pytest.mark.parametrize("name", ["full", "tied", "words", "wide", "bits"])
 def test_a_union_of_copies_is_merged_to_the_original(name):
-    model, make = CASES[name]
-    X, y = make()
+    X, _, fitted = fitted_half(name)
     X, weight = X[:N], np.random.default_rng(0).uniform(0.5, 1.5, N)
-    fitted = copy.deepcopy(model).set_params(half_life=None).fit(X)
     model, state = fitted._fitted_model(), fitted.state_
     present = state.globals_, state.hyper
     larger, globals_, hyper = model.with_births(
@@ -158,8 +164,7 @@ def test_a_union_of_copies_is_merged_to_the_original(name):
 
 
 def test_a_new_fit_gets_the_columns_of_the_present_one():
-    X, y = gaussians()
-    fitted = AnnealedGaussianMixture(9, random_state=0).fit(X[:N])
+    X, _, fitted = fitted_half("full")
     model, state = fitted._fitted_model(), fitted.state_
     block = model.take(X[:N], slice(0, N))
     shares, _ = model.shares(block, state.globals_, state.hyper)

@@ -177,7 +177,7 @@ def test_stand_ins_of_components(monkeypatch, a):
     each = of_mixtures._draws(np.full(V, a), LADDER)
     each_feature = of_mixtures._draws(features, LADDER)
     for draw, draw_of_all in ((few, each), (few_features, each_feature)):
-        some = np.array([draw(random) for _ in range(300)])
+        some = np.array([draw(random) for _ in range(150)])
         of_all = np.array([draw_of_all(random) for _ in range(100)])
         assert equal_on_average(some[:, 1:], of_all[:, 1:])
         np.testing.assert_allclose(some[:, 0], 0, atol=1e-9)

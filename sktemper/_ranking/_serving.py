@@ -83,7 +83,7 @@ class ServingMixin:
         >>> from sktemper import TemperedMatrixFactorization
         >>> from sktemper.datasets import make_ratings
         >>> X = make_ratings(300, 50, n_ratings=5000, random_state=0)
-        >>> model = TemperedMatrixFactorization(5, random_state=0).fit(X)
+        >>> model = TemperedMatrixFactorization(5, tol=1, random_state=0).fit(X)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = os.path.join(folder, "model.joblib")
         ...     _ = joblib.dump(model.for_serving(), path)

@@ -502,9 +502,9 @@ class TemperedMultinomialMixture(_MultinomialMixture):
     --------
     >>> from sktemper import TemperedMultinomialMixture
     >>> from sktemper.datasets import make_lda_documents
-    >>> X = make_lda_documents(n_samples=300, n_components=5, random_state=0)
+    >>> X = make_lda_documents(n_samples=100, n_components=5, random_state=0)
     >>> TemperedMultinomialMixture(5, random_state=0).fit(X).predict(X).shape
-    (300,)
+    (100,)
     """
 
     _parameter_constraints = _MultinomialMixture._parameter_constraints

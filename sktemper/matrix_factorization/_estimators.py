@@ -1100,7 +1100,7 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
     >>> ratings = random.normal(size=(200, 2)) @ random.normal(size=(2, 30))
     >>> known = random.random(ratings.shape) < 0.5
     >>> X = np.where(known, ratings, np.nan)
-    >>> model = SVIPlusMatrixFactorization(3, batch_size=50, random_state=0).fit(X)
+    >>> model = SVIPlusMatrixFactorization(3, batch_size=100, random_state=0).fit(X)
     >>> error = (model.predict(X) - ratings)[~known]
     >>> bool(np.sqrt(np.mean(error**2)) < 0.1)
     True

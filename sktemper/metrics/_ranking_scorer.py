@@ -89,7 +89,7 @@ def make_ranking_scorer(
     >>> from sktemper.metrics import make_ranking_scorer
     >>> X = make_ratings(100, 30, n_ratings=1000, random_state=0)
     >>> search = GridSearchCV(
-    ...     TemperedMatrixFactorization(random_state=0),
+    ...     TemperedMatrixFactorization(tol=1, random_state=0),
     ...     {"n_components": [1, 5]},
     ...     scoring=make_ranking_scorer("precision@5", relevant=4),
     ...     cv=3,

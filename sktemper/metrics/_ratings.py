@@ -61,7 +61,7 @@ def completion_rmse(estimator, X, *, clip=None):
     >>> from sktemper.datasets import make_ratings
     >>> from sktemper.metrics import completion_rmse
     >>> X = make_ratings(noise_variance=0.25, random_state=0)
-    >>> model = TemperedMatrixFactorization(5, random_state=0).fit(X[:800])
+    >>> model = TemperedMatrixFactorization(5, tol=1, random_state=0).fit(X[:800])
     >>> bool(0.5 < completion_rmse(model, X[800:]) < 0.7)
     True
     """
@@ -133,7 +133,7 @@ def heldout_rmse(estimator, X, *, clip=None):
     ...     )
     ...     for part in (~test, test)
     ... )
-    >>> model = TemperedMatrixFactorization(5, random_state=0).fit(X)
+    >>> model = TemperedMatrixFactorization(5, tol=1, random_state=0).fit(X)
     >>> bool(0.5 < heldout_rmse(model, X_test) < 0.6)
     True
     """
@@ -190,7 +190,7 @@ def interval_coverage(estimator, X, *, levels=(0.5, 0.9)):
     >>> from sktemper.datasets import make_ratings
     >>> from sktemper.metrics import interval_coverage
     >>> X = make_ratings(random_state=0)
-    >>> model = TemperedMatrixFactorization(5, random_state=0).fit(X)
+    >>> model = TemperedMatrixFactorization(5, tol=1, random_state=0).fit(X)
     >>> interval_coverage(model, X).shape  # use held-out ratings if you have some
     (2,)
     """

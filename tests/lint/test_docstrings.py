@@ -107,9 +107,9 @@ def test_no_docstring_is_assigned():
     for path, (_, tree) in sources().items():
         for node in ast.walk(tree):
             if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
-                targets = getattr(node, "targets", [getattr(node, "target", None)])
-                names = {ast.unparse(t).rpartition(".")[2] for t in targets}
-                assert "__doc__" not in names, path
+                for target in getattr(node, "targets", [getattr(node, "target", None)]):
+                    name = getattr(target, "attr", getattr(target, "id", None))
+                    assert name != "__doc__", path
 
 
 # -- constructors ----------------------------------------------------------------------
