@@ -106,6 +106,38 @@ def is_canonical(const index[::1] starts, const column[::1] columns):
     return rises
 
 
+def is_plain(
+    const index[::1] starts, const column[::1] columns, intptr_t n_columns
+):
+    """Return whether arrays are those of a canonical CSR matrix.
+
+    The starts begin with 0, do not decrease and end at the number of entries, and the
+    columns of each row are columns of the matrix, sorted and distinct.
+
+    Parameters
+    ----------
+    starts : ndarray of shape (n_rows + 1,)
+    columns : ndarray of shape (n_entries,)
+    n_columns : int
+    """
+    cdef intptr_t i, n, last, n_rows = starts.shape[0] - 1
+    if n_rows < 0 or starts[0] != 0 or starts[n_rows] != columns.shape[0]:
+        return False
+    cdef bint is_valid = True
+    with nogil:
+        for i in range(n_rows):
+            # the first comparison makes sure that the entries of the row exist
+            is_valid = starts[i] <= starts[i + 1] <= columns.shape[0]
+            last = -1
+            if is_valid:
+                for n in range(starts[i], starts[i + 1]):
+                    is_valid = is_valid and last < columns[n] < n_columns
+                    last = columns[n]
+            if not is_valid:
+                break
+    return is_valid
+
+
 def are_consecutive(const index[::1] rows):
     """Return whether rows are consecutive.
 

@@ -8,13 +8,14 @@ import threading
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from ._csr import are_consecutive, copied_rows, is_canonical
+from ._csr import are_consecutive, copied_rows, is_canonical, is_plain
 from ._simd.special import multiply, packed_columns
 
 __all__ = [
     "are_consecutive",
     "entries_of_rows",
     "is_canonical",
+    "is_plain",
     "one_blas_thread",
     "sparse_rows",
     "tiled_matmul",

@@ -19,7 +19,7 @@ from sktemper import (
     TemperedLDA,
     metrics,
 )
-from sktemper._validation import check_sparse
+from sktemper._validation import _check_compressed, _is_plain_csr, check_sparse
 from sktemper.datasets import make_ratings
 from sktemper.lda import _kernels
 from sktemper.schedules import LinearSchedule
@@ -559,6 +559,29 @@ def test_sound_sparse_matrices_are_not_copied(counts, tmp_path):
     assert check_sparse("text") == "text"
     one_row = sparse.coo_array(np.arange(4.0))
     assert check_sparse(one_row) is one_row
+
+
+def test_one_loop_accepts_only_what_the_single_checks_return_unchanged(counts):
+    random = np.random.default_rng(0)
+    n_plain = n_refused = 0
+    for _ in range(300):
+        X = counts[random.integers(0, 120, 3)]
+        X.indices = X.indices.astype(random.choice([np.int32, np.int64]))
+        parts = X.indptr, X.indices
+        part = parts[random.integers(2)]
+        if random.random() < 0.7:
+            part[random.integers(len(part))] += random.choice([-60, -1, 1, 60])
+        if random.random() < 0.2:
+            X.data = X.data[:-1]
+        if _is_plain_csr(X):
+            n_plain += 1
+            assert _check_compressed(X) is X
+        else:
+            try:
+                _check_compressed(X)
+            except ValueError:
+                n_refused += 1
+    assert n_plain > 50 and n_refused > 50
 
 
 def test_array_elements_after_the_last_entry_are_ignored(counts, reference):

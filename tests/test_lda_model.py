@@ -42,6 +42,16 @@ def local(model, X, topics, powers, **arguments):
     return model.local_step(block, prepared, Request(powers, want=want, **arguments))
 
 
+@pytest.mark.parametrize("name", POWERS)
+def test_gamma_alone_has_the_bits_of_a_local_step(name):
+    X, model, topics = problem(tol=1e-3)
+    prepared = model.prepare(topics, model.initial_hyper(None))
+    block = model.take(sparse.csr_array(X), slice(None))
+    found = model.optimal_gamma(block, prepared, Request(POWERS[name], want=()))
+    step = local(model, X, topics, POWERS[name])
+    np.testing.assert_array_equal(found, step.local_parameters)
+
+
 @pytest.mark.every(5)
 @pytest.mark.parametrize("name", POWERS)
 @pytest.mark.parametrize("dtype, rtol", [(np.float64, 1e-10), (np.float32, 3e-5)])

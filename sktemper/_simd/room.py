@@ -10,7 +10,7 @@ __all__ = ["Room", "empty", "zeros"]
 
 #: Smallest size of an array whose memory is reused, and largest size of the unused
 #: memory that is kept for later arrays, in bytes.
-LEAST_BYTES, MOST_BYTES = 2**20, 2**29
+LEAST_BYTES, MOST_BYTES = 2**20, 2**31
 #: Largest ratio of the size of a reused piece to the requested size.
 MOST_TIMES = 1.5
 

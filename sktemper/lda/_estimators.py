@@ -34,8 +34,7 @@ def _gamma(model, block, shared, power_of_rows=None):
     """Return gamma of a block, at one power for all documents or one for each."""
     prepared, power = shared
     powers = Powers(local=power if power_of_rows is None else power_of_rows)
-    request = Request(powers, want=("local",))
-    return model.local_step(block, prepared, request).local_parameters
+    return model.optimal_gamma(block, prepared, Request(powers, want=()))
 
 
 def _gamma_at_one(model, block, prepared):
@@ -258,13 +257,14 @@ class _LDA(
         check_flag(normalize, "normalize")
         gamma = self._doc_topic(X, temperature)
         if normalize:
-            gamma /= gamma.sum(axis=1, keepdims=True)
+            gamma /= np.add.reduce(gamma, axis=1, keepdims=True)
         return gamma
 
     def _doc_topic(self, X, temperature):
         """Return gamma of each document, optimised at its temperature."""
         if type(temperature) is float and temperature == 1.0:
-            return np.concatenate(self._map(X, _gamma_at_one))
+            blocks = self._map(X, _gamma_at_one)
+            return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
         with self._fitted_problem(X) as problem:
             n_rows = len(problem.data)
             temperature = positive(temperature, "temperature", [(n_rows,)])

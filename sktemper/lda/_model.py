@@ -42,7 +42,7 @@ N_BURN_IN, N_KEPT = 5, 5
 #: Largest number of tokens, per topic, of a document that ``doc_update="auto"``
 #: samples.
 LONGEST_SAMPLED = 2
-NOTHING_SAMPLED = np.zeros(0, dtype=np.uint8)
+NOTHING_SAMPLED, NO_BOUNDS = np.zeros(0, dtype=np.uint8), np.zeros(0)
 #: Number of documents of a block; a larger number, if the values of all topics for a
 #: word have at most NARROW_ROW bytes, because the block then still fits into a cache.
 ROWS_OF_BLOCK, MORE_ROWS, NARROW_ROW = 256, 512, 256
@@ -186,12 +186,19 @@ class LDAModel(RenewingMixin, StartsMixin, ConjugateModel):
             local_parameters=gamma if "local" in request.want else None,
         )
 
+    def optimal_gamma(self, block, prepared, request):
+        """Return the optimal gamma of each document, as `local_step` does."""
+        gamma = np.ones((len(block.starts) - 1, self.n_topics), dtype=self.dtype)
+        self._optimise(block, prepared, request, NOTHING_SAMPLED, gamma, NO_BOUNDS)
+        return gamma
+
     def _optimise(self, block, prepared, request, sampled, gamma, bounds):
         """Optimise gamma in place; return the iterations and the statistics."""
-        powers = request.powers
-        # The tempered natural parameter is powers.prior * (alpha - 1).  The following
-        # form does not lose the digits of a small alpha.
-        alpha = powers.prior * prepared.doc_topic_prior + (1.0 - powers.prior)
+        powers, alpha = request.powers, prepared.doc_topic_prior
+        if powers.prior != 1.0:
+            # The tempered natural parameter is powers.prior * (alpha - 1).  This form
+            # does not lose the digits of a small alpha.
+            alpha = powers.prior * alpha + (1.0 - powers.prior)
         n_iterations, rows = _kernels.local_step(
             *prepared.topics.on_block(block),
             prepared.digamma_totals,

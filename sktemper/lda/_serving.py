@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import ReadyModel, warn_once
 from .._loop import State
-from ._topics import Topics
+from ._topics import Documents, Topics
 
 __all__ = ["ServingMixin"]
 
@@ -31,9 +31,10 @@ class ServedTopics(Topics):
 
     def on_block(self, block):
         """Return a block, and the topics' terms for its words; see `Topics.parts`."""
-        u = self.u[block.words].astype(np.float64)
+        u = self.u.take(block.words, axis=0).astype(np.float64)
         words = np.arange(len(u), dtype=np.intp)
-        return block._replace(words=words), (u, NO_PRIOR, 1.0, 0.0, 0.0)
+        block = Documents(block.counts, block.starts, words, block.slots)
+        return block, (u, NO_PRIOR, 1.0, 0.0, 0.0)
 
 
 class ServingMixin:
