@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
-from sktemper import AnnealedLDA, TemperedLDA, schedules
+from sktemper import AnnealedLDA, TemperedGaussianMixture, TemperedLDA, schedules
 from sktemper._data import data_of
 from sktemper._estimator._plans import AGAIN
 from sktemper._estimator._plans import _noted as noted
@@ -100,6 +100,7 @@ def test_short_pieces_are_one_step_each(counts):
 
 def test_one_piece_is_one_step_of_fit(counts):
     lda = lda_of(batch_size=120, max_iter=1, shuffle=False, learning_rate=1.0)
+    lda.set_params(total_samples=120)
     with pytest.warns(UserWarning, match="temperature"):
         fitted = clone(lda).fit(counts)
     np.testing.assert_allclose(
@@ -146,15 +147,39 @@ def test_later_chunks_have_the_first_ones_features_and_dtype(counts):
 
 
 def test_the_total_of_a_stream(counts):
-    lda = lda_of(learning_rate=1.0, batch_size=40)
+    lda = lda_of(learning_rate=1.0, batch_size=4)
     seen = 0
-    for rows in (slice(0, 40), slice(40, 50), slice(50, 90)):  # D: rows so far
-        seen += rows.stop - rows.start
-        lda.partial_fit(counts[rows])
-        assert total_of_last_step(lda, counts[rows]) == pytest.approx(seen)
-    lda.partial_fit(counts)  # D includes all rows of a call from its first step on
-    assert total_of_last_step(lda, counts[80:]) == pytest.approx(seen + 120)
-    assert lda.history_["passes"].tolist() == [1, 1, 1, *(np.r_[130, 170, 210] / 210)]
+    for n_rows in (4, 20, 60, 26):  # unknown: rows so far, at least 25 batches
+        lda.partial_fit(counts[:n_rows])
+        seen += n_rows
+        last = counts[:n_rows][-(n_rows % 4 or 4) :]
+        assert total_of_last_step(lda, last) == pytest.approx(max(seen, 100))
+    lda.partial_fit(counts)  # all rows of a call count from its first piece on
+    assert total_of_last_step(lda, counts[-4:]) == pytest.approx(seen + 120)
+    passes = lda.history_["passes"]
+    np.testing.assert_allclose(passes[:6], np.arange(4, 28, 4) / 100)
+    np.testing.assert_allclose(passes[-30:], np.arange(114, 234, 4) / 230)
+
+
+def test_a_stream_represents_at_most_200_rows_of_a_topic(counts):
+    many = sparse.vstack([counts] * 5, format="csr")
+    for batch_size, total in ((100, 800), (30, 750)):  # four topics; 25 batches
+        lda = lda_of(learning_rate=1.0, batch_size=batch_size)
+        lda.partial_fit(counts[:batch_size])
+        one_batch = counts[:batch_size]
+        assert total_of_last_step(lda, one_batch) == pytest.approx(total)
+        lda.partial_fit(many).partial_fit(many).partial_fit(one_batch)
+        assert total_of_last_step(lda, one_batch) == pytest.approx(800)
+
+
+def test_streams_of_other_models_have_no_planned_length():
+    """Only topics have `stream_rows`: other batches represent the rows so far."""
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    mixture = TemperedGaussianMixture(
+        2, tempering=Annealing(), random_state=0, batch_size=10
+    ).partial_fit(X)
+    assert mixture.tempering_.schedule.length == schedules.STREAM_LENGTH
+    assert mixture.state_.policies.plan.n_steps is None
 
 
 @pytest.mark.parametrize("total", [10, 50, 1000])
@@ -243,9 +268,13 @@ def test_passes_in_a_stream_need_its_total(counts, cls):
 
 
 def test_auto_length_in_a_stream(counts):
-    lda = lda_of(schedule=None)
-    assert clone(lda).partial_fit(counts).schedule_.length == schedules.STREAM_LENGTH
-    lda.set_params(total_samples=1000)  # 50 steps; annealing takes at most half of them
+    lda = lda_of(schedule=None)  # 80 rows for each of 4 topics, in batches of 20
+    for batch_size, length in ((20, 15), (32, 10), (40, 8), (100, 5)):
+        lda.set_params(batch_size=batch_size)
+        assert clone(lda).partial_fit(counts).schedule_.length == length
+    short = clone(lda).partial_fit(counts[:32])  # the size of the steps counts
+    assert short.schedule_.length == 10
+    lda.set_params(batch_size=20, total_samples=1000)  # 50 steps: at most half of them
     assert clone(lda).partial_fit(counts).schedule_.length == 25
     lda.set_params(schedule__unit="passes")
     assert clone(lda).partial_fit(counts).schedule_.length == 0.5

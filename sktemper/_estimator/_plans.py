@@ -11,7 +11,7 @@ from .._data import Rows
 from .._loop import HeldOut, Policies, State, generator
 from ..learning_rates import ConstantRate, RobbinsMonro, as_learning_rate
 from ..renewals import NoRenewals
-from ..schedules import Plan
+from ..schedules import STREAM_LENGTH, Plan
 
 __all__ = ["AGAIN", "Run", "held_out_rows", "plan_fit", "plan_stream", "tasks_left"]
 
@@ -19,6 +19,9 @@ __all__ = ["AGAIN", "Run", "held_out_rows", "plan_fit", "plan_stream", "tasks_le
 AGAIN = "again"
 #: Number of first rows that are compared to detect that a stream repeats.
 ROWS_NOTED = 8
+#: In a stream of unknown length, ``length="auto"`` of a schedule is this share of the
+#: `stream_rows` of the model, but at least and at most these numbers of steps.
+SHARE_COOLED, FEWEST_STEPS, MOST_STEPS = 0.4, 5, STREAM_LENGTH
 #: Keys of random numbers: for policies, and for held-out rows.
 POLICIES, HELD_OUT = 2, 3
 
@@ -90,12 +93,18 @@ def plan_stream(estimator, problem, state, fresh):
     state.best = None
     if estimator.total_samples is not None:
         state.progress.first_row = _noted(state.progress.first_row, data)
+    return policies, _rows_of_steps(estimator, state, len(data))
+
+
+def _rows_of_steps(estimator, state, n_rows):
+    """Return the largest number of rows of a step on a chunk of ``n_rows`` rows.
+
+    With ``batch_size="auto"``, all batches of a chunk have about this size.
+    """
+    size = state.policies.batch_size
     if estimator.batch_size != "auto":
-        return policies, state.policies.batch_size
-    n_rows = len(data)  # mini-batches of nearly equal sizes, without a small last one
-    return policies, math.ceil(
-        n_rows / max(1, round(n_rows / state.policies.batch_size))
-    )
+        return min(size, n_rows)
+    return math.ceil(n_rows / max(1, round(n_rows / size)))
 
 
 def _noted(first_rows, data):
@@ -136,7 +145,12 @@ def _plan_of_stream(estimator, problem, state):
         _critical_temperatures(estimator, problem, state.hyper),
     )
     if estimator.total_samples is None:
-        return Plan(None, None, *temperatures)
+        n_steps = None
+        if problem.model.stream_rows is not None:
+            size = _rows_of_steps(estimator, state, len(problem.data))
+            length = math.ceil(SHARE_COOLED * problem.model.stream_rows / size)
+            n_steps = 2 * min(max(length, FEWEST_STEPS), MOST_STEPS)
+        return Plan(n_steps, None, *temperatures)
     per_pass = math.ceil(estimator.total_samples / state.policies.batch_size)
     return Plan(per_pass, per_pass, *temperatures)
 

@@ -43,9 +43,9 @@ class StreamsMixin:
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Chunk of a stream.  It is cut, in order, into batches of ``batch_size``
             rows; a smaller chunk is one batch.  With ``batch_size="auto"`` the batches
-            of a chunk have equal sizes.  Unless ``total_samples`` is given, the first
-            batch of a chunk represents the rows of the whole chunk, so that the fit
-            depends on the sizes of the chunks.
+            of a chunk have equal sizes.  Unless ``total_samples`` is given, the number
+            of rows so far includes all rows of the chunk, so that the fit depends on
+            the sizes of the chunks.
         y : None
             Ignored, for compatibility with scikit-learn.
         sample_weight : array-like of shape (n_samples,), default=None

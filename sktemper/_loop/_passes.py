@@ -9,6 +9,9 @@ from ._step import Steps
 
 __all__ = ["Hooks", "run_passes", "run_pieces"]
 
+#: Smallest number of batches that a batch of a stream represents.
+BATCHES_OF_STREAM = 25
+
 
 class Hooks(NamedTuple):
     """Callbacks during passes or moves.
@@ -96,7 +99,7 @@ def run_pieces(problem, policies, state, size, on_commit):
     """Take a step on each ``size`` consecutive rows of a chunk of a stream."""
     steps = Steps(problem, policies, state)
     n_rows, given = len(problem.data), problem.total_samples
-    total = given or state.progress.total_rows + n_rows
+    total = given or _rows_of_stream(problem.model, state, n_rows, size)
     for start in range(0, n_rows, size):
         rows = np.arange(start, min(start + size, n_rows))
 
@@ -105,3 +108,18 @@ def run_pieces(problem, policies, state, size, on_commit):
             on_commit()
 
         steps.take(Batch(rows, total, given), count, start + size >= n_rows)
+
+
+def _rows_of_stream(model, state, n_rows, size):
+    """Return the number of rows that the batches of a chunk of a stream represent.
+
+    It is the number of rows so far, unless the model has `stream_rows` and no fit came
+    first.  The number of rows is then at least `BATCHES_OF_STREAM` batches, because the
+    prior would otherwise dominate the first steps, and at most `stream_rows`.
+    """
+    n_so_far = state.progress.total_rows + n_rows
+    follows_a_fit = state.policies.plan.steps_per_pass is not None
+    if model.stream_rows is None or follows_a_fit:
+        return n_so_far
+    least = BATCHES_OF_STREAM * min(size, n_rows)
+    return min(max(least, n_so_far), model.stream_rows)

@@ -486,7 +486,9 @@ class TemperedLDA(_LDA):
         Whether each pass of `fit` visits the documents in a new random order.
     total_samples : int, default=None
         Number of rows of the data that a batch represents.  None is the number of rows
-        of `fit`, plus rows of later `partial_fit` calls.
+        of `fit`, plus rows of later `partial_fit` calls.  In a stream without `fit`,
+        None is the number of rows so far, but at least the rows of 25 batches, and at
+        most 200 rows per topic.
     half_life : float, duration or None, default=None
         Number of samples after which a sample counts half in `partial_fit`, for streams
         that change.  It sets the learning rate and the scale of the statistics
@@ -777,7 +779,9 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         Whether each pass of `fit` visits the documents in a new random order.
     total_samples : int, default=None
         Number of rows of the data that a batch represents.  None is the number of rows
-        of `fit`, plus rows of later `partial_fit` calls.
+        of `fit`, plus rows of later `partial_fit` calls.  In a stream without `fit`,
+        None is the number of rows so far, but at least the rows of 25 batches, and at
+        most 200 rows per topic.
     half_life : float, duration or None, default=None
         Number of samples after which a sample counts half in `partial_fit`, for streams
         that change.  It sets the learning rate and the scale of the statistics
@@ -1071,7 +1075,9 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         Whether each pass of `fit` visits the documents in a new random order.
     total_samples : int, default=None
         Number of rows of the data that a batch represents.  None is the number of rows
-        of `fit`, plus rows of later `partial_fit` calls.
+        of `fit`, plus rows of later `partial_fit` calls.  In a stream without `fit`,
+        None is the number of rows so far, but at least the rows of 25 batches, and at
+        most 200 rows per topic.
     half_life : float, duration or None, default=None
         Number of samples after which a sample counts half in `partial_fit`, for streams
         that change.  It sets the learning rate and the scale of the statistics

@@ -49,6 +49,8 @@ ROWS_OF_BLOCK, MORE_ROWS, NARROW_ROW = 256, 512, 256
 #: Numbers of tokens of a batch with ``batch_size="auto"``, in fits, and in streams of
 #: unknown size.
 TOKENS_PER_BATCH, TOKENS_PER_PIECE = 30_000, 20_000
+#: Number of `LDAModel.stream_rows` per topic.
+ROWS_PER_TOPIC = 200
 
 
 class LDAModel(RenewingMixin, StartsMixin, ConjugateModel):
@@ -364,6 +366,15 @@ class LDAModel(RenewingMixin, StartsMixin, ConjugateModel):
         K, V = self.n_topics, self.n_features
         alpha = positive(priors[0], "partition_priors[0]", [(K,)])
         return alpha, positive(priors[1], "partition_priors[1]", [(V,), (K, V)])
+
+    @property
+    def stream_rows(self):
+        """Largest number of documents that a batch of an unknown stream represents.
+
+        Posteriors of more documents lower the held-out score, because the first steps
+        are then noisy, and because the prior keeps rare words probable.
+        """
+        return ROWS_PER_TOPIC * self.n_topics
 
     def auto_batch_size(self, X, total):
         """Return the number of documents that have about 30,000 tokens.

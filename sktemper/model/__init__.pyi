@@ -35,6 +35,7 @@ class ConjugateModel:
     most_kept_rows: int
     parameter_dtype: np.dtype[Any]
     max_start_rows: int
+    stream_rows: int | None
     watches_bound: bool
     keeps_local: bool
     n_local: int | None
@@ -184,6 +185,7 @@ class MixtureModel(NaturalModel):
     most_kept_rows: int
     parameter_dtype: np.dtype[Any]
     max_start_rows: int
+    stream_rows: int | None
     watches_bound: bool
     keeps_local: bool
     n_local: int | None
@@ -256,6 +258,7 @@ class NaturalModel(ConjugateModel):
     most_kept_rows: int
     parameter_dtype: np.dtype[Any]
     max_start_rows: int
+    stream_rows: int | None
     watches_bound: bool
     keeps_local: bool
     n_local: int | None

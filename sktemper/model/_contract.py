@@ -71,6 +71,10 @@ class ConjugateModel(Options, Capabilities):
     max_start_rows : int
         Largest number of rows that `initial_hyper`, `initial_globals` and
         `auto_batch_size` get if the data are in several parts.
+    stream_rows : int or None
+        Largest number of rows that a batch represents in a stream of unknown length,
+        which is cooled within 40 % of this number.  By default None: the batch
+        represents the rows so far, and the stream is cooled in 15 steps.
     watches_bound : bool
         Whether the lower bound is cheap enough to be computed in each step on all
         samples.  A fit then ends when it has converged.

@@ -13,6 +13,7 @@ class Options:
     block_size = 256
     parameter_dtype = np.dtype(np.float64)
     max_start_rows = 100_000
+    stream_rows = None
     most_kept_rows = 0
     watches_bound = False
     keeps_local = False

@@ -8,8 +8,8 @@ from .._policy import Policy, as_number
 
 __all__ = ["AUTO_START", "HOTTEST", "Clock", "Plan", "Schedule"]
 
-#: Value of ``start="auto"`` without a plan, and its largest value in a stream of
-#: unknown length.
+#: Value of ``start="auto"`` without a plan, and its largest value in a stream without a
+#: planned number of steps.
 AUTO_START = 2.0
 #: Ratio of the start to the first critical temperature of the data.  It is above
 #: 1 because estimates have errors, and so that components separate slowly.
@@ -24,7 +24,9 @@ class Plan(NamedTuple):
     Attributes
     ----------
     n_steps : int or None
-        Number of planned steps; None for a stream.
+        Number of planned steps.  In a stream of unknown length, it is twice the number
+        of steps of ``length="auto"`` if the model has `stream_rows`, and None
+        otherwise.
     steps_per_pass : float or None
         Number of steps in which the clock advances by one pass.  None if the size of
         the data is unknown.
@@ -45,8 +47,8 @@ class Plan(NamedTuple):
         """Return the temperature of ``start="auto"``.
 
         It is `ABOVE_CRITICAL` times the first of the `critical_temperatures`, at least
-        1 and at most `hot_start`.  If they are not known, it is `hot_start`.  In a
-        stream of unknown length it is at most `AUTO_START`.
+        1 and at most `hot_start`.  If they are not known, it is `hot_start`.  If
+        `n_steps` is None, it is at most `AUTO_START`.
         """
         start = self.hot_start()
         if self.n_steps is None:

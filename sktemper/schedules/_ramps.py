@@ -18,8 +18,8 @@ __all__ = [
     "RampSchedule",
 ]
 
-#: Number of steps of ``length="auto"`` in a fit that is long enough, and in a stream,
-#: which may end at any step.
+#: Number of steps of ``length="auto"`` in a fit that is long enough, and largest number
+#: in a stream of unknown length, which may end at any step.
 AUTO_LENGTH, STREAM_LENGTH = 150, 15
 #: Largest number of passes of ``length="auto"``, if a pass has several steps.  With
 #: small data, more passes do not help.
@@ -118,13 +118,16 @@ class LinearSchedule(_Ramp):
         critical temperature of the data, see `sktemper.critical_temperatures`, but at
         most the start temperature of the model, for LDA the fourth root of the number
         of topics (3.2 for 100).  Without critical temperatures it is the start
-        temperature of the model.  In a stream of unknown length it is at most 2.
+        temperature of the model.  In a stream of unknown length it is at most 2, except
+        for topics.
     stop : float, default=1.0
         Last value.
     length : float or "auto", default="auto"
         Time at which ``stop`` is reached.  "auto" is computed at the start of a fit:
-        150 steps, but at most half of the planned steps, and at most five passes.  It
-        is 15 steps in a stream of unknown length, which may end at any step.
+        150 steps, but at most half of the planned steps, and at most five passes.  In a
+        stream of unknown length, which may end at any step, it is 15 steps; for topics,
+        it is the number of steps on 80 documents per topic, but at least 5 and at most
+        15.
     unit : {"steps", "passes"}, default="steps"
         Unit of ``t`` and ``length``.  The number of passes is the number of samples
         used, with repetitions, divided by the size of the data.  A stream therefore
@@ -156,13 +159,16 @@ class ExponentialSchedule(_Ramp):
         critical temperature of the data, see `sktemper.critical_temperatures`, but at
         most the start temperature of the model, for LDA the fourth root of the number
         of topics (3.2 for 100).  Without critical temperatures it is the start
-        temperature of the model.  In a stream of unknown length it is at most 2.
+        temperature of the model.  In a stream of unknown length it is at most 2, except
+        for topics.
     stop : float, default=1.0
         Last value.
     length : float or "auto", default="auto"
         Time at which ``stop`` is reached.  "auto" is computed at the start of a fit:
-        150 steps, but at most half of the planned steps, and at most five passes.  It
-        is 15 steps in a stream of unknown length, which may end at any step.
+        150 steps, but at most half of the planned steps, and at most five passes.  In a
+        stream of unknown length, which may end at any step, it is 15 steps; for topics,
+        it is the number of steps on 80 documents per topic, but at least 5 and at most
+        15.
     unit : {"steps", "passes"}, default="steps"
         Unit of ``t`` and ``length``.  The number of passes is the number of samples
         used, with repetitions, divided by the size of the data.  A stream therefore

@@ -38,6 +38,7 @@ DIFFERENT_MODELS = {
     "moves": "has the moves that the model supports",
     "schedule": "has the start that suits the model",
     "tol": "is also a change of the lower bound if a model's fits can end by it",
+    "total_samples": "is limited in the streams of topic models",
     "feature_prior": "depends on the distribution of a feature",
     "noise_variance": "depends on what the noise is added to",
     "component_variance": "depends on what a component is",
