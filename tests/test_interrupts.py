@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
@@ -24,9 +25,10 @@ from fits import (
     mixture_of,
     press_ctrl_c,
 )
+from scipy import sparse
 from sklearn.base import clone
 
-from sktemper import AnnealedGaussianMixture, _tasks
+from sktemper import AnnealedGaussianMixture, AnnealedLDA, _tasks
 from sktemper._data import cuts
 from sktemper._loop import History, InlineWorkers, Workers, _workers
 from sktemper._signals import run_undisturbed
@@ -120,10 +122,9 @@ def test_no_call_in_the_calling_thread_begins_after_ctrl_c(n_threads):
     assert not stop[0]
 
 
-@pytest.mark.parametrize("worthwhile", [0.0, np.inf])
-def test_failed_calls_can_be_repeated(monkeypatch, worthwhile):
-    """A failed call can be repeated; short calls run in the calling thread."""
-    monkeypatch.setattr(_workers, "WORTHWHILE", worthwhile)
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_a_function_that_failed_can_be_called_again(n_threads):
+    """Threads share its tasks if there are several threads and several tasks."""
     stop = np.zeros(1, dtype=np.intc)
 
     def broken(workers):
@@ -136,35 +137,56 @@ def test_failed_calls_can_be_repeated(monkeypatch, worthwhile):
         groups = [(0.1, range(3)), (0.7, range(2))]
         return workers, list(workers.map(numbers, None, groups))
 
-    with Workers(2, stop) as workers:
+    with Workers(n_threads, stop) as workers:
         with pytest.raises(Broken):
             workers.call_with_workers(broken, 1)
         assert not stop[0]
         _, alone = workers.call_with_workers(everything, 1)
         who, shared = workers.call_with_workers(everything, 5)
-    assert (who is workers) == (worthwhile == 0)
+    assert (who is workers) == (n_threads == 2)
     assert [value for value, _ in alone] == [value for value, _ in shared]
     assert len({ident for _, ident in alone} - {threading.get_ident()}) == 1
 
 
-@pytest.mark.parametrize("are_short", [False, True])
-def test_short_calls_are_made_one_after_another(monkeypatch, are_short):
-    monkeypatch.setattr(_workers, "WORTHWHILE", np.inf if are_short else 0.0)
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_two_threads_compute_at_the_same_time(n_threads):
     at_work, most = [], []
 
     def task(shared, part, number):
         at_work.append(number)
-        if not are_short:  # wait until two threads meet; otherwise the test fails
+        if n_threads == 2:  # without a second thread this waits, and the test fails
             assert number < 2 or until(lambda: most or len(at_work) > 1)
         most.extend([len(at_work)] * (len(at_work) > 1))
         time.sleep(1e-3)
         at_work.remove(number)
         return number
 
-    with Workers(2, np.zeros(1, dtype=np.intc)) as workers:
-        assert list(workers.map(task, None, [(None, [0])])) == [0]  # measures its time
+    with Workers(n_threads, np.zeros(1, dtype=np.intc)) as workers:
         assert list(workers.map(task, None, [(None, range(12))])) == [*range(12)]
-    assert bool(most) != are_short
+    assert bool(most) == (n_threads == 2)
+
+
+def test_sizes_decide_which_blocks_threads_share():
+    """The time that an earlier call took does not matter."""
+    random = np.random.default_rng(0)
+
+    def n_threads(mixture, X):
+        mixture.set_params(max_iter=1).fit(X)
+        with mixture._fitted_problem(X) as problem:
+            return problem.workers.n_threads
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        small, large = (
+            AnnealedGaussianMixture(n_components, moves=None, n_jobs=2)
+            for n_components in (2, 50)
+        )
+        X = random.normal(size=(3000, 8))
+        assert n_threads(small, X) == 1
+        assert n_threads(large, X) == 2
+        assert n_threads(large, X[:200]) == 1  # one short block
+        texts = AnnealedLDA(2, n_jobs=2)  # its blocks are long in any case
+        assert n_threads(texts, sparse.csr_array(random.poisson(0.1, (3000, 9)))) == 2
 
 
 def test_blocks_are_even():

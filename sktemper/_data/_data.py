@@ -101,6 +101,15 @@ class Data:
         """
         return FEW_PARTS if len(self.parts) <= FEW_PARTS else FAN_IN
 
+    @property
+    def values_per_row(self):
+        """Mean number of stored values of a row; infinite if it is unknown."""
+        matrices = self.validated
+        n_rows = sum(X.shape[0] for X in matrices)
+        if n_rows < len(self) and any(map(sparse.issparse, matrices)):
+            return np.inf
+        return sum(X.size for X in matrices) / n_rows
+
     def all_rows(self):
         """Return all rows as `Rows`."""
         return Rows.of_parts(self.ends, self.run)

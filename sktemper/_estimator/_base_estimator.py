@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from .._arguments import Interval, WholeNumber
 from .._data import data_of
-from .._loop import QUIETLY, InlineWorkers, Problem, State, Workers
+from .._loop import QUIETLY, InlineWorkers, Problem, State, Workers, threads_for
 from .._policy import Slot, SlotsMixin
 from .._sklearn import CallbackSupportMixin, with_callbacks
 from ..learning_rates import RobbinsMonro, as_learning_rate
@@ -365,4 +365,4 @@ class TemperedEstimator(
 
     def _workers(self, model, data, threads=Workers):
         n_jobs = 1 if threads is InlineWorkers else effective_n_jobs(self.n_jobs)
-        return data.workers(threads, n_jobs, model.stop)
+        return data.workers(threads, threads_for(n_jobs, model, data), model.stop)

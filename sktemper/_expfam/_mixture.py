@@ -62,6 +62,11 @@ class MixtureModel(RenewingMixin, NaturalModel):
         self.dtype = dtype
         self.last_search, self._prior = LastCall(are_equal), LastCall()
 
+    @property
+    def products_per_value(self):
+        """Approximate number of multiplications of a local step per value of a row."""
+        return 2 * self.n_components * self.family.n_natural / self.n_features
+
     # -- what a subclass defines -------------------------------------------------------
     def prior_of_component(self, X, sample_weight=None):
         """Return the natural parameters of a component's prior.

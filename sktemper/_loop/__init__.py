@@ -20,7 +20,7 @@ from ._stopping import Best, HeldOut, check_scorable, heldout_score
 from ._stream import Reservoir, Stream
 from ._streaming import Chunk, Listener, rows_of, run_stream
 from ._sums import combined, compacted, tree_sum
-from ._workers import InlineWorkers, Workers
+from ._workers import InlineWorkers, Workers, threads_for
 
 __all__ = [
     "Chunk",
@@ -50,5 +50,6 @@ __all__ = [
     "run_moves",
     "run_passes",
     "run_pieces",
+    "threads_for",
     "tree_sum",
 ]

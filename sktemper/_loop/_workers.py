@@ -3,9 +3,7 @@
 import contextlib
 import functools
 import itertools
-import math
 import operator
-import time
 from collections import deque
 
 import numpy as np
@@ -16,42 +14,45 @@ from .._tasks import Pool, Task
 from ..model import Stopped
 from ._sums import tree_sum
 
-__all__ = ["InlineWorkers", "Workers"]
+__all__ = ["InlineWorkers", "Workers", "threads_for"]
 
 #: Number of calls in each task of a single thread, because the start of a task takes
 #: longer than many calls.  With several threads a task has one call, so that all
 #: threads end at about the same time.
 CALLS_AT_ONCE = 4
-#: Least duration of a call, in seconds, for which several threads are used.  Shorter
-#: calls are mostly Python code, in which threads wait for each other.
-WORTHWHILE = 2.5e-4
+#: Least number of multiplications of a block that several threads share.  Local steps
+#: with fewer take about 250 microseconds, mostly in Python code, in which threads wait
+#: for each other.
+LEAST_SHARED = 2e6
 
 
-class _Durations:
-    """Durations of the last call of each task, in CPU seconds of its thread."""
+def threads_for(n_threads, model, data):
+    """Return how many of some threads share the blocks of data.
 
-    def __init__(self):
-        self._of_task = {}
+    This depends on sizes only, so that the speed of a fit is reproducible.
 
-    def measured(self, task, call):
-        """Return ``call()`` and note its duration."""
-        begin = time.thread_time()
-        result = call()
-        self._of_task[task] = time.thread_time() - begin
-        return result
+    Parameters
+    ----------
+    n_threads : int
+    model : ConjugateModel
+    data : Data
 
-    def are_short(self, *tasks):
-        """Return whether the last calls of tasks, by default of all, were short."""
-        of_task = self._of_task
-        known = [of_task.get(task, math.inf) for task in tasks or list(of_task)]
-        return max(known, default=math.inf) < WORTHWHILE
+    Returns
+    -------
+    n_threads : int
+        1 if a local step of a block has fewer than `LEAST_SHARED` multiplications.
+    """
+    if n_threads == 1:
+        return 1
+    n_values = min(model.block_size, len(data)) * data.values_per_row
+    return 1 if n_values * model.products_per_value < LEAST_SHARED else n_threads
 
 
 class _Maps:
-    """Base with `map` and `sum`; a subclass defines ``_results(task, calls)``.
+    """Base with `map` and `sum`; a subclass defines ``_results(calls)``.
 
     This method yields the results of the calls, which are functions without arguments,
-    in their order.  ``task`` identifies calls of the same kind.
+    in their order.
     """
 
     def map(self, task, shared, groups):
@@ -73,7 +74,7 @@ class _Maps:
             for part, items in groups
             for item in items
         )
-        return self._results(task, calls)
+        return self._results(calls)
 
     def sum(self, task, shared, groups, fan_in):
         """Return the sum of ``task(shared, part, item)``, see `map`.
@@ -89,9 +90,7 @@ class _Maps:
                     numbers.append(number)
                     yield functools.partial(task, shared, part, item)
 
-        results = (
-            (numbers.popleft(), result) for result in self._results(task, calls())
-        )
+        results = ((numbers.popleft(), result) for result in self._results(calls()))
         parts = (
             functools.reduce(operator.add, (result for _, result in group))
             for _, group in itertools.groupby(results, operator.itemgetter(0))
@@ -116,7 +115,6 @@ class Workers(_Maps):
         self.n_threads = n_threads
         self.stop = stop
         self._pool = Pool(n_threads)
-        self._durations = _Durations()
         self._blas = one_blas_thread()
 
     def __enter__(self):
@@ -132,19 +130,16 @@ class Workers(_Maps):
         finally:
             self._blas.__exit__(None, None, None)
 
-    def _results(self, task, calls):
+    def _results(self, calls):
         calls, pending = iter(calls), deque()
+        size = CALLS_AT_ONCE if self.n_threads == 1 else 1
         try:
             while True:
-                alone = self.n_threads == 1 or self._durations.are_short(task)
-                most = 2 if self.n_threads == 1 else 1 if alone else 2 * self.n_threads
-                while len(pending) < most:
-                    chunk = list(itertools.islice(calls, CALLS_AT_ONCE if alone else 1))
+                while len(pending) < 2 * self.n_threads:
+                    chunk = list(itertools.islice(calls, size))
                     if not chunk:
                         break
-                    pending.append(
-                        Task(functools.partial(self._run_calls, task, chunk))
-                    )
+                    pending.append(Task(functools.partial(self._run_calls, chunk)))
                     self._pool.submit(pending[-1])
                 if not pending:
                     return
@@ -160,25 +155,25 @@ class Workers(_Maps):
                 self.stop[0] = 0  # after Ctrl-C a submitted task may not be pending yet
             raise
 
-    def _run_calls(self, task, calls):
+    def _run_calls(self, calls):
         """Return the results of some calls; raise `Stopped` if `stop` is set."""
         results = []
         for call in calls:
             if self.stop[0]:
                 raise Stopped
-            results.append(self._durations.measured(task, call))
+            results.append(call())
         return results
 
     def call_with_workers(self, function, n_tasks):
         """Return ``function(workers)``, whose maps have at most ``n_tasks`` tasks.
 
-        The workers are this pool if its threads can share the tasks.  Otherwise one
+        The workers are this pool if several threads can share the tasks.  Otherwise one
         thread runs the whole function with `InlineWorkers`, because handing over each
-        small task takes longer than the task.
+        task may take longer than the task.
         """
-        if min(self.n_threads, n_tasks) > 1 and not self._durations.are_short():
+        if min(self.n_threads, n_tasks) > 1:
             return function(self)
-        here = InlineWorkers(1, self.stop, self._durations)
+        here = InlineWorkers(1, self.stop)
         task = Task(functools.partial(function, here))
         try:
             self._pool.submit(task)
@@ -216,12 +211,10 @@ class InlineWorkers(_Maps):
         Ignored; present because `Workers` has it.
     stop : ndarray of shape (1,), int
         `ConjugateModel.stop`.
-    durations : _Durations or None
-        Record of the durations of tasks; with None no duration is measured.
     """
 
-    def __init__(self, n_threads, stop, durations=None):
-        self.stop, self._durations = stop, durations
+    def __init__(self, n_threads, stop):
+        self.stop = stop
         self._blas = one_blas_thread()
 
     def __enter__(self):
@@ -237,12 +230,11 @@ class InlineWorkers(_Maps):
             with Workers(1, np.zeros(1, dtype=np.intc)) as workers:
                 workers.run_whole(function)
 
-    def _results(self, task, calls):
+    def _results(self, calls):
         for call in calls:
             if self.stop[0]:
                 raise Stopped
-            durations = self._durations
-            yield call() if durations is None else durations.measured(task, call)
+            yield call()
 
 
 @np.errstate(divide="warn", over="warn", under="ignore", invalid="warn")

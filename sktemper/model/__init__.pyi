@@ -40,6 +40,7 @@ class ConjugateModel:
     keeps_local: bool
     n_local: int | None
     birth_steps: int
+    products_per_value: float
     is_random: bool
     local_tol: float
     scores_whole_rows: bool
@@ -224,6 +225,8 @@ class MixtureModel(NaturalModel):
     def prepare(self, globals_: Any, hyper: Any) -> Any: ...
     def prior(self, hyper: Any) -> Any: ...
     def prior_of_component(self, X: ArrayLike, sample_weight: NDArray[Any] | None = None) -> NDArray[Any]: ...
+    @property
+    def products_per_value(self) -> float: ...
     def propose_birth(self, globals_: Any, hyper: Any, block: Any, random: Any, row_weight: Any = None) -> Any: ...
     def propose_split_merge(self, globals_: Any, hyper: Any, block: Any, random: Any, refused: Any, row_weight: Any = None) -> Any: ...
     def resized(self, n_components: Any) -> Any: ...
@@ -263,6 +266,7 @@ class NaturalModel(ConjugateModel):
     keeps_local: bool
     n_local: int | None
     birth_steps: int
+    products_per_value: float
     is_random: bool
     local_tol: float
     scores_whole_rows: bool

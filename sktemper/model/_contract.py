@@ -86,6 +86,10 @@ class ConjugateModel(Options, Capabilities):
         None if the number is unknown.
     birth_steps : int
         Number of steps in which a new component reaches its optimum.
+    products_per_value : float
+        Approximate number of multiplications of a local step for each value of a row
+        that is stored.  Several threads share blocks only if each has enough of them,
+        and always if this is infinite, the default.
     is_random : bool
         Whether local steps draw random numbers, from their ``seed``.
     local_tol : float

@@ -19,6 +19,7 @@ class Options:
     keeps_local = False
     n_local = None
     birth_steps = 5
+    products_per_value = np.inf
     is_random = False
     local_tol = 0.0
     scores_whole_rows = False
