@@ -112,7 +112,7 @@ def bounds(rows):
     return {"row_bounds": rows, "bound": rows.sum()}
 
 
-@found_by("check_row_bounds_have_their_constants", r"row 0, .* at most -\d+.*, got \d+")
+@found_by("check_row_bounds_have_their_constants", r"row 0 .* at most -\d+.*, got \d+")
 class WithoutTheFactorials(Changed):
     def changed(self, found, block, prepared, request):
         missing = gammaln(block + 1).sum(axis=1)
@@ -209,7 +209,7 @@ class WithScoresWithoutTheFactorials(GammaPoissonModel):
 
 
 @found_by(
-    "check_row_observed_counts_observations", r"of row \d+ expected one of 1 \(one"
+    "check_row_observed_counts_observations", r"for row \d+, expected one of 1 \(one"
 )
 class WithAnyObservations(Changed):
     def changed(self, found, block, prepared, request):

@@ -109,7 +109,7 @@ def test_no_heat_map_without_a_ladder(plt, documents, lda):
     with pytest.raises(ValueError, match="'kind' parameter"):
         TemperatureDisplay.from_estimator(lda, kind="surface")
     # the number of samples of a stream grows, so that old passes become fractions
-    stream = TemperedLDA(3, tempering="local", batch_size=60, random_state=0)
+    stream = TemperedLDA(3, tempering="local", batch_size=5, random_state=0)
     stream.partial_fit(documents).partial_fit(documents)
     with pytest.raises(ValueError, match="x='steps'"):
         TemperatureDisplay.from_estimator(stream, kind="heatmap", x="passes")

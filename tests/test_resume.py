@@ -644,9 +644,9 @@ def warnings_of_an_early_end():
 @pytest.mark.parametrize(
     ("schedule", "remedies"),
     [
-        (LinearSchedule(3, 1, 1000), ["max_iter", "length"]),
+        (LinearSchedule(3, 1, 1000), ["max_iter", "shorten the schedule"]),
         (ConstantSchedule(2.5), ["let it stop at 1"]),
-        (lambda t: 2.5, ["max_iter", "length"]),
+        (lambda t: 2.5, ["max_iter", "shorten the schedule"]),
     ],
 )
 def test_a_fit_that_ends_hot_warns(documents, schedule, remedies):

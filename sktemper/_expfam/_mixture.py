@@ -384,8 +384,7 @@ def softmax(logs, power):
 def _summed(values):
     """Return the sums over components.
 
-    The terms are always added in the same order.  The order of NumPy's sums depends on
-    the number of rows.
+    Unlike in NumPy's sums, the order of the terms does not depend on the number of rows.
     """
     total = values[0].copy()
     for row in values[1:]:

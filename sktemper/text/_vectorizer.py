@@ -354,7 +354,7 @@ class StreamingCountVectorizer(
     # -- columns -----------------------------------------------------------------------
     @property
     def document_frequencies_(self):
-        """Number of documents that contain the word of each column, (n_features,).
+        """Numbers of documents that contain each word, ndarray (n_features,).
 
         With a ``half_life``, older documents count less.
         """
