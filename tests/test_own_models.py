@@ -309,7 +309,7 @@ class ChangingTheBlock(Changed):
         return {}
 
 
-@found_by("check_want_changes_no_answer", "if only bound are asked for")
+@found_by("check_want_changes_no_answer", "if only bound are requested")
 class WithAnswersByWhatIsAsked(Changed):
     def changed(self, found, block, prepared, request):
         if "score" in request.want:
@@ -364,7 +364,7 @@ class WithoutATemperature(GammaPoissonModel):
         return float("nan")
 
 
-@found_by("check_local_step_has_its_fields", "at least one a row, 20, got 0")
+@found_by("check_local_step_has_its_fields", "at least one per row, 20, got 0")
 class WithoutIterations(Changed):
     def changed(self, found, block, prepared, request):
         return {"n_iterations": 0}

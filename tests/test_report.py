@@ -476,7 +476,7 @@ def test_circles_hide_no_other_and_have_the_area_of_their_share():
     apart = np.hypot(*(centres[:, None] - centres).T)[np.triu_indices(40, 1)]
     least = (radii[:, None] + radii)[np.triu_indices(40, 1)]
     assert (apart > 0.7 * least).all()
-    with pytest.raises(ValueError, match="one share for each of the 2 rows of topic_word"):
+    with pytest.raises(ValueError, match="share for each of the 2 rows of topic_word"):
         topic_map_layout(np.ones((2, 3)), [1.0])
 
 

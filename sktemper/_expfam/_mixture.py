@@ -384,7 +384,7 @@ def softmax(logs, power):
 def _summed(values):
     """Return the sums over components.
 
-    Unlike in NumPy's sums, the order of the terms does not depend on the number of rows.
+    The order of the terms does not depend on the number of rows, unlike in NumPy's sum.
     """
     total = values[0].copy()
     for row in values[1:]:
