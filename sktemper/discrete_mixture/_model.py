@@ -109,6 +109,10 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
         See `MixtureModel`.
     """
 
+    #: The sums of a block have an entry for each word and component, whose cost few rows
+    #: with few words would not repay.
+    block_size = 4096
+
     def __init__(self, n_components, n_features, *, feature_prior="auto", **others):
         family = MultinomialFamily(n_features)
         super().__init__(n_components, n_features, family, **others)
