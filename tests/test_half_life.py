@@ -91,10 +91,18 @@ def test_weights_count_as_repetitions_do(stream):
     assert model.state_.policies.learning_rate.size == pytest.approx(n)
 
 
-def test_rows_without_weight_are_not_remembered(stream):
+def test_a_batch_represents_the_weights_of_its_rows(stream):
+    X, weight = stream[:250], np.linspace(0.0, 3.0, 250)
+    model = lda(renewals=None, batch_size=250).partial_fit(X, sample_weight=weight)
+    tokens = weight @ X.sum(axis=1)
+    assert model.state_.globals_.tokens().sum() == pytest.approx(tokens, rel=1e-4)
+
+
+def test_rows_without_weight_are_neither_remembered_nor_tested(stream):
     weight = np.arange(250) % 2
     model = lda().partial_fit(stream[:250], sample_weight=weight)
     assert len(model.state_.stream.memory) == 125
+    assert model.state_.stream.watch.count == 125
 
 
 def test_time_passes_between_chunks(stream):
