@@ -109,8 +109,8 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
         See `MixtureModel`.
     """
 
-    #: The sums of a block have an entry for each word and component, whose cost few rows
-    #: with few words would not repay.
+    #: A block computes sums for each word and component, which would dominate the cost
+    #: of smaller blocks of short documents.
     block_size = 4096
 
     def __init__(self, n_components, n_features, *, feature_prior="auto", **others):
