@@ -85,31 +85,26 @@ def save_picture(models, path):
         "batch_bound": "bound of a batch at T=1\n[nats per token]",
         "temperature": "temperature",
     }
-    columns = {"passes": "passes over the data", "seconds": "seconds of training"}
 
-    figure = Figure(figsize=(9, 7), layout="constrained")
-    axes = figure.subplots(
-        len(rows), len(columns), sharex="col", sharey="row", height_ratios=[3, 3, 1.5]
-    )
-    for ax_row, (y, y_label) in zip(axes, rows.items(), strict=True):
-        ax_row[0].set_ylabel(y_label)
-        for ax, x in zip(ax_row, columns, strict=True):
-            for name, model in models.items():
-                history = model.history_
-                shown = ~np.isnan(history[y])
-                if y == "batch_bound":
-                    shown &= history["temperature"] == 1
-                ax.plot(
-                    history[x][shown],
-                    history[y][shown],
-                    marker="o" if y == "heldout_score" else None,
-                    markersize=4,
-                    label=name,
-                )
-            ax.grid(alpha=0.3)
-    for ax, label in zip(axes[-1], columns.values(), strict=True):
-        ax.set_xlabel(label)
-    axes[0, 0].legend(loc="center right")
+    figure = Figure(figsize=(7, 7), layout="constrained")
+    axes = figure.subplots(len(rows), sharex=True, height_ratios=[3, 3, 1.5])
+    for ax, (y, y_label) in zip(axes, rows.items(), strict=True):
+        ax.set_ylabel(y_label)
+        for name, model in models.items():
+            history = model.history_
+            shown = ~np.isnan(history[y])
+            if y == "batch_bound":
+                shown &= history["temperature"] == 1
+            ax.plot(
+                history["passes"][shown],
+                history[y][shown],
+                marker="o" if y == "heldout_score" else None,
+                markersize=4,
+                label=name,
+            )
+        ax.grid(alpha=0.3)
+    axes[-1].set_xlabel("passes over the data")
+    axes[0].legend(loc="center right")
     figure.suptitle("Latent Dirichlet allocation: annealed and plain, one start")
     figure.savefig(path, dpi=120)
     print(f"\nPicture: {path}")

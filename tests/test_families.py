@@ -16,6 +16,7 @@ from sktemper._expfam import (
     MultinomialFamily,
     NormalGammaFamily,
 )
+from sktemper._expfam._products import sums_of, times
 from sktemper.discrete_mixture._model import BernoulliFamily
 from sktemper.gaussian_mixture._family import GaussianFamily
 from sktemper.gaussian_mixture._tied import TiedFamily
@@ -479,3 +480,37 @@ def test_copies_without_a_variance_have_no_evidence():
     )
     with pytest.raises(IllDefined):
         family.evidence(nothing[0], statistics)
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 7, 8, 15, 16, 31, 45])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_products_of_sparse_moments_are_those_of_scipy(width, index):
+    random = np.random.default_rng(width)
+    X = sparse.random_array((60, 40), density=0.2, rng=random, format="csr")
+    X.data = random.normal(size=X.nnz)
+    X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
+    matrix, shares = random.normal(size=(40, width)), random.random((60, width))
+    np.testing.assert_array_equal(times(X, matrix), X @ matrix)
+    np.testing.assert_array_equal(times(X, matrix.T.copy().T), X @ matrix)
+    np.testing.assert_array_equal(sums_of(X, shares), shares.T @ X)
+    parts = [times(X[rows], matrix) for rows in (slice(0, 7), slice(7, 60))]
+    np.testing.assert_array_equal(np.concatenate(parts), X @ matrix)
+
+
+def test_products_of_sparse_moments_without_entries():
+    for shape in (0, 4), (3, 4), (3, 0):
+        X, none = sparse.csr_array(shape), np.ones((shape[0], 2))
+        np.testing.assert_array_equal(times(X, np.ones((shape[1], 2))), 0 * none)
+        np.testing.assert_array_equal(sums_of(X, none), np.zeros((2, shape[1])))
+
+
+def test_products_refuse_entries_outside_of_the_matrix():
+    for columns in [0, 4], [0, -1]:
+        X = sparse.csr_array(np.eye(2, 4))
+        X.indices = np.array(columns, dtype=np.int32)
+        with pytest.raises(IndexError, match="outside of a matrix of 4 columns"):
+            times(X, np.ones((4, 2)))
+        with pytest.raises(IndexError, match="outside of a matrix of 4 columns"):
+            sums_of(X, np.ones((2, 2)))
+    with pytest.raises(ValueError, match="3 rows of shares for 2 rows"):
+        sums_of(X, np.ones((3, 2)))

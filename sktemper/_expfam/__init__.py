@@ -10,7 +10,7 @@ from ._counts import (
     log_predictive_of_counts,
 )
 from ._covariances import COVARIANCES, ILL_DEFINED, Covariance
-from ._families import ONCE, Family, dense, times
+from ._families import ONCE, Family
 from ._gaussian import (
     GaussianPrior,
     Moments,
@@ -38,6 +38,7 @@ from ._precisions import (
     log_chisquare,
 )
 from ._product import MomentRows, ProductFamily
+from ._products import dense, times
 from ._spectrum import (
     ROWS_ANALYSED,
     effective_rows,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._families import dense
+from ._products import dense
 
 __all__ = ["USED", "birth"]
 

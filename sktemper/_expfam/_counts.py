@@ -6,8 +6,9 @@ import numpy as np
 from scipy import sparse
 from scipy.special import gammaln, polygamma, psi
 
-from ._families import Family, Tables, times
+from ._families import Family, Tables
 from ._power_sums import TINY_COUNT, log_rising
+from ._products import times
 
 __all__ = [
     "CategoricalFamily",

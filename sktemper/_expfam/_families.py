@@ -19,11 +19,10 @@ log-likelihood, the evidence of a cluster, the predictive density and the lower 
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
-from .._linalg import tiled_matmul
+from ._products import sums_of, times
 
-__all__ = ["ONCE", "Family", "Tables", "dense", "times"]
+__all__ = ["ONCE", "Family", "Tables"]
 
 #: Factor of the shares of all rows, see `Family.statistics`.
 ONCE = np.ones(1)
@@ -41,11 +40,6 @@ class Tables(NamedTuple):
 
     expected: Any
     parameters: Any
-
-
-def dense(array):
-    """Return a dense or sparse array as a NumPy array."""
-    return array.toarray() if sparse.issparse(array) else np.asarray(array)
 
 
 class Family:
@@ -367,7 +361,7 @@ class Family:
             Array with the result of `shape` as its shape.
         """
         shares = shares * factors[:, None]
-        return shares.sum(axis=0), self.counted(dense(shares.T @ self.moments(block)))
+        return shares.sum(axis=0), self.counted(sums_of(self.moments(block), shares))
 
     def log_predictive(self, block, tables, log_weights=0.0):
         """Return the log posterior predictive density of rows in each component.
@@ -388,10 +382,3 @@ class Family:
         moments, prior = self.moments(block), tables.parameters
         logs = np.stack([self.evidence(one, moments) for one in prior], axis=1)
         return logs + log_weights + np.reshape(self.log_base(block), (-1, 1))
-
-
-def times(moments, matrix):
-    """Return ``moments @ matrix``; the bits of a row do not depend on other rows."""
-    if sparse.issparse(moments):
-        return moments @ matrix
-    return tiled_matmul(moments, matrix)

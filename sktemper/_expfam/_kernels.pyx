@@ -1,4 +1,4 @@
-"""Kernels of Wishart distributions: factors of matrices, and special functions.
+"""Kernels of Wishart distributions, and products of sparse moments.
 
 All functions take and return arrays.  The loops are C, in ``_loops.h``, and are
 compiled for each instruction set.
@@ -202,3 +202,117 @@ def wishart_bounds(
         &bounds[0],
     )
     return out
+
+
+ctypedef fused column:
+    int32_t
+    int64_t
+
+
+def sparse_times(
+    const intptr_t[::1] starts,
+    const column[::1] columns,
+    const double[::1] values,
+    const double[:, ::1] matrix,
+):
+    """Return the product of a CSR matrix and a matrix, with the bits of SciPy.
+
+    Parameters
+    ----------
+    starts : ndarray of shape (n_rows + 1,)
+    columns, values : ndarray of shape (n_entries,)
+    matrix : ndarray of shape (n_columns, width)
+
+    Returns
+    -------
+    product : ndarray of shape (n_rows, width)
+    """
+    cdef intptr_t n = starts.shape[0] - 1, width = matrix.shape[1]
+    check_entries(starts, columns, values.shape[0], matrix.shape[0])
+    out = np.empty((n, width))
+    if out.size == 0:
+        return out
+    if columns.shape[0] == 0 or matrix.shape[0] == 0:
+        out[:] = 0.0
+        return out
+    cdef double[:, ::1] product = out
+    cdef const int32_t *narrow = NULL
+    cdef const int64_t *wide = NULL
+    if column is int32_t:
+        narrow = &columns[0]
+    else:
+        wide = &columns[0]
+    with nogil:
+        SIMD.sparse_times_f64(
+            n,
+            width,
+            &starts[0],
+            narrow,
+            wide,
+            &values[0],
+            &matrix[0, 0],
+            &product[0, 0],
+        )
+    return out
+
+
+def sparse_sums(
+    const intptr_t[::1] starts,
+    const column[::1] columns,
+    const double[::1] values,
+    const double[:, ::1] shares,
+    intptr_t n_columns,
+):
+    """Return the transpose of a CSR matrix times shares, with the bits of SciPy.
+
+    Parameters
+    ----------
+    starts : ndarray of shape (n_rows + 1,)
+    columns, values : ndarray of shape (n_entries,)
+    shares : ndarray of shape (n_rows, width)
+    n_columns : int
+
+    Returns
+    -------
+    sums : ndarray of shape (n_columns, width)
+    """
+    cdef intptr_t n = starts.shape[0] - 1, width = shares.shape[1]
+    if shares.shape[0] != n:
+        raise ValueError(f"{shares.shape[0]} rows of shares for {n} rows")
+    check_entries(starts, columns, values.shape[0], n_columns)
+    out = np.zeros((n_columns, width))
+    if out.size == 0 or columns.shape[0] == 0:
+        return out
+    cdef double[:, ::1] sums = out
+    cdef const int32_t *narrow = NULL
+    cdef const int64_t *wide = NULL
+    if column is int32_t:
+        narrow = &columns[0]
+    else:
+        wide = &columns[0]
+    with nogil:
+        SIMD.add_sparse_sums_f64(
+            n, width, &starts[0], narrow, wide, &values[0], &shares[0, 0], &sums[0, 0]
+        )
+    return out
+
+
+cdef int check_entries(
+    const intptr_t[::1] starts,
+    const column[::1] columns,
+    intptr_t n_values,
+    intptr_t n_columns,
+) except -1:
+    """Raise if rows, or columns, are outside of the arrays."""
+    cdef intptr_t i, n = starts.shape[0] - 1, n_entries = columns.shape[0]
+    cdef column least = 0, largest = -1
+    cdef bint inside = n >= 0 and starts[0] >= 0 and starts[n] <= n_entries <= n_values
+    with nogil:
+        for i in range(n):
+            inside = inside and starts[i] <= starts[i + 1]
+        for i in range(n_entries):
+            least = min(least, columns[i])
+            largest = max(largest, columns[i])
+    if not inside or least < 0 or largest >= n_columns:
+        raise IndexError(f"entries are outside of a matrix of {n_columns} columns")
+    return 0

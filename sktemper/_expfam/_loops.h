@@ -1,6 +1,7 @@
 /* Wishart distributions of many components: factors of their scales, and terms of lower
  * bounds.  Computations are in float64 for both types REAL. */
 #include "gaussian_lanes.h"
+#include "sparse_products.h"
 
 /* Computes the lower triangular F with F^T F = matrix^-1, and log |matrix^-1|, for symmetric
  * matrices.  Only the lower triangles of the matrices are read.  `scratch` has memory for two

@@ -7,9 +7,10 @@ from scipy.special import logsumexp
 from .._linalg import sparse_rows
 from ..model._values import LocalStep, Powers
 from ._births import birth
-from ._families import ONCE, dense
+from ._families import ONCE
 from ._mixture_values import Mixture, MixtureHyper, Prepared
 from ._natural import LastCall, NaturalModel, are_equal
+from ._products import dense
 from ._renewing import RenewingMixin
 from ._splits import split_merge
 from ._weights import WEIGHTS
@@ -175,8 +176,7 @@ class MixtureModel(RenewingMixin, NaturalModel):
         alone = family.counted(dense(family.moments(block[seeds])))
         tables = family.prepare(alone + self.component_prior(hyper))
         labels = family.log_predictive(block, tables).argmax(axis=1)
-        shares = np.zeros((len(labels), self.n_components))
-        shares[np.arange(len(labels)), labels] = row_weight
+        shares = row_weight[:, None] * (labels[:, None] == np.arange(self.n_components))
         return self.optimum(block, shares, hyper, scale)
 
     def optimum(self, block, shares, hyper, scale=1.0):

@@ -9,10 +9,11 @@ from scipy.special import logsumexp
 
 from .._linalg import sparse_rows
 from ..model._values import Powers
-from ._families import ONCE, dense
+from ._families import ONCE
 from ._mixture import MixtureModel
 from ._mixture_values import Mixture
 from ._natural import LastCall
+from ._products import sums_of, times
 from ._wide import ONE_IN, Aligned, Entries, Wide, rows_at
 
 __all__ = ["WideMixtureModel"]
@@ -199,12 +200,12 @@ class WideMixtureModel(MixtureModel):
         """
         rows = table.reshape(len(prepared.columns) + 1, -1)
         rows = rows_at(prepared.columns, block.columns, rows)
-        return block.moments @ rows.reshape(-1, table.shape[1]) + of_none
+        return times(block.moments, rows.reshape(-1, table.shape[1])) + of_none
 
     def of_none(self, columns, table):
         """Return a linear function of the moments of a row without entries."""
-        moments = np.tile(self.none, len(columns) + 1)
-        return (moments * self.on(columns).family.of_all(table.T)).sum(axis=1)
+        values = self.on(columns).family.of_all(table.T)
+        return (np.tile(self.none, len(columns) + 1) * values).sum(axis=1)
 
     # -- the state of a fit ------------------------------------------------------------
     def _prior_of(self, hyper):
@@ -233,8 +234,7 @@ class WideMixtureModel(MixtureModel):
     def _prepared_wide(self, globals_, hyper):
         columns = globals_.components.columns
         narrow = globals_.components.on(columns)
-        expected = self.on(columns).family.expected(narrow)
-        expected = np.ascontiguousarray(expected.T)
+        expected = self.on(columns).family.expected(narrow).T.copy()
         of_none = self.of_none(columns, expected)
         log_weights = self.weights.expected_log(globals_.weights)
         return Prepared(columns, log_weights, expected, of_none, globals_, hyper)
@@ -330,7 +330,7 @@ class WideMixtureModel(MixtureModel):
             return super().statistics(block, shares, hyper, factors, tables)
         shares = shares * factors[:, None]
         columns, counts = block.columns, shares.sum(axis=0)
-        sums = dense(shares.T @ block.moments)
+        sums = sums_of(block.moments, shares)
         sums += np.outer(counts, np.tile(self.none, len(columns) + 1))
         components = Wide.of_narrow(columns, sums, self.n_features)
         return Mixture(self.weights.counted(counts), components)

@@ -109,6 +109,10 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
         See `MixtureModel`.
     """
 
+    #: A block computes sums for each word and component, which would dominate the cost
+    #: of smaller blocks of short documents.
+    block_size = 4096
+
     def __init__(self, n_components, n_features, *, feature_prior="auto", **others):
         family = MultinomialFamily(n_features)
         super().__init__(n_components, n_features, family, **others)
