@@ -15,6 +15,7 @@ __all__ = [
     "check_flag",
     "check_scale",
     "columns_of",
+    "concentrations_of",
     "half_life_of",
     "is_integer",
     "is_number",
@@ -62,6 +63,27 @@ def positive_int(value, name):
     if value < 1:
         raise ValueError(f"{name} must be at least 1, got {value}.")
     return int(value)
+
+
+def concentrations_of(priors, of_components):
+    """Return the two concentrations of ``partition_priors`` of a mixture, as floats.
+
+    Parameters
+    ----------
+    priors : array-like of shape (2,)
+        Concentrations of the weights and of the components.
+    of_components : str
+        Name of the second concentration in the message.
+    """
+    pair = np.asarray(priors, dtype=np.float64)
+    if pair.shape != (2,) or not ((pair > 0) & np.isfinite(pair)).all():
+        refuse(
+            "partition_priors",
+            "a pair of positive numbers, the concentrations of weights and of "
+            f"{of_components}",
+            priors,
+        )
+    return pair.tolist()
 
 
 def check_flag(value, name):

@@ -519,6 +519,13 @@ DAMAGES = {
 }
 
 
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
+def test_damage_of_sparse_matrices_is_named(counts, damage):
+    damage, message = damage
+    with pytest.raises(ValueError, match=message):
+        check_sparse(damage(counts))
+
+
 @pytest.mark.every(11)
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
 def test_damaged_sparse_matrices_are_refused(counts, damage):

@@ -102,6 +102,21 @@ def test_weights_are_repetitions_of_samples(method):
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-6)
 
 
+def test_the_reference_is_the_class_with_the_largest_weight():
+    posteriors, z, _ = simulated(400, 0.8)
+    is_small = posteriors.argmax(axis=1) == posteriors.sum(axis=0).argmin()
+    weight = np.where(is_small, 20.0, 1.0)
+    own, given = (
+        class_regression(posteriors, z[:, None], sample_weight=weight, reference=k)
+        for k in (None, int((weight @ posteriors).argmax()))
+    )
+    np.testing.assert_array_equal(own.coef_, given.coef_)
+    plain = class_regression(posteriors, z[:, None])
+    assert (own.coef_ == 0).all(axis=1).argmax() != (plain.coef_ == 0).all(
+        axis=1
+    ).argmax()
+
+
 def test_the_table_has_the_usual_columns():
     posteriors, z, _ = simulated(800)
     region = np.array(["north", "south", "west"])[np.arange(800) % 3]

@@ -36,6 +36,7 @@ from sktemper.datasets import (
     write_dense,
     write_ratings,
 )
+from sktemper.datasets._shards import _wrong_in_note
 
 HASHING = HashingVectorizer(n_features=64, alternate_sign=False, norm=None)
 KINDS = {
@@ -837,6 +838,37 @@ def spoiled(path, text):
         flip(path)
     else:
         path.write_text(text)
+
+
+def test_each_wrong_entry_of_a_note_is_named(folder):
+    interrupted("counts", folder, 2, shard_rows=8)
+    first = json.loads((folder / "shard-00000.json").read_text())
+    assert _wrong_in_note(first, "counts") is None
+    for name, value, wrong in [
+        ("n_features", 0, "n_features is 0"),
+        ("n_features", 12.0, r"n_features is 12\.0"),
+        ("shard_rows", True, "shard_rows is True"),
+        ("shard_rows", 9, "shard_rows is 9, but 8 in the first shard"),
+        ("position", [2], r"a position or a stamp is \[2\]"),
+        ("stamps", [[0, -1]], r"a position or a stamp is \[0, -1\]"),
+        ("rows", 9, "rows is 9"),
+        ("rows", 0, "rows is 0"),
+        ("entries", -1, "entries is -1"),
+        ("entries", 10**6, "entries is 1000000"),
+        ("missing", 1.0, r"missing is 1\.0"),
+        ("dtype", "object", "dtype is 'object'"),
+        ("crc", [1, 2], r"crc is \[1, 2\]"),
+        ("sum", "1", "sum is '1'"),
+        ("least", -1, "least is -1, and dtype uint8"),
+        ("least", 255, "least is 255, largest "),
+        ("largest", None, "least is .*, largest None"),
+        ("largest", 1e400, "largest is inf"),
+        ("fraction", 2.0, r"fraction is 2\.0"),
+    ]:
+        found = _wrong_in_note(first | {name: value}, "counts", first)
+        assert re.match(wrong, str(found)), (name, value, found)
+        with pytest.raises(KeyError, match=name):
+            _wrong_in_note({n: v for n, v in first.items() if n != name}, "counts")
 
 
 @pytest.mark.every(17)

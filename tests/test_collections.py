@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
@@ -575,14 +576,14 @@ DAMAGE = {
 }
 
 
-@pytest.mark.every(5)
-@pytest.mark.parametrize("kind", DAMAGE)
-def test_damage_is_found_when_a_shard_is_opened(kind, X, collection):
-    DAMAGE[kind](Path(collection.folder))
-    for ask in (lambda: collection[0], lambda: collection.parts[0].rows(slice(2))):
-        with pytest.raises(ValueError, match=r"shard-00000\.(data|ind).*npy"):
-            ask()
-    assert (collection[1] != X[30:60]).nnz == 0
+def test_damage_is_found_when_a_shard_is_opened(X, collection, tmp_path):
+    for kind, damage in DAMAGE.items():
+        copy = open_counts(shutil.copytree(collection.folder, tmp_path / kind))
+        damage(Path(copy.folder))
+        for ask in (lambda c: c[0], lambda c: c.parts[0].rows(slice(2))):
+            with pytest.raises(ValueError, match=r"shard-00000\.(data|ind).*npy"):
+                pytest.fail(f"{kind}: {ask(copy)}")
+        assert (copy[1] != X[30:60]).nnz == 0
 
 
 def test_entries_are_checked_in_pieces(tmp_path, monkeypatch):
@@ -595,32 +596,32 @@ def test_entries_are_checked_in_pieces(tmp_path, monkeypatch):
         collection[0]
 
 
-@pytest.mark.every(3)
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda m: m.pop("shape"),
-        lambda m: m.update(version=3),
-        lambda m: m.update(format="parquet"),
-        lambda m: m.update(kind="texts"),
-        lambda m: m.update(shape=[101, 40]),
-        lambda m: m.update(entries=-1),
-        lambda m: m.update(dtype="object"),
-        lambda m: m.update(index_dtype="int64"),
-        lambda m: m.update(shards=3),
-        lambda m: m.update(least="1"),
-        lambda m: m["shards"][0].update(rows=30.0),
-        lambda m: m["shards"][0].update(dtype="O"),
-    ],
-)
-def test_a_damaged_description_is_refused(change, collection):
+DAMAGES = [
+    lambda m: m.pop("shape"),
+    lambda m: m.update(version=3),
+    lambda m: m.update(format="parquet"),
+    lambda m: m.update(kind="texts"),
+    lambda m: m.update(shape=[101, 40]),
+    lambda m: m.update(entries=-1),
+    lambda m: m.update(dtype="object"),
+    lambda m: m.update(index_dtype="int64"),
+    lambda m: m.update(shards=3),
+    lambda m: m.update(least="1"),
+    lambda m: m["shards"][0].update(rows=30.0),
+    lambda m: m["shards"][0].update(dtype="O"),
+]
+
+
+def test_damaged_descriptions_are_refused(collection):
     path = Path(collection.folder) / "meta.json"
-    meta = json.loads(path.read_text())
-    change(meta)
-    path.write_text(json.dumps(meta))
-    with pytest.raises(ValueError, match=r"meta\.json"):
-        open_counts(collection.folder)
-    path.write_text(json.dumps(meta)[:-20])
+    intact = path.read_text()
+    for change in DAMAGES:
+        meta = json.loads(intact)
+        change(meta)
+        path.write_text(json.dumps(meta))
+        with pytest.raises(ValueError, match=r"meta\.json"):
+            pytest.fail(f"{open_counts(collection.folder)!r} was opened: {meta}")
+    path.write_text(intact[:-20])
     with pytest.raises(ValueError, match=r"meta\.json is damaged: it is no valid JSON"):
         open_counts(collection.folder)
 

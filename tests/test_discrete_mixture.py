@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from fits import documents_of
 from scipy import sparse, stats
 from scipy.special import logsumexp
 from sklearn.base import clone
@@ -21,6 +22,7 @@ from sktemper import (
     TemperedBernoulliMixture,
     TemperedMultinomialMixture,
 )
+from sktemper._expfam import _mixture
 from sktemper.discrete_mixture._model import (
     BernoulliMixtureModel,
     MultinomialMixtureModel,
@@ -136,6 +138,17 @@ def test_log_c_of_binary_data_is_that_of_enumeration(monkeypatch):
     expected = [np.log(np.sum(np.power(joint, b))) for b in LADDER]
     found = partition.of_rows(np.array([4]))[0]
     np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_a_start_from_some_rows_counts_all(monkeypatch):
+    monkeypatch.setattr(_mixture, "ROWS_LOOKED_AT", 50)
+    X, weight = documents_of(400), np.linspace(0.0, 2.0, 400)
+    model = MultinomialMixtureModel(3, X.shape[1])
+    hyper = model.initial_hyper(X, weight)
+    globals_ = model.initial_globals(X, np.random.RandomState(0), hyper, weight)
+    prior = model.weights.prior(hyper.weight_concentration)
+    counts = model.weights.counts(globals_.weights - prior)
+    assert counts.sum() == pytest.approx(weight.sum())
 
 
 def test_log_c_is_a_mean_over_draws_and_takes_priors():

@@ -3,6 +3,7 @@
 import pickle
 import threading
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -33,6 +34,7 @@ from sktemper import (
 )
 from sktemper._data import Rows
 from sktemper._estimator import _messages
+from sktemper._estimator._end_of_fit import LARGEST_CHANGE, largest_final_change
 from sktemper._estimator._plans import held_out_rows
 from sktemper.moves import BirthMoves
 from sktemper.schedules import LinearSchedule
@@ -56,6 +58,17 @@ def stream_of(name, **parameters):
 
 
 # -- convergence -----------------------------------------------------------------------
+
+
+def test_rounding_errors_of_large_bounds_are_no_changes():
+    convergence = SimpleNamespace(lower_bound=-1e9)
+    state = SimpleNamespace(dtype=np.dtype(np.float32), convergence=convergence)
+    run = SimpleNamespace(train=range(10), state=state)
+    largest = largest_final_change(SimpleNamespace(tol=1e-3), run)
+    assert largest == pytest.approx(8e9 * np.finfo(np.float32).eps)
+    convergence.lower_bound = -1.0
+    assert largest_final_change(SimpleNamespace(tol=1e-3), run) == LARGEST_CHANGE * 10
+    assert largest_final_change(SimpleNamespace(tol=1.0), run) == 1.0
 
 
 @pytest.mark.every(5)

@@ -8,8 +8,8 @@ import pytest
 from scipy.integrate import trapezoid
 from scipy.special import expit, xlogy
 
-from sktemper.factorial_mixture import _couplings, _kernels
-from sktemper.factorial_mixture._births import least_missed
+from sktemper.factorial_mixture import _births, _couplings, _kernels
+from sktemper.factorial_mixture._births import birth, least_missed
 from sktemper.factorial_mixture._model import FactorialMixtureModel
 from sktemper.factorial_mixture._parameters import Components, FeatureStatistics
 from sktemper.model import Powers, Request, Stopped
@@ -869,6 +869,36 @@ def test_grams_that_are_not_kept_are_made_again(monkeypatch, most):
     np.testing.assert_array_equal(parts.row_bounds, whole.row_bounds)
     assert parts.n_iterations == whole.n_iterations
     assert least_missed(model, components, hyper, block) == dead
+
+
+def test_a_birth_replaces_one_of_two_equal_components(monkeypatch):
+    monkeypatch.setattr(_births, "SHARE_OF_REMIXES", 0.0)
+    random = np.random.default_rng(0)
+    means = 3.0 * np.repeat(np.eye(3), 3, axis=1)
+    X = (random.random((200, 3)) < 0.4) @ means + random.normal(0, 0.3, (200, 9))
+    model = problem(n=200, k=3, learn_inclusion_probability=True)[1]
+    hyper = model.initial_hyper(X)._replace(inclusion_probability=np.full(3, 0.4))
+    precision = 100.0 * np.eye(3)
+    start = Components(precision, precision @ means[[0, 1, 1]])
+    block = model.take(X, slice(None))
+    found, prior = birth(model, start, hyper, block, np.random.default_rng(1))
+    distances = np.abs(found.means()[:, None] - means).max(axis=2)
+    assert sorted(distances.argmin(axis=1)) == [0, 1, 2]
+    assert distances.min(axis=0).max() < 0.5
+    assert prior.inclusion_probability.shape == (3,)
+
+
+def test_a_born_component_is_the_residual_of_a_sample(monkeypatch):
+    monkeypatch.setattr(_births, "SHARE_OF_DIFFERENCES", 0.0)
+    X, model, components = problem(missing=0.3)
+    X[np.arange(N), np.arange(N) % D] = np.nan  # no row is complete
+    hyper, block = model.initial_hyper(X), model.take(X, slice(None))
+    for seed in range(3):
+        random = np.random.default_rng(seed)
+        wider = _births._with_born(model, components, hyper, block, random)
+        born = (wider.precision @ wider.means())[-1]
+        is_zero = np.isclose(born, 0.0, atol=1e-9)
+        assert (is_zero == np.isnan(X)).all(axis=1).any()
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.4])

@@ -7,6 +7,7 @@ import datetime
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
@@ -91,10 +92,18 @@ def test_weights_count_as_repetitions_do(stream):
     assert model.state_.policies.learning_rate.size == pytest.approx(n)
 
 
-def test_rows_without_weight_are_not_remembered(stream):
+def test_a_batch_represents_the_weights_of_its_rows(stream):
+    X, weight = stream[:250], np.linspace(0.0, 3.0, 250)
+    model = lda(renewals=None, batch_size=250).partial_fit(X, sample_weight=weight)
+    tokens = weight @ X.sum(axis=1)
+    assert model.state_.globals_.tokens().sum() == pytest.approx(tokens, rel=1e-4)
+
+
+def test_rows_without_weight_are_neither_remembered_nor_tested(stream):
     weight = np.arange(250) % 2
     model = lda().partial_fit(stream[:250], sample_weight=weight)
     assert len(model.state_.stream.memory) == 125
+    assert model.state_.stream.watch.count == 125
 
 
 def test_time_passes_between_chunks(stream):
@@ -107,6 +116,26 @@ def test_time_passes_between_chunks(stream):
         model.partial_fit(stream[:250], times="2024-01-10")
     with pytest.raises(ValueError, match="needs times"):
         model.partial_fit(stream[:250])
+
+
+BERLIN = datetime.timezone(datetime.timedelta(hours=2))
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        "2024-06-01T12:00+02:00",
+        datetime.datetime(2024, 6, 1, 12, tzinfo=BERLIN),
+        [datetime.datetime(2024, 6, 1, 12, tzinfo=BERLIN)] * 250,
+        pd.Timestamp("2024-06-01 12:00", tz="Europe/Berlin"),
+        pd.Series([pd.Timestamp("2024-06-01 12:00", tz="Europe/Berlin")] * 250),
+        ["2024-06-01T10:00"] * 125 + ["2024-06-01T12:00+02:00"] * 125,
+    ],
+    ids=["text", "datetime", "list", "timestamp", "series", "mixed"],
+)
+def test_times_with_a_zone_are_converted_to_utc(stream, times):
+    model = lda(half_life="10D").partial_fit(stream[:250], times=times)
+    assert model.state_.stream.time == np.datetime64("2024-06-01T10:00")
 
 
 @pytest.mark.parametrize(
@@ -198,6 +227,16 @@ def test_a_fit_is_remembered(stream):
     np.testing.assert_array_equal(plain.components_, again.components_)
 
 
+def test_weights_of_a_fit_are_remembered(stream):
+    X, weight = stream[:300], np.repeat([0.0, 3.0], 150)
+    model = lda(max_iter=6).fit(X, sample_weight=weight)
+    memory = model.state_.stream.memory
+    np.testing.assert_array_equal(memory.numbers, np.arange(150, 300))
+    np.testing.assert_allclose(memory.logs, np.log(3.0))
+    size = H / np.log(2) * (1 - 2 ** (-450 / H))
+    assert model.state_.policies.learning_rate.size == pytest.approx(size)
+
+
 def test_a_change_after_a_fit_is_noticed(stream):
     """A renewal finds the change, as if the rows of the fit had been a stream."""
     model = lda(max_iter=6, renewals=Renewals(wait=200)).fit(stream[:1500])
@@ -213,7 +252,10 @@ def test_memory_can_be_cleared(stream, fitted):
     model = pickle.loads(pickle.dumps(fitted))
     before = len(pickle.dumps(model))
     model.clear_memory()
-    assert len(model.state_.stream.memory) == 0
+    now, old = model.state_.stream, fitted.state_.stream
+    assert len(now.memory) == 0 and now.challenger is None
+    for name in ("samples", "time", "half_lives", "reason", "renewals", "alarms"):
+        assert getattr(now, name) == getattr(old, name), name
     assert len(pickle.dumps(model)) < before / 2
     np.testing.assert_array_equal(model.components_, fitted.components_)
     assert learned(model, stream[:1500]).renewals_["sample"][-1] >= 4000

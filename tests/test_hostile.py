@@ -254,8 +254,9 @@ def test_values_have_a_limit(family, dtype):
     beyond *= 2
     message = re.escape(f"in {np.dtype(dtype)} they may be at most {limit:g}")
     for method in FAMILIES[family]:
-        with pytest.raises(ValueError, match=message):
-            getattr(estimator, method)(beyond)
+        for far in beyond, -np.abs(beyond):
+            with pytest.raises(ValueError, match=message):
+                getattr(estimator, method)(far)
     for name in ("fit", "partial_fit"):
         with pytest.raises(ValueError, match=message):
             getattr(estimator_of("Annealed", family), name)(beyond.astype(dtype))

@@ -27,6 +27,7 @@ from sktemper.metrics import (
     perplexity,
     umass_coherence,
 )
+from sktemper.metrics._completion import _SPLITS
 from sktemper.tempering import GlobalTempering, LocalTempering
 
 EPSILON = 1e-12
@@ -245,6 +246,16 @@ def test_perplexity_is_that_of_the_completion(counts, split, temperatures):
     score = completion_log_likelihood(lda, counts, **given)
     assert perplexity(lda, counts, **given) == pytest.approx(math.exp(-score))
     assert 1 < perplexity(lda, counts, **given) < 60
+
+
+@pytest.mark.parametrize("split", _SPLITS)
+def test_halves_of_documents_add_up(counts, split):
+    observed, held_out = _SPLITS[split](counts, np.random.RandomState(0))
+    np.testing.assert_array_equal((observed + held_out).toarray(), counts.toarray())
+    for half in observed, held_out:
+        assert 0.4 * counts.sum() < half.sum() < 0.6 * counts.sum()
+    together = (observed.toarray() > 0) & (held_out.toarray() > 0)
+    assert together.any() == (split == "tokens")
 
 
 def test_completion_of_any_topic_model(counts):
@@ -510,8 +521,9 @@ def test_measures_of_ratings_refuse(rated, factorization):
                 measure(factorization, test, clip=clip)
     with pytest.raises(ValueError, match="'clip' parameter of heldout_rmse"):
         heldout_rmse(factorization, test, clip=5)
-    with pytest.raises(ValueError, match="levels must be numbers between 0 and 1"):
-        interval_coverage(factorization, test, levels=[0.5, 90])
+    for levels in ([0.5, 90], [0.5, 1.0], [0.0, 0.5]):
+        with pytest.raises(ValueError, match="levels must be numbers between 0 and 1"):
+            interval_coverage(factorization, test, levels=levels)
     with pytest.raises(NotFittedError):
         completion_rmse(TemperedMatrixFactorization(3), test)
 

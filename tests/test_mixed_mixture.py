@@ -341,6 +341,26 @@ def test_temperatures_are_inferred():
     assert adjusted_rand_score(y, mixture.labels_) > 0.8
 
 
+@pytest.mark.parametrize("bad", [0.3, (0.1, -1.0), (1.0, np.nan)])
+def test_log_c_takes_a_pair_of_priors(bad):
+    X = mixed_of(200)
+    model = AnnealedMixedMixture(3, max_iter=2, random_state=0).fit(X)._fitted_model()
+    hyper = model.initial_hyper(X)
+    ladder = np.array([1.0, 0.5, 0.1])
+
+    def log_c(priors):
+        random = np.random.default_rng(0)
+        partition = model.log_partition(ladder, hyper, random, priors, 6)
+        return partition.of_rows(np.array([0.0, 3.0]))
+
+    own, sparser = log_c(None), log_c((0.1, 0.2))
+    assert own.shape == sparser.shape == (2, 3)
+    assert not np.array_equal(own[1], sparser[1])
+    np.testing.assert_array_equal(own, log_c("global"))
+    with pytest.raises(ValueError, match="concentrations of weights and of options"):
+        log_c(bad)
+
+
 # -- results ---------------------------------------------------------------------------
 
 

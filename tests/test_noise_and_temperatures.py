@@ -523,6 +523,13 @@ def test_ladders_have_the_given_temperatures():
     np.testing.assert_allclose(LocalTempering(3, 0.5).ladder(), [1, 4 / 3, 2])
 
 
+def test_a_batch_without_words_leaves_the_global_temperature(counts):
+    lda = TemperedLDA(3, tempering="global", random_state=0).partial_fit(counts)
+    before = lda.state_.policies.tempering.probabilities
+    lda.partial_fit(0 * counts[:5])
+    np.testing.assert_array_equal(lda.state_.policies.tempering.probabilities, before)
+
+
 @pytest.mark.parametrize("lda", [AnnealedLDA(3), TemperedLDA(3, tempering=None)])
 def test_no_ladder_no_distribution(counts, lda):
     lda.partial_fit(counts)

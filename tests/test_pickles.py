@@ -12,17 +12,21 @@ import joblib
 import numpy as np
 import pytest
 from fits import Broken, Hooks, data_of
+from registry import ESTIMATORS, ROWS
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, InconsistentVersionWarning
 
 import sktemper
 
-NAMES = [name for name in sktemper.__all__ if name[0].isupper()]
-ANNEALED = [name for name in NAMES if name.startswith("Annealed")]
+NAMES = list(ESTIMATORS)
+#: One estimator of each model, the annealed one if there are several.
+ONE_OF_EACH = [
+    f"{'Annealed' if row.has_policies else ''}{row.name}" for row in ROWS.values()
+]
 GOLDEN = Path(__file__).parent / "golden"
 EXPECTED = json.loads((GOLDEN / "expected.json").read_text())
 
-each_model = pytest.mark.parametrize("name", ANNEALED)
+each_model = pytest.mark.parametrize("name", ONE_OF_EACH)
 
 
 def fitted(name):
@@ -33,10 +37,11 @@ def fitted(name):
 
 @functools.cache
 def _fit(name):
-    estimator = getattr(sktemper, name)(3, max_iter=6, random_state=0)
-    if "moves" in estimator.get_params():
+    row, kind = ESTIMATORS[name]
+    estimator = row.estimator(kind, n_components=3, max_iter=6)
+    if row.moves:
         estimator.set_params(moves=None)
-    X = data_of(estimator)
+    X = row.data(120)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return estimator.fit(X), X

@@ -392,7 +392,6 @@ def test_annealing_ends_at_the_model_itself(policy):
     assert powers == Powers()
 
 
-@pytest.mark.every(11)
 @pytest.mark.parametrize(
     "temperature",
     [0, -1, 0.99, np.nan, np.inf, -np.inf, 1e31, 10**400],
@@ -955,7 +954,6 @@ class WrongMoves(BirthMoves):
         return self.value if self.what == "tempering" else Untempered()
 
 
-@pytest.mark.every(5)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("value", WRONG, ids=str)
 @pytest.mark.parametrize("what", ["propose", "n_steps", "tempering", "globals_"])

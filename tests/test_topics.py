@@ -390,6 +390,16 @@ def test_few_topics_are_found_to_be_few(n_topics, n_start):
     assert n_topics <= lda.n_components_ <= n_topics + (n_topics > 1)
 
 
+def test_a_fit_from_more_topics_continues_without_another_merge(counts):
+    lda = AnnealedLDA(3, n_start_components=6, max_iter=4, random_state=0)
+    before = lda.set_params(warm_start=True).fit(counts).n_iter_
+    direct = pickle.loads(pickle.dumps(lda)).set_params(n_start_components=None)
+    lda.set_params(max_iter=2).fit(counts)
+    assert lda.n_iter_ == before + 2
+    direct.set_params(max_iter=2).fit(counts)
+    np.testing.assert_array_equal(lda.components_, direct.components_)
+
+
 def test_the_number_of_topics_is_found_in_data_of_any_kind(tmp_path):
     X = make_lda_documents(2500, 200, 3, doc_length=40, random_state=0)
     weight = np.random.default_rng(0).integers(1, 3, size=2500)
@@ -595,6 +605,27 @@ def test_a_prior_for_predictions():
         lda.fit(-X)
     assert lda.prediction_prior_ is prior
     assert not hasattr(lda.set_params(n_components=3).fit(X[:300]), "prediction_prior_")
+
+
+def test_candidates_of_a_prior_follow_the_shares_of_topics(counts, monkeypatch):
+    lda = AnnealedLDA(4, doc_topic_prior=0.5, random_state=0).fit(counts)
+    candidates = []
+
+    def completion(self, problem, prior, rows):
+        candidates.append(prior)
+        return -1.0
+
+    monkeypatch.setattr(AnnealedLDA, "_completion", completion)
+    lda.fit_prior(counts)
+    trained, *candidates = candidates
+    np.testing.assert_array_equal(trained, np.full(4, 0.5))
+    np.testing.assert_array_equal(lda.prediction_prior_, trained)
+    tokens = lda.transform(counts, normalize=False).sum(axis=0) - 0.5 * counts.shape[0]
+    shares = tokens / tokens.sum()
+    sums = sorted({round(prior.sum(), 9) for prior in candidates})
+    np.testing.assert_allclose(sums, [0.125, 0.25, 0.5, 1, 2, 4, 8])
+    for prior in candidates[-len(sums) :]:
+        np.testing.assert_allclose(prior / prior.sum(), shares, rtol=1e-3)
 
 
 def test_a_prior_for_predictions_is_never_worse_where_it_was_found(counts):

@@ -269,6 +269,29 @@ def test_interruptions_anywhere_leave_a_chunk_whole_or_absent():
     assert stop > 70
 
 
+def test_older_documents_count_less():
+    vectorizer = StreamingCountVectorizer(half_life=2, min_df=2)
+    vectorizer.partial_fit(["aa bb", "aa bb"]).partial_fit(["bb", "bb"])
+    assert vectorizer._frequencies.n_documents == 3.0
+    np.testing.assert_array_equal(vectorizer.document_frequencies_, [1.0, 3.0])
+    assert vectorizer.drop_features().size == 0  # 1.0 is not below half of min_df
+    assert vectorizer.partial_fit(["bb"]).drop_features().tolist() == [0]
+
+
+def test_rare_words_without_a_column_are_forgotten(monkeypatch):
+    monkeypatch.setattr(frequencies, "FEWEST_KEPT", 1)
+    documents = np.array([0.05, 0.05, frequencies.LEAST_DOCUMENTS, 3.0])
+    old = frequencies.WordFrequencies(
+        dict(zip("abcd", range(4), strict=True)), documents, 2 * documents, 9.0, 2
+    )
+    vocabulary = {"a": 0}  # a word with a column is kept even if it is rare
+    new = old.pruned(vocabulary)
+    assert new.places == {"a": 0, "c": 1, "d": 2}
+    np.testing.assert_array_equal(new.tokens, 2 * documents[[0, 2, 3]])
+    assert new.most_others == 4  # twice the number of words without a column
+    assert old.pruned({"a": 0, "b": 1}) is old
+
+
 def test_memory_is_bounded_where_words_come_once(monkeypatch):
     monkeypatch.setattr(frequencies, "FEWEST_KEPT", 100)
     monkeypatch.setattr(frequencies, "MOST_KEPT", 400)

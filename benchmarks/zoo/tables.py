@@ -412,6 +412,11 @@ def head(title, records, versions, command):
     yield f"# {title}"
     yield ""
     yield f"- commit of the package: {', '.join(commits)}"
+    if commits[1:]:
+        yield (
+            "- why several commits: methods are named with their commit, and earlier "
+            "ones stay for comparison"
+        )
     yield f"- peers: {', '.join(packages)}"
     yield f"- processor: {', '.join(sorted({r['processor'] for r in shown}))}, 1 thread"
     yield f"- date: {dates[0]}" + (f" to {dates[-1]}" if dates[1:] else "")

@@ -200,7 +200,8 @@ class TemperedEstimator(
         Warns
         -----
         ConvergenceWarning
-            If the fit ended above T=1, or much of its random start is left.
+            If the fit ended above T=1, if much of its random start is left, or for
+            another reason that the message states, such as empty or equal topics.
 
         Notes
         -----

@@ -109,8 +109,8 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
         See `MixtureModel`.
     """
 
-    #: The sums of a block have a number for each word and component, which takes longer
-    #: than the few words of 1,000 short texts.
+    #: A block computes sums for each word and component, which would dominate the cost
+    #: of smaller blocks of short documents.
     block_size = 4096
 
     def __init__(self, n_components, n_features, *, feature_prior="auto", **others):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from scipy.special import logsumexp
 
-from .._arguments import refuse
+from .._arguments import concentrations_of
 from .._expfam import MixturePartition
 from .._expfam._dirichlet import log_draws
 from .._expfam._power_sums import MOST_DRAWN, log_rising, mean_log_power_sums
@@ -26,7 +26,7 @@ def draw_partition(model, inverse_temperatures, hyper, random, priors, n_samples
     prior = model.family.by_question(hyper.component[None])[0] + 1.0
     prior = prior[0] if len(prior) == 1 else prior
     if priors is not None and not isinstance(priors, str):
-        concentration, feature_prior = _pair(priors)
+        concentration, feature_prior = concentrations_of(priors, "features")
         prior = np.full_like(prior, feature_prior)
     b, K = np.asarray(inverse_temperatures), model.n_components
     n_draws = min(n_samples, math.ceil(n_samples**2 / K))
@@ -82,15 +82,3 @@ def _log_power_sums(log_probabilities, b):
     parts = [logsumexp(b[i : i + n, None] * logs, axis=-1) for i in range(0, len(b), n)]
     sums = np.concatenate(parts, axis=-1)
     return sums.reshape(-1, len(b)).mean(axis=0)
-
-
-def _pair(priors):
-    """Return the concentrations of weights and features."""
-    pair = np.asarray(priors, dtype=np.float64)
-    if pair.shape != (2,) or not ((pair > 0) & np.isfinite(pair)).all():
-        refuse(
-            "partition_priors",
-            "a pair of positive numbers, the concentrations of weights and of features",
-            priors,
-        )
-    return pair.tolist()

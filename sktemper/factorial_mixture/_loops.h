@@ -170,13 +170,14 @@ ALWAYS_INLINE void NAME(binary_outcome)(PANEL *panel, const int parts)
         /* sweeps during cooling neither count nor test for convergence */
         const VECTOR coolness = panel->coolness[i], cooler = coolness * cooling;
         const WORDS cold = WHERE(coolness >= 1);
-        const WORDS still = WHERE(TO_REALS(panel->results.changes[i]) < tol);
+        const WORDS still = WHERE(NAME(to_reals)(panel->results.changes[i]) < tol);
         const WORDS sweeps = panel->sweeps[i] - cold;
-        const VECTOR coldest = TO_REALS(cold & 0) + 1;
+        const VECTOR coldest = NAME(to_reals)(cold & 0) + 1;
         /* cooling ends at once if it would never end: for an infinite temperature, or for a
          * factor that rounds to 1 */
         const WORDS hot = WHERE(cooler > coolness) & WHERE(cooler < 1);
-        panel->coolness[i] = SELECT_REALS(hot, cooler, coldest);
+        panel->coolness[i] = NAME(to_reals)(
+            NAME(selected)(hot, NAME(to_words)(cooler), NAME(to_words)(coldest)));
         panel->slopes[i] = panel->powers[i] * panel->coolness[i];
         panel->sweeps[i] = sweeps;
         done[i] = panel->busy[i] & cold & (still | WHERE(sweeps >= max_iter))
@@ -283,21 +284,16 @@ LOOP void NAME(row_squares)(intptr_t n_rows, intptr_t n_columns, intptr_t stride
 #undef FACTORS
 #undef LOG2_E
 #undef LN2
-#undef TRIANGLE
 #undef PLAIN_LOOPS
 #undef PARTS
 #undef OWN_PARTS
 #undef FEW_PARTS
 #undef VECTOR
 #undef WORDS
-#undef TO_WORDS
-#undef TO_REALS
 #undef WHERE
 #undef WIDTH
 #undef LANES
 #undef FEW_LANES
-#undef SELECT
-#undef SELECT_REALS
 #undef SIZE_BITS
 #undef FARTHEST_POWER
 #undef DEGREE

@@ -8,8 +8,11 @@
 #define FACTORS 64
 #define LOG2_E 1.4426950408889634074
 #define LN2 0.69314718055994530942
-/* Index of the diagonal element of row k in an upper triangle of order n. */
-#define TRIANGLE(n, k) ((k) * (2 * (n) - (k) + 1) / 2)
+/* Returns the index of the diagonal element of row k in an upper triangle of order n. */
+static inline intptr_t NAME(triangle)(intptr_t n, intptr_t k)
+{
+    return k * (2 * n - k + 1) / 2;
+}
 
 /* Attribute of functions with short loops that the compiler should not vectorise, because the
  * choice between several versions of a loop would take longer than the loop. */
@@ -32,8 +35,6 @@
 #define WORDS NAME(sample_words)
 typedef REAL VECTOR __attribute__((vector_size(VECTOR_BYTES), may_alias));
 typedef INTEGER WORDS __attribute__((vector_size(VECTOR_BYTES), may_alias));
-#define TO_WORDS(x) ((WORDS)(x))
-#define TO_REALS(words) ((VECTOR)(words))
 #define WHERE(condition) ((WORDS)(condition))
 #else
 #define PARTS (SIMD_BYTES / (int)sizeof(REAL))
@@ -41,17 +42,38 @@ typedef INTEGER WORDS __attribute__((vector_size(VECTOR_BYTES), may_alias));
 #define FEW_PARTS PARTS
 #define VECTOR REAL
 #define WORDS INTEGER
-#define TO_WORDS(x) ((INTEGER)NAME(to_bits)(x))
-#define TO_REALS(words) NAME(from_bits)((BITS)(words))
 #define WHERE(condition) (-(INTEGER)(condition))
 #endif
 #define WIDTH ((int)(sizeof(VECTOR) / sizeof(REAL)))
 #define LANES (PARTS * WIDTH)
 #define FEW_LANES (FEW_PARTS * WIDTH)
-/* SELECT is x in lanes in which a mask from WHERE is true, and y in other lanes.  These are
- * macros because they apply to vectors as well as to numbers. */
-#define SELECT(choice, x, y) (((x) & (choice)) | ((y) & ~(choice)))
-#define SELECT_REALS(choice, x, y) TO_REALS(SELECT(choice, TO_WORDS(x), TO_WORDS(y)))
+
+/* Returns the bits of the values of all lanes. */
+ALWAYS_INLINE WORDS NAME(to_words)(VECTOR x)
+{
+#ifdef VECTOR_BYTES
+    return (WORDS)x;
+#else
+    return (WORDS)NAME(to_bits)(x);
+#endif
+}
+
+/* Returns the values of all lanes from their bits. */
+ALWAYS_INLINE VECTOR NAME(to_reals)(WORDS words)
+{
+#ifdef VECTOR_BYTES
+    return (VECTOR)words;
+#else
+    return NAME(from_bits)((BITS)words);
+#endif
+}
+
+/* Returns x in lanes in which a mask from WHERE is true, and y in other lanes. */
+ALWAYS_INLINE WORDS NAME(selected)(WORDS mask, WORDS x, WORDS y)
+{
+    return (x & mask) | (y & ~mask);
+}
+
 /* All bits except the sign bit.  The order of absolute values is the order of these bits. */
 #define SIZE_BITS ((INTEGER)(~(BITS)0 >> 1))
 
@@ -81,15 +103,16 @@ ALWAYS_INLINE void NAME(binary_probabilities)(const int parts, const VECTOR *res
     for (int i = 0; i < parts; i++)
         f[i] = x[i] - ((x[i] + ROUNDER) - ROUNDER);
     for (int i = 0; i < parts; i++) {
-        const WORDS words = TO_WORDS(x[i]), size = words & SIZE_BITS;
+        const WORDS words = NAME(to_words)(x[i]), size = words & SIZE_BITS;
         const WORDS farthest = (words & 0) + (INTEGER)NAME(to_bits)(FARTHEST_POWER);
         const WORDS infinite = (words & 0) + (INTEGER)NAME(to_bits)((REAL)INFINITY);
         const WORDS near = WHERE(size < farthest);
-        const WORDS nearest = SELECT(near, size, farthest);
-        const VECTOR shifted = TO_REALS(nearest | (words & ~SIZE_BITS)) + ROUNDER;
+        const WORDS nearest = NAME(selected)(near, size, farthest);
+        const VECTOR shifted = NAME(to_reals)(nearest | (words & ~SIZE_BITS)) + ROUNDER;
         /* f is set to 0 if x is too large for ROUNDER, but NAN stays NAN */
-        f[i] = TO_REALS(TO_WORDS(f[i]) & (near | WHERE(size > infinite)));
-        scale[i] = TO_REALS((TO_WORDS(shifted) + EXPONENT_BIAS) << MANTISSA_BITS);
+        f[i] = NAME(to_reals)(NAME(to_words)(f[i]) & (near | WHERE(size > infinite)));
+        scale[i] =
+            NAME(to_reals)((NAME(to_words)(shifted) + EXPONENT_BIAS) << MANTISSA_BITS);
     }
     for (int i = 0; i < parts; i++)
         p[i] = f[i] * NAME(power_of_two)[0] + NAME(power_of_two)[1];
@@ -121,9 +144,9 @@ ALWAYS_INLINE void NAME(binary_update)(const int parts, const VECTOR *restrict s
         after[i] = slopes[i] * (before[i] + after[i]);
     NAME(binary_probabilities)(parts, after, p);
     for (int i = 0; i < parts; i++) {
-        const WORDS change = TO_WORDS(p[i] - nu[i]) & SIZE_BITS;
+        const WORDS change = NAME(to_words)(p[i] - nu[i]) & SIZE_BITS;
         const WORDS largest = results->changes[i];
-        results->changes[i] = SELECT(WHERE(change > largest), change, largest);
+        results->changes[i] = NAME(selected)(WHERE(change > largest), change, largest);
         results->scores[i] += p[i] * before[i];
         exponents[i] = after[i];
         nu[i] = p[i];
@@ -145,7 +168,7 @@ ALWAYS_INLINE void NAME(binary_sweep)(const int parts, intptr_t n_features,
         const REAL *restrict row = gram + k * n_features;
         VECTOR before[PARTS], after[PARTS];
         for (int i = 0; i < parts; i++)
-            after[i] = TO_REALS(TO_WORDS(products[i]) & 0);
+            after[i] = NAME(to_reals)(NAME(to_words)(products[i]) & 0);
         for (intptr_t j = k + 1; j < n_features; j++)
             for (int i = 0; i < parts; i++)
                 after[i] -= row[j] * nu[j * parts + i];
@@ -169,11 +192,11 @@ ALWAYS_INLINE void NAME(binary_own_sweep)(const int parts, intptr_t n_features,
 {
     memset(results, 0, sizeof(*results));
     for (intptr_t k = 0; k < n_features; k++) {
-        const VECTOR *restrict row = grams + TRIANGLE(n_features, k) * parts;
+        const VECTOR *restrict row = grams + NAME(triangle)(n_features, k) * parts;
         const VECTOR *restrict column = grams + k * parts;
         VECTOR before[PARTS], after[PARTS];
         for (int i = 0; i < parts; i++)
-            after[i] = TO_REALS(TO_WORDS(products[i]) & 0);
+            after[i] = NAME(to_reals)(NAME(to_words)(products[i]) & 0);
         for (intptr_t j = k + 1; j < n_features; j++)
             for (int i = 0; i < parts; i++)
                 after[i] -= row[(j - k) * parts + i] * nu[j * parts + i];

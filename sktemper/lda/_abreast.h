@@ -68,8 +68,13 @@ static inline int NAME(is_abreast)(const lda_block *block, intptr_t i)
 typedef REAL VECTOR __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)),
                                    may_alias));
 typedef INTEGER MASK __attribute__((vector_size(VECTOR_BYTES)));
-#define LARGER(x, y)                                                                   \
-    ((VECTOR)(((MASK)(x) & (MASK)((x) > (y))) | ((MASK)(y) & ~(MASK)((x) > (y)))))
+
+/* Returns the larger of two values in each lane. */
+ALWAYS_INLINE VECTOR NAME(larger)(VECTOR x, VECTOR y)
+{
+    const MASK is_larger = (MASK)(x > y);
+    return (VECTOR)(((MASK)x & is_larger) | ((MASK)y & ~is_larger));
+}
 
 /* Lanes whose values fill the elements of vector j of `spread`. */
 #define TWICE(i) i, i
@@ -136,7 +141,7 @@ ALWAYS_INLINE VECTOR NAME(sums_of_chunks)(const VECTOR *v)
 ALWAYS_INLINE VECTOR NAME(larger_neighbours)(VECTOR x, VECTOR y)
 {
     const VECTOR even = EVENS(x, y), odd = ODDS(x, y);
-    return LARGER(even, odd);
+    return NAME(larger)(even, odd);
 }
 
 ALWAYS_INLINE VECTOR NAME(largest_of_chunks)(const VECTOR *v)
@@ -251,8 +256,8 @@ static void NAME(update_abreast)(GROUP *g)
             const VECTOR old = gamma[at + j];
             const VECTOR new = prior[at + j] + powers[j] * (weights[at + j] * sums[at + j]);
             const VECTOR more = new - old, less = old - new;
-            change[j] += LARGER(more, less);
-            top[j] = LARGER(new, top[j]);
+            change[j] += NAME(larger)(more, less);
+            top[j] = NAME(larger)(new, top[j]);
             gamma[at + j] = new;
         }
     for (int j = VECTORS; j < CHUNK; j++) {
@@ -461,7 +466,6 @@ static intptr_t NAME(fit_abreast)(DOCUMENT *d, lda_block *block)
 #undef VECTOR
 #undef MASK
 #undef GROUP
-#undef LARGER
 #undef CHUNK
 #undef TWICE
 #undef FOUR_TIMES

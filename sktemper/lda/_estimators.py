@@ -164,70 +164,19 @@ class _LDA(
             return "variational"
         return self.doc_update
 
-    # -- what users call ---------------------------------------------------------------
-    def fit(self, X, y=None, sample_weight=None, *, X_val=None):
-        """Fit the model to ``X``.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Word counts.  They are never changed, and never copied as a whole.  All
-            methods also accept data in parts: a list of arrays or sparse matrices with
-            the same columns, or a collection on disk, see
-            `sktemper.datasets.open_counts`.
-        y : None
-            Ignored, for compatibility with scikit-learn.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the documents, by which their statistics are multiplied.
-        X_val : {array-like, sparse matrix} of shape (n_validation, n_features), \
-                default=None
-            Validation data, of any kind that ``X`` may have.  They are scored after
-            each ``evaluate_every`` passes, or after each pass if that is 0.  All of
-            ``X`` is then used for training, and ``validation_fraction`` is ignored.  A
-            fit that continues by ``warm_start`` needs the same ``X_val`` again.
-
-        Returns
-        -------
-        self : object
-            The estimator with the best of ``n_init`` fits.  With ``warm_start=True``,
-            an earlier fit continues instead: an interrupted plan of ``max_iter`` passes
-            is finished, or a finished plan is extended by ``max_iter`` passes.  The
-            temperature and the learning rate continue too.
-
-        Raises
-        ------
-        ValueError
-            If data or parameters are invalid.  An earlier fit is then left unchanged.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If the fit ended above T=1, if much of its random start is left, or if
-            topics are empty or almost equal.
-
-        Notes
-        -----
-        Sums over the documents are computed part by part, so that results for the same
-        data in other parts differ by rounding.  After Ctrl-C or an error in the first
-        fit, the estimator has the state after the last complete step.  In a later fit
-        of ``n_init``, it has the best of the completed fits.  With
-        ``n_start_components``, Ctrl-C or an error leaves an earlier fit unchanged, and
-        callbacks are called in two fits: the fit with more topics, and the fit after
-        the merge.
-        """
+    # -- fitting -----------------------------------------------------------------------
+    def _fit(self, X, sample_weight, continued, X_val=None):
         self._validate_params()
-        continued = self.warm_start and hasattr(self, "state_")
         if not continued and self._starts_with_more():
             self._fit_with_more(X, sample_weight, X_val)
             return self
-        before = {} if continued else self._without_prior_of_predictions()
-        try:
-            return super().fit(X, y, sample_weight, X_val=X_val)
-        except BaseException:
-            if vars(self).get("state_") is before.get("state_"):
-                vars(self).update(before)
-            raise
+        return super()._fit(X, sample_weight, continued, X_val)
 
+    def _prepare_fit(self, data, sample_weight):
+        """Delete the prior for predictions of an earlier fit."""
+        self._delete_prior_of_predictions()
+
+    # -- what users call ---------------------------------------------------------------
     def transform(self, X, *, normalize=True, temperature=1.0):
         """Return the topic weights of documents.
 
@@ -383,8 +332,9 @@ class TemperedLDA(_LDA):
         are merged while the evidence rises, and then while the lower bound of at most
         2,000 documents rises.  With two to four times the number of topics, a fit finds
         more of the true ones than a direct fit from a random start.  Priors must not
-        have a value for each topic.  None starts with ``n_components``.  `partial_fit`
-        ignores this parameter.
+        have a value for each topic.  Callbacks are called in two fits, before and after
+        the merge, and Ctrl-C or an error leaves an earlier fit unchanged.  None starts
+        with ``n_components``.  `partial_fit` ignores this parameter.
     init_params : {"spectral", "random"}, default="spectral"
         Method for the initial ``components_`` if ``init`` is None.  "spectral" makes a
         correspondence analysis of at most 4,000 documents of the data, or of the first
@@ -684,8 +634,9 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         are merged while the evidence rises, and then while the lower bound of at most
         2,000 documents rises.  With two to four times the number of topics, a fit finds
         more of the true ones than a direct fit from a random start.  Priors must not
-        have a value for each topic.  None starts with ``n_components``.  `partial_fit`
-        ignores this parameter.
+        have a value for each topic.  Callbacks are called in two fits, before and after
+        the merge, and Ctrl-C or an error leaves an earlier fit unchanged.  None starts
+        with ``n_components``.  `partial_fit` ignores this parameter.
     init_params : {"spectral", "random"}, default="spectral"
         Method for the initial ``components_`` if ``init`` is None.  "spectral" makes a
         correspondence analysis of at most 4,000 documents of the data, or of the first
@@ -979,8 +930,9 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         are merged while the evidence rises, and then while the lower bound of at most
         2,000 documents rises.  With two to four times the number of topics, a fit finds
         more of the true ones than a direct fit from a random start.  Priors must not
-        have a value for each topic.  None starts with ``n_components``.  `partial_fit`
-        ignores this parameter.
+        have a value for each topic.  Callbacks are called in two fits, before and after
+        the merge, and Ctrl-C or an error leaves an earlier fit unchanged.  None starts
+        with ``n_components``.  `partial_fit` ignores this parameter.
     init_params : {"spectral", "random"}, default="spectral"
         Method for the initial ``components_`` if ``init`` is None.  "spectral" makes a
         correspondence analysis of at most 4,000 documents of the data, or of the first

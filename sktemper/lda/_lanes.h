@@ -15,24 +15,33 @@ typedef REAL VECTOR __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REA
                                    may_alias));
 typedef INTEGER CHOICE __attribute__((vector_size(VECTOR_BYTES),
                                       aligned(sizeof(INTEGER)), may_alias));
-/* -1 in lanes in which the condition holds, otherwise 0 */
-#define AT_MOST(x, y) ((CHOICE)((x) <= (y)))
-#define EQUALS(x, y) ((CHOICE)((x) == (y)))
-#define SELECT(choice, x, y) (((x) & (choice)) | ((y) & ~(choice)))
-#define SELECT_REAL(choice, x, y) \
-    ((VECTOR)SELECT(choice, (CHOICE)(x), (CHOICE)(y)))
+/* -1 in lanes in which the condition holds, otherwise 0.  This is a macro, because it applies
+ * to conditions on numbers of both types. */
+#define WHERE(condition) ((CHOICE)(condition))
 #else
 #define LANES 1
 #define VECTOR REAL
 #define CHOICE INTEGER
-#define AT_MOST(x, y) (-(INTEGER)((x) <= (y)))
-#define EQUALS(x, y) (-(INTEGER)((x) == (y)))
-#define SELECT(choice, x, y) ((choice) ? (x) : (y))
-#define SELECT_REAL SELECT
+#define WHERE(condition) (-(INTEGER)(condition))
 #endif
 /* Least number of tokens of a word in a document that are added to the statistics together. */
 #define MANY 32
 #define GROUP NAME(lane_group)
+
+/* Returns x in lanes in which a mask from WHERE is true, and y in other lanes. */
+ALWAYS_INLINE CHOICE NAME(selected)(CHOICE mask, CHOICE x, CHOICE y)
+{
+    return (x & mask) | (y & ~mask);
+}
+
+ALWAYS_INLINE VECTOR NAME(selected_real)(CHOICE mask, VECTOR x, VECTOR y)
+{
+#ifdef VECTOR_BYTES
+    return (VECTOR)NAME(selected)(mask, (CHOICE)x, (CHOICE)y);
+#else
+    return mask ? x : y;
+#endif
+}
 
 typedef struct {
     const lda_block *block;
@@ -241,25 +250,26 @@ ALWAYS_INLINE CHOICE NAME(topic_of)(const GROUP *g, const VECTOR *sums, VECTOR u
     const VECTOR x = uniform * total;
     left = x;
     for (int c = 1; c < LANE_SUMS; c++) {
-        const CHOICE passed = AT_MOST(below, x);
+        const CHOICE passed = WHERE(below <= x);
         which -= passed;
-        left = SELECT_REAL(passed, x - below, left);
+        left = NAME(selected_real)(passed, x - below, left);
         below += sums[c];
     }
     VECTOR limits[LANE_SUMS];
     for (int c = 0; c < LANE_SUMS; c++) {
-        limits[c] = SELECT_REAL(EQUALS(which, (CHOICE){0} + c), left, (VECTOR){0} - 1);
+        const CHOICE is_its_sum = WHERE(which == (CHOICE){0} + c);
+        limits[c] = NAME(selected_real)(is_its_sum, left, (VECTOR){0} - 1);
         counts[c] = (CHOICE){0};
     }
     for (intptr_t at = 0; at < (g->height - LANE_SUMS) * LANES; at += LANE_SUMS * LANES)
         for (int c = 0; c < LANE_SUMS; c++)
-            counts[c] -= AT_MOST(*(const VECTOR *)(cumulated + at + c * LANES), limits[c]);
+            counts[c] -= WHERE(*(const VECTOR *)(cumulated + at + c * LANES) <= limits[c]);
     for (int c = 1; c < LANE_SUMS; c++)
         counts[0] += counts[c];
     const CHOICE topic = which + LANE_SUMS * counts[0];
     /* because of rounding, x may equal the total; the last topic is then drawn */
     const CHOICE last = (CHOICE){0} + (INTEGER)(g->n_topics - 1);
-    return SELECT(AT_MOST(topic, last), topic, last);
+    return NAME(selected)(WHERE(topic <= last), topic, last);
 }
 
 /* Draws the topics of the t-th tokens, in the first sweep given the earlier tokens
@@ -288,8 +298,8 @@ ALWAYS_INLINE void NAME(step_lanes)(GROUP *groups, const int weighted, const int
         GROUP *g = groups + i;
         const CHOICE topic = NAME(topic_of)(g, sums[i], *(const VECTOR *)uniform[i]);
         const CHOICE lengths = *(const CHOICE *)g->lengths;
-        const CHOICE over = AT_MOST(lengths, (CHOICE){0} + (INTEGER)t);
-        const CHOICE row = SELECT(over, (CHOICE){0} + (INTEGER)g->height, topic);
+        const CHOICE over = WHERE(lengths <= (CHOICE){0} + (INTEGER)t);
+        const CHOICE row = NAME(selected)(over, (CHOICE){0} + (INTEGER)g->height, topic);
         *(CHOICE *)new[i] = row * LANES + *(const CHOICE *)g->numbers;
         NAME(count_tokens)(g, weighted, 1, new[i]);
     }
@@ -452,9 +462,6 @@ static int NAME(sample_lanes)(const lda_block *block)
 #undef LANES
 #undef VECTOR
 #undef CHOICE
-#undef AT_MOST
-#undef EQUALS
-#undef SELECT
-#undef SELECT_REAL
+#undef WHERE
 #undef MANY
 #undef GROUP

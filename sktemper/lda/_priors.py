@@ -148,12 +148,8 @@ class PriorsMixin:
         prepared = problem.model.prepare(self.state_.globals_, prior)
         return list(problem.map(function, prepared, rows=rows))
 
-    def _without_prior_of_predictions(self):
-        """Delete the prior for predictions; return attributes to restore on failure."""
-        names = "prediction_prior_", "state_"
-        before = {name: vars(self)[name] for name in names if name in vars(self)}
+    def _delete_prior_of_predictions(self):
         vars(self).pop("prediction_prior_", None)
-        return before
 
     def _hyper_of_predictions(self):
         return vars(self).get("prediction_prior_", self.state_.hyper)

@@ -110,7 +110,7 @@ class SizesMixin:
         """
         parameters = self._parameters_of_groups(groups)
         merged = self._other(parameters)
-        merged._without_prior_of_predictions()
+        merged._delete_prior_of_predictions()
         model = merged._make_model(self.state_.n_features, self.state_.dtype)
         topic_word = merged_rows(tokens, groups) + model.topic_word_prior
         merged._take_state(
@@ -187,7 +187,7 @@ class SizesMixin:
         more = self._other(
             {"n_components": self.n_start_components, "n_start_components": None}
         )
-        more._without_prior_of_predictions()
+        more._delete_prior_of_predictions()
         vars(more).pop("state_", None)
         more._end_of_fit_checks = ()  # equal topics are merged later, without a warning
         more.fit(X, None, sample_weight, X_val=X_val)
@@ -205,7 +205,7 @@ class SizesMixin:
             if merged.n_components_ < n_before:
                 merged._fit_on(self.max_iter, X, sample_weight, X_val)
         fitted = {k: v for k, v in vars(merged).items() if k.endswith("_")}
-        self._without_prior_of_predictions()
+        self._delete_prior_of_predictions()
         vars(self).update(fitted, _warned=merged._warned)
         self._take_state(merged.state_)
 

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import digamma, gammaln, logsumexp, xlogy
 
-from .._arguments import refuse
+from .._arguments import concentrations_of
 from .._expfam import MixturePartition
 from .._expfam._dirichlet import log_draws
 
@@ -46,7 +46,7 @@ def draw_partition(model, inverse_temperatures, hyper, random, priors, n_samples
     family, concentration = model.family, hyper.weight_concentration
     options, counts, normals = family.of_kinds(hyper.component[None])
     if priors is not None and not isinstance(priors, str):
-        concentration, of_options = _pair(priors)
+        concentration, of_options = concentrations_of(priors, "options")
         options = np.full_like(options, of_options - 1.0)
     b, n_draws = np.asarray(inverse_temperatures), n_samples * model.n_components
     log_weights = np.stack(
@@ -137,15 +137,3 @@ def _log_tail(start, rates, b):
 def _log_poisson(x, rate):
     """Return the log probability of a count."""
     return xlogy(x, rate) - rate - gammaln(x + 1.0)
-
-
-def _pair(priors):
-    """Return the concentrations of weights and options."""
-    pair = np.asarray(priors, dtype=np.float64)
-    if pair.shape != (2,) or not ((pair > 0) & np.isfinite(pair)).all():
-        refuse(
-            "partition_priors",
-            "a pair of positive numbers, the concentrations of weights and of options",
-            priors,
-        )
-    return pair.tolist()
