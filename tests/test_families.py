@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy import integrate, sparse, stats
-from scipy.special import gammaln
+from scipy.special import gammaln, psi
 
 from sktemper._expfam import (
     COVARIANCES,
@@ -16,6 +16,7 @@ from sktemper._expfam import (
     MultinomialFamily,
     NormalGammaFamily,
 )
+from sktemper._expfam._gamma_functions import digamma, log_gamma
 from sktemper._expfam._products import sums_of, times
 from sktemper.discrete_mixture._model import BernoulliFamily
 from sktemper.gaussian_mixture._family import GaussianFamily
@@ -514,3 +515,22 @@ def test_products_refuse_entries_outside_of_the_matrix():
             sums_of(X, np.ones((2, 2)))
     with pytest.raises(ValueError, match="3 rows of shares for 2 rows"):
         sums_of(X, np.ones((3, 2)))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_gamma_functions_are_those_of_scipy(order):
+    x = np.geomspace(1e-300, 1e300, 120).reshape(10, 12, order=order)
+    near = np.random.default_rng(0).gamma(0.5, 5, (10, 12)) + 1e-3
+    for values in x, near, x[:, ::2], x[:0]:
+        for own, other in (digamma, psi), (log_gamma, gammaln):
+            found, expected = own(values), other(values)
+            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
+            if values.flags.forc:
+                assert found.flags.f_contiguous == expected.flags.f_contiguous
+
+
+def test_gamma_functions_of_other_numbers():
+    for x in np.inf, 0.0, np.nan, 1e-320:
+        values = np.array([[1.0, x]])
+        np.testing.assert_array_equal(digamma(values), psi(values))
+        np.testing.assert_array_equal(log_gamma(values), gammaln(values))

@@ -7,6 +7,7 @@ import datetime
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
@@ -115,6 +116,26 @@ def test_time_passes_between_chunks(stream):
         model.partial_fit(stream[:250], times="2024-01-10")
     with pytest.raises(ValueError, match="needs times"):
         model.partial_fit(stream[:250])
+
+
+BERLIN = datetime.timezone(datetime.timedelta(hours=2))
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        "2024-06-01T12:00+02:00",
+        datetime.datetime(2024, 6, 1, 12, tzinfo=BERLIN),
+        [datetime.datetime(2024, 6, 1, 12, tzinfo=BERLIN)] * 250,
+        pd.Timestamp("2024-06-01 12:00", tz="Europe/Berlin"),
+        pd.Series([pd.Timestamp("2024-06-01 12:00", tz="Europe/Berlin")] * 250),
+        ["2024-06-01T10:00"] * 125 + ["2024-06-01T12:00+02:00"] * 125,
+    ],
+    ids=["text", "datetime", "list", "timestamp", "series", "mixed"],
+)
+def test_times_with_a_zone_are_converted_to_utc(stream, times):
+    model = lda(half_life="10D").partial_fit(stream[:250], times=times)
+    assert model.state_.stream.time == np.datetime64("2024-06-01T10:00")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Streams with a half-life: parameters, times of rows, memory and records."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import numpy as np
 from sklearn.base import _fit_context
@@ -53,9 +54,9 @@ class StreamsMixin:
         times : array-like of shape (n_samples,) or scalar, default=None
             Dates or times of the samples, which must not decrease: anything that
             `numpy` converts to ``datetime64``, such as strings "2024-05-31" or a column
-            of a data frame.  A scalar is the time of the whole chunk.  Times are
-            required if ``half_life`` is a duration.  With any half-life, they are
-            stored in `renewals_`.
+            of a data frame.  Times with a time zone are converted to UTC.  A scalar is
+            the time of the whole chunk.  Times are required if ``half_life`` is a
+            duration.  With any half-life, they are stored in `renewals_`.
 
         Returns
         -------
@@ -304,6 +305,8 @@ def _checked_times(times, n_rows, last):
         times = np.asarray(times)
         if times.dtype.kind in "biufc":
             raise ValueError("numbers have no unit")
+        if times.dtype.kind in "OU":
+            times = np.vectorize(_without_zone, otypes=[object])(times)
         times = times.astype("datetime64[us]")
     except (TypeError, ValueError) as error:
         raise ValueError(
@@ -323,3 +326,16 @@ def _checked_times(times, n_rows, last):
             "samples by time."
         )
     return times
+
+
+def _without_zone(time):
+    """Return a time without a time zone; a time that has one is converted to UTC."""
+    with_zone = time
+    if isinstance(time, str):
+        try:
+            with_zone = datetime.fromisoformat(time)
+        except ValueError:
+            return time  # NumPy accepts more formats, or raises an error
+    if getattr(with_zone, "tzinfo", None) is None:
+        return time
+    return with_zone.astimezone(UTC).replace(tzinfo=None)

@@ -7,6 +7,7 @@ from scipy import sparse
 from scipy.special import gammaln, polygamma, psi
 
 from ._families import Family, Tables
+from ._gamma_functions import digamma, log_gamma
 from ._power_sums import TINY_COUNT, log_rising
 from ._products import times
 
@@ -116,14 +117,15 @@ class DirichletFamily(Family):
     def log_normaliser(self, parameters):
         """Return A, of shape (n_components,)."""
         concentration = parameters + 1.0
-        logs = self.totals(gammaln(concentration))
-        logs = logs - gammaln(self.totals(concentration))
+        logs = self.totals(log_gamma(concentration))
+        logs = logs - log_gamma(self.totals(concentration))
         return self.of_all_questions(logs).sum(axis=1)
 
     def expected(self, parameters):
         """Return E log theta."""
         concentration = parameters + 1.0
-        return psi(concentration) - self.of_options(psi(self.totals(concentration)))
+        totals = digamma(self.totals(concentration))
+        return digamma(concentration) - self.of_options(totals)
 
     def expected_log(self, parameters, sums):
         """Return expected log-likelihoods of rows, given the sums of their moments."""

@@ -1,5 +1,6 @@
 """Gaussians: natural parameters, packed or shared, and learned priors."""
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -202,14 +203,20 @@ def blended(prior, moments, power, rate):
     return GaussianPrior(mean, covariance)
 
 
+@functools.lru_cache(8)
+def _lower(n):
+    """Return the places of the lower triangle of a matrix, which callers only read."""
+    return np.tril_indices(n)
+
+
 def packed(matrix):
     """Return the lower triangle of a matrix, row by row."""
-    return matrix[np.tril_indices(len(matrix))]
+    return matrix[_lower(len(matrix))]
 
 
 def unpacked(triangles, n_own):
     """Return the symmetric matrices of packed lower triangles, (..., n_own, n_own)."""
-    lower = np.tril_indices(n_own)
+    lower = _lower(n_own)
     out = np.empty((*triangles.shape[:-1], n_own, n_own))
     out[..., lower[0], lower[1]] = triangles[..., : len(lower[0])]
     out[..., lower[1], lower[0]] = triangles[..., : len(lower[0])]
@@ -259,6 +266,6 @@ def packed_fisher_product(means, covariances, changes):
     outer = first[:, :, None] * means[:, None, :]
     second = outer + outer.transpose(0, 2, 1)
     second -= covariance @ precision @ covariance
-    lower = np.tril_indices(n_own)
+    lower = _lower(n_own)
     factors = np.where(lower[0] == lower[1], -0.5, -1.0)
     return np.concatenate([factors * second[:, *lower], first], axis=1)

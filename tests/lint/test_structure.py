@@ -46,7 +46,7 @@ MAY_IMPORT = {
     "_limits": {"_arguments", "_policy"},
     "_validation": {"_linalg"},
     "model": {"_expfam"},
-    "_expfam": {"_cache", "_limits", "_linalg", "model"},
+    "_expfam": {"_cache", "_limits", "_linalg", "_simd", "model"},
     "schedules": {"_arguments", "_policy"},
     "learning_rates": {"_arguments", "_policy", "model", "schedules"},
     "tempering": {"_arguments", "_policy", "model", "schedules"},
