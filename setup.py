@@ -9,12 +9,14 @@ import os
 import re
 import tarfile
 import threading
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 
 from Cython.Build import Dependencies, cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.sdist import sdist
+from setuptools.modified import newer_group
 
 PACKAGE = Path("sktemper")
 SIMD = PACKAGE / "_simd"
@@ -196,8 +198,39 @@ def translate(extension, build_dir):
     return extension
 
 
+def compile_changed(compiler):
+    """Return a function like ``compiler.compile`` that compiles only changed sources.
+
+    The C files of an extension, one for each instruction set, are compiled at the same
+    time, on all cores.
+    """
+    compile = compiler.compile
+
+    def compile_on_all_cores(sources, output_dir=None, depends=(), **options):
+        def compile_one(source):
+            compile([source], output_dir=output_dir, depends=depends, **options)
+
+        objects = compiler.object_filenames(sources, output_dir=output_dir)
+        headers = [*depends, *paths(Path(sources[-1]).parent, "_table.h")]
+        changed = [
+            source
+            for source, target in zip(sources, objects, strict=True)
+            if compiler.force or newer_group([source, *headers], target)
+        ]
+        with ThreadPool(os.cpu_count()) as pool:
+            pool.map(compile_one, changed, chunksize=1)
+        return objects
+
+    return compile_on_all_cores
+
+
 class BuildExt(build_ext):
     """Command that translates and compiles extensions outside of the source tree."""
+
+    def build_extensions(self):
+        if self.compiler.compiler_type == "unix":
+            self.compiler.compile = compile_changed(self.compiler)
+        super().build_extensions()
 
     def build_extension(self, ext):
         ext.extra_compile_args = FLAGS.get(self.compiler.compiler_type, [])
