@@ -888,6 +888,18 @@ def test_a_birth_replaces_one_of_two_equal_components(monkeypatch):
     assert prior.inclusion_probability.shape == (3,)
 
 
+def test_a_birth_without_a_regular_precision_changes_nothing(monkeypatch):
+    def adapted(*_):
+        raise np.linalg.LinAlgError
+
+    monkeypatch.setattr(_births, "SHARE_OF_REMIXES", 0.0)
+    monkeypatch.setattr(_births, "_adapted", adapted)
+    X, model, components = problem()
+    hyper, block = model.initial_hyper(X), model.take(X, slice(None))
+    found = birth(model, components, hyper, block, np.random.default_rng(0))
+    assert found == (components, hyper)
+
+
 def test_a_born_component_is_the_residual_of_a_sample(monkeypatch):
     monkeypatch.setattr(_births, "SHARE_OF_DIFFERENCES", 0.0)
     X, model, components = problem(missing=0.3)

@@ -22,6 +22,7 @@ from sktemper import (
     SVIPlusMixedMixture,
     TemperedMixedMixture,
 )
+from sktemper._bootstrap import _draws
 from sktemper._data import InMemory
 from sktemper.learning_rates import HalfLife
 from sktemper.mixed_mixture._family import MixedFamily
@@ -484,6 +485,14 @@ def test_a_limit_that_is_reached_is_warned_of():
         AnnealedMixedMixture(6, random_state=0).fit(many)
     AnnealedMixedMixture(8, random_state=0).fit(X)  # some components stay empty
     AnnealedMixedMixture(3, random_state=0).fit(X)  # three true classes
+
+
+def test_draws_of_a_bootstrap_repeat_weights():
+    weight = np.linspace(0.0, 2.0, 60)
+    for drawn, _ in _draws(np.zeros((60, 1)), 3, weight, 0):
+        repeats = drawn[1:] / weight[1:]
+        np.testing.assert_allclose(repeats, np.round(repeats), atol=1e-12)
+        assert drawn[0] == 0.0 and 50 <= repeats.sum() <= 60 and repeats.max() > 1
 
 
 def test_a_bootstrap_of_few_replicates():

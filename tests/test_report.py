@@ -237,6 +237,13 @@ def test_documents_without_a_date_are_left_out():
         np.testing.assert_allclose(shares[:, 0], expected)
 
 
+def test_an_edge_between_bins_belongs_to_the_later_one():
+    theta = np.repeat(np.eye(2), [10, 91], axis=0)  # topic 0 until place 9
+    shares, places = topic_shares(theta, np.ones(101), np.arange(101.0), n_bins=10)
+    np.testing.assert_allclose(places, np.arange(5.0, 100.0, 10.0))
+    np.testing.assert_allclose(shares[0], np.eye(10)[0])
+
+
 @pytest.mark.every(5)
 @pytest.mark.parametrize(
     "make",
