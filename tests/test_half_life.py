@@ -138,10 +138,17 @@ def test_times_with_a_zone_are_converted_to_utc(stream, times):
     assert model.state_.stream.time == np.datetime64("2024-06-01T10:00")
 
 
+@pytest.mark.parametrize("times", ["20240601", ["20240601"] * 250, "2024-W22-6"])
+def test_dates_without_hyphens_are_not_years(stream, times):
+    model = lda(half_life="10D").partial_fit(stream[:250], times=times)
+    assert model.state_.stream.time == np.datetime64("2024-06-01")
+
+
 @pytest.mark.parametrize(
     "times, message",
     [
         (np.arange(250), "have no unit"),
+        ("202406", "dates or times"),
         (["2024-01-01"] * 3, "shape"),
         (["NaT"] * 250, "NaT"),
         (["yesterday"] * 250, "dates or times"),

@@ -330,12 +330,14 @@ def _checked_times(times, n_rows, last):
 
 def _without_zone(time):
     """Return a time without a time zone; a time that has one is converted to UTC."""
-    with_zone = time
     if isinstance(time, str):
         try:
-            with_zone = datetime.fromisoformat(time)
+            time = datetime.fromisoformat(time)
         except ValueError:
-            return time  # NumPy accepts more formats, or raises an error
-    if getattr(with_zone, "tzinfo", None) is None:
+            # NumPy reads more formats, but takes any number of digits for a year.
+            if len(time) > 4 and time.isdigit():
+                raise
+            return time
+    if getattr(time, "tzinfo", None) is None:
         return time
-    return with_zone.astimezone(UTC).replace(tzinfo=None)
+    return time.astimezone(UTC).replace(tzinfo=None)
