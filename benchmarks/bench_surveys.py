@@ -164,7 +164,7 @@ def surveys(options):
 def table_of_surveys(frame):
     """Yield a line for each survey and estimator."""
     ours = frame[frame["bound"].notna()]
-    ours = ours[ours["contestant"] != "counts not declared"]  # another model
+    ours = ours[ours["contestant"] != "counts not declared"]  # of another model
     bounds = ours.groupby(["survey", "seed"])["bound"]
     best = bounds.max()[bounds.count() > 1].rename("best")
     frame = frame.join(best, on=["survey", "seed"])

@@ -174,7 +174,7 @@ def as_labels(wanted):
 
 
 def label_array(values):
-    """Return labels as an array that keeps different labels different.
+    """Return labels as an array in which different labels remain different.
 
     NumPy converts ``["1", 1]`` to two equal strings, drops null characters at the end
     of a string, and converts large integers to floats if one label is a float.  For

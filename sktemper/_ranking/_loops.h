@@ -184,7 +184,7 @@ static void NAME(sort_best)(ranking_block *block)
     }
 }
 
-/* Prefetches the items of the tile that follows TILES_AHEAD tiles after the tile at `item`.
+/* Prefetches the items of a later tile, TILES_AHEAD tiles after the tile that begins at `item`.
  * Processors do not prefetch these items, because a tile has more rows than they can track. */
 static inline void NAME(fetch)(const ranking_block *block, intptr_t item, intptr_t rows)
 {

@@ -12,8 +12,8 @@ __all__ = ["END_OF_FIT_CHECKS", "near_copies"]
 LEAST_COSINE = 0.95
 #: Number of most probable words of a topic; near copies have half of them in common.
 N_WORDS = 20
-#: A start temperature is too high above this multiple of the first critical
-#: temperature.
+#: Largest start temperature that is not reported as too high, as a multiple of the
+#: first critical temperature.
 FAR_TOO_HOT = 1.5
 #: Largest number of topics that a message names.
 MOST_NAMED = 5
