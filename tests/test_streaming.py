@@ -111,7 +111,7 @@ def test_short_pieces_are_one_step_each(counts):
 
 def test_one_piece_is_one_step_of_fit(counts):
     lda = lda_of(batch_size=120, max_iter=1, shuffle=False, learning_rate=1.0)
-    lda.set_params(total_samples=120, learning_rate=0.6)
+    lda.set_params(total_samples=120)
     with pytest.warns(UserWarning, match="temperature"):
         fitted = clone(lda).fit(counts)
     np.testing.assert_allclose(
