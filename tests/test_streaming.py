@@ -84,6 +84,17 @@ def test_pieces_are_cut_in_order(counts, lda, borders):
     assert not np.array_equal(turned.components_, whole.components_)
 
 
+def test_a_pass_without_shuffling_takes_rows_in_order(counts):
+    schedule = LinearSchedule(start=2, length=4)
+    lda = lda_of(schedule=schedule, batch_size=20, max_iter=1, init_params="random")
+    lda.set_params(total_samples=120, learning_rate=0.6)
+    in_order = clone(lda).set_params(shuffle=False).fit(counts)
+    streamed = clone(lda).partial_fit(counts)
+    assert in_order.n_batch_iter_ == streamed.n_batch_iter_ == 6
+    np.testing.assert_array_equal(in_order.components_, streamed.components_)
+    assert not np.array_equal(lda.fit(counts).components_, streamed.components_)
+
+
 def test_short_pieces_are_one_step_each(counts):
     lda = lda_of(total_samples=120)
     for rows, steps in [(7, 1), (1, 2), (20, 3), (21, 5), (45, 8)]:
