@@ -25,7 +25,7 @@ def check_the_start_repeats(case):
     ):
         pairs = zip(numbers_in(found), numbers_in(expected), strict=True)
         for number, (one, other) in enumerate(pairs):
-            fault = f"{name} differ between two starts of the model, in part {number}"
+            fault = f"{name} change if the model is started again, in part {number}"
             same(one, other, fault)
 
 
