@@ -26,14 +26,14 @@ from sktemper.datasets import make_factorial_mixture
 from sktemper.metrics import match_components
 from sktemper.schedules import ExponentialSchedule
 
-#: True variances and inclusion probability of the generated data. The fits of the
-#: papers have them fixed; by default the estimators learn them.
+#: True variances and inclusion probability of the generated data. The papers fix these
+#: values; by default the estimators learn them.
 GIVEN = {
     "noise_variance": 0.01,
     "inclusion_probability": 0.3,
     "component_variance": 0.1225,
 }
-#: A shape counts as found if a component has this cosine with it.
+#: A shape counts as found if its cosine with a component is larger than this.
 ALIKE = 0.98
 N_TEST = 2000
 
@@ -66,9 +66,9 @@ def main():
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[2])
-    parser.add_argument("--n-samples", type=int, default=10_000, help="to fit to")
+    parser.add_argument("--n-samples", type=int, default=10_000, help="to train on")
     parser.add_argument("--max-iter", type=int, default=100)
-    parser.add_argument("--n-starts", type=int, default=5, help="of the second picture")
+    parser.add_argument("--n-starts", type=int, default=5, help="second picture only")
     parser.add_argument(
         "--given",
         action="store_true",
@@ -198,7 +198,7 @@ def draw_features(fits, shapes, path):
 
 
 def draw_bounds(bounds, temperatures, path):
-    """Draw the bound of each start, their mean, and the temperature below."""
+    """Draw the bounds of all starts and their mean; draw the temperature below."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import StrMethodFormatter
 

@@ -36,8 +36,8 @@ def bootstrap_profiles(
     """Return profiles of classes with bootstrap intervals.
 
     The mixture is fitted again to samples drawn with replacement.  The classes of each
-    fit are matched to the classes of the estimator, so that they share as many samples
-    as possible.
+    fit are matched to the classes of the estimator so that matched classes share as
+    many samples as possible.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def bootstrap_profiles(
     X : DataFrame or array-like of shape (n_samples, n_features)
         The data of its fit.
     n_replicates : int, default=100
-        Number of fits; 1,000 make the ends of 95 % intervals stable.
+        Number of fits.  With 1,000 fits, the ends of 95 % intervals are stable.
     interval : float, default=0.95
         Probability of the intervals, between 0 and 1.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -62,8 +62,8 @@ def bootstrap_profiles(
     -------
     profiles : DataFrame
         The table of the method ``profiles``, as a pandas data frame, in which "low" and
-        "high" are quantiles over the fits.  The additional column "found" has the share
-        of the fits in which the class was found.
+        "high" are quantiles over the fits.  The additional column "found" contains the
+        share of the fits that have a matching class.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def bootstrap_profiles(
         )
     )
     tails = 0.5 * (1.0 - interval), 0.5 * (1.0 + interval)
-    with warnings.catch_warnings():  # numpy warns of classes that no fit has
+    with warnings.catch_warnings():  # numpy warns if no fit has a class
         warnings.simplefilter("ignore", RuntimeWarning)
         table["low"], table["high"] = np.nanquantile(means, tails, axis=0)
     table["found"] = np.isfinite(means).mean(axis=0)
@@ -128,8 +128,8 @@ def bootstrap_n_components(
     Returns
     -------
     shares : dict of int to float
-        Share of the fits that have each number of components with samples.  The numbers
-        are in increasing order.
+        Maps a number of non-empty components to the share of the fits with this number.
+        The numbers are in increasing order.
     """
     check_is_fitted(estimator)
     draws = _draws(X, n_replicates, sample_weight, random_state)
@@ -144,7 +144,10 @@ def bootstrap_n_components(
 
 
 def _draws(X, n_replicates, sample_weight, random_state):
-    """Return pairs: weights of the samples, multiplied by their draws, and a seed."""
+    """Return pairs of resampled weights and a seed, one pair for each fit.
+
+    A resampled weight is the sample's weight times the number of its draws.
+    """
     n_replicates = positive_int(n_replicates, "n_replicates")
     n_samples, random = _num_samples(X), check_random_state(random_state)
     weight = _check_sample_weight(sample_weight, np.empty((n_samples, 1)))
@@ -156,7 +159,7 @@ def _draws(X, n_replicates, sample_weight, random_state):
 
 
 def _each(function, draws, n_jobs, verbose):
-    """Return the results of a function for draws, in their order.
+    """Return the results of a function for each draw, in the order of the draws.
 
     Warnings of fits that did not converge are ignored.
     """

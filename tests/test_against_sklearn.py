@@ -55,7 +55,7 @@ OURS = {**SHARED, "topic_drop_tol": 0, "init_params": "random"}
 
 
 def batch_fits(X):
-    # scikit-learn's fit checks perp_tol only when it evaluates, which is never here.
+    # scikit-learn checks perp_tol only after evaluations, and by default makes none.
     theirs = FromOnes(learning_method="batch", max_iter=8, **SHARED).fit(X)
     ours = TemperedLDA(tempering=None, batch_size=None, max_iter=8, **OURS).fit(X)
     return theirs, ours
@@ -100,7 +100,7 @@ def test_differences_are_due_to_the_approximate_digamma(X, fits, exact_digamma):
     )
 
 
-def test_the_start_agrees(X):
+def test_initial_topics_agree(X):
     theirs = FromOnes(learning_method="online", max_iter=1, **SHARED)
     theirs.random_state_ = np.random.RandomState(SHARED["random_state"])
     theirs._init_latent_vars(X.shape[1], dtype=X.dtype)

@@ -291,8 +291,8 @@ def test_samples_too_far_for_float32(covariance_type):
 
 @pytest.mark.every(5)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_weights_too_small_to_count_are_none(family):
-    """Tiny weights count as zeros, even if a batch has no other weights."""
+def test_tiny_weights_count_as_zero(family):
+    """Tiny weights count as zero, even if all weights of a batch are tiny."""
     X = data_for(family)
     weights = np.ones(len(X))
     weights[:5] = 0.0
@@ -319,7 +319,7 @@ def test_tiny_counts():
     assert np.isfinite(lda.history_["batch_bound"]).all()
 
 
-def test_the_last_step_of_a_stream_leaves_components_that_can_be_read():
+def test_components_are_readable_after_the_last_step_of_a_stream():
     random = np.random.default_rng(0)
     estimator = estimator_of("Annealed", "FactorialMixture", noise_variance=1e-20)
     estimator.set_params(n_components=3, learning_rate=1.0, moves=None)
@@ -336,7 +336,7 @@ def test_the_last_step_of_a_stream_leaves_components_that_can_be_read():
 )
 @pytest.mark.parametrize("dtype, value", [(np.uint8, 200), (np.float32, 3e38)])
 def test_duplicate_entries_are_summed(family, dtype, value):
-    """The sum has the dtype of the computation; it could overflow that of the data."""
+    """Sums use the dtype of the fit, because the dtype of the data could overflow."""
     if value > 1e30:
         largest = {"MatrixFactorization": value, "ImplicitFactorization": 1e14}
         value = largest.get(family, 1e29)
@@ -385,7 +385,7 @@ def test_wrong_flags_of_sparse_matrices_have_no_effect(family, kind, flag):
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, "parts"])
 @pytest.mark.parametrize("kind", ["Annealed", "Tempered", "SVIPlus"])
-def test_data_without_tokens_are_no_topics(kind, container):
+def test_data_without_tokens(kind, container):
     X = np.zeros((9, 4))
     X = [X[:4], X[4:]] if container == "parts" else container(X)
     lda = estimator_of(kind, "LDA")
@@ -445,7 +445,7 @@ def test_factors_too_wide_for_the_noise():
 
 
 @pytest.mark.parametrize("doc_update", ["variational", "sampled"])
-def test_a_tiny_prior_of_topics_is_not_lost(doc_update):
+def test_a_tiny_topic_prior_is_not_rounded_away(doc_update):
     """1 + (alpha - 1) would round to 0, and leave topics without any mass."""
     X = np.random.default_rng(0).poisson(0.8, (70, 6)).astype(float)
     lda = sktemper.AnnealedLDA(
@@ -474,7 +474,7 @@ def test_a_ratio_of_variances_that_overflows():
 
 @pytest.mark.every(3)
 @pytest.mark.parametrize("seed, noise", [(11, 1e-34), (31, 1e-34), (39, 1e-39)])
-def test_births_where_the_noise_leaves_no_precision(seed, noise):
+def test_births_with_tiny_noise_variance(seed, noise):
     """A LinAlgError is a ValueError, but its message does not help a user."""
     random = np.random.default_rng(seed)
     X = random.normal(size=(40, 2)) @ random.normal(size=(2, 4)) + 2
@@ -487,7 +487,7 @@ def test_births_where_the_noise_leaves_no_precision(seed, noise):
     attempt(estimator.lower_bound, X)
 
 
-def test_posteriors_that_are_all_the_same_leave_their_prior_a_variance():
+def test_prior_variance_is_positive_for_equal_posteriors():
     """The learned variance has a lower limit, so that its inverse is finite."""
     for variance in (1.0, 1e-290, 1e-310):
         prior = GaussianPrior(np.zeros(1), np.full((1, 1), variance))
@@ -527,7 +527,7 @@ def test_tiny_degrees_of_freedom():
     assert (abs(logs.mean(axis=0) - expected) < 4 * error).all()
 
 
-def test_a_scale_matrix_that_is_all_but_singular():
+def test_a_nearly_singular_scale_matrix():
     """Its Cholesky factor exists although its inverse overflows."""
     full = Covariance(2)
     half = np.float64(1 - 2.0**-53)
@@ -544,7 +544,7 @@ def test_a_scale_matrix_that_is_all_but_singular():
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("entry", [{}, 10**400])
-def test_entries_that_are_no_numbers(family, entry):
+def test_non_numeric_entries(family, entry):
     X = data_for(family).astype(object)
     X[0, 0] = entry
     with pytest.raises((ValueError, TypeError), match="X has entr|an integer too"):

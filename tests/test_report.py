@@ -72,12 +72,12 @@ def texts(X, names):
     ]
 
 
-#: Tests that need figures; in all others Bokeh does not serialize them, which is slow.
+#: Tests that need figures.  Other tests leave them out, because Bokeh is slow.
 WITH_FIGURES = {
-    "test_prevalence_over_dates_and_by_groups",
+    "test_topic_prevalence_over_dates_and_by_groups",
     "test_words_may_be_any_string",
     "test_one_topic_empty_documents_and_fewer_documents_than_are_shown",
-    "test_a_mixture_of_multinomials_has_a_topic_a_document",
+    "test_a_mixture_of_multinomials_has_one_topic_per_document",
     "test_without_a_path_the_page_is_returned_and_nothing_written",
     "test_all_descriptions_take_seconds_and_little_space",
 }
@@ -104,9 +104,7 @@ def in_turns(values, n):
 # -- contents of the page --------------------------------------------------------------
 
 
-def test_words_are_those_of_topics_at_every_place_of_the_slider(
-    lda, X, names, tmp_path
-):
+def test_topic_words_are_correct_at_each_slider_position(lda, X, names, tmp_path):
     data = data_of(topic_report(lda, X, names, path=tmp_path / "a.html", n_words=25))
     for relevance in 0.0, 0.35, 0.6, 1.0:
         table = lda.topics(names, 25, X=X, relevance=relevance)
@@ -125,7 +123,7 @@ def test_words_are_those_of_topics_at_every_place_of_the_slider(
     np.testing.assert_allclose(data["prevalence"], first["prevalence"], atol=1e-6)
 
 
-def test_topics_of_words_are_by_bayes(lda, X, names, tmp_path):
+def test_topics_of_words_follow_from_bayes_theorem(lda, X, names, tmp_path):
     data = data_of(topic_report(lda, X, names, path=tmp_path / "a.html"))
     assert data["words"] == names.tolist()
     np.testing.assert_allclose(data["counts"], np.asarray(X.sum(axis=0)).ravel())
@@ -138,7 +136,7 @@ def test_topics_of_words_are_by_bayes(lda, X, names, tmp_path):
             assert abs(shares[k, word] - thousandths / 1000) < 0.001
 
 
-def test_documents_are_the_top_documents(lda, X, names, tmp_path):
+def test_documents_shown_equal_top_documents(lda, X, names, tmp_path):
     data = data_of(topic_report(lda, X, names, path=tmp_path / "a.html", n_documents=4))
     table = lda.top_documents(X, 4)
     theta = lda.transform(X)
@@ -154,7 +152,9 @@ def test_documents_are_the_top_documents(lda, X, names, tmp_path):
     )
 
 
-def test_words_of_texts_have_the_topics_of_explain(lda, X, names, texts, tmp_path):
+def test_words_in_texts_have_the_topics_that_explain_returns(
+    lda, X, names, texts, tmp_path
+):
     data = data_of(topic_report(lda, X, names, texts, tmp_path / "a.html"))
     assert data["has_texts"]
     for one in data["documents"][:10]:
@@ -192,7 +192,9 @@ def test_long_texts_are_cut_with_a_note(lda, X, names, texts, tmp_path):
     assert sum(len(p if isinstance(p, str) else p[0]) for p in one["pieces"]) == 2000
 
 
-def test_prevalence_over_dates_and_by_groups(lda, X, names, tmp_path, monkeypatch):
+def test_topic_prevalence_over_dates_and_by_groups(
+    lda, X, names, tmp_path, monkeypatch
+):
     days = np.arange(300) % 4
     dates = np.datetime64("2020-01-01") + 365 * days
     groups = np.array(["a", "b", "c"])[days % 3]
@@ -237,7 +239,7 @@ def test_documents_without_a_date_are_left_out():
         np.testing.assert_allclose(shares[:, 0], expected)
 
 
-def test_an_edge_between_bins_belongs_to_the_later_one():
+def test_a_date_on_a_bin_edge_belongs_to_the_later_bin():
     theta = np.repeat(np.eye(2), [10, 91], axis=0)  # topic 0 until place 9
     shares, places = topic_shares(theta, np.ones(101), np.arange(101.0), n_bins=10)
     np.testing.assert_allclose(places, np.arange(5.0, 100.0, 10.0))
@@ -256,7 +258,7 @@ def test_an_edge_between_bins_belongs_to_the_later_one():
     ],
     ids=["csr_array", "csc_matrix", "array", "frame", "parts"],
 )
-def test_kinds_of_data_give_the_same_page(lda, X, names, texts, tmp_path, make):
+def test_all_input_types_give_the_same_page(lda, X, names, texts, tmp_path, make):
     one = topic_report(lda, X, names, texts, tmp_path / "one.html")
     other = topic_report(lda, make(X), names, texts, tmp_path / "other.html")
     assert data_of(one) == data_of(other)
@@ -281,7 +283,7 @@ def test_a_collection_on_disk(lda, X, names, tmp_path):
     assert data_of(one) == data_of(other)
 
 
-def test_the_search_knows_the_most_frequent_words_and_those_shown(
+def test_the_search_finds_frequent_words_and_displayed_words(
     lda, X, names, tmp_path, monkeypatch
 ):
     monkeypatch.setattr("sktemper.report._words.MOST_WORDS", 12)
@@ -309,7 +311,7 @@ def test_all_descriptions_take_seconds_and_little_space(tmp_path):
     assert len(data_of(page)["documents"]) <= 500
 
 
-def test_words_are_columns_where_nobody_names_them(lda, X, tmp_path):
+def test_words_default_to_column_numbers_or_names(lda, X, tmp_path):
     data = data_of(topic_report(lda, X, path=tmp_path / "a.html"))
     assert data["words"] == [str(v) for v in range(80)]
     frame = pd.DataFrame(X.toarray(), columns=[f"c{v}" for v in range(80)])
@@ -333,7 +335,7 @@ def test_one_topic_empty_documents_and_fewer_documents_than_are_shown(tmp_path):
     assert data["n_largest"] == [2] and data["prevalence"] == [1.0]
 
 
-def test_a_mixture_of_multinomials_has_a_topic_a_document(names, tmp_path):
+def test_a_mixture_of_multinomials_has_one_topic_per_document(names, tmp_path):
     random = np.random.default_rng(0)
     topics = random.dirichlet(np.full(80, 0.05), 4)
     of_rows = random.integers(4, size=200)
@@ -400,7 +402,7 @@ def test_words_are_found_as_the_vectorizer_finds_them():
     assert read("", ["ab"]) == read("xy ?!", ["ab"]) == []
 
 
-def test_a_word_of_several_features_has_the_topic_of_most():
+def test_a_word_of_several_features_has_their_topic_of_highest_mean():
     topics = {"ab": {0: 0.9, 1: 0.1}, "bc": {1: 0.9}, "cd": {1: 0.8}}
     pieces = tinted_pieces("x abcd.", [(2, 6, ["ab", "bc", "cd"])], topics)
     assert pieces == ["x ", ["abcd", 1, 60], "."]
@@ -411,7 +413,7 @@ def test_texts_of_other_rows_are_noticed(lda, X, names, tmp_path):
         topic_report(lda, X, names, ["nothing"] * 300, tmp_path / "a.html")
 
 
-def test_the_vectorizer_says_what_is_a_word(X, lda, names, tmp_path):
+def test_the_vectorizer_determines_the_words(X, lda, names, tmp_path):
     texts = [
         " ".join(f"#{word}" for word in np.repeat(names[row.indices], row.data))
         for row in X
@@ -475,7 +477,7 @@ def test_labels_do_not_overlap():
             assert (np.abs(places[i] - places[j]) >= 2 * half).any()
 
 
-def test_circles_hide_no_other_and_have_the_area_of_their_share():
+def test_circles_do_not_overlap_and_areas_are_proportional_to_shares():
     random = np.random.default_rng(0)
     shares = random.dirichlet(np.full(40, 5.0))
     centres, radii = topic_map_layout(random.dirichlet(np.ones(99), 40), shares)
@@ -612,7 +614,7 @@ def test_a_private_page_is_never_readable_by_others(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(not hasattr(os, "setxattr"), reason="extended attributes of Linux")
-def test_extended_attributes_stay(tmp_path):
+def test_extended_attributes_are_kept(tmp_path):
     path = tmp_path / "a.html"
     path.write_text("before", encoding="utf-8")
     try:
@@ -623,7 +625,7 @@ def test_extended_attributes_stay(tmp_path):
     assert os.getxattr(path, "user.colour") == b"red"
 
 
-def test_the_time_of_a_page_is_that_of_its_writing(tmp_path):
+def test_modification_time_is_the_time_of_writing(tmp_path):
     path = tmp_path / "a.html"
     path.write_text("before", encoding="utf-8")
     os.utime(path, (1, 1))

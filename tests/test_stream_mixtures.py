@@ -134,7 +134,7 @@ def test_streams_of_mixtures_have_the_same_bits_for_any_number_of_jobs():
 
 @pytest.mark.every(5)
 @pytest.mark.parametrize("name", ["full", "tied", "words", "wide", "bits"])
-def test_a_union_of_copies_is_merged_to_the_original(name):
+def test_merging_a_union_of_copies_gives_the_original(name):
     X, _, fitted = fitted_half(name)
     X, weight = X[:N], np.random.default_rng(0).uniform(0.5, 1.5, N)
     model, state = fitted._fitted_model(), fitted.state_
@@ -163,7 +163,7 @@ def test_a_union_of_copies_is_merged_to_the_original(name):
     assert counts.sum() == pytest.approx(4 * weight.sum())
 
 
-def test_a_new_fit_gets_the_columns_of_the_present_one():
+def test_a_refit_keeps_the_order_of_components():
     X, _, fitted = fitted_half("full")
     model, state = fitted._fitted_model(), fitted.state_
     block = model.take(X[:N], slice(0, N))
@@ -178,7 +178,7 @@ def test_a_new_fit_gets_the_columns_of_the_present_one():
     np.testing.assert_array_equal(again.argmax(axis=1), shares.argmax(axis=1))
 
 
-def test_models_without_the_capability_refuse():
+def test_models_without_the_capability_raise():
     X = np.random.default_rng(0).normal(size=(30, 4))
     for estimator in TemperedFactorialMixture, TemperedMatrixFactorization:
         assert "half_life" not in estimator().get_params()
@@ -186,7 +186,7 @@ def test_models_without_the_capability_refuse():
             estimator(2, learning_rate=HalfLife(100)).partial_fit(X)
 
 
-def test_without_renewals_the_population_is_exact():
+def test_population_size_is_exact_without_renewals():
     X, _ = gaussians()
     model = TemperedGaussianMixture(
         5, tempering=None, half_life=500, renewals=None, random_state=0
@@ -198,7 +198,7 @@ def test_without_renewals_the_population_is_exact():
     assert model.state_.policies.learning_rate.size == pytest.approx(n)
 
 
-def test_weights_of_a_memory_are_unbiased():
+def test_weights_of_stored_rows_are_unbiased():
     # the expected sum of the weights of rows of an age is proportional to 2^-age
     random, shares, n_rows = np.random.default_rng(0), np.zeros(6), np.zeros(6)
     for _ in range(300):

@@ -1,4 +1,4 @@
-"""The benchmarks' zoo of data sets: figures of merit, tables, a run of each family."""
+"""Tests of the benchmarks' zoo of data sets: metrics, tables and runs of families."""
 
 import itertools
 import json
@@ -46,8 +46,8 @@ def families(zoo):
 
 
 @pytest.mark.parametrize("page", sorted((BENCHMARKS / "results").glob("*.md")))
-def test_a_page_of_results_tells_how_it_was_made(page):
-    """A page names commit, date, processor, and an existing or former script."""
+def test_results_page_names_commit_date_processor_and_script(page):
+    """A page names its commit, date, processor, and a script that exists or existed."""
     text = page.read_text("utf-8")
     top = " ".join(text.partition("\n## ")[0].split())
     assert re.search(r"(?i)commits?\b[^.]*[0-9a-f]{7}", top)
@@ -61,7 +61,7 @@ def test_a_page_of_results_tells_how_it_was_made(page):
 # -- figures of merit ------------------------------------------------------------------
 
 
-def test_topics_found_are_those_of_the_best_assignment(zoo):
+def test_topics_found_are_counted_by_the_best_assignment(zoo):
     random = np.random.default_rng(0)
     for _ in range(20):
         truth = random.dirichlet(np.full(6, 0.3), 4)
@@ -82,14 +82,14 @@ def test_topics_found_are_those_of_the_best_assignment(zoo):
         assert zoo.measures.n_found(topics, truth) == expected
 
 
-def test_a_topic_is_found_once(zoo):
+def test_a_topic_counts_as_found_at_most_once(zoo):
     truth = np.eye(3)
     assert zoo.measures.n_found([[1, 0, 0], [1, 0, 0], [0, 5, 0]], truth) == 2
     assert zoo.measures.n_found([[1, 0, 0]], truth) == 1
     assert zoo.measures.n_found(np.zeros((2, 3)), truth) == 0
 
 
-def test_weights_of_documents_are_those_of_scikit_learn(zoo):
+def test_document_weights_equal_scikit_learn(zoo):
     random = np.random.default_rng(0)
     topics = random.dirichlet(np.full(30, 0.2), 4)
     X = sparse.csr_matrix(random.poisson(0.5, (20, 30)))
@@ -129,7 +129,7 @@ def test_probabilities_of_all_answers_sum_to_one(zoo):
     assert total == pytest.approx(1)
 
 
-def test_figures_of_a_partition(zoo):
+def test_metrics_of_a_partition(zoo):
     truth = np.repeat([0, 1, -1], [50, 45, 5])
     perfect = np.repeat([7, 3, 3], [50, 45, 5])
     found = zoo.measures.partition_figures(perfect, truth)
@@ -188,7 +188,7 @@ def test_generated_answers_and_documents_have_their_means(zoo):
         np.testing.assert_allclose(p, [0.25, 0.75] @ topics, atol=0.02)
 
 
-def test_words_of_dna_agree_on_their_parts(zoo):
+def test_counts_of_overlapping_dna_words_are_consistent(zoo):
     topics = zoo.samplers.kmer_topics(3, 4)(np.random.default_rng(0))
     words = topics.reshape(3, 4, 4, 4, 4)
     np.testing.assert_allclose(topics.sum(axis=1), 1)
@@ -196,13 +196,13 @@ def test_words_of_dna_agree_on_their_parts(zoo):
     np.testing.assert_allclose(words.sum(axis=4), words.sum(axis=1), atol=1e-9)
 
 
-def test_draws_depend_on_the_seed_alone(families):
+def test_draws_depend_only_on_the_seed(families):
     for family in families.values():
         draws = [family.smallest.draw(seed).fingerprint for seed in (0, 0, 1)]
         assert draws[0] == draws[1] != draws[2]
 
 
-def test_held_back_shapes_and_seeds_stay_out_of_development(zoo, families):
+def test_held_out_shapes_and_seeds_are_not_used_in_development(zoo, families):
     assert not set(zoo.core.DEVELOPMENT_SEEDS) & set(zoo.core.REPORTED_SEEDS)
     for family in families.values():
         names = [data_set.name for data_set in family.data_sets]
@@ -259,7 +259,7 @@ def invented(zoo):
     )
 
 
-def test_a_loss_is_larger_than_the_spread_of_seeds(zoo, invented):
+def test_a_loss_is_reported_if_it_exceeds_the_spread_of_seeds(zoo, invented):
     # the standard deviation of "ours" is 1
     own = [record("ours", seed, seed, commit="abc") for seed in range(3)]
 
@@ -279,7 +279,7 @@ def test_a_loss_is_larger_than_the_spread_of_seeds(zoo, invented):
     assert (lost["own"], lost["best"], lost["peer"]) == (1, 2.1, "a peer")
 
 
-def test_tables_show_the_wanted_version_and_what_was_stopped(zoo, invented):
+def test_tables_show_the_requested_version_and_stopped_fits(zoo, invented):
     records = [
         record("ours", 0, 3.0, commit="new", version="v2"),
         record("ours", 0, 1.0, commit="old", version="v1"),
@@ -317,7 +317,7 @@ def test_changed_data_are_noticed(zoo, invented):
         zoo.tables.Results(invented, "development", records, ["v1"])
 
 
-def test_a_line_that_was_cut_is_left_out(zoo, tmp_path):
+def test_a_truncated_line_is_skipped(zoo, tmp_path):
     cache = zoo.cache.Cache(tmp_path, "invented")
     cache.add(record("ours", 0, 1.0))
     cache.add(record("ours", 1, 1.0))
@@ -332,7 +332,7 @@ def test_a_line_that_was_cut_is_left_out(zoo, tmp_path):
 
 
 @pytest.mark.deep
-def test_the_smallest_sets_run_end_to_end_once(zoo, families, tmp_path):
+def test_the_smallest_data_sets_run_end_to_end(zoo, families, tmp_path):
     def run(*arguments):
         done = subprocess.run(
             [sys.executable, BENCHMARKS / "zoo", *arguments, "--cache", tmp_path],
@@ -365,7 +365,7 @@ def test_the_smallest_sets_run_end_to_end_once(zoo, families, tmp_path):
 
 
 @pytest.mark.deep
-def test_a_fit_is_stopped_by_the_limit_and_others_continue(tmp_path):
+def test_a_time_limit_stops_one_fit_and_others_continue(tmp_path):
     script = """
 import sys
 sys.path.insert(0, sys.argv[1])

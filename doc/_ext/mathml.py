@@ -14,15 +14,15 @@ INSTEAD = {r"\dots": r"\ldots"}
 COMMAND = re.compile(r"\\[a-zA-Z]+")
 
 
-#: Names of functions, which get a space on each side that has no operator.
+#: Names of functions.  A space is added on each side without an operator.
 FUNCTION = r"<mi>(?:exp|log|logit)</mi>"
 BEFORE = re.compile(rf"(</(?:mi|mn|mrow|msub|msubsup|msup)>\s*)(?={FUNCTION})")
 APPLIED = r"(?:\s*<mo>&ApplyFunction;</mo>)?"
 AFTER = re.compile(rf"({FUNCTION}{APPLIED})(?=\s*<(?!mo>|mo |/))")
 SPACE = r'\1<mspace width="0.17em"></mspace>'
 
-#: docutils writes the index of a letter with an accent below the letter, as if the
-#: index were a limit.
+#: An accented letter with an index.  docutils writes the index below the letter, like
+#: the limit of a sum; `BESIDE` writes it as a subscript.
 UNDER = re.compile(
     r"<munderover>\s*(<mi>[^<]*</mi>)\s*(\S.*?\S)\s*"
     r"(<mo [^>]*>[ˆˉ˜¯~^]</mo>)\s*</munderover>",

@@ -1,4 +1,4 @@
-"""Products of conjugate families: rows whose columns are of several kinds."""
+"""Products of conjugate families, for rows with columns of several kinds."""
 
 from dataclasses import dataclass
 
@@ -60,7 +60,7 @@ class ProductFamily(Family):
         ]
 
     def each(self, *arrays):
-        """Yield the parts, each with its columns of some arrays."""
+        """Yield each part with its columns of each array."""
         for part, own in zip(self.parts, self.slices, strict=True):
             yield part, *(array[:, own] for array in arrays)
 
@@ -96,7 +96,7 @@ class ProductFamily(Family):
         return np.hstack([part.fisher_product(own, along) for part, own, along in both])
 
     def is_valid(self, parameters):
-        """Return whether these are parameters of distributions."""
+        """Return whether the parameters of all parts are valid."""
         return all(part.is_valid(own) for part, own in self.each(parameters))
 
     # -- local steps -------------------------------------------------------------------
@@ -109,6 +109,6 @@ class ProductFamily(Family):
         return logs
 
     def _parts_of(self, block, tables):
-        """Yield parts with their moments of rows, and their parameters."""
+        """Yield each part with its columns of the moments and of the parameters."""
         for part, own in zip(self.parts, self.slices, strict=True):
             yield part, block.moments[:, own], tables.parameters[:, own]

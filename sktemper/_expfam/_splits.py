@@ -4,11 +4,11 @@ The best lower bound for given responsibilities is, up to a constant,
 
     sum_k F(s_k) + W(n) + H,
 
-where F is the evidence of the statistics s_k of a component, W the evidence of the
-numbers n of rows of the components, and H the entropy of the responsibilities.  The
-gain of a split or of a merge is the rise of this sum.  The lower bound rises at least
-as much, because the responsibilities of the other components are optimised afterwards.
-Therefore changes with a slightly negative gain are proposed, too.
+where F(s_k) is the log evidence of component k with statistics s_k, W(n) is the log
+evidence of the components' row counts n, and H is the entropy of the responsibilities.
+The gain of a split or a merge is the increase of this sum.  The lower bound increases
+by at least the gain, because the responsibilities of the other components are
+optimised afterwards.  Therefore changes of slightly negative gain are also proposed.
 """
 
 from typing import NamedTuple
@@ -27,13 +27,13 @@ LEAST_GAIN = -20.0
 #: Typical further gain of a split, in nats, from rows that later move between
 #: components.
 AFTER_SPLITS = 2.0
-#: Smallest gain, in nats, that is more than rounding errors.
+#: Smallest gain, in nats, that rounding errors cannot explain.
 ROUNDING = 1e-3
-#: Numbers of components with which the merge of a component is tried: its nearest
-#: components, and the components that share most rows with it.
+#: Merges of a component are tried with this many nearest components, and with this many
+#: components that share the most rows with it.
 NEIGHBOURS, OVERLAPPING = 4, 2
-#: Number of rounds in which rows move between the parts of a split, and number of
-#: rounds after which only the best of several starts continues.
+#: Largest number of rounds that refine a split.  Several starts are refined for
+#: ROUNDS_OF_STARTS rounds; then only the best start continues.
 ROUNDS, ROUNDS_OF_STARTS = 6, 2
 #: Smallest responsibility of a row that takes part in a split, and smallest number of
 #: rows of a part.
@@ -45,7 +45,7 @@ ORDER = "order"
 
 
 class Part(NamedTuple):
-    """The part of a component that a split takes away.
+    """The part of a component that a split moves to another component.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Part(NamedTuple):
     count : float
         Weighted number of rows of the part.
     entropy : float
-        Rise of the entropy of the responsibilities by the split.
+        Increase of the entropy of the responsibilities by the split.
     """
 
     rows: np.ndarray
@@ -72,8 +72,8 @@ def split_merge(model, globals_, hyper, block, refused, row_weight):
     """Return responsibilities after the most promising splits and merges.
 
     The first proposal reorders components, if their order matters and can be improved.
-    The next proposal combines the splits and merges that raise the bound most when they
-    are made together.  For instance, it merges several copies of a component that share
+    The next proposal is the combination of splits and merges that raises the bound
+    most.  For instance, it merges several copies of a component that share
     the rows of a cluster.  Further proposals are single changes, the best change first.
     A change is either a merge, or a split whose second part replaces a component that
     is empty or becomes empty by a merge.
@@ -105,7 +105,7 @@ def split_merge(model, globals_, hyper, block, refused, row_weight):
             lambda _: Search(model, hyper, block, shares, row_weight),
         )
         changes = search.best(refused)
-    except IllDefined:  # without reg_covar, copies of a row have no evidence
+    except IllDefined:  # identical rows have no finite evidence without reg_covar
         return shares, None
     return shares if changes is None else search.after(changes), changes
 
@@ -138,7 +138,7 @@ class Search:
     merges, splits : dict
         Gains of merges by (first, second), and of splits by component.
     together : tuple of changes
-        Changes that raise the bound most if they are made together.
+        The combination of changes that raises the bound most.
     """
 
     def __init__(self, model, hyper, block, shares, row_weight, splits=True):
@@ -164,7 +164,7 @@ class Search:
         return (change,) if gain > LEAST_GAIN else None
 
     def best_merge(self):
-        """Return the merge of the largest gain, positive or not, as a tuple."""
+        """Return a tuple of the merge with the largest gain, even if it is negative."""
         return ((None, *max(self.merges, key=self.merges.get)),)
 
     def _best_single(self, used=frozenset(), refused=()):
@@ -188,7 +188,7 @@ class Search:
         return max(candidates, key=_promise, default=(-np.inf, None))
 
     def _best_together(self):
-        """Return the changes that raise the bound most if they are made together."""
+        """Return the combination of changes that raises the bound most."""
         changes, used, best, most = (), frozenset(), (), ROUNDING
         while len(changes) < MOST_AT_ONCE:
             _, change = self._best_single(used)
@@ -239,7 +239,7 @@ class Search:
         return gain + entropy + self._gains_of_counts(counts[None])[0]
 
     def _gains_of_counts(self, counts, before=None):
-        """Return the rises of the evidence of the numbers of rows, (n_changes,)."""
+        """Return the increases of the evidence of the row counts, (n_changes,)."""
         before = self.counts if before is None else before
         counts = np.vstack([before, counts])
         evidence = self.weights.evidence(counts, self.concentration)
@@ -255,7 +255,7 @@ class Search:
         return self.row_weight[rows] @ rises
 
     def _gains_of_merges(self):
-        """Return the gains of merges of components that are alike, by pair."""
+        """Return the gains of merges of similar components, by pair."""
         pairs = self._pairs()
         if not len(pairs):
             return {}
@@ -274,10 +274,10 @@ class Search:
         }
 
     def _pairs(self):
-        """Return pairs of components that are alike, (n_pairs, 2).
+        """Return pairs of similar components, (n_pairs, 2).
 
-        Two components are alike if the rows of one component have a high likelihood
-        under the other component, or if both share rows.
+        Two components are similar if the rows of one component have a high likelihood
+        under the other component, or if they share rows.
         """
         used = np.flatnonzero(self.counts >= USED)
         if len(used) < 2:
@@ -369,8 +369,8 @@ class Search:
         block : object
         weight : ndarray of shape (n_rows,)
         parts : tuple of ndarray
-            The shares of rows that move, (n_rows, n_splits), their counts, (n_splits,),
-            and statistics, (n_splits, n_natural).
+            The shares of the rows that move, (n_rows, n_splits), and the counts,
+            (n_splits,), and statistics, (n_splits, n_natural), of the second parts.
 
         Returns
         -------

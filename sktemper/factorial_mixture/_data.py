@@ -16,11 +16,10 @@ __all__ = [
 
 #: Largest number of rows from which statistics of the data are computed.
 ROWS_LOOKED_AT = 10_000
-#: Largest absolute values of data, for which squares are finite.  A variance below the
-#: square of the inverse of this limit counts as 0.
+#: Largest supported absolute value of data, by dtype; its square is finite.  A
+#: variance below ``1 / limit**2`` counts as 0.
 LARGEST_VALUES = {np.dtype(np.float32): 1e30, np.dtype(np.float64): 1e120}
-#: Largest ratio of a squared value, times the number of dimensions, to the noise
-#: variance.
+#: Largest supported value of ``n_features * x**2 / noise_variance``, by dtype.
 LARGEST_RATIOS = {np.dtype(np.float32): 1e35, np.dtype(np.float64): 1e300}
 
 
@@ -58,13 +57,13 @@ def step_of_looking(X):
 
 
 def looked_at(X):
-    """Return evenly spaced rows, from which statistics are computed."""
-    # rows are contiguous, because bits of sums depend on the layout
+    """Return at most `ROWS_LOOKED_AT` evenly spaced rows of the data."""
+    # a contiguous copy, because rounding errors of sums depend on the memory layout
     return np.ascontiguousarray(X[:: step_of_looking(X)], dtype=np.float64)
 
 
 def filled(X):
-    """Return the rows of `looked_at`, with column means for missing values."""
+    """Return the rows of `looked_at`; column means replace missing values."""
     rows = looked_at(X)
     missing = np.isnan(rows)
     if not missing.any():

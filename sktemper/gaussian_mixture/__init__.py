@@ -1,4 +1,4 @@
-"""Gaussian mixtures, whose number of components is given or found by the fit."""
+"""Gaussian mixtures with a given or learned number of components."""
 
 from ._estimators import (
     AnnealedGaussianMixture,

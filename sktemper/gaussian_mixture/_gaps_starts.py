@@ -9,10 +9,10 @@ __all__ = ["filled", "mean_and_covariance_of"]
 
 #: Largest number of rows from which a mean and a covariance are computed.
 ROWS_LOOKED_AT = 20_000
-#: Largest number of columns whose correlations fill missing values at a start.
+#: With more columns, missing values are filled with column means, not by regression.
 MOST_CORRELATED = 50
-#: Largest number of steps of expectation maximisation; and the change of the covariance
-#: of standardized columns below which the steps end.
+#: Largest number of steps of expectation maximisation.  The steps end earlier if the
+#: covariance of the standardized columns changes by less than TOL.
 STEPS, TOL = 50, 1e-4
 #: Variance that is added to the variances of standardized columns.
 RIDGE = 1e-9

@@ -46,8 +46,8 @@ static intptr_t NAME(pad)(intptr_t n, REAL *gamma, REAL *prior)
 }
 
 /* Computes phi of a word whose mass underflowed, in logarithms.  Returns the logarithm of the
- * normaliser of phi, without the term digamma(sum gamma) that all words share.  Such words
- * are rare: the document has none of the word's topics. */
+ * normaliser of phi, without the term digamma(sum gamma) that all words share.  Underflow is
+ * rare: it means that the document has none of the word's topics. */
 static double NAME(underflown_phi)(DOCUMENT *d, intptr_t word)
 {
     double *phi = d->phi;
@@ -84,7 +84,7 @@ static inline int NAME(count_ratios)(int n, const REAL *restrict counts,
 }
 
 #ifdef VECTOR_BYTES
-/* Vectors of the instruction set, at any address. */
+/* Vectors of the instruction set, without alignment requirements. */
 #define LANES ((int)(VECTOR_BYTES / sizeof(REAL)))
 #define FEW (LANES < 4 ? LANES : 4)
 #define PARTS (SIMD_BYTES / VECTOR_BYTES)
@@ -157,7 +157,7 @@ ALWAYS_INLINE int NAME(sweep_rows)(DOCUMENT *d, intptr_t n, const int m)
     return underflown;
 }
 
-/* sums = sum_n ratio_n row_n, with the ratios at the current weights.  FEW rows are processed
+/* Computes sums = sum_n ratio_n row_n at the current weights.  FEW rows are processed
  * at a time at the end of a document, or if LANES rows do not fit into the first cache. */
 static intptr_t NAME(sweep)(DOCUMENT *d)
 {

@@ -8,7 +8,7 @@ typedef struct {
     const intptr_t *starts;              /* row r has the entries starts[r] .. [r + 1] */
     const int32_t *others;               /* for each entry, a row of the table */
     const void *values;
-    const void *factors;                 /* of the entries; NULL: all are 1 */
+    const void *factors;                 /* one for each entry; NULL: all are 1 */
     const void *table;                   /* (n_others, width) */
     const int32_t *own_rows;             /* row of `own_table` for each row; NULL: same */
     const volatile int *stop;
@@ -19,9 +19,9 @@ typedef struct {
     /* out: moments of each entry, from `rating_moments` */
     double *means;
     double *squares;
-    const void *row_factors;             /* of the rows of the table; NULL: all are 1 */
+    const void *row_factors;             /* one for each row of the table; NULL: all are 1 */
     const void *weighted;                /* factors times values */
-    int with_squares;                    /* whether the last two sums are wanted */
+    int with_squares;                    /* whether to add the last two sums */
     void *panel;                         /* memory for packed columns; NULL: do not pack */
 } ratings_block;
 

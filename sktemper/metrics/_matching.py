@@ -22,7 +22,7 @@ __all__ = ["match_components"]
     prefer_skip_nested_validation=True,
 )
 def match_components(components_a, components_b, *, metric="cosine"):
-    """Match the components of two fits one to one, with the largest total similarity.
+    """Match the components of two fits one to one, to maximize the total similarity.
 
     Two fits may find the same components in different orders.  This function finds the
     assignment with the largest sum of similarities [1]_.
@@ -35,7 +35,7 @@ def match_components(components_a, components_b, *, metric="cosine"):
         Components of the second fit, at least as many as in ``components_a``.
     metric : {"cosine", "jensenshannon"}, default="cosine"
         Similarity of two components: their cosine, or 1 minus the Jensen-Shannon
-        distance (base 2) of the distributions that are proportional to them.
+        distance (base 2) of the components, normalized to distributions.
 
     Returns
     -------
@@ -48,8 +48,9 @@ def match_components(components_a, components_b, *, metric="cosine"):
     Raises
     ------
     ValueError
-        If ``components_b`` has another number of features or fewer components, or if,
-        with "jensenshannon", a component has negative entries or is zero.
+        If the numbers of features differ, or ``components_b`` has fewer components than
+        ``components_a``.  With "jensenshannon", also if a component is zero or has
+        negative entries.
 
     References
     ----------
@@ -92,7 +93,7 @@ def match_components(components_a, components_b, *, metric="cosine"):
     if len(a) > len(b):
         raise ValueError(
             f"components_a has {len(a)} components and components_b only {len(b)}: "
-            "swap the arguments, so that each component of the first has a partner."
+            "swap the arguments, so that each component of the first fit has a match."
         )
     similarities = _SIMILARITIES[metric](a, b)
     rows, permutation = linear_sum_assignment(similarities, maximize=True)

@@ -63,8 +63,8 @@ def make_ranking_scorer(
         Smallest value of a relevant item, such as 4 stars.  With None, all hidden items
         are relevant.
     random_state : int, default=0
-        Seed of the choice of hidden items, so that all models of a search are compared
-        by the same items.
+        Seed of the choice of hidden items.  With a fixed seed, all models of a search
+        are compared on the same items.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def make_ranking_scorer(
     Raises
     ------
     ValueError
-        If the measure is unknown.  A call of the scorer raises it if no user has a
+        If the measure is unknown.  The scorer itself raises ValueError if no user has a
         relevant hidden item.
 
     See Also

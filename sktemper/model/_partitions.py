@@ -1,4 +1,4 @@
-"""Log C, the log normaliser of tempered likelihoods, as an object for policies."""
+"""Objects that give policies log C, the log normaliser of tempered likelihoods."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,7 +10,7 @@ __all__ = ["LinearPartition", "SizedPartition", "as_partition"]
 
 @dataclass(frozen=True)
 class LinearPartition:
-    """Log C that is linear in the number of observations of a sample.
+    """Log C as a linear function of the number of observations of a sample.
 
     Parameters
     ----------
@@ -28,13 +28,13 @@ class LinearPartition:
         return None
 
     def after(self, local_step, smoothing):
-        """Return log C after a step, unchanged."""
+        """Return this object, which does not change in a step."""
         return self
 
 
 @dataclass(frozen=True)
 class SizedPartition:
-    """Log C that is any function of the number of observations of a sample.
+    """Log C as an arbitrary function of the number of observations of a sample.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class SizedPartition:
         return self.given.of_rows(n_observed)
 
     def after(self, local_step, smoothing):
-        """Return log C with the moving mean after a step."""
+        """Return a copy with the moving mean updated by a step."""
         mean = local_step.log_partition / local_step.n_observed
         if self.per_observation is not None:
             mean = smoothing * self.per_observation + (1 - smoothing) * mean

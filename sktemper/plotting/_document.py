@@ -10,7 +10,7 @@ __all__ = ["DocumentDisplay"]
 
 #: Words of a text, as scikit-learn's vectorizers find them by default.
 WORDS = re.compile(r"\b\w\w+\b")
-#: Largest number of topics in the legend, which has the most frequent ones.
+#: Largest number of topics in the legend, which shows the most frequent topics.
 MOST_TOPICS = 10
 #: Line height divided by the height of letters.
 SPACING = 1.7
@@ -78,9 +78,9 @@ class DocumentDisplay:
         x : {array-like, sparse matrix} of shape (1, n_features) or (n_features,)
             The word counts of one document.
         text : str, default=None
-            The text that was counted.  It is split into words by the default pattern of
-            scikit-learn's vectorizers, and these are looked up in lower case.  None
-            draws the counted words, in the order of their columns.
+            The text of the document.  It is split into words by the default pattern of
+            scikit-learn's vectorizers, and the words are looked up in lower case.  None
+            draws the words counted in ``x``, in the order of their columns.
         feature_names : array-like of shape (n_features,), default=None
             The words; None uses the column names of the training data, or column
             indices.
@@ -220,7 +220,7 @@ def _width(drawn, part, renderer):
 
 
 def _pieces(text):
-    """Yield each piece of a text with its word in lower case; None if it has none."""
+    """Yield each piece of a text with its lower-case word, or None between words."""
     end = 0
     for match in WORDS.finditer(text):
         if match.start() > end:

@@ -11,18 +11,18 @@ __all__ = ["line_figure", "map_figure"]
 #: Size of the map in pixels, and height of the toolbar above the map.  Labels are
 #: placed for this size, but a page may draw the map larger.
 WIDTH, HEIGHT, TOOLS = 500, 480, 30
-#: Radius of the smallest circle in which the index of its topic is written, in pixels.
+#: Smallest radius, in pixels, of a circle that shows the number of its topic.
 NUMBERED = 6.0
 #: Height of a line figure, in pixels.
 LINE_HEIGHT = 230
-#: Colours of circles, outlines, the selection and text, which colour-blind people can
-#: distinguish.
+#: Colours of circles, outlines, the selection and text.  Colour-blind people can
+#: distinguish them.
 BLUE, DARK_BLUE, ORANGE, INK = "#8fb8de", "#2b5c8a", "#f0a830", "#1b1b1b"
 FONT = "system-ui, sans-serif"
 
 
 def map_figure(facts):
-    """Return the map of topics; the page's script finds its data source as "topics"."""
+    """Return the map of topics; the name of its data source is "topics"."""
     from bokeh.models import HoverTool, TapTool
     from bokeh.plotting import figure
 
@@ -60,7 +60,7 @@ def map_figure(facts):
 
 
 def line_figure(table):
-    """Return a plot of the shares of topics over dates, the chosen topic in colour.
+    """Return a plot of topic shares over dates; the chosen topic has a coloured line.
 
     The lines of all topics are grey.  The page's script sets the coloured line, whose
     data source is named "line".

@@ -10,7 +10,7 @@ from scipy import sparse
 from ..model._values import numbers_in
 from ._case import Skip, close, precision, same
 
-#: Factor of the statistics that are subtracted from the prior to leave the domain.
+#: Factor of the statistics.  The prior minus this multiple is outside the domain.
 FAR = 1e6
 
 
@@ -76,7 +76,7 @@ def check_critical_temperatures_do_not_increase(case):
     close(
         model.critical_temperatures(X, case.hyper, weight),
         model.critical_temperatures(twice, case.hyper),
-        "critical_temperatures with weights of 2 are not those of repeated rows",
+        "critical_temperatures with weights of 2 differ from those of repeated rows",
         1e-6,
     )
 
@@ -87,7 +87,7 @@ def check_hyper_has_its_shapes(case):
     if expected is None:
         raise Skip(f"{type(case.model).__name__} has no hyper_shapes")
     for when, hyper in (("at the start", case.hyper), ("after a step", case.learned())):
-        fault = f"hyper_shapes() are not the shapes of hyper {when}"
+        fault = f"hyper_shapes() differ from the shapes of hyper {when}"
         _same_shapes(expected, hyper, fault)
 
 
@@ -96,7 +96,7 @@ def check_globals_have_their_shapes(case):
     model = case.model
     expected = model.global_shapes(case.globals_)
     if expected is not None:
-        fault = "global_shapes(globals_) are not the shapes of globals_"
+        fault = "global_shapes(globals_) differ from the shapes of globals_"
         _same_shapes(expected, case.globals_, fault)
         _same_shapes(expected, case.start, f"{fault} at the start")
     model.check(case.globals_, case.hyper)
@@ -117,7 +117,7 @@ def check_local_parameters_have_their_width(case):
         raise Skip(f"{type(case.model).__name__} has no n_local")
     if width != n_local:
         raise AssertionError(
-            "n_local is not the number of local parameters of a row: expected "
+            "n_local differs from the number of local parameters of a row: expected "
             f"{width}, the width of local_parameters, got {n_local}"
         )
     case.model.check_local(local)
@@ -134,13 +134,13 @@ def check_invalid_parameters_are_found(case):
     ):
         if not case.model.is_valid(globals_):
             raise AssertionError(
-                f"is_valid refuses the parameters {name}: expected True, got False"
+                f"is_valid of the parameters {name}: expected True, got False"
             )
     far = case.target(case.local_step().statistics, scale=-FAR)
     if _is_valid(case, far):
         raise AssertionError(
-            f"is_valid accepts the prior less {FAR:g} times the statistics, natural "
-            f"parameters from {far.min():.4g} to {far.max():.4g}: expected False, got "
+            f"is_valid of the prior minus {FAR:g} times the statistics (natural "
+            f"parameters from {far.min():.4g} to {far.max():.4g}): expected False, got "
             "True"
         )
 

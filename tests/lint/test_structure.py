@@ -1,4 +1,4 @@
-"""Rules of structure: imports, sizes of functions, no tests of types in the loop."""
+"""Structure of the code: imports, sizes of functions, no type checks in the loop."""
 
 import ast
 import importlib
@@ -136,7 +136,7 @@ def upward_imports(path, tree):
         yield f"{name_of(path)} imports {other}"
 
 
-def test_imports_run_downward():
+def test_modules_import_only_lower_layers():
     assert {room_of(path) for path in sources()} == MAY_IMPORT.keys()
     assert_none(
         line for p, (_, tree) in sources().items() for line in upward_imports(p, tree)
@@ -152,7 +152,7 @@ def other_threads(path, text):
         yield f"{name_of(path)} names {found[0]}"
 
 
-def test_threads_are_those_of_one_pool():
+def test_only_one_module_creates_threads():
     assert_none(
         line for p, (text, _) in sources().items() for line in other_threads(p, text)
     )
@@ -165,7 +165,7 @@ def knows_models(path, text):
             yield f"{name_of(path)} tests for a type: {found[0]}"
 
 
-def test_the_loop_and_estimators_test_no_types_of_models_and_policies():
+def test_loop_and_estimators_do_not_check_types_of_models_or_policies():
     assert_none(
         line
         for path, (text, _) in sources().items()
@@ -203,7 +203,7 @@ def what_is_long(path, text, tree, most_parameters):
 
 
 def test_functions_and_files_are_short():
-    """Files with public signatures and docstrings are excepted."""
+    """Files with public signatures and docstrings are exempt."""
     long = []
     for path, (text, tree) in sources().items():
         if room_of(path) in LOOP_AND_FACE:
