@@ -281,7 +281,7 @@ def test_a_collection_on_disk(lda, X, names, tmp_path):
     assert data_of(one) == data_of(other)
 
 
-def test_the_search_knows_the_most_frequent_words_and_those_shown(
+def test_the_search_finds_the_most_frequent_words_and_all_shown_words(
     lda, X, names, tmp_path, monkeypatch
 ):
     monkeypatch.setattr("sktemper.report._words.MOST_WORDS", 12)
@@ -309,7 +309,7 @@ def test_all_descriptions_take_seconds_and_little_space(tmp_path):
     assert len(data_of(page)["documents"]) <= 500
 
 
-def test_words_are_columns_where_nobody_names_them(lda, X, tmp_path):
+def test_words_are_columns_if_no_names_are_given(lda, X, tmp_path):
     data = data_of(topic_report(lda, X, path=tmp_path / "a.html"))
     assert data["words"] == [str(v) for v in range(80)]
     frame = pd.DataFrame(X.toarray(), columns=[f"c{v}" for v in range(80)])
@@ -411,7 +411,7 @@ def test_texts_of_other_rows_are_noticed(lda, X, names, tmp_path):
         topic_report(lda, X, names, ["nothing"] * 300, tmp_path / "a.html")
 
 
-def test_the_vectorizer_says_what_is_a_word(X, lda, names, tmp_path):
+def test_the_vectorizer_determines_the_words_of_texts(X, lda, names, tmp_path):
     texts = [
         " ".join(f"#{word}" for word in np.repeat(names[row.indices], row.data))
         for row in X
@@ -612,7 +612,7 @@ def test_a_private_page_is_never_readable_by_others(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(not hasattr(os, "setxattr"), reason="extended attributes of Linux")
-def test_extended_attributes_stay(tmp_path):
+def test_extended_attributes_are_kept(tmp_path):
     path = tmp_path / "a.html"
     path.write_text("before", encoding="utf-8")
     try:
@@ -623,7 +623,7 @@ def test_extended_attributes_stay(tmp_path):
     assert os.getxattr(path, "user.colour") == b"red"
 
 
-def test_the_time_of_a_page_is_that_of_its_writing(tmp_path):
+def test_a_rewritten_page_has_a_new_modification_time(tmp_path):
     path = tmp_path / "a.html"
     path.write_text("before", encoding="utf-8")
     os.utime(path, (1, 1))

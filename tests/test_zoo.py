@@ -46,7 +46,7 @@ def families(zoo):
 
 
 @pytest.mark.parametrize("page", sorted((BENCHMARKS / "results").glob("*.md")))
-def test_a_page_of_results_tells_how_it_was_made(page):
+def test_a_page_of_results_names_commit_date_and_processor(page):
     """A page names commit, date, processor, and an existing or former script."""
     text = page.read_text("utf-8")
     top = " ".join(text.partition("\n## ")[0].split())
@@ -202,7 +202,7 @@ def test_draws_depend_on_the_seed_alone(families):
         assert draws[0] == draws[1] != draws[2]
 
 
-def test_held_back_shapes_and_seeds_stay_out_of_development(zoo, families):
+def test_held_back_shapes_and_seeds_are_not_used_in_development(zoo, families):
     assert not set(zoo.core.DEVELOPMENT_SEEDS) & set(zoo.core.REPORTED_SEEDS)
     for family in families.values():
         names = [data_set.name for data_set in family.data_sets]
@@ -279,7 +279,7 @@ def test_a_loss_is_larger_than_the_spread_of_seeds(zoo, invented):
     assert (lost["own"], lost["best"], lost["peer"]) == (1, 2.1, "a peer")
 
 
-def test_tables_show_the_wanted_version_and_what_was_stopped(zoo, invented):
+def test_tables_show_the_given_version_and_stopped_runs(zoo, invented):
     records = [
         record("ours", 0, 3.0, commit="new", version="v2"),
         record("ours", 0, 1.0, commit="old", version="v1"),
