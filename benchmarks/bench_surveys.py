@@ -164,7 +164,7 @@ def surveys(options):
 def table_of_surveys(frame):
     """Yield a line for each survey and estimator."""
     ours = frame[frame["bound"].notna()]
-    ours = ours[ours["contestant"] != "counts not declared"]  # of another model
+    ours = ours[ours["contestant"] != "counts not declared"]  # not comparable
     bounds = ours.groupby(["survey", "seed"])["bound"]
     best = bounds.max()[bounds.count() > 1].rename("best")
     frame = frame.join(best, on=["survey", "seed"])
@@ -298,7 +298,7 @@ def speed(options):
     """Milliseconds of an iteration, 10,000 rows, 24 columns, 10 components.
 
     The time of an iteration is the difference between fits of 60 and of 10 iterations,
-    without tempering, divided by 50; the table has the least of five.
+    without tempering, divided by 50; the table has the least of five measurements.
     """
 
     def iteration(estimator, X):

@@ -642,7 +642,7 @@ IMPLICIT_FACTORIZATION = Row(
 MULTINOMIAL_MIXTURE = Row(
     "MultinomialMixture",
     documents_of,
-    2500,
+    8500,
     {"n_components": 3},
     {},
     {

@@ -164,7 +164,7 @@ def test_invalid_data_are_refused_by_all_methods(name, kind):
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_nothing_works_before_a_fit(name):
+def test_methods_are_refused_before_a_fit(name):
     estimator = ROWS[name].estimator()
     for method in METHODS:
         if method not in FITS and hasattr(estimator, method):

@@ -175,7 +175,7 @@ def test_any_form_of_the_data_gives_the_same_bits(counts, reference, convert):
     assert fingerprint(X) == before
 
 
-def test_read_only_data_do(counts, reference):
+def test_read_only_data_are_accepted(counts, reference):
     X = counts.copy()
     for part in parts_of(X):
         part.flags.writeable = False
@@ -307,7 +307,7 @@ def test_empty_documents_get_the_prior_mean(counts, prior, dtype):
 @pytest.mark.every(7)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("batch_size", [None, 7])
-def test_nothing_but_empty_documents(target, batch_size):
+def test_data_with_only_empty_documents(target, batch_size):
     X = sparse.csr_matrix((30, 8))
     lda = lda_of(target=target, batch_size=batch_size)
     with pytest.raises(ValueError, match="no tokens"):

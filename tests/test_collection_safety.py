@@ -257,7 +257,7 @@ def run(code, *arguments):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.deep  # it starts a process for each call
 @pytest.mark.parametrize("kind", ["counts", "dense", "ratings"])
-def test_killed_at_any_call_the_old_or_the_new_opens(kind, folder):
+def test_after_a_kill_the_old_or_the_new_collection_opens(kind, folder):
     assert int(run(KILLED, kind, folder)) > 10
 
 
@@ -436,7 +436,7 @@ def test_the_claim_of_a_dead_writer_is_taken_over(locks, folder):
     assert not (folder / "writer.json").exists()
 
 
-def test_a_claim_from_another_machine_stays(locks, folder):
+def test_claims_from_other_machines_must_be_deleted_by_hand(locks, folder):
     claim = claimed_by_a_dead_writer(folder, host="elsewhere")
     path = folder / "writer.json"
     text = message_of(lambda: go_on(folder))
@@ -446,7 +446,9 @@ def test_a_claim_from_another_machine_stays(locks, folder):
     go_on(folder).verify()
 
 
-def test_without_locks_the_process_table_tells(folder, monkeypatch):
+def test_without_locks_the_process_table_decides_whether_a_claim_holds(
+    folder, monkeypatch
+):
     monkeypatch.setattr(pytest.importorskip("fcntl"), "flock", no_locks)
     messages = []
 
@@ -1152,7 +1154,7 @@ def test_generation_and_files_are_checked(change, collection, folder):
         open_counts(folder)
 
 
-def test_another_generation_leads_nowhere(collection, folder):
+def test_a_missing_generation_is_reported(collection, folder):
     described(folder, meta_with(generation=3))
     with pytest.raises(ValueError, match=r"generation-00003.*is missing"):
         open_counts(folder)[0]
@@ -1229,7 +1231,7 @@ def test_labels_of_mixed_types_are_refused(labels, folder):
             interactions_matrix(*triple)
 
 
-def test_labels_that_numpy_makes_equal_stay_apart(folder):
+def test_labels_that_numpy_equates_are_refused_or_different(folder):
     with pytest.raises(ValueError, match="null character"):
         write_ratings(folder, [(["a", "a\0"], [1, 1], [2, 3])])
     X, users, _ = ratings_matrix(["a", "a\0"], [1, 1], [2, 3])
@@ -1247,7 +1249,7 @@ def test_labels_that_numpy_makes_equal_stay_apart(folder):
             write_ratings(folder, [([bad], [1], [1])], overwrite=True)
 
 
-def test_places_are_asked_for_by_labels_of_the_same_type():
+def test_labels_of_another_type_are_unknown():
     X, _, _ = ratings_matrix(["1", "2"], ["a", "b"], [1, 2])
     with pytest.raises(ValueError, match="Unknown user: 1. .*of type str"):
         X.users(["2", 1])

@@ -114,7 +114,7 @@ def collection(X, tmp_path):
 # -- counts ----------------------------------------------------------------------------
 
 
-def test_counts_come_back(X, collection):
+def test_counts_are_read_as_they_were_written(X, collection):
     assert len(collection) == 4 and len(list(collection)) == 4
     assert collection.shape == X.shape
     assert collection.nnz == X.nnz
@@ -161,7 +161,7 @@ def test_indices_take_the_smallest_type(n_features, dtype, tmp_path):
     assert collection[0][0, n_features - 1] == 3
 
 
-def test_counts_become_canonical_and_what_is_given_stays(tmp_path):
+def test_stored_counts_are_canonical_and_inputs_are_unchanged(tmp_path):
     given = [[2, 1, 0, 0], [2, 0, 2, 1], [0, 4]]  # unsorted, duplicate, a zero
     X = sparse.csr_array(tuple(map(np.array, given)), shape=(1, 3))
     collection = write_counts(tmp_path / "X", [X])
@@ -184,7 +184,7 @@ def test_counts_become_canonical_and_what_is_given_stays(tmp_path):
         (np.ones((1, 3)), "3 columns"),
     ],
 )
-def test_bad_counts_leave_nothing_that_opens(bad, what, tmp_path):
+def test_a_collection_with_bad_counts_cannot_be_opened(bad, what, tmp_path):
     good = np.ones((2, 2))
     with pytest.raises(ValueError, match=f"Batch 1 .*{what}"):
         write_counts(tmp_path / "X", [good, bad], shard_rows=1)
@@ -371,7 +371,9 @@ class Stop(Exception):
 
 @pytest.mark.every(17)
 @pytest.mark.parametrize("stop", range(1, 30, 2))
-def test_stopped_at_any_write_it_continues(stop, texts, tmp_path, monkeypatch):
+def test_a_conversion_stopped_at_any_write_continues(
+    stop, texts, tmp_path, monkeypatch
+):
     batches = [texts[:40], texts[40:70], texts[70:]]
     write_counts(tmp_path / "done", batches, HASHING, shard_rows=30)
     n_writes, replace = [0], os.replace
@@ -441,7 +443,7 @@ def test_other_batches_do_not_continue(changed, what, texts, tmp_path):
 # -- folders ---------------------------------------------------------------------------
 
 
-def test_folders_with_something_else_stay_as_they_are(X, tmp_path):
+def test_folders_with_other_files_are_not_changed(X, tmp_path):
     (tmp_path / "thesis.txt").write_text("words")
     for overwrite in False, True:
         with pytest.raises(ValueError, match="holds something else .*thesis.txt"):
@@ -675,7 +677,7 @@ def test_a_block_of_two_billion_entries_is_gathered_quickly(kind, huge):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_dense_data_come_back(dtype, tmp_path):
+def test_dense_data_are_read_as_they_were_written(dtype, tmp_path):
     X = np.random.default_rng(0).normal(size=(50, 3)).astype(dtype)
     X[4, 1] = np.nan
     collection = write_dense(tmp_path / "X", cut(X), shard_rows=16)

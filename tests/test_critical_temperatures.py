@@ -529,7 +529,9 @@ def test_the_display():
     ],
     ids=["too many topics", "random", "too hot", "too cold"],
 )
-def test_the_warning_of_copies_says_what_helps(parameters, expected, absent):
+def test_warnings_of_copies_and_empty_topics_name_remedies(
+    parameters, expected, absent
+):
     X, _ = kmers()
     lda = AnnealedLDA(random_state=0, **parameters)
     with warnings.catch_warnings(record=True) as caught:

@@ -224,7 +224,7 @@ def shards_of(X, folder, *sizes):
     return shards
 
 
-def test_workers_open_what_is_on_disk(client, tmp_path):
+def test_workers_open_collections_on_disk(client, tmp_path):
     X = np.random.default_rng(0).normal(size=(240, 3)) + np.arange(240)[:, None] % 3
     shards = shards_of(X, tmp_path, 100, 60)
     mixture = AnnealedGaussianMixture(3, batch_size=60, max_iter=2, random_state=0)

@@ -75,7 +75,7 @@ def data_of(estimator):
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("weight_prior", WEIGHTS)
-def test_the_models_keep_the_contract(weight_prior):
+def test_the_models_pass_all_checks(weight_prior):
     X = texts(30, n_features=6)[0].astype(float)
     check_model(MultinomialMixtureModel(3, 6, weight_prior=weight_prior), X)
     X = with_missing(classes(30, n_features=6)[0])
@@ -320,7 +320,7 @@ def test_moves_raise_the_bound(estimator, moves):
     assert moved.lower_bound_ == pytest.approx(bounds[-1])
 
 
-def test_sparse_data_give_what_dense_data_do():
+def test_sparse_and_dense_data_give_equal_results():
     for estimator in (AnnealedMultinomialMixture, AnnealedBernoulliMixture):
         estimator = estimator(3, random_state=0, max_iter=40, moves=None)
         X = data_of(estimator)

@@ -81,7 +81,7 @@ def test_rounding_errors_of_large_bounds_are_no_changes():
         (AnnealedMatrixFactorization(3, max_iter=10), ratings_of()),
     ],
 )
-def test_a_bound_that_still_moves_is_warned_of(estimator, X):
+def test_a_fit_whose_bound_still_changes_warns(estimator, X):
     estimator.set_params(random_state=0)
     with pytest.warns(ConvergenceWarning, match="did not converge") as caught:
         estimator.fit(X)
@@ -277,7 +277,7 @@ def views(estimator, X):
 @pytest.mark.every(11)
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_parameters_set_later_do_not_change_what_was_fitted(row):
+def test_parameters_set_later_do_not_change_fitted_results(row):
     kind = "Annealed" if row.has_policies else ""
     estimator = getattr(sktemper, kind + row.name)(3, max_iter=4, random_state=0)
     X = row.data(120)

@@ -259,7 +259,7 @@ def poisson_mixture(tmp_path_factory):
 
 @pytest.mark.deep  # it compiles a kernel
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_a_kernel_of_ones_own(poisson_mixture, dtype):
+def test_the_example_of_a_users_kernel(poisson_mixture, dtype):
     random = np.random.default_rng(0)
     rates = random.gamma(2.0, 2.0, size=(3, 12))
     X = random.poisson(rates[np.arange(300) % 3]).astype(dtype)

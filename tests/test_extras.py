@@ -113,7 +113,7 @@ def test_extras_and_packages_of_messages_are_those_of_the_package():
             assert any(re.match(pattern, one) for one in required), (package, extra)
 
 
-def test_modules_are_loaded_when_asked_for_and_dask_names_its_extra():
+def test_modules_are_loaded_on_access_and_dask_names_its_extra():
     code = """if True:
         import sys, sktemper
         assert "sktemper.metrics" not in sys.modules

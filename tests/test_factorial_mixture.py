@@ -99,7 +99,7 @@ def test_missing_values_are_imputed():
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("posterior", ["structured", "factorized"])
-def test_the_lower_bound_is_what_the_fit_raised(posterior):
+def test_the_lower_bound_is_the_bound_that_the_fit_maximizes(posterior):
     _, X = planted(40, noise=0.3, missing=0.3)
     mixture = TemperedFactorialMixture(
         3, init=SHAPES, tempering=None, posterior=posterior, max_iter=200, tol=0
@@ -507,7 +507,7 @@ def test_the_bound_of_a_fit_to_all_samples_rises(cooling, posterior):
     assert np.diff(bounds).min() > -1e-9 * np.abs(bounds).max()
 
 
-def test_nmf_takes_no_data_far_below_zero():
+def test_nmf_start_refuses_data_far_below_zero():
     X = make_factorial_mixture(200, random_state=0)
     mixture = TemperedFactorialMixture(8, init="nmf", max_iter=2, random_state=0)
     assert X.min() < 0

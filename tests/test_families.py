@@ -188,7 +188,7 @@ def test_parameters_of_no_distribution_are_invalid(family):
 
 
 @each_family
-def test_kernels_do_what_moments_say(family):
+def test_kernels_agree_with_moments(family):
     block, shares = family.block(data_of(family)), shares_of(30)
     parameters, alone = posterior_of(family), family.alone
     logs = family.log_likelihoods(block, family.prepare(parameters))

@@ -277,7 +277,7 @@ def test_attributes(covariance_type, weight_prior):
     np.testing.assert_allclose(roots @ np.swapaxes(roots, 1, 2), precisions)
 
 
-def test_a_fit_says_whether_it_converged():
+def test_a_fit_reports_whether_it_converged():
     with pytest.warns(ConvergenceWarning, match="did not converge"):
         mixture = plain(5, max_iter=3).fit(X)
     assert not mixture.converged_

@@ -332,7 +332,7 @@ def test_the_kernel_of_factors_inverts(n):
 
 @pytest.mark.parametrize("value", [-1.0, 0.0, np.nan, np.inf])
 @pytest.mark.machine
-def test_the_kernel_of_factors_says_what_has_none(value):
+def test_the_kernel_counts_matrices_without_a_factor(value):
     matrices = np.tile(np.eye(3), (11, 1, 1))
     matrices[4, 1, 1] = value
     assert wishart_kernels.inverse_factors(matrices)[2] == 1

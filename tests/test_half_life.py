@@ -83,7 +83,7 @@ def test_rate_and_scale_are_those_of_the_population_that_counts(stream):
     assert found == pytest.approx(mass, rel=1e-4)
 
 
-def test_weights_count_as_repetitions_do(stream):
+def test_weights_equal_repetitions(stream):
     weight = np.random.default_rng(0).integers(0, 3, 250)
     model = lda(renewals=None).partial_fit(stream[:250], sample_weight=weight)
     assert model.state_.policies.learning_rate.size == pytest.approx(weight.sum())
@@ -269,7 +269,7 @@ def test_memory_can_be_cleared(stream, fitted):
 
 
 # -- renewals --------------------------------------------------------------------------
-def test_new_topics_are_found_and_told(stream, fitted):
+def test_new_topics_are_found_and_recorded(stream, fitted):
     renewals = fitted.renewals_
     assert list(renewals["reason"][:1]) == ["start"]
     after = renewals["sample"] > 1500

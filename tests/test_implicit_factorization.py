@@ -332,7 +332,7 @@ def test_kernels_sum_over_any_pairs(dtype):
     assert _kernels.add_sums(table, table, None, 1.0, stop)
 
 
-def test_it_stops_where_the_items_are_found():
+def test_the_stop_flag_interrupts_preparation_steps_and_scores():
     X, _, _ = tastes()
     model = ImplicitFactorization(4, random_state=0).fit(X)
     inner, state = model._fitted_model(), model.state_
@@ -404,7 +404,7 @@ def test_dtypes_that_sparse_matrices_lack(dtype):
     np.testing.assert_array_equal(model.fit(X).components_, other.components_)
 
 
-def test_data_stay_as_they_are():
+def test_data_are_not_changed():
     places = np.array([0, 2, 0, 1, 1, 0, 2]), np.array([3, 1, 3, 0, 2, 3, 1])
     order = np.argsort(places[0], kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(places[0]))])
@@ -416,7 +416,7 @@ def test_data_stay_as_they_are():
         np.testing.assert_array_equal(part, then)
 
 
-def test_functions_of_what_is_stored_are_weights_and_targets():
+def test_weights_and_targets_may_be_functions_of_stored_values():
     X = matrix_of()
     as_values = X.copy()
     as_values.data = np.sqrt(X.data)

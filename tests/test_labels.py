@@ -28,7 +28,7 @@ def model(X):
     return ImplicitFactorization(4, max_iter=30, tol=1, random_state=0).fit(X)
 
 
-def test_a_wide_data_frame_is_asked_for_by_its_index_and_columns():
+def test_labels_of_a_wide_data_frame_are_its_index_and_columns():
     wide = FRAME.pivot(index="user", columns="item", values="stars")
     X, *_ = ratings_matrix(FRAME["user"], FRAME["item"], FRAME["stars"])
     short = {"max_iter": 15, "random_state": 0}
@@ -195,7 +195,7 @@ def test_masks_are_no_labels(from_zero, labels):
         from_zero.explain(True, 3)
 
 
-def test_labels_that_are_booleans_may_be_asked_for():
+def test_boolean_labels_are_accepted():
     X = interactions_matrix(TABLE.row % 2 == 0, TABLE.col)
     assert X.users([True]).user_labels.tolist() == [True]
     assert X.users([True]).sum() == (TABLE.row % 2 == 0).sum()

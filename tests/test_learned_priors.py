@@ -107,7 +107,7 @@ def test_predictive_densities_are_ratios_of_evidence(covariance_type):
 
 
 @each_law
-def test_the_model_keeps_its_promises(covariance_type):
+def test_the_model_passes_all_checks(covariance_type):
     estimator = TemperedGaussianMixture(
         3, covariance_type=covariance_type, tempering=None, random_state=0
     )

@@ -118,7 +118,7 @@ def test_mixed_types_give_the_wider():
 
 
 @pytest.mark.parametrize("shape", [(0, 3, 4), (5, 0, 4), (5, 3, 0)])
-def test_nothing_to_multiply(shape):
+def test_products_with_empty_matrices(shape):
     rows, matrix = factors(*shape, np.float64)
     np.testing.assert_array_equal(tiled_matmul(rows, matrix), rows @ matrix)
 

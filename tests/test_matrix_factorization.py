@@ -563,7 +563,7 @@ def test_ctrl_c_leaves_the_last_complete_step(t):
 
 
 @each_estimator
-def test_an_interrupted_fit_forgets_the_users_of_the_one_before(cls):
+def test_an_interrupted_fit_discards_the_users_of_the_previous_fit(cls):
     """The users of the earlier fit even have another rank."""
 
     class Stop(Hooks):
@@ -672,7 +672,7 @@ def test_a_stream_may_begin_with_few_users():
 @pytest.mark.every(7)
 @pytest.mark.parametrize("batch_size", [20, "auto"])
 @each_estimator
-def test_batches_find_what_a_fit_to_all_finds(cls, batch_size):
+def test_a_minibatch_fit_agrees_with_a_fit_to_all_ratings(cls, batch_size):
     model = cls(3, batch_size=batch_size, max_iter=30, random_state=0).fit(X)
     assert_valid(model)
     whole = plain(max_iter=30).fit(X)
@@ -933,7 +933,7 @@ def test_bad_data_leave_the_old_fit():
     np.testing.assert_array_equal(model.user_factors_, factors)
 
 
-def test_other_parameters_do_not_meet_an_old_fit():
+def test_changed_parameters_are_refused_after_a_fit():
     model = plain(3).fit(X)
     expected = model.components_, model.user_factors_, model.item_covariances_
     expected += (model.transform(X), model.predict(X), model.predict_pairs([[0, 0]]))

@@ -301,7 +301,7 @@ def test_the_kernel_of_added_rows_and_counts():
 
 
 @pytest.mark.machine
-def test_the_kernel_sums_nothing():
+def test_the_kernel_of_sums_accepts_no_ratings():
     table, _ = gaussians_of(3, True, 4, 0)
     nothing = np.empty(0, np.int32), np.empty(0), None, table.table
     assert _kernels.own_sums(np.zeros(1, int), *nothing, 3, True, NEVER).shape[0] == 0
@@ -371,7 +371,7 @@ def test_the_kernel_of_gaussians(rank, biases, dtype, tol):
 
 @each_dtype
 @pytest.mark.machine
-def test_the_kernel_counts_what_is_no_gaussian(dtype, tol):
+def test_the_kernel_counts_indefinite_precisions(dtype, tol):
     model = model_of(5, 21, dtype=dtype)
     _, natural = begun(model, np.ones((1, 21)))
     good = model.gaussians(natural)
@@ -839,7 +839,7 @@ def test_the_tempered_bound_never_falls(biases, temperature, target):
 @each_biases
 @pytest.mark.parametrize("settings", [{}, {"noise_variance": 0.5}, {"rank": 12}])
 @pytest.mark.machine
-def test_the_bound_never_falls_while_all_is_learned(biases, settings):
+def test_the_bound_never_falls_while_all_parameters_are_learned(biases, settings):
     for X in (ratings_of(30), ratings_of(8, 9, 0.4, seed=1)):
         for seed in range(2):
             model = model_of(biases=biases, **settings)

@@ -222,7 +222,7 @@ def test_learned_temperatures_of_documents(counts):
     assert abs(ours - completion_log_likelihood(lda, counts)) > 1e-3
 
 
-def test_a_learned_temperature_of_all(counts):
+def test_a_global_learned_temperature(counts):
     policy = GlobalTempering(cap=None, partition_priors=(0.02, 0.02))
     lda = TemperedLDA(4, tempering=policy, batch_size=40, random_state=0)
     lda.partial_fit(counts)
@@ -290,7 +290,7 @@ class Remembering(LatentDirichletAllocation):
         return self.weights
 
 
-def test_completion_does_not_write_into_what_transform_returns(counts):
+def test_completion_does_not_change_the_result_of_transform(counts):
     theirs = Remembering(4, random_state=0).fit(counts)
     completion_log_likelihood(theirs, counts)
     assert theirs.weights.sum() == theirs.sum
@@ -318,7 +318,9 @@ class Fixed:
         (np.ones((2, 60)), [np.nan, 0.0], "do not sum to a positive number"),
     ],
 )
-def test_completion_of_what_is_no_topic_model(counts, components, doc_topic, message):
+def test_completion_refuses_invalid_components_and_topic_weights(
+    counts, components, doc_topic, message
+):
     with pytest.raises(ValueError, match=message):
         completion_log_likelihood(Fixed(components, doc_topic), counts)
 

@@ -181,7 +181,7 @@ def test_a_row_without_values_has_the_weights():
     assert mixture.score_samples(nothing)[0] == pytest.approx(0.0, abs=1e-12)
 
 
-def test_a_column_without_any_value_changes_nothing():
+def test_a_column_without_values_does_not_change_the_fit():
     X, _ = survey(200)
     mixture = AnnealedMixedMixture(3, random_state=0)
     one = clone(mixture).fit(X)

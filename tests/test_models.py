@@ -121,7 +121,7 @@ class Changed:
         return self.changed(copy.copy(found), request.powers)
 
 
-def rows_that_know_their_neighbours(cls):
+def row_bounds_that_depend_on_other_rows(cls):
     class Model(Changed, cls):
         def changed(self, found, powers):
             rows = found.row_bounds
@@ -250,7 +250,7 @@ def scores_of_no_parameters(cls):
     return Model
 
 
-def scores_of_what_was_seen(cls):
+def scores_that_depend_on_held_out_counts(cls):
     """Make held-out scores bounds of whole rows, which depend on the held-out part."""
 
     class Model(cls):
@@ -286,7 +286,7 @@ BUGS = {
     step_without_prior: ("check_the_step_is_the_convex_combination", None),
     target_of_half_the_prior: (METRIC, None),
     prior_of_one_power: ("check_the_prior_is_the_target_of_no_data", None),
-    rows_that_know_their_neighbours: (
+    row_bounds_that_depend_on_other_rows: (
         "check_rows_do_not_depend_on_their_neighbours",
         None,
     ),
@@ -315,7 +315,7 @@ BUGS = {
     ),
     weights_ignored_at_the_start: ("check_weights_are_repetitions", LEARNED),
     scores_of_no_parameters: ("check_better_parameters_score_better", None),
-    scores_of_what_was_seen: (SEEN, OF_HALVES),
+    scores_that_depend_on_held_out_counts: (SEEN, OF_HALVES),
     observations_of_any_number: (
         "check_row_observed_counts_observations",
         ROWS.keys() - {"ImplicitFactorization"},

@@ -179,7 +179,7 @@ def test_the_first_of_equal_fits_is_kept(documents):
     assert lda.fit(documents).state_.seed == first.state_.seed
 
 
-def test_a_given_start_meets_documents_in_other_orders(documents):
+def test_fits_from_a_given_start_shuffle_documents_differently(documents):
     lda = lda_of(init=np.random.default_rng(0).gamma(1.0, size=(4, 60)))
     fits = fits_by_hand(lda, documents, 3, 0)
     assert len({one.lower_bound(documents) for one in fits}) == 3

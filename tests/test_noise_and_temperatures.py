@@ -132,7 +132,7 @@ def test_adaptive_rates_fall_with_the_optimum(noise):
     assert ((ratio > 0.5) & (ratio < 1.1)).all(), ratio
 
 
-def test_the_adaptive_rate_rests_where_there_is_no_signal():
+def test_the_adaptive_rate_is_small_where_there_is_no_signal():
     policy = AdaptiveRate(max_rate=0.5, n_warmup_batches=4)
     state = policy.initial_state()
     for sign in (1, -1, 1, -1):
@@ -555,7 +555,7 @@ def test_distributions_are_thinned_with_their_rows():
     )
 
 
-def test_a_new_ladder_forgets_what_was_on_the_old_one(counts):
+def test_a_new_ladder_discards_the_probabilities_of_the_old_one(counts):
     lda = TemperedLDA(3, tempering=GlobalTempering(9), random_state=0, batch_size=30)
     lda.partial_fit(counts)
     for policy in (LocalTempering(5), LocalTempering(5, 0.3), GlobalTempering(9)):
@@ -694,7 +694,7 @@ def test_topic_weights_at_a_temperature_of_each_document(counts):
     np.testing.assert_allclose(weights, gamma / gamma.sum(axis=1, keepdims=True))
 
 
-def test_one_temperature_is_that_of_all(counts, many_documents):
+def test_one_temperature_applies_to_all_documents(counts, many_documents):
     lda = TemperedLDA(4, tempering=None, random_state=0).fit(counts)
     plain = lda.transform(many_documents)
     np.testing.assert_array_equal(lda.transform(many_documents, temperature=1), plain)
@@ -795,7 +795,7 @@ def test_a_temperature_does_not_depend_on_neighbours(counts):
         lda.transform(counts, temperature=1e-300)
 
 
-def test_a_ladder_that_stays_hot_has_its_own_remedy(documents):
+def test_the_warning_of_a_hot_ladder_names_its_own_remedy(documents):
     lda = TemperedLDA(4, tempering=GlobalTempering(cap=None), random_state=0)
     with pytest.warns(ConvergenceWarning, match="Set a cap"):
         lda.fit(documents)

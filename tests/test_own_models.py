@@ -420,7 +420,7 @@ def test_a_case_is_made_once_and_its_failure_reported_once():
         check_model(model, X)
 
 
-def test_checks_do_not_share_what_they_change():
+def test_checks_do_not_share_changed_objects():
     class Damaged(GammaPoissonModel):
         """A model whose local steps change their block, parameters and priors."""
 
@@ -464,7 +464,7 @@ def parts_of_the_contract():
     return {"Required": required, "Optional": optional, "Capabilities": capabilities}
 
 
-def test_the_contract_says_which_methods_are_required():
+def test_the_contract_lists_required_methods():
     docstring = inspect.getdoc(ConjugateModel)
     for title, methods in parts_of_the_contract().items():
         paragraph = re.search(rf"^{title}.*?(?=\n\n)", docstring, re.S | re.M)[0]
@@ -476,7 +476,7 @@ def test_the_contract_says_which_methods_are_required():
         assert named == methods, title
 
 
-def test_the_page_says_which_methods_are_required():
+def test_the_page_lists_required_methods():
     page = Path(__file__).parents[1] / "doc" / "own_model.md"
     text = page.read_text(encoding="utf-8").partition("## Any other model")[2]
     for title, methods in parts_of_the_contract().items():

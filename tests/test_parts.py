@@ -74,7 +74,7 @@ def test_many_rows_in_runs_are_not_written_down():
 
 @pytest.mark.parametrize("fan_in", [2, 4, 16])
 @pytest.mark.parametrize("n_values", range(1, 70))
-def test_a_tree_adds_what_makes_a_node_from_left_to_right(n_values, fan_in):
+def test_tree_sums_add_the_values_of_a_node_from_left_to_right(n_values, fan_in):
     values = [1.1**i for i in range(n_values)]
     nodes = values
     while len(nodes) > 1:
@@ -287,7 +287,7 @@ class Handle(InMemory):
         return self._matrix[rows]
 
 
-def test_a_source_is_never_asked_for_as_a_whole(documents_):
+def test_a_source_is_never_read_at_once(documents_):
     parts = parts_of(sparse.vstack([documents_] * 9, format="csr"), 700, 40)
     lda = AnnealedLDA(3, max_iter=4, evaluate_every=1, random_state=0)
     lda.fit(Shards(parts, run=4))

@@ -51,7 +51,7 @@ def _fit(name):
 
 
 @each_model
-def test_a_pickle_knows_its_version(name, monkeypatch):
+def test_a_pickle_of_another_version_warns(name, monkeypatch):
     estimator, X = fitted(name)
     dump = pickle.dumps(estimator)
     pickle.loads(dump)  # no warning
@@ -67,7 +67,7 @@ def test_a_pickle_knows_its_version(name, monkeypatch):
         clone(estimator).__setstate__(vars(estimator))
 
 
-def test_copies_warn_of_nothing(documents):
+def test_copies_contain_no_version(documents):
     estimator, _ = fitted("AnnealedLDA")
     again = pickle.loads(pickle.dumps(clone(estimator)))
     assert not hasattr(again, "state_")
@@ -225,7 +225,7 @@ def test_users_are_checked_too():
 @pytest.mark.every(5)
 @each_model
 @pytest.mark.parametrize("method", ["partial_fit", "fit"])
-def test_a_mapped_pickle_goes_on(name, method, tmp_path):
+def test_a_memory_mapped_pickle_can_be_fitted_further(name, method, tmp_path):
     """A fit continues from read-only arrays, and does not change the file."""
     estimator, X = fitted(name)
     estimator.set_params(warm_start=True)

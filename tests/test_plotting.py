@@ -151,7 +151,7 @@ def test_refuses(plt, documents, lda):
     assert not plt.get_fignums()
 
 
-def test_says_that_matplotlib_is_missing(monkeypatch, lda):
+def test_the_error_without_matplotlib_names_the_package(monkeypatch, lda):
     found = builtins.__import__
 
     def without_matplotlib(name, *args, **kwargs):

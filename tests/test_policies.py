@@ -264,7 +264,9 @@ def test_auto_length(cls, unit, plan, length):
 @pytest.mark.parametrize("cls", [LinearSchedule, ExponentialSchedule])
 @pytest.mark.parametrize("share", [0.1, 1, 3, 10])
 @pytest.mark.parametrize("batch_size", [30, 50, None])
-def test_a_fit_that_stands_for_more_rows_cools_too(documents, cls, share, batch_size):
+def test_a_fit_with_larger_total_samples_reaches_temperature_1(
+    documents, cls, share, batch_size
+):
     """Both the plan and the clock count passes over ``total_samples`` rows."""
     lda = TemperedLDA(
         3,
@@ -548,7 +550,7 @@ def test_impossible_priors_are_refused(documents, cls, distribution, message):
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("cls", [GlobalTempering, LocalTempering])
-def test_a_prior_distribution_stands_for_its_weights(documents, cls):
+def test_a_prior_distribution_equals_its_weights(documents, cls):
     b = 1 / cls(20).ladder()
     edges = [1, *(b[1:] + b[:-1]) / 2, 0]
     weights = -np.diff(stats.beta.cdf(edges, 2, 1))

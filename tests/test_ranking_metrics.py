@@ -129,7 +129,7 @@ def test_users_without_relevant_items_are_left_out_and_counted():
         ndcg_at_k(scores, sparse.csr_array((3, 3)))
 
 
-def test_relevant_is_what_is_rated_highly():
+def test_highly_rated_items_are_relevant():
     ratings = sparse.csr_array([[5.0, 3.0, 4.0, 0.0]])
     scores = [[1.0, 4.0, 3.0, 2.0]]
     assert precision_at_k(scores, ratings, k=2) == 1.0
@@ -139,7 +139,7 @@ def test_relevant_is_what_is_rated_highly():
     assert precision_at_k(scores, explicit, k=1) == 1.0  # a rating of 0 is a rating
 
 
-def test_estimators_and_callables_are_asked_for_few_users_at_a_time(monkeypatch):
+def test_estimators_and_callables_are_called_for_few_users_at_a_time(monkeypatch):
     X = make_ratings(60, 30, n_ratings=600, random_state=0)
     X_train, X_test = train_test_split_entries(X, random_state=0)
     model = TemperedMatrixFactorization(3, max_iter=5, random_state=0).fit(X_train)

@@ -182,7 +182,7 @@ def test_byte_order_marks_are_dropped(zipped, write, pyarrow):
     assert [column.tolist() for column in triple] == [[1], [2], [3.0]]
 
 
-def test_a_line_of_nothing_but_a_byte_order_mark(write):
+def test_a_line_with_only_a_byte_order_mark(write):
     path = write("u.data", BOM + b"\n1\t2\t3\t0\n")
     assert load_movielens(path).data.toarray().tolist() == [[3.0]]
     assert list(read_text(write("a.txt", BOM + b"\ntea\n"))) == [["", "tea"]]
@@ -229,7 +229,7 @@ def test_sizes_larger_than_the_file_are_refused(header, number, what, write):
         read_matrix_market(path, documents="columns")
 
 
-def test_sizes_of_true_files_are_believed(write):
+def test_sizes_of_valid_files_are_accepted(write):
     assert dense(read_uci(write("a", "2\n2\n4\n1 1 1\n1 2 1\n2 1 1\n2 2 1"))) == [
         [1, 1],
         [1, 1],
@@ -311,7 +311,7 @@ def test_fractional_counts_are_refused(write):
 # -- pairs -----------------------------------------------------------------------------
 
 
-def test_words_of_lda_c_may_stand_in_any_order(write):
+def test_words_of_lda_c_may_be_in_any_order(write):
     path = write("ap.dat", "3 5:1 0:2 3:4\n2 1:1 0:1\n")
     assert dense(read_lda_c(path)) == [[2, 0, 0, 4, 0, 1], [1, 1, 0, 0, 0, 0]]
 
@@ -340,7 +340,7 @@ def test_bad_lines_of_pairs_are_named(line, what, write):
         list(read_svmlight(path))
 
 
-def test_there_are_at_most_as_many_columns_as_int32_can_index(write):
+def test_the_number_of_columns_must_fit_into_int32(write):
     path = write("a.svm", "1 0:1\n2 2147483646:1\n")
     assert next(iter(read_svmlight(path))).shape == (2, 2**31 - 1)
     path = write("b.lda-c", "1 2147483647:1\n")
@@ -589,7 +589,7 @@ def test_readers_can_be_used_by_threads(write):
     assert found == [COUNTS * 1000] * 4
 
 
-def test_a_path_of_ones_own(write):
+def test_path_like_objects_are_accepted(write):
     class Path_(os.PathLike):
         def __fspath__(self):
             return str(Path(write("a.svm", SVMLIGHT)))

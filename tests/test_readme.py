@@ -93,7 +93,7 @@ def test_the_readme_mentions_other_processors():
     assert "another\nprocessor" in README.read_text("utf-8")
 
 
-def test_local_links_lead_somewhere():
+def test_local_links_have_targets():
     links = re.findall(r"\]\((?!https?:)([^)#]+)\)", README.read_text("utf-8"))
     missing = [link for link in links if not (ROOT / link).exists()]
     assert links and not missing

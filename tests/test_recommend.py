@@ -148,7 +148,7 @@ def test_items_that_come_in_order_of_their_scores(order):
     np.testing.assert_array_equal(scores, items[best, 0])
 
 
-def test_nobody_and_nothing():
+def test_best_items_of_no_users_and_of_users_without_candidates():
     users, items, *_ = drawn(3, 20, 4, np.float64)
     assert best_items(users[:0], items, 5)[0].shape == (0, 5)
     everything = Rated(
@@ -186,7 +186,7 @@ def test_every_instruction_set_finds_the_same():
 # -- names -----------------------------------------------------------------------------
 
 
-def test_five_lines_from_a_table_to_a_table(fitted):
+def test_recommendations_from_a_table_are_a_table(fitted):
     table = fitted.model.recommend(["u19", "u5", "u19"], n_items=4)
     assert list(table.columns[:4]) == ["user", "item", "rank", "score"]
     assert table["user"].tolist() == ["u19"] * 4 + ["u5"] * 4 + ["u19"] * 4
@@ -279,7 +279,7 @@ def test_seen_items_and_excluded_ones(fitted):
         assert set(row[row >= 0]) == set(np.flatnonzero(~known))
 
 
-def test_new_users_come_by_name_with_their_own_rows(fitted):
+def test_recommend_takes_names_and_rows_of_new_users(fitted):
     make = interactions_matrix
     if isinstance(fitted.model, TemperedMatrixFactorization):
         make = ratings_matrix
@@ -356,7 +356,7 @@ def test_only_users_of_a_fit_that_was_completed_are_known():
             call()
 
 
-def test_labels_stay_where_rows_are_taken():
+def test_selections_of_rows_keep_labels():
     X, users, items = ratings_matrix(FRAME["user"], FRAME["item"], FRAME["stars"])
     for part, rows in (
         (X[3:7], slice(3, 7)),
@@ -467,7 +467,7 @@ def test_pairs_are_labels_where_data_have_labels(ratings):
         model.predict_pairs(positions, by_position="yes")
 
 
-def test_labels_of_two_types_stay_apart():
+def test_labels_of_different_types_are_different():
     """In one array of strings, the integer label 1 would not be found."""
     X, *_ = ratings_matrix([1, 1, 2, 3], ["x", "y", "x", "z"], [5.0, 1, 3, 2])
     model = TemperedMatrixFactorization(1, max_iter=5, tol=0.0, random_state=0)

@@ -265,7 +265,7 @@ def test_a_word_of_a_topic_is_searched_for_by_a_click(page):
     assert f"“{word}” occurs" in page.locator("#found").inner_text()
 
 
-def test_markup_in_words_texts_and_names_stays_text(page):
+def test_markup_in_words_texts_and_names_is_shown_as_text(page):
     topics = page.get_by_role("listbox")
     seen = ""
     for option in range(N_TOPICS):

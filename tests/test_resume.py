@@ -355,7 +355,7 @@ class BreakingAt(StopAt):
 
 
 @pytest.mark.parametrize("where", ["schedule", "callback", "negative temperature"])
-def test_an_error_in_what_the_user_gave_leaves_the_last_complete_step(documents, where):
+def test_an_error_in_code_of_the_user_keeps_the_last_complete_step(documents, where):
     lda, steps, error = lda_of(warm_start=True), 6, Broken
     if where == "schedule":
         lda.set_params(schedule=breaking_schedule)
@@ -671,7 +671,7 @@ def test_a_fit_that_keeps_its_start_warns(documents):
     lda.set_params(learning_rate=RobbinsMonro(offset=2)).fit(documents)  # no warning
 
 
-def test_the_best_state_is_the_model_and_nothing_else(documents):
+def test_the_best_state_contains_only_the_model(documents):
     lda = lda_of(
         TemperedLDA,
         tempering=None,

@@ -49,7 +49,7 @@ def test_arrays_are_aligned_and_whole():
     assert (zeros(None, LARGE, np.float32) == 0).all()
 
 
-def test_arrays_outlive_their_room():
+def test_arrays_remain_valid_after_their_room_is_deleted():
     room = Room()
     kept, other = (room.empty(LARGE, np.float64) for _ in range(2))
     kept[:] = np.arange(300)

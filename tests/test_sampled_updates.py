@@ -206,7 +206,7 @@ def test_too_many_tokens_to_draw_are_refused():
         TemperedLDA(2, tempering=None, doc_update="sampled").fit(X)
 
 
-def test_transform_and_score_stay_variational(counts):
+def test_transform_and_score_use_variational_inference(counts):
     lda = TemperedLDA(3, tempering=None, doc_update="sampled", random_state=0).fit(
         counts
     )
@@ -265,7 +265,7 @@ def test_counts_whose_sum_overflows_are_refused(dtype):
         AnnealedLDA(5, doc_update="sampled").fit(X)
 
 
-def test_duplicate_entries_make_whole_counts():
+def test_duplicate_entries_are_summed_before_counts_are_checked():
     X = sparse.csr_array(
         (np.full(8, 0.5), (np.repeat(range(4), 2), np.repeat([0, 1, 0, 1], 2)))
     )

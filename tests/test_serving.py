@@ -254,7 +254,9 @@ def test_cached_models_are_those_of_the_current_fit_and_parameters(counts):
         lambda X: X * 1e300,
     ],
 )
-def test_bad_rows_raise_what_they_raised(change, fitted, counts, monkeypatch):
+def test_bad_rows_raise_the_same_errors_with_and_without_fast_validation(
+    change, fitted, counts, monkeypatch
+):
     X = change(counts[:3])
     with pytest.raises((TypeError, ValueError)) as error:
         fitted.transform(X)

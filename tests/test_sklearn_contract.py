@@ -391,7 +391,7 @@ def test_bad_parameters_are_refused_by_name(cls, name, value, method):
     assert not hasattr(lda, "n_features_in_")
 
 
-def test_a_number_for_a_schedule_is_refused_with_what_to_do():
+def test_the_error_for_a_number_as_schedule_names_a_remedy():
     message = r"ExponentialSchedule\(start=2.0\).*cools.*ConstantSchedule\(2.0\)"
     with pytest.raises(InvalidParameterError, match=message):
         AnnealedLDA(schedule=2.0).fit([[1, 2]])
@@ -443,7 +443,7 @@ def test_parameters_of_mixtures_that_do_not_suit_the_data_are_refused(
 
 
 @pytest.mark.parametrize("estimator_of", [lda_of, mixture_of, factorization_of])
-def test_a_changed_number_of_components_does_not_meet_an_old_fit(estimator_of):
+def test_a_changed_number_of_components_is_refused_after_a_fit(estimator_of):
     fitted = estimator_of()
     X, n_components = data_of(fitted), fitted.n_components
     bits = fitted.fit(X).components_

@@ -194,7 +194,7 @@ def test_streams_of_other_models_have_no_planned_length():
 
 
 @pytest.mark.parametrize("total", [10, 50, 1000])
-def test_a_given_total_stands_even_if_exceeded(counts, total):
+def test_a_given_total_is_used_even_if_it_is_exceeded(counts, total):
     lda = lda_of(learning_rate=1.0, batch_size=40, total_samples=total)
     for rows in (slice(0, 40), slice(40, 50), slice(50, 90)):
         far_too_small = total == 10 and rows.start == 0
@@ -313,7 +313,7 @@ def test_a_stream_continues_cooling_after_an_unfinished_fit(counts):
     np.testing.assert_allclose(lda.history_["temperature"], expected)
 
 
-def test_fit_forgets_a_stream(counts):
+def test_fit_discards_the_state_of_a_stream(counts):
     lda = lda_of(max_iter=4)
     fresh = clone(lda).fit(counts)
     assert_same_state(lda.partial_fit(counts[:50]).fit(counts), fresh)

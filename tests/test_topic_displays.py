@@ -86,7 +86,7 @@ def sizes_of(lda):
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("n_topics", [5, 80])
-def test_nothing_on_the_map_covers_another(plt, n_topics):
+def test_labels_on_the_map_do_not_overlap_and_circles_are_apart(plt, n_topics):
     from matplotlib.text import Text
 
     random = np.random.default_rng(0)

@@ -472,7 +472,7 @@ def test_new_words_have_names(counts):
 SEEDS = {"games": ["game", "player"], "mail": ["mail", "imap", "smtp"]}
 
 
-def test_seeded_topics_stay_and_others_are_free(debian):
+def test_seeded_topics_keep_their_words_and_others_are_free(debian):
     X, words = debian
     prior = seeded_prior(words, SEEDS, X, 15)
     assert (prior[2:] == 0.1).all()

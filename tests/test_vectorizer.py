@@ -204,7 +204,7 @@ def test_pickles_continue():
     )
 
 
-def test_shares_of_documents_are_of_those_that_count():
+def test_min_df_and_max_df_are_shares_of_documents_that_count():
     vectorizer = StreamingCountVectorizer(min_df=0.5, max_df=0.8, half_life=10)
     vectorizer.partial_fit(["aa bb", "aa cc", "aa bb", "aa"])
     assert vectorizer.get_feature_names_out().tolist() == ["bb"]

@@ -105,10 +105,10 @@ class LabelledCSRArray(LabelledMixin, sparse.csr_array):
 
 
 def _is_grid(rows, columns):
-    """Return whether indices select whole rows and columns, and not single entries.
+    """Return whether indices select a submatrix, and not single entries.
 
-    Two arrays select whole rows and columns only if the first array is a column and the
-    second array is a row.
+    A submatrix has an entry for each selected row and each selected column.  Two arrays
+    select a submatrix only if the first one is a column and the second one is a row.
     """
     if np.ndim(rows) == 0 or np.ndim(columns) == 0:
         return True
@@ -151,7 +151,7 @@ def labels_of(X, name):
 
 
 def _labels(X, name):
-    # ask the class, because some instances, such as Dask's, have any attribute
+    # look at the class: some instances, such as Dask's, have attributes of any name
     if not hasattr(type(X), name):
         return frame_labels(X, "index" if name == "user_labels" else "columns")
     labels = getattr(X, name)
@@ -266,7 +266,7 @@ class LabelIndex:
         return found
 
     def _check_bools(self, wanted, positions):
-        """Raise if True or False is given for the label 1 or 0, which it equals."""
+        """Raise if True or False is given for the label 1 or 0 (True equals 1)."""
         found = self.labels[positions]
         if wanted.dtype.kind not in "bO" or found.dtype.kind == "b":
             return

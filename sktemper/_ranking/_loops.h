@@ -199,7 +199,8 @@ static inline void NAME(fetch)(const ranking_block *block, intptr_t item, intptr
 
 #ifdef VECTOR_BYTES
 /* Transposes LANES rows of LANES elements.  The index of an element consists of the bits of
- * its row followed by the bits of its lane; each stage rotates these bits by one. */
+ * its row followed by the bits of its lane.  Each stage rotates these bits by one place; after
+ * all stages, rows and lanes have changed places. */
 ALWAYS_INLINE void NAME(transpose)(VECTOR *rows)
 {
     VECTOR next[LANES];
@@ -222,8 +223,8 @@ ALWAYS_INLINE void NAME(add_columns)(intptr_t n_columns, const VECTOR *columns,
             sums[u] += columns[i] * panel[i * LANES + u];
 }
 
-/* Writes the scores of LANES items for FEW_USERS users.  Each lane is an item, because a tile
- * would leave the lanes of most users empty.  The sums have the same order as in a tile. */
+/* Writes the scores of LANES items for FEW_USERS users.  Each lane is an item, because with so
+ * few users most lanes of a tile would be empty.  The sums have the same order as in a tile. */
 static void NAME(score_few)(intptr_t n_inner, const REAL *const *rows, const REAL *panel,
                             VECTOR *sums)
 {

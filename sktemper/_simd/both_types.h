@@ -112,8 +112,9 @@ static inline uint64_t random_stream(uint64_t seed, uint64_t number)
     return next_random(&state);
 }
 
-/* digamma(x) = log z + s L(s) - R, where s = 1 / z^2 and z is x plus a shift.  R is a rational
- * function that sums the recurrence over the shift, and L is a polynomial.
+/* digamma(x) = log z + s L(s) - R, where s = 1 / z^2 and z is x plus a shift.  R is the sum
+ * 1 / x + 1 / (x + 1) + ... that the recurrence digamma(x) = digamma(x + 1) - 1 / x adds for the
+ * shift, written as a rational function, and L is a polynomial.
  * exp digamma(x) = z (1 + s H(s)) exp(-R), where H is another polynomial. */
 typedef struct { double z, s, R; } digamma_parts_f64;
 typedef struct { float z, s, R; } digamma_parts_f32;
@@ -124,9 +125,9 @@ typedef struct { float z, s, R; } digamma_parts_f32;
 
 /* The following names are defined for one floating type, before `functions.h` and the loops are
  * included.  The names are macros, because they are redefined for the other type.
- * EXP_POLYNOMIAL and ATANH_POLYNOMIAL are macros, because UNFUSED applies only to the text
- * that follows it.  Compilers may use fused operations in a function that is defined
- * elsewhere. */
+ * EXP_POLYNOMIAL and ATANH_POLYNOMIAL must remain macros.  They are expanded in the code between
+ * UNFUSED and FUSED, which UNFUSED does apply to; in a function that is defined elsewhere,
+ * compilers may use fused operations. */
 #define ATANH(i) (REAL)(1.0 / (2 * (i) + 1))
 
 /* ---- float64 ------------------------------------------------------------------ */
@@ -161,9 +162,9 @@ typedef struct { float z, s, R; } digamma_parts_f32;
     (ATANH(6) + q * (ATANH(7) + q * (ATANH(8) + q * (ATANH(9) + q *                   \
     (ATANH(10)))))))))))
 
-/* z = x + 7/2.  R is the sum of the three reciprocals of the recurrence and half of a fourth
- * reciprocal.  Its argument is limited, because fourth powers of a large x would overflow; R
- * is then less than a rounding error of log z. */
+/* z = x + 7/2 and R = 1 / x + 1 / (x + 1) + 1 / (x + 2) + 1 / (x + 3).  For x above 1e70, R is
+ * computed at 1e70, because fourth powers of x would overflow; such an R is less than a
+ * rounding error of log z. */
 static inline digamma_parts_f64 digamma_parts_of_f64(double x)
 {
     const double z = x + 3.5, s = 1 / (z * z);
@@ -240,7 +241,7 @@ static const double L_f64[9] = {
 #define ATANH_POLYNOMIAL(q)                                                           \
     (ATANH(1) + q * (ATANH(2) + q * (ATANH(3) + q * (ATANH(4) + q * (ATANH(5))))))
 
-/* z = x + 3/2.  R is the sum of one reciprocal of the recurrence and half of the next. */
+/* z = x + 3/2 and R = 1 / x + 1 / (x + 1). */
 static inline digamma_parts_f32 digamma_parts_of_f32(float x)
 {
     const float z = x + 1.5f, s = 1 / (z * z);

@@ -62,9 +62,9 @@ class ImplicitFactorization(
         all pairs, or a function of the array of stored numbers, such as ``np.log1p``
         for plays.  The default ``zero_weight`` suits weights with a mean of about 1.
     pair_target : "value", float or callable, default=1.0
-        Targets y of the stored pairs, given in the same way.  To rank by what users
-        like, for ratings from 1 to 5, use ``pair_weight=1.0`` and a function that
-        divides by 5.
+        Targets y of the stored pairs, given in the same way.  For ratings from 1 to
+        5, ``pair_weight=1.0`` and a ``pair_target`` function that divides by 5 rank
+        items by how much users like them.
     noise_variance : float, default=None
         Variance sigma^2 of the noise of a pair of weight 1.  None starts at the mean
         square of the targets and learns it.
@@ -187,8 +187,9 @@ class ImplicitFactorization(
 
     Weights and targets are functions of one stored number.  A second matrix would have
     to be sliced and passed along with ``X`` in parts, pipelines and grid searches.  If
-    one number is not enough, store the row of a table, counted from 1, and pass
-    functions that look it up.  Functions are part of the pickle: a lambda cannot be
+    a pair needs more than one number, store the index of a row, counted from 1, of a
+    table of your own, and pass functions that look up weights and targets in this
+    table.  Functions are part of the pickle: a lambda cannot be
     pickled, but a function of a module can.
 
     A fit to float32 data computes in float32, which is twice as fast and gives the same

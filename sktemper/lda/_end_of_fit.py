@@ -8,7 +8,7 @@ from ._merging import LARGEST_EMPTY
 
 __all__ = ["END_OF_FIT_CHECKS", "near_copies"]
 
-#: Cosine of the words of two topics above which they are near copies.
+#: Two topics are near copies if the cosine of their word weights is above this.
 LEAST_COSINE = 0.95
 #: Number of most probable words of a topic; near copies have half of them in common.
 N_WORDS = 20
@@ -51,8 +51,8 @@ def _advice(estimator, run):
     """Return advice about empty or equal topics.
 
     The advice depends on the start of the fit.  If the start was computed from the
-    data, empty or equal topics show that the data support fewer topics, and a start
-    with more topics does not help.
+    data, empty or equal topics show that the data support fewer topics, and another
+    start does not help.
     """
     if estimator.init is None and estimator.init_params == "spectral":
         advice = (
@@ -61,8 +61,8 @@ def _advice(estimator, run):
         )
     else:
         advice = (
-            "Use a start that is computed from the data, with init=None and "
-            "init_params='spectral', lower n_components, or use merge_topics()."
+            "Use a start that is computed from the data (init=None and "
+            "init_params='spectral'), lower n_components, or use merge_topics()."
         )
     temperature = _start_beside_the_critical_temperatures(run)
     return advice if temperature is None else f"{temperature} {advice}"

@@ -1,11 +1,12 @@
 /* The loops of latent Dirichlet allocation, for one floating-point type.
  *
- * The local step, NAME(lda_local_step) in _documents.h, has several algorithms.  The choice
- * for a document does not depend on the other documents:
- *   _abreast.h  variational inference, several short documents side by side in vectors
- *   _gamma.h    variational inference, one document at a time, without irrelevant topics
- *   _lanes.h    Gibbs sampling, many documents side by side in vectors
- *   _chains.h   Gibbs sampling, one document at a time */
+ * The local step, NAME(lda_local_step) in _documents.h, has several routes, which
+ * SKTEMPER_LDA_ROUTES can force.  The choice for a document does not depend on the other
+ * documents:
+ *   abreast  _abreast.h  variational inference, several short documents side by side
+ *   alone    _gamma.h    variational inference, one document, without irrelevant topics
+ *   lanes    _lanes.h    Gibbs sampling, many documents side by side in vectors
+ *   chains   _chains.h   Gibbs sampling, one document at a time */
 #include "_topics.h"
 UNFUSED
 #include "_sampled_rows.h"

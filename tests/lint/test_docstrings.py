@@ -92,7 +92,7 @@ def documented():
                 yield f"{name}.{member}", value
 
 
-def test_docstrings_of_what_is_public_are_literals():
+def test_docstrings_of_public_names_are_literals():
     literal, n_compared = definitions(), 0
     for name, thing in documented():
         module = getattr(thing, "__module__", None) or ""

@@ -59,7 +59,7 @@ def with_a_representation():
             yield name, thing()
 
 
-def test_the_link_of_an_object_leads_to_its_page(monkeypatch):
+def test_the_link_of_an_object_is_the_address_of_its_page(monkeypatch):
     monkeypatch.setattr(_documentation, "address", lambda: "https://docs.test/sktemper")
     links = {name: thing._get_doc_link() for name, thing in with_a_representation()}
     assert len(links) > 40

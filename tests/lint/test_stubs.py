@@ -94,13 +94,13 @@ def test_stubs_have_the_public_names_and_their_signatures(name):
 
 
 @pytest.mark.skipif(not HAS_CALLBACKS, reason="stubs have the methods for callbacks")
-def test_stubs_are_what_docstrings_say():
+def test_stubs_agree_with_docstrings():
     """If this fails, `python -P .ci/stubs` writes the stubs again."""
     for name in STUBS["MODULES"]:
         assert path_of(name).read_text("utf-8") == STUBS["stub"](name), name
 
 
-def test_the_package_says_that_it_is_typed():
+def test_the_package_is_marked_as_typed():
     assert (PACKAGE / "py.typed").exists()
 
 
