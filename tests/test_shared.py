@@ -10,6 +10,7 @@ from registry import ESTIMATORS, ROWS
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from sktemper._loop import _workers
 from sktemper.learning_rates import AdaptiveRate
 from sktemper.noise import SVIPlusNoise
 from sktemper.tempering import GlobalTempering, LocalTempering
@@ -172,7 +173,8 @@ def test_a_stream_is_cut_into_batches_in_order(row, kind):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("batch_size", [None, 600])
 @pytest.mark.machine
-def test_any_number_of_threads_gives_the_same_bits(row, dtype, batch_size):
+def test_any_number_of_threads_gives_the_same_bits(row, dtype, batch_size, monkeypatch):
+    monkeypatch.setattr(_workers, "LEAST_SHARED", 0.0)  # share even small blocks
     X = row.data(row.n_many).astype(dtype)
     policies = {"batch_size": batch_size, "max_iter": 2, "learning_rate": 0.5}
     one = quietly(estimator_of(row, policies).fit, X)
