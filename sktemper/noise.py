@@ -92,10 +92,10 @@ class SVIPlusNoise(GradientNoise):
     ----------
     effective_batch_size : float, int, Schedule or callable, default=0.5
         The size M.  A float in (0, 1] is a share of the batch, at least one unit.  An
-        int is a number of units.  A schedule or callable gives the number of units at
-        each step, at least 1.  `sktemper.schedules.RampSchedule` is M = 50 t of the
-        paper; it replaces a number if ``effective_batch_size__slope`` is set.  If
-        M >= S, all factors are 1.
+        int is a number of units.  A schedule or callable returns the number of units
+        at each step, at least 1.  `sktemper.schedules.RampSchedule` is M = 50 t of the
+        paper.  If ``effective_batch_size__slope`` is set, a `RampSchedule` replaces a
+        number.  If M >= S, all factors are 1.
     distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         Distribution of the factors.  "dirichlet" is S times a Dirichlet(c, ..., c) with
         c = M / (S - M) - 1 / S, which has the two moments above and no negative

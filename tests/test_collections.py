@@ -950,7 +950,7 @@ def test_uci(X, write, small_pieces, tmp_path):
     assert (joined(collection) != X).nnz == 0
     assert collection.feature_names[7] == "word7"
     vocab = write("few.txt", "one\ntwo\n")
-    with pytest.raises(ValueError, match="has 2 words, but .* says 40"):
+    with pytest.raises(ValueError, match="has 2 words, but .* announces 40"):
         read_uci(write("docword.txt", uci_of(X)), vocab)
 
 

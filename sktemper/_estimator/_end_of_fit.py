@@ -21,7 +21,7 @@ LARGEST_START_SHARE = 0.1
 #: Largest change of the lower bound in the last step of a converged fit, in nats per
 #: sample.  This is the default of ``tol`` for held-out scores.
 LARGEST_CHANGE = 1e-3
-#: A stream causes a warning if it has this multiple of `total_samples`.
+#: A stream causes a warning if it has at least this multiple of `total_samples`.
 MOST_TOTALS = 3
 #: Temperatures up to 1 plus this number count as 1.
 TEMPERATURE_TOL = 1e-9
@@ -65,8 +65,9 @@ def moves_waited(estimator, run):
     if not run.moves_were_skipped or run.policies.tempering.cools:
         return None
     return (
-        "No moves were made: they wait for a temperature of 1, and the fit ended at "
-        f"{run.state.policies.temperature:.3g}."
+        "No moves were made, because they need a temperature of 1, and the fit ended "
+        f"at {run.state.policies.temperature:.3g}. Set moves=None, or choose a "
+        "tempering whose temperature falls to 1."
     )
 
 

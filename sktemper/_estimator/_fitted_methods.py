@@ -153,9 +153,9 @@ class FittedMethodsMixin:
     def _check_names(self, data):
         """Raise if the columns of a collection differ from the columns of the fit.
 
-        The name of a column of hashed words has only some of the words.  Therefore
-        columns are accepted if some names agree, and all names that agree have the same
-        positions.
+        A column of hashed words may represent several words, and its name contains only
+        some of them.  Therefore columns are accepted if at least one name occurs in
+        both, and all names that occur in both have the same positions.
         """
         found = data.feature_names
         known = vars(self).get("_names_")
@@ -170,8 +170,9 @@ class FittedMethodsMixin:
         if not both or any(there != here for there, here in both):
             raise ValueError(
                 "The feature names of X should match those that were passed during "
-                "fit, in the same order: the columns of this collection are of other "
-                "words. Write it by the same vectorizer."
+                "fit, in the same order: the columns of this collection stand for "
+                "other words. Write the collection with the vectorizer of the training "
+                "data."
             )
 
     def _top_words(self, feature_names, n_words):

@@ -15,12 +15,13 @@ from ..schedules import STREAM_LENGTH, Plan
 
 __all__ = ["AGAIN", "Run", "held_out_rows", "plan_fit", "plan_stream", "tasks_left"]
 
-#: Stored instead of the digest of a stream's first rows after the stream has repeated.
+#: Value that replaces the digest of a stream's first rows once the stream has repeated.
 AGAIN = "again"
 #: Number of first rows that are compared to detect that a stream repeats.
 ROWS_NOTED = 8
-#: In a stream of unknown length, ``length="auto"`` of a schedule is this share of the
-#: `stream_rows` of the model, but at least and at most these numbers of steps.
+#: In a stream of unknown length, a schedule with ``length="auto"`` lasts for the share
+#: SHARE_COOLED of the `stream_rows` of the model, but for at least FEWEST_STEPS and at
+#: most MOST_STEPS steps.
 SHARE_COOLED, FEWEST_STEPS, MOST_STEPS = 0.4, 5, STREAM_LENGTH
 #: Keys of random numbers: for policies, and for held-out rows.
 POLICIES, HELD_OUT = 2, 3
@@ -108,7 +109,7 @@ def _rows_of_steps(estimator, state, n_rows):
 
 
 def _noted(first_rows, data):
-    """Return the digest of the first rows of a stream, or AGAIN once these come again.
+    """Return the digest of the first rows of a stream, or AGAIN if it repeats.
 
     The first rows of each chunk are compared, unless they are empty.
     """

@@ -30,8 +30,8 @@ Loops may use:
 
 ``REAL``, ``NAME(x)``
     The floating-point type, and the name of a function for this type, ``x_f32`` or
-    ``x_f64``.  Structs are the same for both types, so that they have ``void *`` as the
-    type of pointers to arrays of REAL.
+    ``x_f64``.  Structs are the same for both types.  Therefore their pointers to
+    arrays of REAL have the type ``void *``.
 ``VECTORISE``, ``VECTORISE_REDUCTION(+ : sum)``
     A line before an inner loop that the compiler should vectorise.  The second line
     allows the compiler to change the order of a sum.
@@ -43,8 +43,9 @@ Loops may use:
     Random numbers, with a stream for each sample.
 ``UNFUSED``, ``FUSED``
     Lines before and after functions in which products are rounded before they are
-    added.  With sums in a fixed order they return the same bits with all instruction
-    sets.  They call ``NAME(unfused_exp)`` and ``NAME(unfused_log)``.
+    added.  If such a function adds terms in a fixed order, it returns the same bits
+    with all instruction sets.  It calls ``NAME(unfused_exp)`` and
+    ``NAME(unfused_log)`` instead of ``NAME(exp)`` and ``NAME(log)``.
 ``TINY_MASS``, ``NEGLIGIBLE``, ``FARTHEST``
     The smallest sum by which loops divide, a negligible share, and the largest distance
     that loops distinguish from infinity.

@@ -152,7 +152,7 @@ def read_meta(folder):
     try:
         wrong = _wrong(meta)
     except KeyError as error:
-        wrong = f"it does not say {error}"
+        wrong = f"it has no entry {error}"
     except (TypeError, ValueError, AttributeError, OverflowError) as error:
         wrong = str(error)
     if wrong:

@@ -83,7 +83,7 @@ def read_uci(docword, vocab=None):
     names = words_of(vocab)
     if names is not None and len(names) != sizes[1]:
         raise ValueError(
-            f"{vocab} has {len(names)} words, but {lines.path} says {sizes[1]}."
+            f"{vocab} has {len(names)} words, but {lines.path} announces {sizes[1]}."
         )
     entries = _Entries(lines, number, sizes, np.int64, 3, "rows")
     return Batches(entries.batches, names)
@@ -272,8 +272,8 @@ class _Entries:
                 n_done = left[0][0]
         if n_entries != self.n_entries:
             raise ValueError(
-                f"{self.lines.path} has {n_entries} entries, but says it has "
-                f"{self.n_entries}: it may be cut off."
+                f"{self.lines.path} has {n_entries} entries, but its header "
+                f"announces {self.n_entries}: it may be cut off."
             )
         yield from self._rows(left, n_done, self.n_rows)
 

@@ -134,7 +134,7 @@ class ShardWriter:
         try:
             wrong = _wrong_in_note(shard, self.kind, *first)
         except KeyError as error:
-            wrong = f"it does not say {error}"
+            wrong = f"it has no entry {error}"
         except (TypeError, ValueError) as error:
             wrong = str(error)
         if wrong:

@@ -85,8 +85,8 @@ def write_counts(
     Rows are stored with sorted columns, duplicates summed and zeros left out.  Every
     file is written under a temporary name, flushed to disk, and then renamed.  The
     description ``meta.json`` is written last, after a check of the other files.  A note
-    beside each shard tells which batches are completely written.  A call that continues
-    the conversion reads only the length and the first row of these batches.
+    beside each shard records which batches are completely written.  A call that
+    continues the conversion reads only the length and the first row of these batches.
 
     Examples
     --------

@@ -162,7 +162,7 @@ class _Runs:
             if not all(len(stamp) == 2 for stamp in stamps) or set(kinds) != KINDS:
                 raise ValueError("its stamps or kinds are invalid")
         except KeyError as error:
-            raise ValueError(f"{path} is damaged: it does not say {error}.") from error
+            raise ValueError(f"{path} is damaged: it has no entry {error}.") from error
         except (TypeError, ValueError) as error:
             raise ValueError(f"{path} is damaged: {error}.") from error
         path = self._file("npy")

@@ -145,7 +145,11 @@ class TiedFamily(GaussianFamily):
         return self._shared(own, mean / self.n_components)
 
     def _shared(self, own, mean):
-        """Return counts and statistics, given sums of 1 and x and mean products."""
+        """Return counts and statistics.
+
+        ``own`` has the sums of 1 and of x for each component, and ``mean`` the sums of
+        products, averaged over the components.
+        """
         counts = own[:, 0]
         n_mean = counts.mean()
         mean = mean + n_mean * self.reg_covar * self.covariance.is_variance

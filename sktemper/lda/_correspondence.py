@@ -1,4 +1,4 @@
-"""Correspondence analysis of documents, from which topics can be seen before a fit."""
+"""Correspondence analysis of documents, which shows topics before a fit."""
 
 from typing import Any, NamedTuple
 

@@ -49,7 +49,7 @@ ROWS_OF_BLOCK, MORE_ROWS, NARROW_ROW = 256, 512, 256
 #: Numbers of tokens of a batch with ``batch_size="auto"``, in fits, and in streams of
 #: unknown size.
 TOKENS_PER_BATCH, TOKENS_PER_PIECE = 30_000, 20_000
-#: Number of `LDAModel.stream_rows` per topic.
+#: Number of documents per topic in `LDAModel.stream_rows`.
 ROWS_PER_TOPIC = 200
 
 

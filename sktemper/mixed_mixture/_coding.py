@@ -24,8 +24,8 @@ from ._values import columns_of, is_frame
 
 __all__ = ["CodedColumnsMixin"]
 
-#: A column looks like an identifier if its number of distinct texts exceeds this share
-#: of the rows and this number.
+#: A column looks like an identifier if the number of its distinct texts exceeds both
+#: SHARE_OF_ROWS times the number of rows, and MANY_OPTIONS.
 SHARE_OF_ROWS, MANY_OPTIONS = 0.5, 50
 #: Largest number of distinct values that describe a column of data in parts.
 MOST_KEPT = 4096
@@ -80,7 +80,7 @@ class CodedColumnsMixin:
         )
 
     def _described(self, values):
-        """Return the `Column` of each column, by its values and the parameters."""
+        """Return the `Column` of each column, given its values and the parameters."""
         if self._same_columns is not None:
             return self._same_columns
         n_features, weight = len(values), self._weight_of_columns

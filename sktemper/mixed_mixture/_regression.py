@@ -122,7 +122,7 @@ def class_regression(
         Index of the class with which other classes are compared; None is the largest
         class.
     sample_weight : array-like of shape (n_samples,), default=None
-        How often each sample counts.
+        Number of times that each sample counts.
 
     Returns
     -------

@@ -72,9 +72,10 @@ class ConjugateModel(Options, Capabilities):
         Largest number of rows that `initial_hyper`, `initial_globals` and
         `auto_batch_size` get if the data are in several parts.
     stream_rows : int or None
-        Largest number of rows that a batch represents in a stream of unknown length,
-        which is cooled within 40 % of this number.  By default None: the batch
-        represents the rows so far, and the stream is cooled in 15 steps.
+        Largest number of rows that a batch represents in a stream of unknown length.
+        The temperature falls while the first 40 % of this number of rows are processed,
+        but in at least 5 and at most 15 steps.  By default None: the batch represents
+        the rows so far, and the temperature falls in 15 steps.
     watches_bound : bool
         Whether the lower bound is cheap enough to be computed in each step on all
         samples.  A fit then ends when it has converged.
@@ -87,9 +88,9 @@ class ConjugateModel(Options, Capabilities):
     birth_steps : int
         Number of steps in which a new component reaches its optimum.
     products_per_value : float
-        Approximate number of multiplications of a local step for each value of a row
-        that is stored.  Several threads share blocks only if each has enough of them,
-        and always if this is infinite, the default.
+        Approximate number of multiplications of a local step for each stored value of a
+        row.  Several threads share the blocks only if each thread gets enough
+        multiplications.  With the default, infinity, they always share the blocks.
     is_random : bool
         Whether local steps draw random numbers, from their ``seed``.
     local_tol : float

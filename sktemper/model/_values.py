@@ -267,7 +267,7 @@ class LocalStep:
         if missing:
             raise ValueError(
                 f"A step whose rows have weights needs {', '.join(missing)}: make it "
-                "by LocalStep.of_rows."
+                "with LocalStep.of_rows."
             )
 
         def total(rows):

@@ -18,7 +18,7 @@ class CriticalTemperaturesDisplay:
 
     The left panel shows the temperatures below which the components become distinct in
     one, two, ... directions.  The right panel shows the schedule, and a band from the
-    lowest to the highest critical temperature.  An annealing should begin slightly
+    lowest to the highest critical temperature.  Annealing should begin slightly
     above the band.  Create a display with `from_estimator`.
 
     Parameters

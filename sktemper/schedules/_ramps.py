@@ -32,7 +32,7 @@ class ConstantSchedule(Schedule):
     Parameters
     ----------
     value : float, default=1.0
-        The value, at least 1.
+        The value, above 0.  A temperature must be at least 1.
 
     Examples
     --------
@@ -126,8 +126,8 @@ class LinearSchedule(_Ramp):
         Time at which ``stop`` is reached.  "auto" is computed at the start of a fit:
         150 steps, but at most half of the planned steps, and at most five passes.  In a
         stream of unknown length, which may end at any step, it is 15 steps; for topics,
-        it is the number of steps on 80 documents per topic, but at least 5 and at most
-        15.
+        it is the number of steps in which 80 documents per topic are processed, but at
+        least 5 and at most 15.
     unit : {"steps", "passes"}, default="steps"
         Unit of ``t`` and ``length``.  The number of passes is the number of samples
         used, with repetitions, divided by the size of the data.  A stream therefore
@@ -167,8 +167,8 @@ class ExponentialSchedule(_Ramp):
         Time at which ``stop`` is reached.  "auto" is computed at the start of a fit:
         150 steps, but at most half of the planned steps, and at most five passes.  In a
         stream of unknown length, which may end at any step, it is 15 steps; for topics,
-        it is the number of steps on 80 documents per topic, but at least 5 and at most
-        15.
+        it is the number of steps in which 80 documents per topic are processed, but at
+        least 5 and at most 15.
     unit : {"steps", "passes"}, default="steps"
         Unit of ``t`` and ``length``.  The number of passes is the number of samples
         used, with repetitions, divided by the size of the data.  A stream therefore

@@ -59,11 +59,11 @@ class GlobalTempering(_Ladder):
         differ from the priors of the model.  Sparse priors keep the temperature high.
         None means the priors of the model; "auto" is (0.01, 0.01) for LDA.
     n_samples : int, default=8
-        Number of draws of the global and local parameters for log C, a quenched mean
-        that is computed once.  With sparse priors and 8 draws, T varies by about a
-        tenth between seeds, which matters only without a cap.  The nested estimate of
-        the papers is a maximum over the draws, see
-        ``benchmarks/results/log_partition.md``.
+        Number of draws of the global and local parameters from which log C is
+        estimated.  The estimate is a quenched mean, and is computed once.  With sparse
+        priors and 8 draws, T varies by about a tenth between seeds, which matters only
+        without a cap.  The nested estimate of the papers is a maximum over the draws,
+        see ``benchmarks/results/log_partition.md``.
     target : {"local_step", "likelihood"}, default="local_step"
         Whether the global step uses the full or the tempered statistics.
     smoothing : float in [0, 1), default=0.9

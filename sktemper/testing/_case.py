@@ -186,7 +186,7 @@ def close(found, expected, fault, rtol=1e-7, atol=0.0):
     ----------
     found, expected : array-like
     fault : str
-        Start of the error message, which says what the numbers are.
+        Start of the error message; it names the compared numbers.
     rtol, atol : float or array-like
         As in `numpy.allclose`.
     """

@@ -174,8 +174,9 @@ def check_row_bounds_move_with_the_prior(case):
         raise AssertionError(
             "local_step ignores powers.prior: without a likelihood the bound of row "
             f"{still[0]} is expected to change if the prior of its continuous local "
-            f"parameters is raised to the power 1/2 or 1/4, got {whole[still[0]]:.6g} "
-            "as at 1. If rows have no such parameters, set has_continuous_local=False"
+            f"parameters is raised to the power 1/2 or 1/4, got {whole[still[0]]:.6g}, "
+            "the same as at the power 1. If rows have no such parameters, set "
+            "has_continuous_local=False"
         )
 
 

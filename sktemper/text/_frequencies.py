@@ -192,7 +192,7 @@ def as_documents(limit, n_documents):
 
 
 def admitted(documents, tokens, limits, n_free, kind=None):
-    """Determine the words that get columns, and those refused for lack of free columns.
+    """Determine the words that get columns, and the words for which none is free.
 
     Parameters
     ----------
