@@ -983,7 +983,9 @@ def test_files_that_are_cut_off(X, tmp_path):
     text = uci_of(X).encode()
     path = tmp_path / "docword.txt"
     path.write_bytes(text[:-30].rpartition(b"\n")[0])
-    with pytest.raises(ValueError, match="docword.txt has .* entries, but says"):
+    with pytest.raises(
+        ValueError, match="docword.txt has .* entries, but its header announces"
+    ):
         list(read_uci(path))
     path.write_bytes(gzip.compress(text)[:-30])
     with pytest.raises(ValueError, match="docword.txt is damaged or cut off"):

@@ -380,10 +380,12 @@ def test_an_error_before_the_first_step_leaves_an_earlier_fit_as_it_was(document
 def test_ctrl_c_at_any_time(documents):
     fits = fits_by_hand(lda_of(), documents, 4, 0)
     completed = [best(fits[:n], documents) for n in range(1, 5)]
-    begin = time.perf_counter()
-    lda_of(n_init=4).fit(documents)
-    duration = time.perf_counter() - begin
-    interrupted = 0
+    durations = []  # the least is a fit without much other work on the machine
+    for _ in range(3):
+        begin = time.perf_counter()
+        lda_of(n_init=4).fit(documents)
+        durations.append(time.perf_counter() - begin)
+    duration, interrupted = min(durations), 0
     for delay in np.linspace(0.05, 0.95, 9) * duration:
         lda = lda_of(n_init=4)
         try:
