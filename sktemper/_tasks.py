@@ -13,6 +13,8 @@ from itertools import count
 from queue import Empty, SimpleQueue
 from threading import local
 
+import numpy as np
+
 __all__ = ["Pool", "Task", "run_shared"]
 
 #: Seconds that the calling thread sleeps at most before it checks for Ctrl-C.
@@ -149,11 +151,12 @@ def run_shared(functions):
     n_threads = 1 if pool is None else min(pool.n_threads, len(functions))
     if n_threads < 2:
         return [function() for function in functions]
-    tasks = [Task(function) for function in functions]
+    tasks, errors = [Task(function) for function in functions], np.geterr()
 
     def run():
-        for task in tasks:
-            task.run()
+        with np.errstate(**errors):  # each thread has its own settings
+            for task in tasks:
+                task.run()
 
     takes_part = _of_thread.is_of_pool
     try:
