@@ -86,8 +86,8 @@ def check_values(X, dtype, name="X", training=False):
         return
     limit = largest_value(dtype)
     top = max(float(_fmax(values)), -float(_fmin(values)))
-    if top <= limit and not (training and 0 < top < 1 / limit):
-        return
+    if not (top > limit or (training and 0 < top < 1 / limit)):
+        return  # also if all values are NaN
     remedy = "Scale the data" + (
         "." if np.dtype(dtype) == np.float64 else ", or fit to float64."
     )
