@@ -5,6 +5,10 @@ import numpy as np
 from libc.stdint cimport int32_t, int64_t, intptr_t
 from libc.string cimport memcpy
 
+#: Dtypes of arrays of the matrices that `plain_entries` accepts.
+INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
+FLOATS = np.dtype(np.float32), np.dtype(np.float64)
+
 ctypedef fused index:
     int32_t
     int64_t
@@ -136,6 +140,72 @@ def is_plain(
             if not is_valid:
                 break
     return is_valid
+
+
+def plain_entries(
+    X, intptr_t most_rows, intptr_t most_values, intptr_t n_columns, double largest
+):
+    """Return the entries of a small CSR matrix that needs no conversion, or None.
+
+    Such a matrix is canonical, has column indices in int32, and its numbers, in float32
+    or float64, are positive.
+
+    Parameters
+    ----------
+    X : csr_matrix or csr_array
+        Its arrays may contradict each other.
+    most_rows, most_values : int
+        Largest numbers of rows and of entries.
+    n_columns : int
+    largest : float
+        Largest number.
+
+    Returns
+    -------
+    entries : tuple or None
+        Starts of rows in intp, columns in int32 and values in float64, all of them new
+        arrays.
+    """
+    arrays = starts, columns, values = X.indptr, X.indices, X.data
+    for array in arrays:
+        if type(array) is not np.ndarray or array.ndim != 1:
+            return None
+    shape = X.shape
+    if len(shape) != 2 or shape[1] != n_columns or len(starts) != shape[0] + 1:
+        return None
+    if not 0 < shape[0] <= most_rows or not len(columns) == len(values) <= most_values:
+        return None
+    if columns.dtype != INT32 or values.dtype not in FLOATS:
+        return None
+    if starts.dtype != INT32 and starts.dtype != INT64:
+        return None
+    starts, columns = starts.astype(np.intp), columns.copy()
+    found = values.astype(np.float64)
+    if not _are_plain(starts, columns, found, n_columns, largest):
+        return None
+    return starts, columns, found
+
+
+cdef bint _are_plain(
+    const intptr_t[::1] starts,
+    const int32_t[::1] columns,
+    const double[::1] values,
+    intptr_t n_columns,
+    double largest,
+):
+    """Return whether `is_plain`, and all values are positive and not too large."""
+    cdef intptr_t i, n, last, n_rows = starts.shape[0] - 1
+    if starts[0] != 0 or starts[n_rows] != columns.shape[0]:
+        return False
+    for i in range(n_rows):
+        if not starts[i] <= starts[i + 1] <= columns.shape[0]:
+            return False
+        last = -1
+        for n in range(starts[i], starts[i + 1]):
+            if not last < columns[n] < n_columns or not 0 < values[n] <= largest:
+                return False
+            last = columns[n]
+    return True
 
 
 def are_consecutive(const index[::1] rows):

@@ -33,6 +33,8 @@ __all__ = [
 
 #: Largest absolute value of data, for each dtype that models compute in.
 LARGEST_VALUE = {"float32": 1e15, "float64": 1e60}
+#: The same by dtype, because the name of a dtype takes long to build.
+_LARGEST_OF_DTYPE = {np.dtype(name): value for name, value in LARGEST_VALUE.items()}
 #: Largest count, also after multiplication by the weight of its sample.  Products of
 #: larger counts overflow in float32.
 LARGEST_COUNT = 1e30
@@ -57,7 +59,7 @@ def largest_value(dtype):
     -------
     limit : float
     """
-    return LARGEST_VALUE[np.dtype(dtype).name]
+    return _LARGEST_OF_DTYPE[np.dtype(dtype)]
 
 
 def check_values(X, dtype, name="X", training=False):
@@ -84,6 +86,8 @@ def check_values(X, dtype, name="X", training=False):
         return
     limit = largest_value(dtype)
     top = max(float(_fmax(values)), -float(_fmin(values)))
+    if not (top > limit or (training and 0 < top < 1 / limit)):
+        return  # also if all values are NaN
     remedy = "Scale the data" + (
         "." if np.dtype(dtype) == np.float64 else ", or fit to float64."
     )
@@ -92,11 +96,10 @@ def check_values(X, dtype, name="X", training=False):
             f"{name} has values of {top:.3g}, but in {np.dtype(dtype)} they may be at "
             f"most {limit:g}: squares would overflow. {remedy}"
         )
-    if training and 0 < top < 1 / limit:
-        raise ValueError(
-            f"{name} has no values above {top:.3g}, but in {np.dtype(dtype)} some must "
-            f"be at least {1 / limit:g}: squares would vanish. {remedy}"
-        )
+    raise ValueError(
+        f"{name} has no values above {top:.3g}, but in {np.dtype(dtype)} some must be "
+        f"at least {1 / limit:g}: squares would vanish. {remedy}"
+    )
 
 
 def _fmax(values):

@@ -8,7 +8,7 @@ import threading
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from ._csr import are_consecutive, copied_rows, is_canonical, is_plain
+from ._csr import are_consecutive, copied_rows, is_canonical, is_plain, plain_entries
 from ._simd.special import multiply, packed_columns
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "is_canonical",
     "is_plain",
     "one_blas_thread",
+    "plain_entries",
     "sparse_rows",
     "tiled_matmul",
 ]

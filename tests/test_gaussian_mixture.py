@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from fits import NOISES, RATES, TEMPERINGS
 from scipy import stats
+from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
@@ -665,6 +666,28 @@ def test_bad_parameters_are_refused_by_name(cls, name, value):
         with pytest.raises(InvalidParameterError, match=f"'({name}|n_iter)'"):
             getattr(mixture, method)(X)
         assert not hasattr(mixture, "means_")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
+def test_scores_are_the_logs_of_the_sums_of_the_components_densities(kind, dtype):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(100, 5)) + 8 * random.integers(0, 3, (100, 1))
+    X[0] += 1e7  # far from all components
+    X = X.astype(dtype)
+    mixture = TemperedGaussianMixture(
+        4, covariance_type=kind, max_iter=3, tol=1e9, random_state=0
+    ).fit(X)
+    model, state = mixture._fitted_model(), mixture.state_
+    prepared = model.prepare(state.globals_, state.hyper)
+    log_weights = np.log(model.weights.mean(state.globals_.weights))
+    family = model.family_of(state.hyper)
+    for n in 1, 33, 100:
+        block = model.take(X, slice(0, n))
+        logs = family.log_predictive(block, prepared.tables, log_weights)
+        np.testing.assert_allclose(
+            mixture.score_samples(X[:n]), logsumexp(logs, axis=1), rtol=1e-12
+        )
 
 
 def test_bad_data_leave_the_old_fit():

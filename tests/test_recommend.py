@@ -16,6 +16,7 @@ import pytest
 from fits import Broken, press_ctrl_c
 from scipy import sparse, stats
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sktemper._simd.special import packed_columns
 
 from sktemper import ImplicitFactorization, TemperedMatrixFactorization
 from sktemper._linalg import tiled_matmul
@@ -137,6 +138,18 @@ def test_the_same_bits_for_one_user_as_for_many(monkeypatch):
         again = best_items(users, items, 10, seen=rated, n_jobs=n_jobs)
         np.testing.assert_array_equal(again[0], best)
         np.testing.assert_array_equal(again[1], scores)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_users", [1, 2, 4, 5, 12, 13])
+def test_packed_items_give_the_same_bits(n_users, dtype):
+    users, items, _, rated, barred = drawn(n_users, 501, 33, dtype)
+    panels = packed_columns(items.T)
+    for seen, banned in ((rated, barred), (None, None), (rated, np.ones(501, bool))):
+        plain = best_items(users, items, 9, seen=seen, barred=banned)
+        packed = best_items(users, items, 9, seen=seen, barred=banned, panels=panels)
+        for one, other in zip(plain, packed, strict=True):
+            np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("order", [1, -1])

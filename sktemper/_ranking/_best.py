@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from joblib import effective_n_jobs
 
 from .._simd.special import multiply, packed_columns
 from .._tasks import Pool, Task
@@ -18,6 +19,10 @@ MOST_USERS, MOST_TERMS = 384, 2**32
 #: least number of items that are scored before bounds of the remaining items are
 #: compared.
 MOST_SCORES, FEWEST_ITEMS = 2**20, 512
+#: Largest number of users for which packed items are faster, if they are given.
+FEW_USERS = 12
+#: Flag of kernels that are not stopped.
+NO_STOP = np.zeros(1, np.intc)
 
 
 class Rated(NamedTuple):
@@ -92,7 +97,15 @@ class Rescoring(NamedTuple):
 
 
 def best_items(
-    users, items, n_best, *, seen=None, barred=None, rescoring=None, n_jobs=1
+    users,
+    items,
+    n_best,
+    *,
+    seen=None,
+    barred=None,
+    rescoring=None,
+    n_jobs=1,
+    panels=None,
 ):
     """Find the items whose vectors have the largest products with each user's vector.
 
@@ -112,7 +125,9 @@ def best_items(
     barred : ndarray of bool of shape (n_items,) or None
         Whether to exclude each item for all users.
     rescoring : Rescoring or None
-    n_jobs : int
+    n_jobs : int or None
+    panels : ndarray or None
+        ``packed_columns(items.T)``.  If given, few users are found faster.
 
     Returns
     -------
@@ -123,6 +138,8 @@ def best_items(
     own : ndarray of shape (n_users, n_best)
         Products of the vectors, from which a `Rescoring` computes the scores.
     """
+    if panels is not None and rescoring is None and len(users) <= FEW_USERS:
+        return _best_of_few(users, panels, len(items), n_best, seen, barred)
     search = _Search(users, items, n_best, seen, barred)
     if rescoring is None:
         find, own = search.products, search.scores
@@ -135,6 +152,23 @@ def best_items(
     missing = search.best < 0
     search.scores[missing] = own[missing] = np.nan
     return search.best, search.scores, own
+
+
+def _best_of_few(users, panels, n_items, n_best, seen, barred):
+    """Return the same as `best_items` for few users and packed items."""
+    products = np.empty((len(users), n_items), users.dtype)
+    multiply(users, panels, products)
+    best = np.empty((len(users), n_best), np.int64)
+    scores = np.empty((len(users), n_best), users.dtype)
+    starts = entries = None
+    if seen is not None:
+        starts, entries, _ = seen
+    if barred is not None:
+        barred = np.ascontiguousarray(barred).view(np.uint8)
+    _kernels.best_of_scores(products, starts, entries, barred, NO_STOP, scores, best)
+    if best[:, -1].min(initial=0) < 0:
+        scores[best < 0] = np.nan
+    return best, scores, scores
 
 
 class _Search:
@@ -234,7 +268,7 @@ def products(users, items):
 
 def _each(function, pieces, n_jobs, stop):
     """Call a function for each piece; use threads for several pieces and jobs."""
-    if n_jobs == 1 or len(pieces) <= 1:
+    if len(pieces) <= 1 or (n_jobs := effective_n_jobs(n_jobs)) == 1:
         for piece in pieces:
             function(piece)
         return

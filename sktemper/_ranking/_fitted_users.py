@@ -19,6 +19,8 @@ NEW_USERS = (
     " The model knows the users of the last fit or partial_fit; for other users, pass "
     "rows of their data instead of labels."
 )
+#: Types of matrices without labels of users and items.
+PLAIN_TYPES = np.ndarray, sparse.csr_matrix, sparse.csr_array
 
 
 class Chosen(NamedTuple):
@@ -80,7 +82,8 @@ class FittedUsersMixin(ServingMixin):
         return super()._validate_training(X, reset)
 
     def _is_few_rows(self, X):
-        return False  # labels of users and items must be checked
+        # other types may have labels of users and items, which must be checked
+        return type(X) in PLAIN_TYPES and super()._is_few_rows(X)
 
     def _fitted_problem(self, X, sample_weight=None):
         self._check_labels(X, reset=False)
@@ -165,21 +168,32 @@ class FittedUsersMixin(ServingMixin):
 
     def _choose(self, users):
         """Return the `Chosen` for labels of fitted users, or for rows of data."""
-        users = as_labels(users)
-        check_unmasked(users)
-        if _are_names(users, vars(self).get("user_labels_")):
+        is_plain = type(users) in PLAIN_TYPES and users.ndim == 2
+        if not is_plain:
+            users = as_labels(users)
+            check_unmasked(users)
+        if not is_plain and _are_names(users, vars(self).get("user_labels_")):
             users = label_array(users)
             posteriors = self._fitted_users()
             rows = self._user_index().positions(users)
             posteriors = tuple(array[rows] for array in posteriors)
             rated = self._rated_.of(rows)
             return Chosen(self._user_vectors()[rows], rated, users, True, posteriors)
+        if is_plain and (chosen := self._chosen_of_few(users)) is not None:
+            return chosen
         posteriors, rated = _joined(self._map(users, self._users_of_block))
         vectors = self._vectors_of(posteriors)
-        labels = labels_of(users, "user_labels")
+        labels = None if is_plain else labels_of(users, "user_labels")
         if labels is None:
             labels = np.arange(len(vectors))
         return Chosen(vectors, rated, labels, False, posteriors)
+
+    def _chosen_of_few(self, X):
+        """Return the `Chosen` of few rows that need no validation, or None.
+
+        ``X`` has one of the `PLAIN_TYPES`.
+        """
+        return None
 
     def _item_index(self, with_labels=True):
         labels = vars(self).get("item_labels_") if with_labels else None
@@ -205,6 +219,9 @@ class FittedUsersMixin(ServingMixin):
 
 def _joined(parts):
     """Join the posterior parameters and `Rated` of the users of all blocks."""
+    parts = list(parts)
+    if len(parts) == 1:
+        return parts[0]
     posteriors, rated = zip(*parts, strict=True)
     arrays = zip(*posteriors, strict=True)
     return tuple(map(np.concatenate, arrays)), Rated.joined(rated)

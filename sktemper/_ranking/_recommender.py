@@ -1,16 +1,20 @@
 """Recommendations, similar items and explanations of a fitted factorization."""
 
 import numpy as np
-from joblib import effective_n_jobs
 from scipy import sparse
 
 from .._arguments import check_flag, is_integer, refuse
 from .._frames import data_frame, frame_library
+from .._simd.special import packed_columns
 from ._best import Rated, best_items, products
 from ._fitted_users import FittedUsersMixin
 from ._labels import as_labels, label_array
 
 __all__ = ["RecommenderMixin"]
+
+#: Vectors of items are kept in a second layout, for calls with few users, if they have
+#: at most this size.  Larger vectors do not stay in a cache of the processor.
+MOST_PANEL_BYTES = 2**24
 
 
 class RecommenderMixin(FittedUsersMixin):
@@ -121,7 +125,7 @@ class RecommenderMixin(FittedUsersMixin):
             frame_library(output)
         chosen = self._choose(X)
         check_flag(exclude_seen, "exclude_seen")
-        vectors = self._item_vectors()
+        vectors, panels = self._cached("ranked_items", self._ranked_items)
         barred = None
         if exclude is not None:
             excluded = _vector_of_labels(exclude)
@@ -134,9 +138,16 @@ class RecommenderMixin(FittedUsersMixin):
             seen=chosen.rated if exclude_seen else None,
             barred=barred,
             rescoring=rescored and rescored(chosen),
-            n_jobs=effective_n_jobs(self.n_jobs),
+            n_jobs=self.n_jobs,
+            panels=panels,
         )
         return chosen, *found
+
+    def _ranked_items(self):
+        """Return the vectors of items, and the same packed, or None if large."""
+        vectors = self._item_vectors()
+        is_large = vectors.nbytes > MOST_PANEL_BYTES
+        return vectors, None if is_large else packed_columns(vectors.T)
 
     def _check_n_items(self, n_items):
         if not is_integer(n_items) or n_items < 1:

@@ -15,12 +15,21 @@ SERVED = (
     "log_shares",
     "most_popular",
 )
+#: Number of multiplications that take some milliseconds.
+MOST_INLINE_COST = 2**23
 
 
 class ServingMixin:
     """Mixin that caches values computed from a fit, and saves them for serving."""
 
-    _max_inline_rows = 4
+    @property
+    def _max_inline_rows(self):
+        """Largest number of rows for which the calling thread computes.
+
+        The cost of a row is the cube of the rank.  The calling thread cannot be
+        interrupted in a kernel.
+        """
+        return max(min(MOST_INLINE_COST // self._vector_width() ** 3, 32), 4)
 
     def _fits(self, prepared, model):
         """Return whether prepared values are finite and have the right shapes."""

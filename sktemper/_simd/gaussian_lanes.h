@@ -359,12 +359,14 @@ static inline void invert_tiles(intptr_t d, const double *a, const double *inver
 }
 
 /* Computes the moments of Gaussians with precisions `a`, in tiles, and precisions times means
- * `m`.  Replaces `a` by the covariances and `m` by the means, and writes the logarithms of the
- * determinants of the precisions, or NAN for precisions that are not positive definite.
- * Scratch memory: `b` has the size of `a`, and `inverse` has the size of `m`.  Returns the
- * number of the first `n_lanes` precisions that are not positive definite. */
-static inline intptr_t solve_lanes(intptr_t d, intptr_t n_lanes, double *a, double *b,
-                                   double *m, double *inverse, double *log_determinant)
+ * `m`.  Replaces `a` by the covariances, unless `only_means` is set, and `m` by the means, and
+ * writes the logarithms of the determinants of the precisions, or NAN for precisions that are
+ * not positive definite.  Scratch memory: `b` has the size of `a`, and `inverse` has the size
+ * of `m`.  Returns the number of the first `n_lanes` precisions that are not positive
+ * definite. */
+static inline intptr_t solve_lanes(intptr_t d, intptr_t n_lanes, int only_means, double *a,
+                                   double *b, double *m, double *inverse,
+                                   double *log_determinant)
 {
     const intptr_t n = n_tiles(d);
     double least[LANES];
@@ -377,7 +379,8 @@ static inline intptr_t solve_lanes(intptr_t d, intptr_t n_lanes, double *a, doub
     invert_tiles(d, a, inverse, b);
     for (intptr_t part = 0; part < LANES; part += LANES / PARTS) {
         mean_lanes(n, b + part, m + part);
-        covary_lanes(n, b + part, a + part);
+        if (!only_means)
+            covary_lanes(n, b + part, a + part);
     }
     for (intptr_t lane = 0; lane < n_lanes; lane++)
         if (!(least[lane] > 0)) {

@@ -18,6 +18,9 @@ typedef REAL VECTOR
 #define TERMS 256
 #define FEW_TERMS 128
 #define MANY_ROWS (8 * ROWS)
+/* Largest number of rows that are processed one by one, because most rows of a tile would be
+ * missing. */
+#define FEW_ROWS 4
 
 /* Copies a matrix into panels, one after the other.  A panel has the shape (n_inner,
  * COLUMNS); the last panel has (n_inner, LANES) if that suffices.  Zeros follow the last
@@ -41,57 +44,61 @@ LOOP void NAME(pack_columns)(intptr_t n_inner, intptr_t n_columns,
     }
 }
 
-/* Computes the product of ROWS rows and a panel.  If `first` is set, the product is written to
- * `out`, otherwise it is added to `out`.  Here and below, a panel has COLUMNS columns if `wide`
- * is set, otherwise LANES columns. */
+/* Computes the product of ROWS rows and a panel, or of one row if `single` is set.  If `first`
+ * is set, the product is written to `out`, otherwise it is added to `out`.  Here and below, a
+ * panel has COLUMNS columns if `wide` is set, otherwise LANES columns. */
 #ifdef VECTOR_BYTES
-ALWAYS_INLINE void NAME(add_product_tile)(const int n_vectors, intptr_t n_inner,
-                                          const REAL *const *rows,
+ALWAYS_INLINE void NAME(add_product_tile)(const int n_rows, const int n_vectors,
+                                          intptr_t n_inner, const REAL *const *rows,
                                           const VECTOR *restrict columns, int first,
                                           REAL *out, intptr_t stride)
 {
     const VECTOR zero = {0};
     VECTOR sums[ROWS][2];
     UNROLLED
-    for (int r = 0; r < ROWS; r++) {
+    for (int r = 0; r < n_rows; r++) {
         UNROLLED
         for (int v = 0; v < n_vectors; v++)
             sums[r][v] = first ? zero : *(const VECTOR *)(out + r * stride + v * LANES);
     }
     for (intptr_t i = 0; i < n_inner; i++) {
         UNROLLED
-        for (int r = 0; r < ROWS; r++) {
+        for (int r = 0; r < n_rows; r++) {
             UNROLLED
             for (int v = 0; v < n_vectors; v++)
                 sums[r][v] += rows[r][i] * columns[i * n_vectors + v];
         }
     }
     UNROLLED
-    for (int r = 0; r < ROWS; r++) {
+    for (int r = 0; r < n_rows; r++) {
         UNROLLED
         for (int v = 0; v < n_vectors; v++)
             *(VECTOR *)(out + r * stride + v * LANES) = sums[r][v];
     }
 }
 
-static void NAME(product_tile)(intptr_t n_inner, const REAL *const *rows,
+static void NAME(product_tile)(intptr_t n_inner, const REAL *const *rows, int single,
                                const REAL *panel, int wide, int first,
                                REAL *out, intptr_t stride)
 {
     const VECTOR *columns = (const VECTOR *)panel;
-    if (wide)
-        NAME(add_product_tile)(2, n_inner, rows, columns, first, out, stride);
+    if (single && wide)
+        NAME(add_product_tile)(1, 2, n_inner, rows, columns, first, out, stride);
+    else if (single)
+        NAME(add_product_tile)(1, 1, n_inner, rows, columns, first, out, stride);
+    else if (wide)
+        NAME(add_product_tile)(ROWS, 2, n_inner, rows, columns, first, out, stride);
     else
-        NAME(add_product_tile)(1, n_inner, rows, columns, first, out, stride);
+        NAME(add_product_tile)(ROWS, 1, n_inner, rows, columns, first, out, stride);
 }
 #undef VECTOR
 #else
-static void NAME(product_tile)(intptr_t n_inner, const REAL *const *rows,
+static void NAME(product_tile)(intptr_t n_inner, const REAL *const *rows, int single,
                                const REAL *panel, int wide, int first,
                                REAL *out, intptr_t stride)
 {
     const intptr_t width = wide ? COLUMNS : LANES;
-    for (intptr_t r = 0; r < ROWS; r++) {
+    for (intptr_t r = 0; r < (single ? 1 : ROWS); r++) {
         const REAL *restrict row = rows[r];
         REAL sums[COLUMNS] = {0};
         for (intptr_t j = 0; !first && j < width; j++)
@@ -105,8 +112,8 @@ static void NAME(product_tile)(intptr_t n_inner, const REAL *const *rows,
 }
 #endif
 
-/* Computes the product of at most ROWS rows and `width` columns.  Missing rows of the tile
- * repeat the last row, so that one loop serves all tiles. */
+/* Computes the product of at most ROWS rows and `width` columns.  At most FEW_ROWS rows are
+ * processed one by one.  Otherwise, missing rows of the tile repeat the last row. */
 static void NAME(product_part)(intptr_t n_rows, intptr_t n_inner, const REAL *x,
                                intptr_t x_stride, const REAL *panel, intptr_t width,
                                int first, REAL *out, intptr_t stride)
@@ -116,15 +123,22 @@ static void NAME(product_part)(intptr_t n_rows, intptr_t n_inner, const REAL *x,
     REAL tile[ROWS * COLUMNS];
     for (intptr_t r = 0; r < ROWS; r++)
         rows[r] = x + (r < n_rows ? r : n_rows - 1) * x_stride;
-    if (n_rows == ROWS && width == (wide ? COLUMNS : LANES)) {
-        NAME(product_tile)(n_inner, rows, panel, wide, first, out, stride);
+    const int is_whole = width == (wide ? COLUMNS : LANES);
+    if (is_whole && n_rows <= FEW_ROWS) {
+        for (intptr_t r = 0; r < n_rows; r++)
+            NAME(product_tile)(n_inner, rows + r, 1, panel, wide, first,
+                               out + r * stride, stride);
+        return;
+    }
+    if (is_whole && n_rows == ROWS) {
+        NAME(product_tile)(n_inner, rows, 0, panel, wide, first, out, stride);
         return;
     }
     memset(tile, 0, sizeof(tile));
     for (intptr_t r = 0; !first && r < n_rows; r++)
         for (intptr_t j = 0; j < width; j++)
             tile[r * COLUMNS + j] = out[r * stride + j];
-    NAME(product_tile)(n_inner, rows, panel, wide, first, tile, COLUMNS);
+    NAME(product_tile)(n_inner, rows, 0, panel, wide, first, tile, COLUMNS);
     for (intptr_t r = 0; r < n_rows; r++)
         for (intptr_t j = 0; j < width; j++)
             out[r * stride + j] = tile[r * COLUMNS + j];
@@ -160,3 +174,4 @@ LOOP void NAME(product)(intptr_t n_rows, intptr_t n_inner, intptr_t n_columns,
 #undef TERMS
 #undef FEW_TERMS
 #undef MANY_ROWS
+#undef FEW_ROWS

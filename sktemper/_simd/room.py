@@ -1,6 +1,7 @@
 """Memory for large arrays, which is reused within a fit."""
 
 import itertools
+import math
 
 import numpy as np
 
@@ -35,7 +36,7 @@ class Room:
     def empty(self, shape, dtype):
         """Return an uninitialised array, aligned by `special.aligned`."""
         dtype = np.dtype(dtype)
-        n_bytes = int(np.prod(shape)) * dtype.itemsize
+        n_bytes = math.prod(shape) * dtype.itemsize
         if n_bytes < LEAST_BYTES:
             return aligned(np.empty, shape, dtype)
         raw = np.asarray(_Piece(self._free.take(n_bytes), self._free))

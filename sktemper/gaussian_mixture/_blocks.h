@@ -27,6 +27,23 @@ typedef struct {
                                             (n_components, n_features) of a diagonal */
 } mixture_block;
 
+/* Arguments of `mixture_predictive` in addition to those of a `mixture_block`, whose constants
+ * are log densities at the modes.  The log density of a sample under a component, with the
+ * component's weight, is
+ *     constants[k] - exponents[k] log(1 + scales[k] distance),
+ * or, for products over the features,
+ *     constants[k] - exponents[k] sum over d of log(1 + scales[k] distance_d),
+ * where distance_d = (factors[k, d] (samples[i, d] - origin[d] - centres[k, d]))^2. */
+typedef struct {
+    mixture_block mixture;               /* with `only_distances`; scores are an output */
+    const double *exponents;             /* (n_components,) */
+    const double *scales;                /* (n_components,) */
+    const double *origin;                /* (n_features,); NULL if not for products */
+    const double *centres;               /* (n_components, n_features) */
+    const double *factors;               /* (n_components, n_features) */
+    double *logs;                        /* scratch: (n_features + n_components, lanes) */
+} predictive_block;
+
 /* Input and output of `weighted_moments`. */
 typedef struct {
     intptr_t n_samples, n_features, n_components;

@@ -149,8 +149,13 @@ class GaussianFamily(NormalWishartFamily):
         """
         return self._run(block, tables, tables.constants, np.ones(()), True)[0]
 
+    def _rows_of(self, block, tables):
+        """Return the rows for the kernel, in the coordinates of the tables."""
+        return block
+
     def _run(self, block, tables, constants, power, only_squares):
         n_rows, power = len(block), np.asarray(power)
+        block = self._rows_of(block, tables)
         out = np.empty((n_rows, len(tables.means)), dtype=self.dtype)
         bounds, scores = np.empty(n_rows), np.empty(n_rows)
         stopped = _kernels.local_step(
@@ -214,6 +219,33 @@ class GaussianFamily(NormalWishartFamily):
         spread = (usual.precision + 1.0) / usual.precision
         logs = self.law.log_student(nu, usual.log_determinants, spread)
         return logs + log_weights - self._tails(block, tables, nu, spread)
+
+    def log_mixture(self, block, tables, log_weights):
+        """Return log densities of the mixture of the components' predictive densities.
+
+        This is the log of the sum of the exponentials of `log_predictive`.
+        """
+        usual, law = tables.usual, self.law
+        nu = np.broadcast_to(usual.freedom, usual.precision.shape)
+        spread = (usual.precision + 1.0) / usual.precision
+        logs = law.log_student(nu, usual.log_determinants, spread) + log_weights
+        scores, scales, product = np.empty(len(block)), nu * spread, (None, None, None)
+        if law.is_product:
+            scales, product = spread, (self.origin, usual.means, usual.factors)
+        stopped = _kernels.predictive(
+            self._rows_of(block, tables),
+            tables.means,
+            tables.factors,
+            logs,
+            law.exponent(nu),
+            1.0 / (law.width * scales),
+            *product,
+            self.stop,
+            scores,
+        )
+        if stopped:
+            raise Stopped
+        return scores
 
     def _tails(self, block, tables, nu, spread):
         """Return log densities at modes minus at rows, (n_rows, n_components)."""

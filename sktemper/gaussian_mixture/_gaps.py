@@ -16,7 +16,7 @@ import functools
 import math
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import gammaln, logsumexp
 
 from .._expfam import ONCE, softmax
 from .._linalg import tiled_matmul
@@ -79,6 +79,20 @@ class WithGaps:
         function = self._product if self.law.is_product else self._student
         return block.joined(
             known, lambda own: function(own, usual, nu, spread) + log_weights
+        )
+
+    def log_mixture(self, block, tables, log_weights):
+        """Return log densities of the mixture of the predictive densities."""
+        known = functools.partial(
+            super().log_mixture, tables=tables, log_weights=log_weights
+        )
+        if not isinstance(block, GappedRows):
+            return known(block)
+        return block.joined(
+            known,
+            lambda own: logsumexp(
+                self.log_predictive(own, tables, log_weights), axis=1
+            ),
         )
 
     def _student(self, block, usual, nu, spread):

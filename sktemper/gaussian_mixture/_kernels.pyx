@@ -61,6 +61,32 @@ def local_step(
     cdef mixture_block block
     cdef int status
     cdef unsigned int mode
+    kept = _fill(&block, samples, means, factors, constants, stop)
+    block.powers = &powers[0]
+    block.power_per_sample = power_per_sample
+    block.only_distances = only_distances
+    block.responsibilities = &responsibilities[0, 0]
+    block.bounds = &bounds[0]
+    block.scores = &scores[0]
+    with nogil:
+        mode = simd_flush_subnormals()
+        if floating is float:
+            status = SIMD.mixture_local_step_f32(&block)
+        else:
+            status = SIMD.mixture_local_step_f64(&block)
+        simd_restore_subnormals(mode)
+    return status
+
+
+cdef _fill(
+    mixture_block *block,
+    const floating[:, ::1] samples,
+    const floating[:, ::1] means,
+    const floating[:, ::1] factors,
+    const double[::1] constants,
+    const int[::1] stop,
+):
+    """Set the arguments of all loops over components; return the scratch memory."""
     dtype = np.float32 if floating is float else np.float64
     block.n_samples = samples.shape[0]
     block.n_features = samples.shape[1]
@@ -70,26 +96,81 @@ def local_step(
     n_vectors = 2 * block.n_features + block.n_components
     n_shifts = block.n_components * block.n_features
     # additional memory, so that the scratch memory can start at a whole vector
-    cdef floating[::1] scratch = np.empty((n_vectors + 1) * lanes + n_shifts, dtype)
+    kept = np.empty((n_vectors + 1) * lanes + n_shifts, dtype)
+    cdef floating[::1] scratch = kept
     start = (SIMD_BYTES - <intptr_t>&scratch[0] % SIMD_BYTES) // <intptr_t>sizeof(floating)
     block.samples = &samples[0, 0]
     block.means = &means[0, 0]
     block.factors = &factors[0, 0]
     block.constants = &constants[0]
-    block.powers = &powers[0]
-    block.power_per_sample = power_per_sample
     block.stop = &stop[0]
-    block.only_distances = only_distances
-    block.responsibilities = &responsibilities[0, 0]
-    block.bounds = &bounds[0]
-    block.scores = &scores[0]
     block.scratch = &scratch[start]
+    return kept
+
+
+def predictive(
+    const floating[:, ::1] samples,
+    const floating[:, ::1] means,
+    const floating[:, ::1] factors,
+    const double[::1] constants,
+    const double[::1] exponents,
+    const double[::1] scales,
+    const double[::1] origin,
+    const double[:, ::1] centres,
+    const double[:, ::1] product_factors,
+    const int[::1] stop,
+    double[::1] scores,
+):
+    """Compute logarithms of a mixture of Student-t densities.
+
+    The log density of a sample under a component, with the component's weight, is
+    ``constants_k - exponents_k log(1 + scales_k distance)``, where ``distance`` is
+    ``|factors_k (sample - means_k)|^2``.  If ``origin`` is given, a density is a product
+    over the features, and each logarithm becomes a sum over the features, with the
+    distances ``(product_factors_kd (sample_d - origin_d - centres_kd))^2``.
+
+    Parameters
+    ----------
+    samples, means, factors, stop
+        See `local_step`.
+    constants, exponents, scales : ndarray of shape (n_components,)
+    origin : ndarray of shape (n_features,) or None
+    centres, product_factors : ndarray of shape (n_components, n_features) or None
+    scores : ndarray of shape (n_samples,)
+        Receives the logarithms of the densities of the mixture.
+
+    Returns
+    -------
+    status : int
+        0, or -1 if stopped.
+    """
+    cdef predictive_block block
+    cdef int status
+    cdef unsigned int mode
+    if not samples.shape[0]:
+        return 0
+    kept = _fill(&block.mixture, samples, means, factors, constants, stop)
+    lanes = MIXTURE_BYTES // <intptr_t>sizeof(floating)
+    n_logs = block.mixture.n_features + block.mixture.n_components
+    cdef double[::1] logs = np.empty(n_logs * lanes)
+    block.mixture.powers = NULL
+    block.mixture.power_per_sample = False
+    block.mixture.only_distances = True
+    block.mixture.responsibilities = NULL
+    block.mixture.bounds = NULL
+    block.mixture.scores = &scores[0]
+    block.exponents, block.scales = &exponents[0], &scales[0]
+    block.origin = block.centres = block.factors = NULL
+    if origin is not None:
+        block.origin = &origin[0]
+        block.centres, block.factors = &centres[0, 0], &product_factors[0, 0]
+    block.logs = &logs[0]
     with nogil:
         mode = simd_flush_subnormals()
         if floating is float:
-            status = SIMD.mixture_local_step_f32(&block)
+            status = SIMD.mixture_predictive_f32(&block)
         else:
-            status = SIMD.mixture_local_step_f64(&block)
+            status = SIMD.mixture_predictive_f64(&block)
         simd_restore_subnormals(mode)
     return status
 

@@ -149,24 +149,30 @@ static inline int NAME(densities)(const mixture_block *block, const REAL *restri
     return 0;
 }
 
+/* Returns the shifts of `densities`: the means, or for diagonals the means times the factors,
+ * which are written to `scaled`. */
+static inline const REAL *NAME(shifts_of)(const mixture_block *block, REAL *scaled)
+{
+    const REAL *means = block->means, *factors = block->factors;
+    if (block->triangular)
+        return means;
+    for (intptr_t i = 0; i < block->n_components * block->n_features; i++)
+        scaled[i] = (REAL)((double)factors[i] * (double)means[i]);
+    return scaled;
+}
+
 /* Computes the responsibilities of a block.  Returns 0, or -1 if `stop` is set. */
 LOOP int NAME(mixture_local_step)(mixture_block *block)
 {
     const intptr_t D = block->n_features, K = block->n_components, n = block->n_samples;
-    const REAL *restrict samples = block->samples, *restrict means = block->means;
-    const REAL *restrict factors = block->factors, *shifts = means; /* or `scaled` */
+    const REAL *restrict samples = block->samples;
     REAL *restrict out = block->responsibilities;
     REAL *restrict x = block->scratch;
     REAL *restrict z = x + D * LANES;
     REAL *restrict logs = z + D * LANES;
-    REAL *restrict scaled = logs + K * LANES;
+    const REAL *shifts = NAME(shifts_of)(block, logs + K * LANES);
     REAL powers[LANES], sums[LANES];
     double bounds[LANES], scores[LANES];
-    if (!block->triangular) {
-        for (intptr_t i = 0; i < K * D; i++)
-            scaled[i] = (REAL)((double)factors[i] * (double)means[i]);
-        shifts = scaled;
-    }
     for (intptr_t first = 0; first < n; first += LANES) {
         const intptr_t width = n - first < LANES ? n - first : LANES;
         NAME(load_panel)(width, D, samples + first * D, x);
@@ -184,6 +190,123 @@ LOOP int NAME(mixture_local_step)(mixture_block *block)
             }
         }
         NAME(store_panel)(width, K, logs, out + first * K);
+    }
+    return 0;
+}
+
+/* log(1 + x) for x >= 0.  The second term is the rounding error of 1 + x. */
+static inline double NAME(log_one_plus)(double x)
+{
+    const double y = 1 + x;
+    return log_f64(y) + (x - (y - 1)) / y;
+}
+
+/* logs[lane] = log densities of a panel under component k, given the distances. */
+static inline void NAME(student_logs)(const predictive_block *block, intptr_t k,
+                                      const REAL *restrict distances,
+                                      double *restrict logs)
+{
+    const double constant = block->mixture.constants[k], exponent = block->exponents[k];
+    const double scale = block->scales[k];
+    VECTORISE
+    for (intptr_t lane = 0; lane < LANES; lane++)
+        logs[lane] =
+            constant - exponent * NAME(log_one_plus)(scale * (double)distances[lane]);
+}
+
+/* logs[lane] = log densities of a panel under component k, whose density is a product over the
+ * features.  To save logarithms, mantissas are multiplied, and exponents are added. */
+static inline void NAME(product_logs)(const predictive_block *block, intptr_t k,
+                                      const double *restrict z, double *restrict logs)
+{
+    const intptr_t D = block->mixture.n_features;
+    const double *centre = block->centres + k * D, *factor = block->factors + k * D;
+    const double constant = block->mixture.constants[k], scale = block->scales[k];
+    const double exponent = block->exponents[k];
+    double products[LANES];
+    int64_t powers[LANES];
+    for (intptr_t lane = 0; lane < LANES; lane++) {
+        products[lane] = 1;
+        powers[lane] = 0;
+    }
+    for (intptr_t d = 0; d < D; d++) {
+        const double *restrict own = z + d * LANES;
+        const double centre_d = centre[d], factor_d = factor[d];
+        VECTORISE
+        for (intptr_t lane = 0; lane < LANES; lane++) {
+            const double moved = factor_d * (own[lane] - centre_d);
+            const double square = moved * moved < 1e250 ? moved * moved : 1e250;
+            const uint64_t bits = to_bits_f64(products[lane] * (1 + scale * square));
+            powers[lane] += (int64_t)(bits >> 52) - 1023;
+            products[lane] = from_bits_f64((bits & UINT64_C(0xfffffffffffff))
+                                           | UINT64_C(0x3ff0000000000000));
+        }
+    }
+    VECTORISE
+    for (intptr_t lane = 0; lane < LANES; lane++) {
+        const double power = (double)powers[lane];
+        logs[lane] = constant
+                     - exponent * (log_f64(products[lane]) + power * 0.6931471805599453);
+    }
+}
+
+/* scores[lane] = the logarithm of the sum of the exponentials of K rows of logs. */
+static inline void NAME(log_sums)(intptr_t K, const double *restrict logs,
+                                  double *restrict scores)
+{
+    double top[LANES], sums[LANES] = {0};
+    for (intptr_t lane = 0; lane < LANES; lane++)
+        top[lane] = logs[lane];
+    for (intptr_t k = 1; k < K; k++) {
+        const double *restrict own = logs + k * LANES;
+        VECTORISE
+        for (intptr_t lane = 0; lane < LANES; lane++)
+            top[lane] = own[lane] > top[lane] ? own[lane] : top[lane];
+    }
+    for (intptr_t k = 0; k < K; k++) {
+        const double *restrict own = logs + k * LANES;
+        VECTORISE
+        for (intptr_t lane = 0; lane < LANES; lane++)
+            sums[lane] += exp_f64(own[lane] - top[lane]);
+    }
+    VECTORISE
+    for (intptr_t lane = 0; lane < LANES; lane++)
+        scores[lane] = top[lane] + log_f64(sums[lane]);
+}
+
+/* Computes the logarithms of the predictive densities of a mixture.  Returns 0, or -1 if `stop`
+ * is set. */
+LOOP int NAME(mixture_predictive)(predictive_block *predictive)
+{
+    const mixture_block *block = &predictive->mixture;
+    const intptr_t D = block->n_features, K = block->n_components, n = block->n_samples;
+    const REAL *restrict samples = block->samples;
+    const double *origin = predictive->origin;
+    REAL *restrict x = block->scratch;
+    REAL *restrict z = x + D * LANES;
+    REAL *restrict distances = z + D * LANES;
+    const REAL *shifts = NAME(shifts_of)(block, distances + K * LANES);
+    double *moved = predictive->logs, *logs = moved + D * LANES;
+    double scores[LANES];
+    for (intptr_t first = 0; first < n; first += LANES) {
+        const intptr_t width = n - first < LANES ? n - first : LANES;
+        NAME(load_panel)(width, D, samples + first * D, x);
+        if (origin) {
+            for (intptr_t i = 0; i < D * LANES; i++)
+                moved[i] = (double)x[i] - origin[i / LANES];
+            for (intptr_t k = 0; k < K; k++) {
+                if (*block->stop)
+                    return -1;
+                NAME(product_logs)(predictive, k, moved, logs + k * LANES);
+            }
+        } else {
+            if (NAME(densities)(block, shifts, x, z, distances))
+                return -1;
+            for (intptr_t k = 0; k < K; k++)
+                NAME(student_logs)(predictive, k, distances + k * LANES, logs + k * LANES);
+        }
+        NAME(log_sums)(K, logs, scores);
+        memcpy(block->scores + first, scores, (size_t)width * sizeof(double));
     }
     return 0;
 }

@@ -302,6 +302,13 @@ class GaussianMixtureModel(MixtureModel):
         self.usual(globals_)
 
     # -- objectives ------------------------------------------------------------------
+    def predictive_scores(self, block, prepared):
+        """Return the log posterior predictive of each row, and `n_scored`."""
+        family = self.family_of(prepared.hyper)
+        log_weights = np.log(self.weights.mean(prepared.globals_.weights))
+        scores = family.log_mixture(block, prepared.tables, log_weights)
+        return scores, self.n_scored(self.n_observed(block))
+
     def log_partition(
         self, inverse_temperatures, hyper, random, priors=None, n_samples=8
     ):

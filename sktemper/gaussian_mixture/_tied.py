@@ -127,13 +127,12 @@ class TiedFamily(GaussianFamily):
         whitening = (usual.factors * root).T
         return usual.means @ whitening, np.ones_like(usual.means)
 
-    def _run(self, block, tables, constants, power, only_squares):
+    def _rows_of(self, block, tables):
         usual = tables.usual
         whitening = (usual.factors * np.sqrt(usual.freedom)).T
         white = tiled_matmul(block.astype(np.float64) - self.origin, whitening)
         with np.errstate(over="ignore"):  # the kernel handles rows that are far away
-            block = white.astype(self.dtype)
-        return super()._run(block, tables, constants, power, only_squares)
+            return white.astype(self.dtype)
 
     def statistics(self, block, shares, factors=ONCE, tables=None):
         """Return the sums of the moments; second moments are means over components."""

@@ -28,7 +28,7 @@ typedef struct {
     const double *weights;               /* of each row in `total`; NULL: 1 */
     const volatile int *stop;
     /* out */
-    void *table;                         /* (n_panels, n_rows, panel); may be `sums` */
+    void *table;                         /* (n_panels, n_rows, panel); may be `sums`, or NULL */
     double *means;                       /* (n_rows, rank) */
     double *log_determinants;            /* of the precisions */
     double *traces;                      /* trace(traced E[x x^T]) */

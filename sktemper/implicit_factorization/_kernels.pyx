@@ -63,6 +63,21 @@ def pair_sums(
     sums : ndarray of shape (n_panels, n_rows, panel_width) or None
         None if stopped.
     """
+    return _sums(
+        starts, others, square_factors, linear_factors, table, n_square_panels, stop, room
+    )
+
+
+cdef _sums(
+    const intptr_t[::1] starts,
+    const int32_t[::1] others,
+    const floating[::1] square_factors,
+    const floating[::1] linear_factors,
+    const floating[:, :, ::1] table,
+    intptr_t n_square_panels,
+    const int[::1] stop,
+    room,
+):
     cdef pairs_block block
     cdef intptr_t n_rows = starts.shape[0] - 1
     cdef int status
@@ -219,6 +234,41 @@ def add_sums(
     return status != 0
 
 
+cdef _fill(
+    gaussians_block *block,
+    const floating[:, :, ::1] sums,
+    const double[::1] scales,
+    const double[::1] prior,
+    const double[::1] shared,
+    intptr_t first,
+    intptr_t last,
+    const int[::1] stop,
+    double[:, ::1] means,
+):
+    """Set the arguments that `gaussians` and `gaussian_means` share; return scratch."""
+    cdef double[::1] scratch
+    cdef intptr_t rank = means.shape[1]
+    kept = aligned(
+        np.empty, lanes_scratch(rank, 3, sums.shape[0] * sums.shape[2]), np.float64
+    )
+    scratch = kept
+    block.n_rows, block.rank = sums.shape[1], rank
+    block.n_square_panels = panels(rank, np.float32 if floating is float else np.float64)[0]
+    block.first, block.last = first, last
+    block.sums = &sums[0, 0, 0]
+    block.scales = NULL
+    if scales is not None:
+        block.scales = &scales[0]
+    block.prior = &prior[0]
+    block.shared = NULL
+    if shared is not None:
+        block.shared = &shared[0]
+    block.stop = &stop[0]
+    block.means = &means[0, 0]
+    block.scratch = &scratch[0]
+    return kept
+
+
 def gaussians(
     const floating[:, :, ::1] sums,
     const double[::1] scales,
@@ -273,36 +323,91 @@ def gaussians(
         other outputs for these rows are meaningless.
     """
     cdef gaussians_block block
-    cdef intptr_t rank = means.shape[1], status
-    cdef double[::1] scratch
+    cdef intptr_t status
     if last <= first:
         return 0
-    room = lanes_scratch(rank, 3, sums.shape[0] * sums.shape[2])
-    kept = aligned(np.empty, room, np.float64)
-    scratch = kept
-    block.n_rows, block.rank = sums.shape[1], rank
-    block.n_square_panels = panels(rank, np.float32 if floating is float else np.float64)[0]
-    block.first, block.last = first, last
-    block.sums = &sums[0, 0, 0]
-    block.scales = NULL
-    if scales is not None:
-        block.scales = &scales[0]
-    block.prior = &prior[0]
-    block.shared = NULL
-    if shared is not None:
-        block.shared = &shared[0]
+    kept = _fill(&block, sums, scales, prior, shared, first, last, stop, means)
     block.traced = &traced[0]
     block.weights = NULL
     if weights is not None:
         block.weights = &weights[0]
-    block.stop = &stop[0]
     block.table = &table[0, 0, 0]
-    block.means = &means[0, 0]
     block.log_determinants = &scalars[0, 0]
     block.traces = &scalars[1, 0]
     block.products = &scalars[2, 0]
     block.total = &total[0]
-    block.scratch = &scratch[0]
+    with nogil:
+        if floating is float:
+            status = SIMD.gaussians_f32(&block)
+        else:
+            status = SIMD.gaussians_f64(&block)
+    return status
+
+
+def user_means(
+    const intptr_t[::1] starts,
+    const int32_t[::1] items,
+    const double[::1] weights,
+    const double[::1] targets,
+    const floating[:, :, ::1] table,
+    intptr_t n_square_panels,
+    const double[::1] prior,
+    const double[::1] shared,
+    double zero_weight,
+    double scale,
+    const int[::1] stop,
+    double[:, ::1] means,
+    room=None,
+):
+    """Compute the posterior means of users, with the same bits as `gaussians`.
+
+    Parameters
+    ----------
+    starts, items : ndarray
+        User r has the pairs ``starts[r]`` to ``starts[r + 1]``, see `pair_sums`.
+    weights, targets : ndarray of shape (n_pairs,)
+    table, n_square_panels
+        Moments of the items, see `pair_sums`.
+    prior, shared, stop
+        See `gaussians`.
+    zero_weight, scale : float
+        Weight of a pair that is not stored, and the factor of all sums.
+    means : ndarray of shape (n_users, rank)
+        Output.  A user without pairs gets the mean of the posterior, too.
+    room : Room or None
+        See `pair_sums`.
+
+    Returns
+    -------
+    n_indefinite : int
+        See `gaussians`.
+    """
+    cdef gaussians_block block
+    cdef intptr_t status, k, n_pairs = items.shape[0], n_users = means.shape[0]
+    cdef floating[::1] square, linear
+    cdef const floating[:, :, ::1] sums
+    cdef double[::1] scales
+    if not n_users:
+        return 0
+    dtype = np.float32 if floating is float else np.float64
+    square, linear = np.empty(n_pairs, dtype), np.empty(n_pairs, dtype)
+    scales = np.empty(n_users)
+    with nogil:
+        for k in range(n_pairs):
+            square[k] = <floating>(weights[k] - zero_weight)
+            linear[k] = <floating>(weights[k] * targets[k])
+        for k in range(n_users):
+            scales[k] = scale
+    found = _sums[floating](
+        starts, items, square, linear, table, n_square_panels, stop, room
+    )
+    if found is None:
+        return -1
+    sums = found
+    kept = _fill(&block, sums, scales, prior, shared, 0, n_users, stop, means)
+    block.traced = block.weights = NULL
+    block.table = NULL
+    block.log_determinants = block.traces = block.products = block.total = NULL
     with nogil:
         if floating is float:
             status = SIMD.gaussians_f32(&block)

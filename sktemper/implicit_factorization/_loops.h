@@ -174,8 +174,8 @@ static void NAME(table_lanes)(const gaussians_block *block, const double *weight
 }
 
 /* Computes the moments of Gaussians.  Their natural parameters are
- * prior + scales * (sums + shared).  Returns the number of precisions that are not positive
- * definite, or -1 if `stop` is set. */
+ * prior + scales * (sums + shared).  Without a table, only the means are written.  Returns the
+ * number of precisions that are not positive definite, or -1 if `stop` is set. */
 LOOP intptr_t NAME(gaussians)(gaussians_block *block)
 {
     const intptr_t d = block->rank, n_rows = block->n_rows;
@@ -209,7 +209,13 @@ LOOP intptr_t NAME(gaussians)(gaussians_block *block)
         NAME(natural_lanes)(block, scales, b, a, m);
         memcpy(linear, b + block->n_square_panels * PANEL * LANES,
                (size_t)(d * LANES) * sizeof(double));
-        n_indefinite += solve_lanes(d, n_lanes, a, b, m, inverse, log_determinant);
+        n_indefinite +=
+            solve_lanes(d, n_lanes, !block->table, a, b, m, inverse, log_determinant);
+        for (intptr_t lane = 0; lane < n_lanes; lane++)
+            for (intptr_t i = 0; i < d; i++)
+                block->means[own[lane] * d + i] = m[i * LANES + lane];
+        if (!block->table)
+            continue;
         NAME(table_lanes)(block, weights, a, m, b, trace);
         for (intptr_t i = 0; i < d * LANES; i++)
             product[i % LANES] += m[i] * linear[i];
@@ -221,8 +227,6 @@ LOOP intptr_t NAME(gaussians)(gaussians_block *block)
         }
         for (intptr_t lane = 0; lane < n_lanes; lane++) {
             const intptr_t row = own[lane];
-            for (intptr_t i = 0; i < d; i++)
-                block->means[row * d + i] = m[i * LANES + lane];
             block->log_determinants[row] = log_determinant[lane];
             block->traces[row] = trace[lane];
             block->products[row] = product[lane];

@@ -10,7 +10,14 @@ posteriors with full covariances.
 import numpy as np
 
 from .._cache import LastCall
-from .._expfam import blended, least_eigenvalue, packed, packed_fisher_product, unpacked
+from .._expfam import (
+    GaussianPrior,
+    blended,
+    least_eigenvalue,
+    packed,
+    packed_fisher_product,
+    unpacked,
+)
 from .._simd.room import Room, zeros
 from ..model import ConjugateModel, LocalStep, Powers, Stopped, all_finite
 from . import _kernels
@@ -82,6 +89,7 @@ class ImplicitFactorizationModel(ConjugateModel):
         self.dtype = self.parameter_dtype = np.dtype(dtype)
         self.init = init
         self._item_cache, self.room = LastCall(), Room()
+        self._natural_cache = LastCall()
         self.n_local = n_components
         self.n_packed = n_components * (n_components + 1) // 2
         self.n_natural = self.n_packed + n_components
@@ -185,10 +193,7 @@ class ImplicitFactorizationModel(ConjugateModel):
                 scalars,
                 total,
             )
-            if found < 0:
-                raise Stopped
-            if found:
-                _refuse_precisions(self.dtype)
+            self._check_solved(found)
         weight = n_rows if weights is None else weights.sum()
         return Gaussians(out, means, *scalars, moments_of(total, weight, d))
 
@@ -216,12 +221,36 @@ class ImplicitFactorizationModel(ConjugateModel):
     def factors(self, block, prepared):
         """Return the means of the users of a block.
 
-        A user without pairs gets the mean of the prior, because the missing pairs of
-        such a user carry no information.
+        They have the same bits as those of `local_step`.  A user without pairs gets the
+        mean of the prior, because the missing pairs of such a user carry no
+        information.
         """
-        means = UserInference(self, block, prepared, Powers()).users().means
-        means[block.counts == 0] = prepared.hyper.users.mean
+        hyper = prepared.hyper
+        means = np.empty((len(block.starts) - 1, self.n_components))
+        n_indefinite = _kernels.user_means(
+            *block,
+            prepared.items.table,
+            self.n_square,
+            self._natural_cache.of(hyper.users, GaussianPrior.natural),
+            prepared.shared,
+            hyper.zero_weight,
+            1.0 / hyper.noise_variance,
+            self.stop,
+            means,
+            self.room,
+        )
+        self._check_solved(n_indefinite)
+        is_empty = block.starts[1:] == block.starts[:-1]
+        if is_empty.any():
+            means[is_empty] = hyper.users.mean
         return means
+
+    def _check_solved(self, n_indefinite):
+        """Raise if a kernel stopped, or if a precision is not positive definite."""
+        if n_indefinite < 0:
+            raise Stopped
+        if n_indefinite:
+            _refuse_precisions(self.dtype)
 
     def sums(self, starts, others, square_factors, linear_factors, table):
         """Return sums over pairs, see `_kernels.pair_sums`."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from .._expfam import Moments
 from .._limits import LARGEST_WEIGHT, check_values
-from .._linalg import sparse_rows
+from .._linalg import entries_of_rows, is_canonical, sparse_rows
 from .._simd.room import empty, zeros
 from ..model import Stopped
 from . import _kernels
@@ -144,14 +144,13 @@ def pairs_of(X, rows, weight_of, target_of):
     weight_of, target_of : callable
         Functions of an array of stored numbers.
     """
-    block = sparse_rows(X, rows)
-    starts, items, values = block.indptr, block.indices, block.data
-    if not block.has_canonical_format:
-        block = block.astype(np.float64)  # a sum may not fit the dtype of X
+    starts, items, values = entries_of_rows(X, rows)
+    if not is_canonical(starts, np.ascontiguousarray(items)):
+        block = sparse_rows(X, rows).astype(np.float64)  # a sum may not fit X.dtype
         block.sum_duplicates()
         starts, items, values = block.indptr, block.indices, block.data
-    known = values != 0
-    if not known.all():
+    if not values.all():
+        known = values != 0
         before = np.concatenate([[0], np.cumsum(known)])
         starts, items, values = before[starts], items[known], values[known]
     return Pairs(

@@ -3,7 +3,10 @@
 import numpy as np
 
 from .._expfam import unpacked
+from .._limits import largest_value
+from .._linalg import plain_entries
 from .._ranking._best import Rated
+from .._ranking._fitted_users import Chosen
 from .._ranking._recommender import RecommenderMixin
 from ..model import Powers, all_finite
 from ._pairs import Pairs
@@ -17,10 +20,31 @@ class ImplicitRecommenderMixin(RecommenderMixin):
 
     @staticmethod
     def _users_of_block(model, block, prepared):
-        starts = (block.starts - block.starts[0]).astype(np.int64)
-        values = np.column_stack([block.weights, block.targets]).astype(model.dtype)
-        means = model.factors(block, prepared).astype(model.dtype)
+        starts = (block.starts - block.starts[0]).astype(np.int64, copy=False)
+        values = np.empty((len(block.items), 2), model.dtype)
+        values[:, 0], values[:, 1] = block.weights, block.targets
+        means = model.factors(block, prepared).astype(model.dtype, copy=False)
         return (means,), Rated(starts, np.array(block.items), values)
+
+    def _chosen_of_few(self, X):
+        known = vars(self)
+        if type(X) is np.ndarray or "feature_names_in_" in known:
+            return None
+        entries = plain_entries(
+            X,
+            self._cached("most_rows", lambda: self._max_inline_rows),
+            self._max_inline_values,
+            known["n_features_in_"],
+            largest_value(known["state_"].dtype),
+        )
+        if entries is None:  # validation converts the matrix, or raises an error
+            return None
+        starts, items, values = entries
+        model = self._ready.model(self)
+        block = Pairs(starts, items, model.weight_of(values), model.target_of(values))
+        posteriors, rated = self._users_of_block(model, block, self._prepared(model))
+        labels = np.arange(len(starts) - 1)
+        return Chosen(posteriors[0], rated, labels, False, posteriors)
 
     def _check_kept(self, model):
         super()._check_kept(model)
@@ -44,7 +68,7 @@ class ImplicitRecommenderMixin(RecommenderMixin):
         return fits and all_finite(*numbers)
 
     def _vector_width(self):
-        return self._fitted_model().n_components
+        return self._state().hyper.n_components
 
     def _entry_columns(self, rated):
         return dict(zip(("weight", "target"), rated.values.T, strict=True))

@@ -25,8 +25,8 @@ class UserInference:
     def __init__(self, model, block, prepared, powers):
         self.model, self.block, self.prepared = model, block, prepared
         self.powers, self.hyper = powers, prepared.hyper
-        n_rows = len(block.counts)
-        self.local = np.broadcast_to(np.asarray(powers.local, np.float64), n_rows)
+        self.local = np.empty(len(block.starts) - 1)
+        self.local[:] = powers.local
         # inverse temperature over noise variance
         self.scales = self.local / self.hyper.noise_variance
         # w - w0 and w y for each stored pair

@@ -160,7 +160,7 @@ LOOP intptr_t NAME(gaussians)(gaussians_block *block)
                     to[lane] = at_least + scales[lane] * from[lane];
             }
         memcpy(linear, b + n_own * LANES, (size_t)(E * LANES) * sizeof(double));
-        n_indefinite += solve_lanes(E, n_lanes, a, b, m, inverse, log_determinant);
+        n_indefinite += solve_lanes(E, n_lanes, 0, a, b, m, inverse, log_determinant);
         NAME(table_lanes)(d, block->biases, block->width, prior, a, m, b, trace);
         NAME(add_products)(E, m, linear, product);
         for (intptr_t i = 0; i < E; i++)
