@@ -8,12 +8,21 @@ completely or not at all.
 """
 
 import _thread
+from contextlib import contextmanager
+from itertools import count
 from queue import Empty, SimpleQueue
+from threading import local
 
-__all__ = ["Pool", "Task"]
+import numpy as np
+
+__all__ = ["Pool", "Task", "run_shared"]
 
 #: Seconds that the calling thread sleeps at most before it checks for Ctrl-C.
 LONGEST_SLEEP = 0.05
+
+#: ``pool`` is the `Pool` whose threads help this thread, if there is one, and
+#: ``is_of_pool`` says whether this thread is one of them.
+_of_thread = local()
 
 
 class Task:
@@ -29,8 +38,9 @@ class Task:
         self._claims, self._outcome, self._ended = {}, None, SimpleQueue()
 
     def run(self):
-        """Run the call, unless it is cancelled."""
-        if self._claims.setdefault("by", "run") != "run":
+        """Run the call, unless it is cancelled or another thread runs it."""
+        own = object()
+        if self._claims.setdefault("by", own) is not own:
             return
         try:
             outcome = self._function(), None
@@ -81,12 +91,13 @@ class Pool:
     def __init__(self, n_threads):
         self.n_threads = n_threads
         self._tasks, self._left, self._alive = SimpleQueue(), SimpleQueue(), {}
-        self._started = []
+        self._started, self._numbers = [], count()
 
     def submit(self, task):
         """Queue a task for the threads."""
-        if len(self._started) < self.n_threads:
-            arguments = self._tasks, self._left, self._alive
+        # a thread of the pool may submit a task at the same time
+        if len(self._started) < self.n_threads and next(self._numbers) < self.n_threads:
+            arguments = self, self._tasks, self._left, self._alive
             self._started.append(_thread.start_new_thread(_work, arguments))
         self._tasks.put(task)
 
@@ -102,9 +113,62 @@ class Pool:
         while self._alive:
             _wait_for(self._left)
 
+    @contextmanager
+    def helping(self):
+        """Enter a context in which the threads help the caller, see `run_shared`."""
+        before = vars(_of_thread).copy()
+        _of_thread.pool, _of_thread.is_of_pool = self, False
+        try:
+            yield
+        finally:
+            vars(_of_thread).clear()
+            vars(_of_thread).update(before)
+
     def is_alive(self):
         """Return whether a thread is running."""
         return bool(self._alive)
+
+
+def run_shared(functions):
+    """Run functions, which idle threads of the current pool share with the caller.
+
+    The current pool is the one whose thread the caller is, or whose context
+    `Pool.helping` the caller has entered.  In the latter case the caller only waits, so
+    that Ctrl-C reaches it.  Without a pool, the caller runs all functions.  The
+    functions must not depend on each other, so that results do not depend on the number
+    of threads.
+
+    Parameters
+    ----------
+    functions : list of callable
+        They must not call `run_shared`.
+
+    Returns
+    -------
+    results : list
+    """
+    pool = getattr(_of_thread, "pool", None)
+    n_threads = 1 if pool is None else min(pool.n_threads, len(functions))
+    if n_threads < 2:
+        return [function() for function in functions]
+    tasks, errors = [Task(function) for function in functions], np.geterr()
+
+    def run():
+        with np.errstate(**errors):  # each thread has its own settings
+            for task in tasks:
+                task.run()
+
+    takes_part = _of_thread.is_of_pool
+    try:
+        for _ in range(n_threads - takes_part):
+            pool.submit(Task(run))
+        if takes_part:
+            run()
+        return [task.result() for task in tasks]
+    except BaseException:
+        for begun in [task for task in tasks if not task.cancel()]:
+            begun.wait()
+        raise
 
 
 def _wait_for(queue):
@@ -115,8 +179,9 @@ def _wait_for(queue):
         pass
 
 
-def _work(tasks, left, alive):
+def _work(pool, tasks, left, alive):
     """Run queued tasks until the item None, and put None back for other threads."""
+    _of_thread.pool, _of_thread.is_of_pool = pool, True
     alive[_thread.get_ident()] = True
     try:
         while (task := tasks.get()) is not None:

@@ -1,11 +1,13 @@
 """Conjugate families of counts: numbers of words, answers, and numbers of events."""
 
 import copy
+import functools
 
 import numpy as np
 from scipy import sparse
 from scipy.special import gammaln, polygamma, psi
 
+from .._tasks import run_shared
 from ._families import Family, Tables
 from ._gamma_functions import digamma, log_gamma
 from ._power_sums import TINY_COUNT, log_rising
@@ -19,6 +21,9 @@ __all__ = [
     "PoissonFamily",
     "log_predictive_of_counts",
 ]
+
+#: Number of rows whose predictive probabilities a thread computes at once.
+ROWS_AT_ONCE = 1024
 
 
 class DirichletFamily(Family):
@@ -215,13 +220,22 @@ def log_predictive_of_counts(concentration, totals, counts):
     -------
     logs : ndarray of shape (n_samples, n_components)
     """
-    places, some = counts.indices, counts.data[:, None]
-    terms = sparse.csr_array(
-        (np.ones(len(places)), np.arange(len(places)), counts.indptr),
-        shape=(counts.shape[0], len(places)),
-    )
     sizes = np.asarray(counts.sum(axis=1)).reshape(-1, 1)
-    logs = terms @ log_rising(concentration[:, places].T, some)
+
+    def sums(first):
+        """Return the sums over the features of some rows."""
+        starts = counts.indptr[first : first + ROWS_AT_ONCE + 1]
+        entries = slice(starts[0], starts[-1])
+        places, some = counts.indices[entries], counts.data[entries, None]
+        terms = sparse.csr_array(
+            (np.ones(len(places)), np.arange(len(places)), starts - starts[0]),
+            shape=(len(starts) - 1, len(places)),
+        )
+        return terms @ log_rising(concentration[:, places].T, some)
+
+    starts = range(0, counts.shape[0], ROWS_AT_ONCE)
+    logs = run_shared([functools.partial(sums, first) for first in starts])
+    logs = np.concatenate(logs) if logs else np.zeros((0, len(totals)))
     return logs - log_rising(totals, sizes)
 
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, gammaln, psi, xlogy
 
+from .._tasks import run_shared
 from ..model._values import IllDefined
 from ._axes import axes
 from ._births import USED
@@ -323,8 +324,8 @@ class Search:
     def _parts(self):
         """Return the best split of each component that can be split."""
         large = np.flatnonzero(self.counts >= 2 * LEAST_COUNT).tolist()
-        parts = {k: self._part(k) for k in large}
-        return {k: part for k, part in parts.items() if part is not None}
+        parts = run_shared([lambda k=k: self._part(k) for k in large])
+        return {k: part for k, part in zip(large, parts, strict=True) if part}
 
     def _part(self, k):
         """Return the best split of component k; None if no split is found.
@@ -332,8 +333,7 @@ class Search:
         A mixture of two components is fitted to the rows of component k, weighted by
         their responsibilities for k.
         """
-        taken = (self.shares[k] >= LEAST_SHARE) & (self.row_weight > 0)
-        rows = np.flatnonzero(taken)
+        rows = np.flatnonzero((self.shares[k] >= LEAST_SHARE) & (self.row_weight > 0))
         weight = self.row_weight[rows] * self.shares[k, rows]
         if weight.sum() < 2 * LEAST_COUNT:  # many small responsibilities
             return None

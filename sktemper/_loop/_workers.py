@@ -115,16 +115,18 @@ class Workers(_Maps):
         self.n_threads = n_threads
         self.stop = stop
         self._pool = Pool(n_threads)
-        self._blas = one_blas_thread()
+        self._blas, self._helping = one_blas_thread(), self._pool.helping()
 
     def __enter__(self):
         self._blas.__enter__()
+        self._helping.__enter__()
         return self
 
     def __exit__(self, error, *_):
         if error is not None:
             self.stop[0] = 1  # stops tasks for which no caller waits
         try:
+            self._helping.__exit__(None, None, None)
             self._pool.shutdown()
             self.stop[0] = 0
         finally:

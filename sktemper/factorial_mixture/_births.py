@@ -1,10 +1,12 @@
 """Births of components, as proposals of moves."""
 
 import copy
+import functools
 
 import numpy as np
 
 from .._linalg import tiled_matmul
+from .._tasks import run_shared
 from ..model import Powers, Request
 from ._couplings import Couplings
 from ._inference import Inference
@@ -101,17 +103,28 @@ def least_missed(model, components, hyper, block):
     prepared = model.prepare(components, hyper)
     products = tiled_matmul(block.values, prepared.filters.T)
     bounds = np.empty((model.n_components, len(products)))
+
+    def bound_without(k, coupled, part, rows):
+        prior = np.delete(hyper.inclusion_probability, k)
+        left = np.delete(products[rows], k, 1)
+        nu = np.empty(left.shape, dtype=model.dtype)
+        nu[...] = prior
+        without = hyper._replace(inclusion_probability=prior)
+        inference = Inference(model, part, without, Powers(), left, [coupled])
+        _, _, bounds[k, rows], _ = inference.run(nu, cooled=True)
+
     for coupling in Couplings(model, block, prepared, completing=True):
         rows = coupling.rows
         part = block._replace(
             squares=block.squares[rows], observed=block.observed[rows]
         )
-        for k, coupled in enumerate(coupling.without_each()):
-            prior = np.delete(hyper.inclusion_probability, k)
-            left = np.delete(products[rows], k, 1)
-            nu = np.empty(left.shape, dtype=model.dtype)
-            nu[...] = prior
-            without = hyper._replace(inclusion_probability=prior)
-            inference = Inference(model, part, without, Powers(), left, [coupled])
-            _, _, bounds[k, rows], _ = inference.run(nu, cooled=True)
+        calls = (
+            functools.partial(bound_without, k, coupled, part, rows)
+            for k, coupled in enumerate(coupling.without_each())
+        )
+        if coupling.of_each:  # all couplings use the same memory
+            for call in calls:
+                call()
+        else:
+            run_shared(list(calls))
     return int(np.argmax([row_bounds.sum() for row_bounds in bounds]))

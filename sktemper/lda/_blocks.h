@@ -1,6 +1,10 @@
 /* Input, output and scratch memory of the local step of latent Dirichlet allocation, for a
- * block of documents.  `void *` stands for arrays of the loop's floating type.  A row has a
- * value for each topic; it is padded to `width` entries, a multiple of SIMD_BYTES. */
+ * block of documents, or a section of it.  `void *` stands for arrays of the loop's floating
+ * type.  A row has a value for each topic; it is padded to `width` entries, a multiple of
+ * SIMD_BYTES.
+ *
+ * The sections of a block are consecutive documents, so that several threads can share a
+ * block.  The rows of words are common to all sections. */
 
 /* A document is sampled in a lane (one of several documents side by side in SIMD vectors,
  * _lanes.h) if a row has at most MOST_LANE_BYTES bytes, and the number of tokens times the
@@ -22,8 +26,19 @@
 /* Scratch memory of the local step.  `_scratch.h` divides one piece of memory into these
  * arrays.  Arrays that no document of the block needs stay unset. */
 typedef struct {
+    /* of the block: */
     void *rows;                          /* (n_words + 1, width); the last row is zero */
     double *row_tops;                    /* (n_words,) */
+    /* if statistics are wanted and all documents have the same temperature */
+    intptr_t *places;                    /* (n_sections, n_words) */
+    int32_t *noted_documents;            /* (nnz,) */
+    void *noted_ratios;                  /* (nnz,) */
+    void *shares;                        /* (all documents, width) */
+    int32_t *share_topics;               /* (all documents, width) */
+    intptr_t *n_shares;                  /* (all documents,) */
+    /* if documents are sampled and statistics are wanted */
+    int32_t *draws;                      /* (sampled tokens, n_kept): topics */
+    /* of a thread: */
     void *own_rows;                      /* (longest + 1, width): rows of one document, if
                                           * each document has its own temperature */
     const intptr_t *own_slots;           /* 0, 1, 2, ... */
@@ -34,13 +49,6 @@ typedef struct {
     void *kept_gamma;                    /* (2, width) */
     void *kept_rows;                     /* (longest, max(width / 4, min(width, 64))) */
     void *panel_sums;                    /* (width, SIMD_BYTES) */
-    /* if statistics are wanted and all documents have the same temperature */
-    intptr_t *places;                    /* (n_words,) */
-    int32_t *noted_documents;            /* (nnz,) */
-    void *noted_ratios;                  /* (nnz,) */
-    void *shares;                        /* (n_documents, width) */
-    int32_t *share_topics;               /* (n_documents, width) */
-    intptr_t *n_shares;                  /* (n_documents,) */
     /* for documents that are optimised abreast, that is side by side in vectors */
     intptr_t *abreast_order;             /* (n_documents + longest_abreast + 1,) */
     void *abreast_scratch;               /* (4 topics + words (3 + topics), lanes) */
@@ -57,9 +65,12 @@ typedef struct {
     void *chain_weights;                 /* (3, width), zeros */
 } lda_scratch;
 
-/* Input and output of `lda_local_step`. */
+/* Input and output of the loops.  Arrays with a value for each document begin with the first
+ * document of the section. */
 typedef struct {
     intptr_t n_documents, n_words, n_topics, width;
+    intptr_t first;                      /* index of the first document in the block */
+    intptr_t section, n_sections;
     /* the documents: entries starts[d] .. starts[d + 1] */
     const intptr_t *starts;
     const intptr_t *slots;               /* for each entry, an index into words */
@@ -99,7 +110,10 @@ typedef struct {
      * `longest_abreast` words, where -1 stands for none */
     int abreast;
     intptr_t longest_abreast;
-    /* if documents are sampled: documents in lanes, the shortest first; those in chains */
+    /* if documents are sampled: their tokens, and for each entry of a sampled document the
+     * number of tokens before it; documents in lanes, the shortest first; those in chains */
+    intptr_t n_tokens;
+    const intptr_t *first_tokens;
     const intptr_t *in_lanes;
     const intptr_t *in_chains;
     intptr_t n_in_lanes, n_in_chains;

@@ -26,7 +26,8 @@ typedef struct {
     int32_t *tokens;           /* the topic of each token */
     int32_t *n;                /* number of tokens of each topic */
     int32_t *present, *place;  /* topics with tokens, and their indices in `present` */
-    int32_t *of_word;          /* tokens of one word and topic, zeros */
+    int32_t *draws;            /* the kept draws of the block */
+    const intptr_t *first_tokens; /* of the document's words, for `draws` */
     intptr_t n_present;
     REAL *gains;               /* (alpha + n)^b - alpha^b of present topics */
     REAL *cumulated;
@@ -101,28 +102,12 @@ static inline int32_t NAME(draw)(CHAIN *c, const REAL *row, REAL mass)
     return c->present[j];
 }
 
-/* sums += weight for each of a word's tokens.  All tokens of a topic are added at
- * once, because a large float does not change if 1 is added. */
-static void NAME(add_to_statistics)(CHAIN *c, const int32_t *tokens, intptr_t n, REAL weight,
-                                    REAL *sums)
-{
-    if (n == 1) {
-        sums[tokens[0]] += weight;
-        return;
-    }
-    for (intptr_t i = 0; i < n; i++)
-        c->of_word[tokens[i]]++;
-    for (intptr_t i = 0; i < n; i++) {
-        sums[tokens[i]] += weight * (REAL)c->of_word[tokens[i]];
-        c->of_word[tokens[i]] = 0;
-    }
-}
-
-/* Draws the topic of every token, in the first sweep given the earlier tokens only,
- * and adds `weight` for each token to the statistics, if there are any.  Returns 0, or
+/* Draws the topic of every token, in the first sweep given the earlier tokens only, and
+ * stores the draws as those of the kept sweep `number`, unless it is negative.  Returns 0, or
  * -1 if `stop` is set. */
-static int NAME(sweep_tokens)(CHAIN *c, int first, REAL weight, REAL *statistics)
+static int NAME(sweep_tokens)(CHAIN *c, int first, intptr_t number)
 {
+    const intptr_t n_kept = c->block->n_kept;
     const intptr_t width = c->block->width;
     int32_t *token = c->tokens;
     for (intptr_t n = 0; n < c->n_words; n++) {
@@ -136,18 +121,16 @@ static int NAME(sweep_tokens)(CHAIN *c, int first, REAL weight, REAL *statistics
             token[i] = NAME(draw)(c, row, c->masses[n]);
             NAME(add_token)(c, token[i]);
         }
-        if (weight != 0 && statistics)
-            NAME(add_to_statistics)(c, token, count, weight,
-                                    statistics + c->words[n] * width);
+        if (number >= 0)
+            memcpy(c->draws + c->first_tokens[n] * n_kept + number * count, token,
+                   (size_t)count * sizeof(int32_t));
         token += count;
     }
     return 0;
 }
 
-/* Samples a document's tokens; gamma = alpha + mean counts.  The statistics are left as
- * sums over the draws. */
-static int NAME(sample_document)(CHAIN *c, double weight, REAL *restrict gamma,
-                                 REAL *statistics)
+/* Samples a document's tokens; gamma = alpha + mean counts. */
+static int NAME(sample_document)(CHAIN *c, REAL *restrict gamma)
 {
     const lda_block *block = c->block;
     const REAL share = (REAL)(1.0 / block->n_kept);
@@ -156,7 +139,8 @@ static int NAME(sample_document)(CHAIN *c, double weight, REAL *restrict gamma,
         gamma[k] = (REAL)block->untempered_prior[k];
     for (intptr_t sweep = 0; sweep < n_sweeps; sweep++) {
         const int kept = sweep >= block->n_burn_in;
-        if (NAME(sweep_tokens)(c, sweep == 0, kept ? (REAL)weight : 0, statistics))
+        if (NAME(sweep_tokens)(c, sweep == 0,
+                               kept && block->statistics ? sweep - block->n_burn_in : -1))
             return -1;
         for (intptr_t j = 0; kept && j < c->n_present; j++)
             gamma[c->present[j]] += share * (REAL)c->n[c->present[j]];
@@ -184,8 +168,19 @@ static void NAME(fill_powers)(const lda_block *block, double b, REAL *restrict o
         out[k] = (REAL)pow(block->untempered_prior[k], b);
 }
 
+/* Computes the masses of the words from `first` to `end` in an empty document. */
+static void NAME(fill_masses)(const lda_block *block, intptr_t first, intptr_t end)
+{
+    const intptr_t width = block->width;
+    REAL *prior = block->scratch.chain_weights;
+    const REAL *rows = block->scratch.rows;
+    NAME(fill_powers)(block, block->inverse_temperatures[0], prior);
+    for (intptr_t n = first; n < end; n++)
+        block->scratch.row_tops[n] = NAME(ordered_sum)(width, prior, rows + n * width);
+}
+
 /* Samples the documents `in_chains`. */
-static int NAME(sample_chains)(lda_block *block)
+static int NAME(sample_chains)(const lda_block *block)
 {
     const intptr_t n_topics = block->n_topics, width = block->width;
     const int own = block->temperature_per_document;
@@ -201,18 +196,17 @@ static int NAME(sample_chains)(lda_block *block)
     c.n = block->scratch.chain_topics;
     c.present = c.n + n_topics;
     c.place = c.present + n_topics;
-    c.of_word = c.place + n_topics;
+    c.draws = block->scratch.draws;
     NAME(fill_powers)(block, block->inverse_temperatures[0], prior);
-    for (intptr_t n = 0; block->n_in_chains && !own && n < block->n_words; n++)
-        block->scratch.row_tops[n] = NAME(ordered_sum)(width, prior, c.rows + n * width);
     for (intptr_t j = 0; j < block->n_in_chains; j++) {
         const intptr_t i = block->in_chains[j], start = block->starts[i];
         c.n_words = block->starts[i + 1] - start;
         c.counts = (const REAL *)block->counts + start;
         c.words = block->slots + start;
+        c.first_tokens = block->first_tokens + start;
         c.slots = own ? block->scratch.own_slots : c.words;
         c.b = block->inverse_temperatures[own ? i : 0];
-        c.random = random_stream(block->seed, (uint64_t)i);
+        c.random = random_stream(block->seed, (uint64_t)(block->first + i));
         if (own) {
             NAME(fill_powers)(block, c.b, prior);
             NAME(fill_own)(&c, block->scratch.own_rows, masses);
@@ -221,7 +215,7 @@ static int NAME(sample_chains)(lda_block *block)
                 masses[n] = (REAL)block->scratch.row_tops[c.words[n]];
         }
         REAL *gamma = (REAL *)block->gamma + i * n_topics;
-        if (NAME(sample_document)(&c, block->factors[i], gamma, block->statistics))
+        if (NAME(sample_document)(&c, gamma))
             return -1;
     }
     return 0;

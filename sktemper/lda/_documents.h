@@ -1,5 +1,7 @@
 /* The local step of latent Dirichlet allocation, for one floating-point type, with the
- * rows of `_topics.h`.  The symbols gamma, phi and b are those of
+ * rows of `_topics.h`.  Its phases are, in this order: rows of words for sampling, sampling;
+ * rows of words, statistics of sampled documents, places of pairs; optimisation; statistics.
+ * Several threads share each phase.  The symbols gamma, phi and b are those of
  * doc/mathematics/lda.md. */
 
 /* Sets the document that the following functions process. */
@@ -32,7 +34,7 @@ static void NAME(tell_document)(DOCUMENT *d, intptr_t i, int counted)
 {
     const lda_block *block = d->block;
     if (counted && !block->temperature_per_document)
-        NAME(note_statistics)(d, i, block->factors[i]);
+        NAME(note_statistics)(d, block->first + i, block->factors[i]);
     else if (counted)
         NAME(add_own_statistics)(d, block->factors[i]);
     if (block->bounds)
@@ -86,22 +88,11 @@ static DOCUMENT NAME(document_of)(lda_block *block)
     return d;
 }
 
-/* Optimises the bound of every document of a block.  Returns 0, or -1 if `stop` is
+/* Optimises the bound of every document of a section.  Returns 0, or -1 if `stop` is
  * set. */
-LOOP int NAME(lda_local_step)(lda_block *block)
+LOOP int NAME(lda_fit)(lda_block *block)
 {
-    const int noted = block->statistics && !block->temperature_per_document;
     DOCUMENT d = NAME(document_of)(block);
-    block->n_iterations = 0;
-    if (block->sampled && NAME(sample_documents)(block))
-        return -1;
-    if (block->sampled && !block->bounds
-        && block->n_in_lanes + block->n_in_chains == block->n_documents)
-        return 0;
-    if (NAME(fill_rows)(block))
-        return -1;
-    if (noted)
-        NAME(find_places)(block);
     const intptr_t n_refused = NAME(fit_abreast)(&d, block);
     if (n_refused < 0)
         return -1;
@@ -111,9 +102,16 @@ LOOP int NAME(lda_local_step)(lda_block *block)
     for (intptr_t j = 0; j < n_refused; j++)
         if (NAME(fit_alone)(&d, block, block->scratch.abreast_order[j]))
             return -1;
-    if (noted)
-        NAME(collect_statistics)(&d);
     return 0;
+}
+
+/* Computes the statistics of the words from `first` to `end`, for all sections of the block,
+ * if all documents have the same temperature. */
+LOOP void NAME(lda_collect)(lda_block *block, intptr_t first, intptr_t end)
+{
+    DOCUMENT d = NAME(document_of)(block);
+    d.b = block->inverse_temperatures[0];
+    NAME(collect_statistics)(&d, first, end);
 }
 
 /* bounds[d] = sum_n count_n log sum_k E[theta_dk] E[beta_kv]. */

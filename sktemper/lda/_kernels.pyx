@@ -5,12 +5,15 @@ in ``_loops.h``, and are compiled for each instruction set.
 """
 
 import os
+from functools import partial
 
 import numpy as np
 
 from cython cimport floating
+from libc.stdlib cimport free, malloc
 
 from sktemper._simd.special import aligned, padded
+from sktemper._tasks import run_shared
 
 include "_loops.pxi"
 
@@ -20,6 +23,22 @@ include "_loops.pxi"
 ROUTES = ("abreast", "alone", "lanes", "chains")
 #: Environment variable that forces algorithms; their names are separated by commas.
 FORCE_ROUTES = "SKTEMPER_LDA_ROUTES"
+
+#: Least number of entries times topics of a section of a block, largest number of
+#: sections, and factor of the numbers of words that a section processes.
+cdef enum:
+    LEAST_SECTION = 100000
+    MOST_SECTIONS = 8
+    WORDS_TOGETHER = 16
+
+#: Phases of the local step.
+cdef enum:
+    MEAN_ROWS
+    SAMPLING
+    ROWS
+    DRAWS
+    FITS
+    STATISTICS
 
 ctypedef fused index:
     int32_t
@@ -136,38 +155,270 @@ def forced_routes():
 
 
 cdef tuple _lanes_and_chains(
-    const lda_block *block,
-    const floating *counts,
-    const unsigned char[::1] sampled,
-    set forced,
+    const lda_block *block, const floating *counts, intptr_t[::1] first_tokens
 ):
     """Choose the algorithm of each sampled document by its number of tokens.
+
+    Parameters
+    ----------
+    first_tokens : ndarray of shape (n_entries,)
+        Receives, for each entry of a sampled document, the number of tokens before it.
 
     Returns
     -------
     in_lanes, in_chains : ndarray of int
         Indices of documents; ``in_lanes`` is sorted by the number of tokens.
-    longest_in_lanes, longest_in_chains : int
-        Largest number of tokens of these documents.
+    longest_in_lanes, longest_in_chains, n_tokens : int
+        Largest number of tokens of these documents, and their sum.
     """
-    cdef intptr_t d, n
-    all_tokens = np.zeros(sampled.shape[0], dtype=np.intp)
+    cdef intptr_t d, n, n_tokens = 0
+    all_tokens = np.zeros(block.n_documents, dtype=np.intp)
+    flags = np.zeros(block.n_documents, dtype=bool)
     cdef intptr_t[::1] tokens = all_tokens
-    for d in range(sampled.shape[0]):
+    cdef unsigned char[::1] wanted = flags.view(np.uint8)
+    for d in range(block.n_documents):
+        if not block.sampled[d]:
+            continue
+        wanted[d] = 1
+        tokens[d] = -n_tokens
         for n in range(block.starts[d], block.starts[d + 1]):
-            if sampled[d]:
-                tokens[d] += <intptr_t>counts[n]
+            first_tokens[n] = n_tokens
+            n_tokens += <intptr_t>counts[n]
+        tokens[d] += n_tokens
     few = block.n_topics * sizeof(floating) <= MOST_LANE_BYTES
     short = all_tokens <= (MOST_LANE_PLACES // block.n_topics if few else -1)
+    forced = forced_routes()
     if forced & {"lanes", "chains"}:
         short = np.full(len(all_tokens), "lanes" in forced)
-    wanted = np.asarray(sampled) != 0
-    in_lanes = np.flatnonzero(wanted & short)
+    in_lanes = np.flatnonzero(flags & short)
     in_lanes = in_lanes[np.argsort(all_tokens[in_lanes], kind="stable")]
-    in_chains = np.flatnonzero(wanted & ~short)
+    in_chains = np.flatnonzero(flags & ~short)
     longest_in_lanes = int(all_tokens[in_lanes].max(initial=0))
     longest_in_chains = int(all_tokens[in_chains].max(initial=0))
-    return in_lanes, in_chains, longest_in_lanes, longest_in_chains
+    return in_lanes, in_chains, longest_in_lanes, longest_in_chains, n_tokens
+
+
+cdef intptr_t _n_sections(const lda_block *block):
+    """Return the number of sections of a block, which depends on sizes only."""
+    cdef intptr_t n_entries = block.starts[block.n_documents]
+    cdef intptr_t n = n_entries * block.n_topics // LEAST_SECTION
+    if block.temperature_per_document:  # documents are added to the same statistics
+        return 1
+    n = min(n, MOST_SECTIONS, block.n_documents)
+    return max(1, n - n % 2)
+
+
+cdef intptr_t _cut(intptr_t n, intptr_t i, intptr_t n_sections, intptr_t together):
+    """Return where section i of n items begins; sections have multiples of a number."""
+    cdef intptr_t n_wholes = (n + together - 1) // together
+    return min(n, n_wholes * i // n_sections * together)
+
+
+cdef class _Phases:
+    """The phases of the local step of a block, each shared by threads.
+
+    Threads share the sections of a block, see ``_blocks.h``, its words, or the
+    documents that are sampled.  The caller keeps references to the arrays of the block.
+    """
+
+    cdef lda_block block
+    cdef lda_block *sections
+    cdef bint is_float
+    cdef list kept  # references to arrays
+
+    def __cinit__(self, bint is_float):
+        self.sections, self.is_float, self.kept = NULL, is_float, []
+
+    def __dealloc__(self):
+        free(self.sections)
+
+    cdef int choose_routes(self) except -1:
+        """Set the documents that are sampled in lanes and in chains."""
+        cdef lda_block *block = &self.block
+        cdef intptr_t[::1] in_lanes, in_chains
+        cdef intptr_t[::1] first_tokens = np.empty(
+            block.starts[block.n_documents] + 1, dtype=np.intp
+        )
+        (
+            in_lanes,
+            in_chains,
+            block.longest_in_lanes,
+            block.longest_in_chains,
+            block.n_tokens,
+        ) = (
+            _lanes_and_chains(block, <const float *>block.counts, first_tokens)
+            if self.is_float
+            else _lanes_and_chains(block, <const double *>block.counts, first_tokens)
+        )
+        self.kept += [in_lanes, in_chains, first_tokens]
+        block.first_tokens = &first_tokens[0]
+        block.n_in_lanes, block.n_in_chains = in_lanes.shape[0], in_chains.shape[0]
+        block.in_lanes = &in_lanes[0] if block.n_in_lanes else NULL
+        block.in_chains = &in_chains[0] if block.n_in_chains else NULL
+        block.n_lane_groups = 1
+        if block.n_topics <= SOME_LANE_TOPICS:
+            few = block.n_topics <= FEW_LANE_TOPICS
+            block.n_lane_groups = LANE_GROUPS if few else LANE_GROUPS // 2
+        return 0
+
+    cdef int cut(self) except -1:
+        """Cut the block into sections with about the same number of entries."""
+        cdef const lda_block *block = &self.block
+        cdef intptr_t i, d = 0, n = block.n_sections
+        cdef intptr_t n_entries = block.starts[block.n_documents]
+        cdef intptr_t size = sizeof(float) if self.is_float else sizeof(double)
+        cdef lda_block *one
+        self.allocate(&self.block, True)
+        self.sections = <lda_block *>malloc(n * sizeof(lda_block))
+        if self.sections == NULL:
+            raise MemoryError()
+        for i in range(n):
+            one = self.sections + i
+            one[0] = block[0]
+            one.section, one.first, one.n_iterations = i, d, 0
+            while d < block.n_documents and (
+                i == n - 1 or block.starts[d] < n_entries * (i + 1) // n
+            ):
+                d += 1
+            one.n_documents = d - one.first
+            one.starts += one.first
+            one.gamma = <char *>one.gamma + one.first * one.n_topics * size
+            one.factors += one.first
+            if one.temperature_per_document:
+                one.inverse_temperatures += one.first
+            if one.sampled:
+                one.sampled += one.first
+            if one.bounds:
+                one.bounds += one.first
+        return 0
+
+    cdef object allocate(self, lda_block *one, bint of_block):
+        """Allocate the scratch memory of the block, or of a thread, and return it."""
+        cdef intptr_t n_bytes
+        cdef unsigned char[::1] memory
+        if self.is_float:
+            find = SIMD.lda_block_scratch_f32 if of_block else SIMD.lda_scratch_f32
+        else:
+            find = SIMD.lda_block_scratch_f64 if of_block else SIMD.lda_scratch_f64
+        n_bytes = find(one, NULL)
+        memory = np.empty(n_bytes + SIMD_BYTES, dtype=np.uint8)
+        find(one, first_aligned(&memory[0]))
+        if of_block:
+            self.kept.append(memory)
+        return memory
+
+    def local_step(self):
+        """Run all phases; return the number of iterations, or -1 if stopped."""
+        cdef lda_block *block = &self.block
+        cdef intptr_t i, n_iterations = 0, n_sampled = 0
+        cdef bint noted = block.statistics and not block.temperature_per_document
+        if block.sampled:
+            self.choose_routes()
+            n_sampled = block.n_in_lanes + block.n_in_chains
+            n_iterations = n_sampled * (block.n_burn_in + block.n_kept)
+        self.cut()
+        if block.sampled and (self.run(MEAN_ROWS) or self.run(SAMPLING)):
+            return -1
+        if not block.bounds and block.sampled and n_sampled == block.n_documents:
+            if block.statistics:
+                self.run(DRAWS)
+            return n_iterations
+        if self.run(ROWS):
+            return -1
+        if noted and self.is_float:
+            SIMD.lda_find_places_f32(block)
+        elif noted:
+            SIMD.lda_find_places_f64(block)
+        if self.run(FITS):
+            return -1
+        if noted:
+            self.run(STATISTICS)
+        for i in range(block.n_sections):
+            n_iterations += self.sections[i].n_iterations
+        return n_iterations
+
+    cdef bint run(self, int phase) except -1:
+        """Run a phase for all sections; return whether it was stopped."""
+        cdef intptr_t n = self.block.n_sections
+        if n == 1:
+            return self.run_section(phase, 0)
+        return any(run_shared([partial(self.run_section, phase, i) for i in range(n)]))
+
+    def run_section(self, int phase, intptr_t i):
+        """Run a phase for section i of the documents or words; return if stopped."""
+        cdef intptr_t n = self.block.n_sections, n_words = self.block.n_words
+        cdef intptr_t first = _cut(n_words, i, n, WORDS_TOGETHER)
+        cdef intptr_t end = _cut(n_words, i + 1, n, WORDS_TOGETHER)
+        cdef unsigned int mode
+        cdef int status
+        cdef lda_block one = self.sections[i] if phase == FITS else self.block
+        if phase == SAMPLING:
+            self.choose_sampled(&one, i)
+        elif phase != FITS:  # less scratch memory
+            one.longest, one.longest_in_lanes, one.longest_in_chains = 1, 0, 0
+            one.abreast = -1
+        memory = self.allocate(&one, False)
+        with nogil:
+            mode = simd_flush_subnormals()
+            if phase == ROWS and one.statistics and not one.temperature_per_document:
+                if self.is_float:
+                    SIMD.lda_count_pairs_f32(self.sections + i)
+                else:
+                    SIMD.lda_count_pairs_f64(self.sections + i)
+            if self.is_float:
+                status = _run_f32(&one, phase, first, end)
+            else:
+                status = _run_f64(&one, phase, first, end)
+            simd_restore_subnormals(mode)
+        if phase == FITS:
+            self.sections[i].n_iterations = one.n_iterations
+        return status != 0
+
+    cdef void choose_sampled(self, lda_block *one, intptr_t i) noexcept:
+        """Set the sampled documents of section i; lanes are full where possible."""
+        cdef intptr_t size = sizeof(float) if self.is_float else sizeof(double)
+        cdef intptr_t together = SIMD_BYTES // size * one.n_lane_groups
+        cdef intptr_t first, n = one.n_sections
+        first = _cut(one.n_in_lanes, i, n, together)
+        one.n_in_lanes = _cut(one.n_in_lanes, i + 1, n, together) - first
+        one.in_lanes += first
+        first = _cut(one.n_in_chains, i, n, 1)
+        one.n_in_chains = _cut(one.n_in_chains, i + 1, n, 1) - first
+        one.in_chains += first
+
+
+cdef int _run_f32(
+    lda_block *one, int phase, intptr_t first, intptr_t end
+) noexcept nogil:
+    if phase == MEAN_ROWS:
+        return SIMD.lda_mean_rows_f32(one, first, end)
+    if phase == SAMPLING:
+        return SIMD.lda_sample_f32(one)
+    if phase == FITS:
+        return SIMD.lda_fit_f32(one)
+    if phase == STATISTICS:
+        SIMD.lda_collect_f32(one, first, end)
+        return 0
+    if one.sampled and one.statistics:
+        SIMD.lda_add_draws_f32(one, first, end)
+    return SIMD.lda_rows_f32(one, first, end) if phase == ROWS else 0
+
+
+cdef int _run_f64(
+    lda_block *one, int phase, intptr_t first, intptr_t end
+) noexcept nogil:
+    if phase == MEAN_ROWS:
+        return SIMD.lda_mean_rows_f64(one, first, end)
+    if phase == SAMPLING:
+        return SIMD.lda_sample_f64(one)
+    if phase == FITS:
+        return SIMD.lda_fit_f64(one)
+    if phase == STATISTICS:
+        SIMD.lda_collect_f64(one, first, end)
+        return 0
+    if one.sampled and one.statistics:
+        SIMD.lda_add_draws_f64(one, first, end)
+    return SIMD.lda_rows_f64(one, first, end) if phase == ROWS else 0
 
 
 def local_step(
@@ -245,24 +496,15 @@ def local_step(
         Sums of ``factors * counts * phi`` over the documents.
     """
     cdef lda_block block
-    cdef intptr_t d, n_bytes, longest = 0
-    cdef int status
-    cdef unsigned int mode
+    cdef intptr_t d, longest = 0
     dtype = np.float32 if floating is float else np.float64
     describe(&block, documents, topics, gamma)
     for d in range(block.n_documents):
         longest = max(longest, block.starts[d + 1] - block.starts[d])
-    longest += SIMD_BYTES // <intptr_t>sizeof(float)
+    block.longest = longest + SIMD_BYTES // <intptr_t>sizeof(float)
     block.temperature_per_document = temperature_per_document
     forced = forced_routes()
     block.abreast = ("abreast" in forced) - ("alone" in forced)
-
-    # The last row stays zero, for words after the end of a document.
-    rows_array = aligned(np.empty, (block.n_words + 1, block.width), dtype)
-    cdef floating[:, ::1] rows = rows_array, sums
-    cdef intptr_t[::1] in_lanes, in_chains
-    cdef unsigned char[::1] scratch
-
     block.digamma_totals = &digamma_totals[0]
     block.doc_topic_prior = &doc_topic_prior[0]
     block.inverse_temperatures = &inverse_temperatures[0]
@@ -271,53 +513,32 @@ def local_step(
     block.max_iter = max_iter
     block.drop_tol = drop_tol
     block.stop = &stop[0]
-    block.sampled = NULL
-    if sampled.shape[0]:
-        in_lanes, in_chains, block.longest_in_lanes, block.longest_in_chains = (
-            _lanes_and_chains(
-                &block, <const floating *>block.counts, sampled, forced
-            )
-        )
-        block.n_in_lanes, block.n_in_chains = in_lanes.shape[0], in_chains.shape[0]
-        block.in_lanes = &in_lanes[0] if block.n_in_lanes else NULL
-        block.in_chains = &in_chains[0] if block.n_in_chains else NULL
-        block.n_lane_groups = 1
-        if block.n_topics <= SOME_LANE_TOPICS:
-            few = block.n_topics <= FEW_LANE_TOPICS
-            block.n_lane_groups = LANE_GROUPS if few else LANE_GROUPS // 2
-        block.sampled = &sampled[0]
-        block.totals = &totals[0]
-        block.untempered_prior = &untempered_prior[0]
-        block.seed = seed
-        block.n_burn_in = n_burn_in
-        block.n_kept = n_kept
+    block.sampled = &sampled[0] if sampled.shape[0] else NULL
+    block.totals = &totals[0]
+    block.untempered_prior = &untempered_prior[0]
+    block.seed = seed
+    block.n_burn_in = n_burn_in
+    block.n_kept = n_kept
+    block.bounds = &bounds[0] if bounds.shape[0] else NULL
+    block.n_sections = _n_sections(&block)
+    block.section = block.first = block.n_in_lanes = block.n_in_chains = 0
+
+    # The last row stays zero, for words after the end of a document.
+    rows_array = aligned(np.empty, (block.n_words + 1, block.width), dtype)
+    cdef floating[:, ::1] rows = rows_array, sums
     block.scratch.rows = address(rows)
     block.statistics = NULL
     statistics = None
     if want_statistics:
         statistics = rows_array[: block.n_words]
         if sampled.shape[0] or temperature_per_document:
-            statistics = aligned(np.zeros, (block.n_words, block.width), dtype)
+            own = np.empty if sampled.shape[0] else np.zeros
+            statistics = aligned(own, (block.n_words, block.width), dtype)
         sums = statistics
         block.statistics = address(sums)
-    block.bounds = &bounds[0] if bounds.shape[0] else NULL
-    block.longest = longest
-    if floating is float:
-        n_bytes = SIMD.lda_scratch_f32(&block, NULL)
-        scratch = np.empty(n_bytes + SIMD_BYTES, dtype=np.uint8)
-        SIMD.lda_scratch_f32(&block, first_aligned(&scratch[0]))
-    else:
-        n_bytes = SIMD.lda_scratch_f64(&block, NULL)
-        scratch = np.empty(n_bytes + SIMD_BYTES, dtype=np.uint8)
-        SIMD.lda_scratch_f64(&block, first_aligned(&scratch[0]))
-    with nogil:
-        mode = simd_flush_subnormals()
-        if floating is float:
-            status = SIMD.lda_local_step_f32(&block)
-        else:
-            status = SIMD.lda_local_step_f64(&block)
-        simd_restore_subnormals(mode)
-    return -1 if status else block.n_iterations, statistics
+    phases = _Phases(floating is float)
+    phases.block = block
+    return phases.local_step(), statistics
 
 
 def add_rows(

@@ -57,7 +57,6 @@ typedef struct {
     INTEGER *places;            /* (1 + n_kept, n_steps, LANES): for each token, the
                                    index in `counts` of its topic */
     int32_t *slots;             /* (n_steps, LANES): rows of the tokens' words */
-    int32_t *of_word;           /* (n_topics,), zeros */
     intptr_t documents[LANES], n_few[LANES];
     intptr_t n_documents;
     INTEGER numbers[LANES];     /* 0, 1, 2, ... */
@@ -105,7 +104,7 @@ static void NAME(place_documents)(GROUP *g, intptr_t first)
         const intptr_t i = some ? block->in_lanes[first + lane] : 0;
         g->lengths[lane] = 0;
         g->documents[lane] = i;
-        g->random[lane] = random_stream(block->seed, (uint64_t)i);
+        g->random[lane] = random_stream(block->seed, (uint64_t)(block->first + i));
         g->powers[lane] =
             (REAL)block->inverse_temperatures[block->temperature_per_document ? i : 0];
         if (some)
@@ -314,52 +313,38 @@ static void NAME(end_sweep)(GROUP *g, intptr_t sweep)
         g->random[lane] += (uint64_t)g->lengths[lane] * RANDOM_STEP;
 }
 
-/* Adds a document's draws in a sweep to the statistics.  If a word has MANY tokens, the
- * tokens of each topic are added together, because a large float does not change if 1 is
- * added. */
-static void NAME(add_draws)(const GROUP *g, intptr_t lane, const BITS *places)
+/* Stores the kept draws of a document in the order of its entries. */
+static void NAME(keep_draws)(const GROUP *g, intptr_t lane)
 {
     const lda_block *block = g->block;
-    const intptr_t i = g->documents[lane], width = block->width, few = g->n_few[lane];
-    const REAL weight = (REAL)block->factors[i], *counts = block->counts;
-    const int32_t *slots = g->slots + lane;
-    REAL *statistics = block->statistics;
-    int32_t *of_word = g->of_word;
-    for (intptr_t t = 0; t < few; t++)
-        statistics[slots[t * LANES] * width + places[t * LANES] / LANES] += weight;
-    if (few == (intptr_t)g->lengths[lane])
-        return;
-    places += few * LANES;
+    const intptr_t i = g->documents[lane], n_kept = block->n_kept;
+    const intptr_t plane = g->n_steps * LANES;
+    const REAL *counts = block->counts;
+    const BITS *places = (const BITS *)g->places + plane + lane;
+    intptr_t few = 0, many = g->n_few[lane];
     for (intptr_t n = block->starts[i]; n < block->starts[i + 1]; n++) {
         const intptr_t count = (intptr_t)counts[n];
-        REAL *sums = statistics + block->slots[n] * width;
-        if (count < MANY)
-            continue;
-        for (intptr_t t = 0; t < count; t++)
-            of_word[places[t * LANES] / LANES]++;
-        for (intptr_t t = 0; t < count; t++) {
-            const BITS k = places[t * LANES] / LANES;
-            sums[k] += weight * (REAL)of_word[k];
-            of_word[k] = 0;
-        }
-        places += count * LANES;
+        intptr_t *t = count < MANY ? &few : &many;
+        int32_t *draws = block->scratch.draws + block->first_tokens[n] * n_kept;
+        for (intptr_t sweep = 0; sweep < n_kept; sweep++)
+            for (intptr_t j = 0; j < count; j++)
+                *draws++ = (int32_t)(places[sweep * plane + (*t + j) * LANES] / LANES);
+        *t += count;
     }
 }
 
-/* Adds the kept draws to the statistics, and their means to gamma. */
+/* Stores the kept draws, and adds their means to gamma. */
 static void NAME(end_lanes)(const GROUP *g)
 {
     const lda_block *block = g->block;
-    const intptr_t plane = g->n_steps * LANES, n_topics = g->n_topics;
+    const intptr_t n_topics = g->n_topics;
     const REAL share = (REAL)(1.0 / block->n_kept);
     for (intptr_t lane = 0; lane < g->n_documents; lane++) {
         REAL *gamma = (REAL *)block->gamma + g->documents[lane] * n_topics;
         for (intptr_t k = 0; k < n_topics; k++)
             gamma[k] = (REAL)block->untempered_prior[k] + share * g->kept[k * LANES + lane];
-        if (!block->statistics || block->factors[g->documents[lane]] == 0)
-            continue;
-        for (intptr_t sweep = 1; sweep <= block->n_kept; sweep++)
-            NAME(add_draws)(g, lane, (const BITS *)g->places + sweep * plane + lane);
+        if (block->statistics && block->factors[g->documents[lane]] != 0)
+            NAME(keep_draws)(g, lane);
     }
 }
 
@@ -415,7 +400,6 @@ static GROUP NAME(group)(const lda_block *block, intptr_t i)
     g.weights = g.counts + rows;
     g.cumulated = g.weights + rows;
     g.kept = g.cumulated + rows;
-    g.of_word = block->scratch.chain_topics;
     for (int lane = 0; lane < LANES; lane++)
         g.numbers[lane] = lane;
     return g;
@@ -463,5 +447,4 @@ static int NAME(sample_lanes)(const lda_block *block)
 #undef VECTOR
 #undef CHOICE
 #undef WHERE
-#undef MANY
 #undef GROUP

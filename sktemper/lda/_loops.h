@@ -1,6 +1,6 @@
 /* The loops of latent Dirichlet allocation, for one floating-point type.
  *
- * The local step, NAME(lda_local_step) in _documents.h, has several routes, which
+ * The local step, whose phases _documents.h lists, has several routes, which
  * SKTEMPER_LDA_ROUTES can force.  The choice for a document does not depend on the other
  * documents:
  *   abreast  _abreast.h  variational inference, several short documents side by side
@@ -12,6 +12,7 @@ UNFUSED
 #include "_sampled_rows.h"
 #include "_chains.h"
 #include "_lanes.h"
+#include "_draws.h"
 FUSED
 #include "_sampling.h"
 #include "_sweeps.h"

@@ -32,14 +32,15 @@ static inline void NAME(raise)(intptr_t n, const REAL *logs, double b, REAL *out
         out[k] = NAME(unfused_exp)(power * logs[k]);
 }
 
-/* Computes the rows of the block's words: mean^b, or log mean if each document has its own
- * temperature.  The last row is 0.  Returns 0, or -1 if `stop` is set. */
-static int NAME(fill_mean_rows)(const lda_block *block)
+/* Computes the rows of the words from `first` to `end`: mean^b, or log mean if each document
+ * has its own temperature.  The row after the last word is 0.  Returns 0, or -1 if `stop` is
+ * set. */
+static int NAME(fill_mean_rows)(const lda_block *block, intptr_t first, intptr_t end)
 {
     const intptr_t n_topics = block->n_topics, width = block->width;
     const double b = block->inverse_temperatures[0];
-    REAL *restrict row = block->scratch.rows;
-    for (intptr_t n = 0; n < block->n_words; n++, row += width) {
+    REAL *restrict row = (REAL *)block->scratch.rows + first * width;
+    for (intptr_t n = first; n < end; n++, row += width) {
         if (*block->stop)
             return -1;
         NAME(unfused_lambda_row)(block, n, block->scratch.double_scratch);
@@ -53,7 +54,7 @@ static int NAME(fill_mean_rows)(const lda_block *block)
         for (intptr_t k = n_topics; k < width; k++)
             row[k] = 0;
     }
-    for (intptr_t k = 0; k < width; k++)
+    for (intptr_t k = 0; k < width && end == block->n_words; k++)
         row[k] = 0;
     return 0;
 }

@@ -1,20 +1,18 @@
-/* Sampling of the documents of a block. */
+/* Sampling of the documents of a section. */
 
-/* Samples the documents of a block that the block marks for sampling.  Returns 0, or -1 if
- * `stop` is set. */
-static int NAME(sample_documents)(lda_block *block)
+/* Computes the rows of the words from `first` to `end` for sampled documents.  Returns 0, or
+ * -1 if `stop` is set. */
+LOOP int NAME(lda_mean_rows)(const lda_block *block, intptr_t first, intptr_t end)
 {
-    if (NAME(fill_mean_rows)(block) || NAME(sample_lanes)(block)
-        || NAME(sample_chains)(block))
+    if (NAME(fill_mean_rows)(block, first, end))
         return -1;
-    block->n_iterations += (block->n_in_lanes + block->n_in_chains)
-                           * (block->n_burn_in + block->n_kept);
-    const REAL share = (REAL)(1.0 / block->n_kept);
-    REAL *restrict sums = block->statistics;
-    if (!sums)
-        return 0;
-    VECTORISE
-    for (intptr_t i = 0; i < block->n_words * block->width; i++)
-        sums[i] *= share;
+    if (block->n_in_chains && !block->temperature_per_document)
+        NAME(fill_masses)(block, first, end);
     return 0;
+}
+
+/* Samples the documents `in_lanes` and `in_chains`.  Returns 0, or -1 if `stop` is set. */
+LOOP int NAME(lda_sample)(const lda_block *block)
+{
+    return NAME(sample_lanes)(block) || NAME(sample_chains)(block) ? -1 : 0;
 }

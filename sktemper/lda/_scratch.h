@@ -42,7 +42,7 @@ static char *NAME(cut_for_notes)(lda_block *block, char *at)
 {
     const intptr_t n_documents = block->n_documents, width = block->width;
     const intptr_t n_entries = block->starts[n_documents];
-    block->scratch.places = CUT(intptr_t, block->n_words);
+    block->scratch.places = CUT(intptr_t, block->n_sections * block->n_words);
     block->scratch.noted_documents = CUT(int32_t, n_entries);
     block->scratch.noted_ratios = CUT(REAL, n_entries);
     block->scratch.shares = CUT(REAL, n_documents * width);
@@ -63,7 +63,23 @@ static char *NAME(cut_for_abreast)(lda_block *block, char *at)
 }
 
 /* Divides the memory at `start`, which is aligned to SIMD_BYTES, into the scratch arrays of a
- * block.  Returns the number of bytes.  With NULL for `start` it only computes this number. */
+ * block that all threads use.  Returns the number of bytes.  With NULL for `start` it only
+ * computes this number. */
+LOOP intptr_t NAME(lda_block_scratch)(lda_block *block, void *start)
+{
+    char *const origin = start ? start : (char *)(uintptr_t)SIMD_BYTES;
+    char *at = origin;
+    block->scratch.row_tops = CUT(double, block->n_words + 1);
+    if (start)
+        memset(origin, 0, (size_t)(at - origin));
+    if (block->statistics && !block->temperature_per_document)
+        at = NAME(cut_for_notes)(block, at);
+    if (block->statistics && block->sampled)
+        block->scratch.draws = CUT(int32_t, block->n_tokens * block->n_kept);
+    return (intptr_t)(at - origin);
+}
+
+/* The same for the scratch arrays of one thread. */
 LOOP intptr_t NAME(lda_scratch)(lda_block *block, void *start)
 {
     const intptr_t n_topics = block->n_topics, width = block->width;
@@ -75,7 +91,6 @@ LOOP intptr_t NAME(lda_scratch)(lda_block *block, void *start)
     block->scratch.own_rows = CUT(REAL, own * width);
     block->scratch.topic_scratch = CUT(REAL, 6 * width);
     block->scratch.word_scratch = CUT(REAL, 3 * block->longest);
-    block->scratch.row_tops = CUT(double, block->n_words + 1);
     block->scratch.double_scratch = CUT(double, 3 * n_topics);
     if (start)
         memset(origin, 0, (size_t)(at - origin));
@@ -93,8 +108,6 @@ LOOP intptr_t NAME(lda_scratch)(lda_block *block, void *start)
     block->longest_abreast = NAME(longest_abreast)(block);
     if (block->longest_abreast >= 0)
         at = NAME(cut_for_abreast)(block, at);
-    if (block->statistics && !block->temperature_per_document)
-        at = NAME(cut_for_notes)(block, at);
     return (intptr_t)(at - origin);
 }
 

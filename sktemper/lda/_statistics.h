@@ -72,8 +72,14 @@ static intptr_t NAME(few_topics)(const DOCUMENT *d, int32_t *restrict chosen)
     return n;
 }
 
-/* Stores pairs of a document and weight * ratio, sorted by word, from which statistics are
- * computed later.  This is possible if all documents have the same temperature, because the
+/* Returns the array of a section with a position for each word, see `note_statistics`. */
+static inline intptr_t *NAME(places_of)(const lda_block *block, intptr_t section)
+{
+    return block->scratch.places + section * block->n_words;
+}
+
+/* Stores pairs of document i of the block and weight * ratio, sorted by word, from which
+ * statistics are computed later.  This is possible if all documents have the same temperature, because the
  * row of a word is then a common factor of its statistics.  If the mass of a word underflowed,
  * the pair is the bitwise complement of the document's index, and weight * count. */
 static void NAME(note_statistics)(DOCUMENT *d, intptr_t i, double weight)
@@ -82,6 +88,7 @@ static void NAME(note_statistics)(DOCUMENT *d, intptr_t i, double weight)
     REAL *shares = (REAL *)block->scratch.shares + i * d->width;
     REAL *ratios = block->scratch.noted_ratios;
     int32_t *topics = block->scratch.share_topics + i * d->width;
+    intptr_t *places = NAME(places_of)(block, block->section);
     const intptr_t few = NAME(few_topics)(d, topics);
     block->scratch.n_shares[i] = few;
     for (intptr_t j = 0; j < few; j++)
@@ -90,26 +97,35 @@ static void NAME(note_statistics)(DOCUMENT *d, intptr_t i, double weight)
         memcpy(shares, d->weights, d->width * sizeof(REAL));
     for (intptr_t n = 0; n < d->n_words; n++) {
         const int underflown = d->ratios[n] == 0 && d->counts[n] > 0;
-        const intptr_t place = block->scratch.places[d->words[n]]++;
+        const intptr_t place = places[d->words[n]]++;
         block->scratch.noted_documents[place] = (int32_t)(underflown ? ~i : i);
         ratios[place] = (REAL)weight * (underflown ? d->counts[n] : d->ratios[n]);
     }
 }
 
-/* Computes the position of the first pair of each word. */
-static void NAME(find_places)(const lda_block *block)
+/* Computes the number of pairs of each word in a section. */
+LOOP void NAME(lda_count_pairs)(const lda_block *block)
 {
-    intptr_t *places = block->scratch.places, total = 0;
+    intptr_t *places = NAME(places_of)(block, block->section);
     for (intptr_t v = 0; v < block->n_words; v++)
         places[v] = 0;
     for (intptr_t i = 0; i < block->n_documents; i++)
         for (intptr_t n = block->starts[i]; n < block->starts[i + 1]; n++)
             places[block->slots[n]] += !(block->sampled && block->sampled[i]);
-    for (intptr_t v = 0; v < block->n_words; v++) {
-        const intptr_t n = places[v];
-        places[v] = total;
-        total += n;
-    }
+}
+
+/* Computes the position of the first pair of each word in each section, from the numbers of
+ * pairs.  Pairs of a word in consecutive sections are adjacent. */
+LOOP void NAME(lda_find_places)(const lda_block *block)
+{
+    intptr_t total = 0;
+    for (intptr_t v = 0; v < block->n_words; v++)
+        for (intptr_t section = 0; section < block->n_sections; section++) {
+            intptr_t *place = NAME(places_of)(block, section) + v;
+            const intptr_t n = *place;
+            *place = total;
+            total += n;
+        }
 }
 
 /* statistics of a word += weight count phi of the documents in which it underflowed. */
@@ -121,7 +137,7 @@ static void NAME(add_underflown)(DOCUMENT *d, intptr_t word, intptr_t start, int
         const intptr_t i = ~block->scratch.noted_documents[e];
         if (i < 0)
             continue;
-        d->gamma = (REAL *)block->gamma + i * d->n_topics;
+        d->gamma = (REAL *)block->gamma + (i - block->first) * d->n_topics;
         NAME(underflown_phi)(d, word);
         for (intptr_t k = 0; k < d->n_topics; k++)
             sum[k] += ((const REAL *)block->scratch.noted_ratios)[e] * (REAL)d->phi[k];
@@ -205,14 +221,16 @@ static void NAME(add_all_panels)(const lda_block *block, intptr_t start, intptr_
 }
 #endif
 
-/* Computes the statistics of all words from the pairs.  Statistics may overwrite the rows. */
-static void NAME(collect_statistics)(DOCUMENT *d)
+/* Computes the statistics of the words from `first` to `end` from the pairs.  Statistics may
+ * overwrite the rows. */
+static void NAME(collect_statistics)(DOCUMENT *d, intptr_t first, intptr_t end)
 {
     const lda_block *block = d->block;
     const intptr_t width = d->width;
+    const intptr_t *stops = NAME(places_of)(block, block->n_sections - 1);
     REAL *restrict sums = d->sums;
-    for (intptr_t v = 0, start = 0; v < block->n_words; v++) {
-        const intptr_t stop = block->scratch.places[v];
+    for (intptr_t v = first, start = v ? stops[v - 1] : 0; v < end; v++) {
+        const intptr_t stop = stops[v];
         int underflown = 0;
         if (width <= FEW_PANELS * PANEL)
             NAME(add_all_panels)(block, start, stop, sums);

@@ -118,10 +118,10 @@ static void NAME(fill_raised_rows)(const lda_block *block, intptr_t n, intptr_t 
     }
 }
 
-/* Computes the rows of the block's words: exp(b E log beta), or E log beta if each document
- * has its own temperature.  Rows are scaled by exp(-b row_tops) to avoid overflows.  Returns
- * 0, or -1 if `stop` is set. */
-static int NAME(fill_rows)(const lda_block *block)
+/* Computes the rows of the words from `first` to `end`: exp(b E log beta), or E log beta if
+ * each document has its own temperature.  Rows are scaled by exp(-b row_tops) to avoid
+ * overflows.  Returns 0, or -1 if `stop` is set. */
+LOOP int NAME(lda_rows)(const lda_block *block, intptr_t first, intptr_t end)
 {
     const intptr_t n_topics = block->n_topics, width = block->width;
     const double b = block->inverse_temperatures[0];
@@ -135,8 +135,8 @@ static int NAME(fill_rows)(const lda_block *block)
         factors[k] = k < n_topics ? (REAL)exp(least - block->digamma_totals[k]) : 0;
     intptr_t at_once = BYTES_AT_ONCE / (width * (intptr_t)sizeof(REAL));
     at_once = at_once < 1 ? 1 : at_once < ROWS_AT_ONCE ? at_once : ROWS_AT_ONCE;
-    for (intptr_t n = 0; n < block->n_words; n += at_once) {
-        const intptr_t left = block->n_words - n, m = left < at_once ? left : at_once;
+    for (intptr_t n = first; n < end; n += at_once) {
+        const intptr_t left = end - n, m = left < at_once ? left : at_once;
         if (*block->stop)
             return -1;
         if (raised)
@@ -144,7 +144,7 @@ static int NAME(fill_rows)(const lda_block *block)
         else
             NAME(fill_some_rows)(block, n, m, factors, least);
     }
-    for (intptr_t k = 0; k < width; k++)
+    for (intptr_t k = 0; k < width && end == block->n_words; k++)
         last[k] = 0;
     return 0;
 }

@@ -24,6 +24,7 @@ GROUND = {
     "_expfam",
     "_linalg",
     "_simd",
+    "_tasks",
 } | ARGUMENTS
 POLICIES = {"schedules", "tempering", "learning_rates", "noise", "moves", "renewals"}
 CHECKS = {"_limits", "_validation"}
@@ -46,7 +47,7 @@ MAY_IMPORT = {
     "_limits": {"_arguments", "_policy"},
     "_validation": {"_linalg"},
     "model": {"_expfam"},
-    "_expfam": {"_cache", "_limits", "_linalg", "_simd", "model"},
+    "_expfam": {"_cache", "_limits", "_linalg", "_simd", "_tasks", "model"},
     "schedules": {"_arguments", "_policy"},
     "learning_rates": {"_arguments", "_policy", "model", "schedules"},
     "tempering": {"_arguments", "_policy", "model", "schedules"},
@@ -54,7 +55,7 @@ MAY_IMPORT = {
     "moves": {"_arguments", "_policy", "model", "schedules", "tempering"},
     "renewals": {"_arguments", "_policy", "model", "schedules"},
     "_data": {"_cache", "_linalg"},
-    "_loop": GROUND | POLICIES | {"_data", "_signals", "_tasks"},
+    "_loop": GROUND | POLICIES | {"_data", "_signals"},
     "_estimator": GROUND | POLICIES | CHECKS | {"_data", "_loop", "_sklearn"},
     "_frames": set(),
     "_ranking": {
