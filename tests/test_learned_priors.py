@@ -283,6 +283,21 @@ def test_clusters_of_one_width_have_one_prior():
     assert fit.degrees_of_freedom_prior_ <= MOST_FREE
 
 
+def test_equal_covariances_are_learned_in_few_steps():
+    """A round of learning alone raises many degrees of freedom by .1 percent."""
+    model, y = model_of("full", 20, frozenset(LEARNED), 8), np.arange(4000) % 20
+    random = np.random.default_rng(0)
+    X = 12 * random.normal(size=(20, 8))[y] + random.normal(size=(4000, 8))
+    hyper, shares = model.initial_hyper(X), np.eye(20)[y]
+    sums, bounds = model.statistics(model.take(X, slice(None)), shares, hyper), []
+    for _ in range(40):
+        globals_ = model.target(sums, 1.0, Powers(), hyper)
+        bounds.append(model.global_bound(globals_, hyper))
+        hyper = model.update_hyper(hyper, globals_, sums, 1.0, 1.0, Powers())
+    assert bounds[-1] - bounds[25] < 0.02
+    assert hyper.degrees_of_freedom > 0.9 * MOST_FREE
+
+
 @pytest.mark.every(2)
 @pytest.mark.parametrize("covariance_type", ["diag", "spherical"])
 def test_clusters_in_many_columns_are_found(covariance_type):

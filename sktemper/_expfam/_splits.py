@@ -39,6 +39,8 @@ ROUNDS, ROUNDS_OF_STARTS = 6, 2
 #: Smallest responsibility of a row that takes part in a split, and smallest number of
 #: rows of a part.
 LEAST_SHARE, LEAST_COUNT = 0.01, 2.0
+#: Smaller responsibilities change the entropy of a merge less than rounding errors do.
+LEAST_OVERLAP = 1e-18
 #: Largest number of changes in a proposal.
 MOST_AT_ONCE = 10
 #: Key of the proposal to reorder components.
@@ -50,10 +52,9 @@ class Part(NamedTuple):
 
     Attributes
     ----------
-    rows : ndarray of shape (n_rows,)
-        Rows that take part in the split.
-    shares : ndarray of shape (n_rows,)
-        Shares of the responsibilities of these rows that move to the part.
+    rows, shares : ndarray of shape (n_rows,)
+        Rows that take part in the split, and the shares of their responsibilities that
+        move to the part.
     statistics : ndarray of shape (n_natural,)
         Statistics of the part.
     count : float
@@ -248,11 +249,10 @@ class Search:
 
     def _entropy_of_merge(self, first, second):
         """Return the increase of the entropy of the responsibilities by a merge."""
-        pair = self.shares[[first, second]]
-        rows = np.flatnonzero(pair.min(axis=0) > 0)
-        pair = pair[:, rows]
-        both = pair.sum(axis=0)
-        rises = xlogy(pair, pair).sum(axis=0) - xlogy(both, both)
+        one, other = self.shares[first], self.shares[second]
+        rows = np.flatnonzero(np.minimum(one, other) > LEAST_OVERLAP)
+        one, other = one[rows], other[rows]
+        rises = xlogy(one, one) + xlogy(other, other) - xlogy(one + other, one + other)
         return self.row_weight[rows] @ rises
 
     def _gains_of_merges(self):

@@ -28,11 +28,13 @@ FREE_DEGREES = 3.0
 #: Range of the degrees of freedom minus their lower limit.  At the upper end, all
 #: covariances are equal.
 LEAST_FREE, MOST_FREE = 0.5, 2e4
-#: Factors by which a search multiplies the degrees of freedom minus their lower limit,
-#: and the number of times that it repeats a factor that raises the evidence.
-FACTORS, MOST_REPEATS = (4.0, 0.25, 1.25, 0.8), 3
-#: There is no search if priors change by less than this share in a round of learning.
-AT_REST = 0.01
+#: Changes by which a search raises the logarithm of the degrees of freedom minus their
+#: lower limit, if this logarithm has risen, and the number of times that it repeats a
+#: change that raises the evidence.
+CHANGES, MOST_REPEATS = (math.log(4.0), math.log(1.25), math.log(0.8)), 3
+#: There is no line search if the degrees of freedom change by less than this share in a
+#: round of learning, and no search at all if the optimum is nearer than this share.
+AT_REST, AT_OPTIMUM = 0.01, 0.001
 #: Smallest increase of the evidence by a step of a search, in nats; it exceeds rounding
 #: errors.
 LEAST_RISE = 0.01
@@ -165,15 +167,15 @@ def evidence_of_priors(family, hyper, usual, used, precision):
     scatter = usual.inverse_scale[used] - hyper.covariance
     scatter = scatter + kind.outer(shrinkage * (kappa / n_rows) ** 2, shifts)
 
-    def normalisers(freedom, inverse_scales):
-        log_determinants = kind.factors(inverse_scales)[1]
-        return 0.5 * freedom * log_determinants + law.log_gammas(freedom)
+    # the first element is for the prior
+    n_rows = np.append(0.0, n_rows)
+    scatter = np.concatenate([np.zeros_like(scatter[:1]), scatter])
 
     def evidence(hyper):
-        freedom = np.array([hyper.degrees_of_freedom])
-        prior = normalisers(freedom, np.asarray(hyper.covariance)[None])
-        posteriors = normalisers(freedom + n_rows, scatter + hyper.covariance)
-        return float((posteriors - prior).sum())
+        freedom = n_rows + hyper.degrees_of_freedom
+        log_determinants = kind.factors(scatter + hyper.covariance)[1]
+        logs = 0.5 * freedom * log_determinants + law.log_gammas(freedom)
+        return float((logs[1:] - logs[0]).sum())
 
     return evidence
 
@@ -182,9 +184,9 @@ def searched(learned, old, new, least, n_rows, evidence):
     """Return priors with a higher evidence than the priors after a round of learning.
 
     If the prior is equivalent to more samples than a component has, a round moves the
-    covariance toward the optimum only by a small and known share of the distance.
-    Therefore the change is divided by this share.  The degrees of freedom are found by
-    a line search.
+    priors toward the optimum only by a small and known share of the distance.
+    Therefore the changes are divided by this share.  A line search follows if
+    the degrees of freedom change fast.
 
     Parameters
     ----------
@@ -206,9 +208,12 @@ def searched(learned, old, new, least, n_rows, evidence):
     after = new.covariance / new.degrees_of_freedom
     share = n_rows / (n_rows + new.degrees_of_freedom)
     change = (after - before) / share
-    moves = "covariance" in learned and np.abs(change).max() > AT_REST * after.max()
-    free = np.array([old.degrees_of_freedom, new.degrees_of_freedom]) - least
-    is_freed = "degrees_of_freedom" in learned and np.ptp(np.log(free)) > AT_REST
+    moves = "covariance" in learned and np.abs(change).max() > AT_OPTIMUM * after.max()
+    rise = 0.0
+    if "degrees_of_freedom" in learned:
+        free = [hyper.degrees_of_freedom - least for hyper in (old, new)]
+        rise = math.log(free[1] / free[0])
+    is_freed = abs(rise) > AT_OPTIMUM * share
     if not (moves or is_freed):
         return new
     best, most = new, _value(evidence, new)
@@ -216,13 +221,28 @@ def searched(learned, old, new, least, n_rows, evidence):
         trial = new._replace(covariance=new.degrees_of_freedom * (before + change))
         best, most = _better(evidence, best, most, trial)
     if is_freed and "covariance" in learned:
-        for factor in FACTORS:
+        for change in _changes(rise, share):
             for _ in range(MOST_REPEATS):
-                known = best
+                known, factor = best, math.exp(change)
                 best, most = _better(evidence, best, most, _freer(best, factor, least))
                 if best is known:
                     break
     return best
+
+
+def _changes(rise, share):
+    """Return changes of the logarithm of the degrees of freedom that a search tries.
+
+    Parameters
+    ----------
+    rise : float
+        Change in a round of learning.
+    share : float
+        The share of the distance to the optimum that a slow round moves.
+    """
+    if abs(rise) > AT_REST:
+        return [math.copysign(change, rise * change) for change in CHANGES]
+    return [rise / share - rise]
 
 
 def _freer(hyper, factor, least):
