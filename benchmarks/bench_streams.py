@@ -22,7 +22,7 @@ of S1, in a run of 300.
 phase: to the documents of the phase (5 passes), or to all documents with the weights
 that the half-life gives them (20 passes). Their scores say what a stream could reach.
 
-held: score of held-out documents at the end of each phase between changes, in nats per
+held: score of held-out documents at the end of each phase after a change, in nats per
 token, mean over phases. past: score of held-out documents of the first phase at the end
 of the stream. prequential: score of each chunk before it is learned. early: the same
 for the first 5,000 documents after a change. found: number of true topics with a cosine
@@ -271,6 +271,7 @@ def run_of(stream, make, options, seed):
     for change in ends[:-1]:
         early |= (starts >= change) & (starts < change + EARLY)
     means = {name: _mean(values) for name, values in found.items()}
+    means["held"] = _mean(found["held"][1:] or found["held"])
     return means | {
         "past": past,
         "prequential": _mean(scores[~np.isnan(scores)]),
