@@ -29,7 +29,7 @@ class Renewals(Policy):
     halved with every half-life.  Renewals take place after 1,250, 2,500, 5,000, ...
     rows until the memory is full, and after every ``memory`` rows from then on.  After
     an alarm there is a renewal after ``wait`` rows.  Further renewals follow at
-    intervals that grow from twice ``wait`` to ``memory``.
+    intervals that grow from three times ``wait`` to ``memory``.
 
     An alarm is raised if the score of new rows, before they are learned, differs from
     its running mean in either direction.  This is a two-sided CUSUM test of the

@@ -343,7 +343,7 @@ class Stream:
         is_full |= len(self.memory) >= most
         pause = max(self.samples, min(FIRST_RENEWAL, most))
         if is_full:
-            pause = min(2 * (self.samples - self.changed), interval)
+            pause = min(3 * (self.samples - self.changed), interval)
         due = self.samples + pause
         record = Renewal(self.samples, step, self.time, self.reason)
         if challenger is None:
