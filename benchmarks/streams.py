@@ -40,7 +40,7 @@ class Stream:
     topics : list of ndarray, or None
         True topics of each phase; the topics that are new in the phase are last.
     n_new : list of int
-        Number of topics that are new in each phase.
+        Number of topics that are new in each phase, or that come back.
     chunk, half_life : int
     """
 
@@ -142,7 +142,9 @@ def returning(seed, folder, length=20_000):
     world = World(seed, 1)
     first, other = world.lives(0), world.lives(1)
     first = np.append(np.setdiff1d(first, world.dying), world.dying)
-    return world.stream([first, other, other, first], length)
+    stream = world.stream([first, other, other, first], length)
+    stream.n_new = [0, 0, 0, N_TURN]  # the topics that come back
+    return stream
 
 
 def with_junk(seed, folder, n_junk=1500, length=20_000):

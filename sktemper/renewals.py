@@ -26,10 +26,10 @@ class Renewals(Policy):
     r"""Renew components from a memory of recent rows of a stream.
 
     The memory is a random sample of the rows so far, in which the weight of a row is
-    halved with every half-life.  Renewals take place after 1,000, 2,000, 4,000, ...
+    halved with every half-life.  Renewals take place after 1,250, 2,500, 5,000, ...
     rows until the memory is full, and after every ``memory`` rows from then on.  After
     an alarm there is a renewal after ``wait`` rows.  Further renewals follow at
-    intervals that grow from twice ``wait`` to ``memory``.
+    intervals that grow from three times ``wait`` to ``memory``.
 
     An alarm is raised if the score of new rows, before they are learned, differs from
     its running mean in either direction.  This is a two-sided CUSUM test of the
@@ -39,8 +39,8 @@ class Renewals(Policy):
     the moves of the estimator.  Later, additional components are fitted to the rows
     since the last renewal, or since a little before an alarm.  All components are then
     fitted to the memory, merged by evidence to their previous number, and fitted again.
-    Topics that have not changed keep the information of documents that have left the
-    memory.
+    A topic that has not changed becomes a weighted mean of the new and the current
+    topic, which has learned more documents.
 
     Topic models and mixtures support renewals: they have the capability "renewals", see
     `sktemper.model.ConjugateModel`.  New components start from the rows that fit worst.
@@ -58,7 +58,7 @@ class Renewals(Policy):
         Largest number of rows in the memory.
     births : float, default=0.3
         Number of new components of a renewal, as a share of the components.
-    wait : int, default=1000
+    wait : int, default=500
         Number of rows between an alarm and the renewal that it causes.
     trial : int, default=2000
         Number of rows after which a challenger is accepted or rejected at the latest.
@@ -101,7 +101,7 @@ class Renewals(Policy):
         self,
         memory=10_000,
         births=0.3,
-        wait=1_000,
+        wait=500,
         trial=2_000,
         threshold=6.0,
         drift=1.0,

@@ -1,4 +1,4 @@
-"""Recommendations for few users: the short path has the results of the long one."""
+"""Short paths of factorizations have the results of the long ones."""
 
 import pickle
 
@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sktemper import ImplicitFactorization
+from sktemper import ImplicitFactorization, TemperedMatrixFactorization
+from sktemper.datasets import make_ratings
+from sktemper.matrix_factorization import _ratings, _users
 
 
 def rows_of_clicks(n_users=200, n_items=60):
@@ -91,3 +93,46 @@ def test_few_users_follow_changed_parameters():
     np.testing.assert_array_equal(
         again, pickle.loads(pickle.dumps(model)).recommend(X[:2])[1]
     )
+
+
+def test_the_secant_method_finds_fixed_points_in_fewer_rounds():
+    exponents = np.array([0.1, 0.5, 0.9, -0.5])
+    x, g = np.ones(4), np.full(4, 2.0)  # the functions are 2 x^exponent
+    for _ in range(2):
+        y = _users._accelerated(x, g, g, 2 * g**exponents)
+        x, g = y, 2 * y**exponents
+    fixed = 2 ** (1 / (1 - exponents))
+    np.testing.assert_allclose(g[:3], fixed[:3], rtol=1e-6)
+    # a falling function is iterated without acceleration
+    assert _users._accelerated(*np.array([[1.0], [2.0], [2.0], [1.5]])) == 1.5
+
+
+def test_accelerated_rounds_give_the_noise_of_plain_rounds(monkeypatch):
+    X = make_ratings(120, 40, n_ratings=2500, random_state=0)
+    model = TemperedMatrixFactorization(5, max_iter=3, tol=1e9, random_state=0).fit(X)
+    plain = model._fitted_model().users
+    block = model._fitted_model().take(X, slice(0, 120))
+    prepared = model._prepared(model._fitted_model())
+    expected = plain(block, prepared)
+    monkeypatch.setattr(_users, "NOISE_TOL", 1e-9)
+    exact = plain(block, prepared)
+    monkeypatch.setattr(_users, "NOISE_TOL", 1e-3)
+    monkeypatch.setattr(_users, "WIDE", 0)
+    found = plain(block, prepared)
+    assert found.n_iterations < expected.n_iterations
+    np.testing.assert_allclose(found.noise.means, exact.noise.means, rtol=2e-3)
+    alone = plain(model._fitted_model().take(X, slice(7, 8)), prepared)
+    np.testing.assert_array_equal(alone.noise.means, found.noise.means[7:8])
+
+
+def test_statistics_of_ratings_that_are_summed_early(monkeypatch):
+    X = make_ratings(900, 40, n_ratings=9000, random_state=0)
+
+    def fitted():
+        model = TemperedMatrixFactorization(3, max_iter=2, tol=1e9, random_state=0)
+        return model.fit(X).components_
+
+    expected = fitted()
+    monkeypatch.setattr(_ratings, "PART_BYTES", 1)
+    monkeypatch.setattr(_ratings, "FEWEST_PARTS", 1)
+    np.testing.assert_allclose(fitted(), expected, rtol=1e-9, atol=1e-12)

@@ -30,8 +30,9 @@ TESTS_OF_MEAN = 20
 FEWEST_DECIDING = 200
 #: A challenger's early win or loss needs a mean gain of this number of standard errors.
 CLEARLY = 2.0
-#: Number of rows before the first renewal.
-FIRST_RENEWAL = 1000
+#: Number of rows before the first renewal, at most the number of rows of the memory.
+#: With the default memory, the fourth renewal is the first with a full memory.
+FIRST_RENEWAL = 1250
 #: Largest number of records of renewals, and of records of alarms.
 MOST_RECORDS = 1000
 
@@ -340,9 +341,9 @@ class Stream:
         """
         is_full = self.reason != "start" or self.half_lives >= 1
         is_full |= len(self.memory) >= most
-        pause = max(self.samples, FIRST_RENEWAL)
+        pause = max(self.samples, min(FIRST_RENEWAL, most))
         if is_full:
-            pause = min(2 * (self.samples - self.changed), interval)
+            pause = min(3 * (self.samples - self.changed), interval)
         due = self.samples + pause
         record = Renewal(self.samples, step, self.time, self.reason)
         if challenger is None:

@@ -16,7 +16,7 @@ from ..tempering import Untempered
 from ._problem import Batch, generator
 from ._renewals import challenger_of
 from ._step import Steps
-from ._stream import Stream
+from ._stream import FIRST_RENEWAL, Stream
 
 __all__ = ["Chunk", "Listener", "rows_of", "run_stream"]
 
@@ -80,7 +80,7 @@ def run_stream(problem, policies, tempering, state, chunk, listener):
     listener : Listener
     """
     if state.stream is None:
-        state.stream = Stream()
+        state.stream = Stream(due=min(FIRST_RENEWAL, policies.renewals.memory))
     pieces = _Pieces(problem, policies, tempering, state, chunk, listener)
     n_rows = len(problem.data)
     for start in range(0, n_rows, chunk.size):

@@ -111,7 +111,7 @@ class FittedUsersMixin(ServingMixin):
         """Store posteriors, entries and labels of the users of the training data."""
         prepared = problem.model.prepare(state.globals_, state.hyper)
         parts = problem.map(self._users_of_block, prepared)
-        self._users_, self._rated_ = _joined(parts)
+        self._users_, self._rated_ = _joined(parts, len(problem.data))
         self.user_labels_ = getattr(problem.data, "user_labels", None)
 
     # -- checks ------------------------------------------------------------------------
@@ -181,7 +181,9 @@ class FittedUsersMixin(ServingMixin):
             return Chosen(self._user_vectors()[rows], rated, users, True, posteriors)
         if is_plain and (chosen := self._chosen_of_few(users)) is not None:
             return chosen
-        posteriors, rated = _joined(self._map(users, self._users_of_block))
+        parts = self._map(users, self._users_of_block)
+        n_users = sum(len(posteriors[0]) for posteriors, _ in parts)
+        posteriors, rated = _joined(parts, n_users)
         vectors = self._vectors_of(posteriors)
         labels = None if is_plain else labels_of(users, "user_labels")
         if labels is None:
@@ -217,14 +219,30 @@ class FittedUsersMixin(ServingMixin):
         return indices[0].positions(users), indices[1].positions(items)
 
 
-def _joined(parts):
-    """Join the posterior parameters and `Rated` of the users of all blocks."""
-    parts = list(parts)
-    if len(parts) == 1:
-        return parts[0]
-    posteriors, rated = zip(*parts, strict=True)
-    arrays = zip(*posteriors, strict=True)
-    return tuple(map(np.concatenate, arrays)), Rated.joined(rated)
+def _joined(parts, n_users):
+    """Join the posterior parameters and `Rated` of the users of all blocks.
+
+    Parameters
+    ----------
+    parts : iterable
+        Pairs of a tuple of arrays and a `Rated`.  The memory of the arrays may be used
+        again when they are deleted.
+    n_users : int
+    """
+    joined, rated, first = None, [], 0
+    for posteriors, entries in parts:
+        rated.append(entries)
+        if len(posteriors[0]) == n_users:
+            return posteriors, entries
+        if joined is None:
+            shapes = [(n_users, *array.shape[1:]) for array in posteriors]
+            dtypes = [array.dtype for array in posteriors]
+            joined = tuple(map(np.empty, shapes, dtypes))
+        rows = slice(first, first + len(posteriors[0]))
+        for whole, array in zip(joined, posteriors, strict=True):
+            whole[rows] = array
+        first = rows.stop
+    return joined, Rated.joined(rated)
 
 
 def _first(values):

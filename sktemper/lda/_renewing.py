@@ -19,6 +19,10 @@ SAME_COSINE = 0.9
 #: New topics start from the rows with the lowest scores: this share of all rows, and at
 #: least this number of rows per new topic.
 WORST, ROWS_OF_BIRTH = 0.25, 10
+#: Least weight of the current topic in the mean of a current topic and a similar topic
+#: of a renewal.  A renewal fits topics to few documents, with several passes; the
+#: current topics have learned more documents, each of them once.
+LEAST_KEPT = 0.75
 
 
 class RenewingMixin:
@@ -175,10 +179,11 @@ class RenewingMixin:
         return Topics.from_dense(topic_word, self.topic_word_prior.T), is_same
 
     def blended(self, globals_, hyper, present, may_be_same, share):
-        """Add ``share`` of the tokens of current topics to similar new topics.
+        """Replace new topics by weighted means with similar current topics.
 
-        A new topic does not change if it differs from the current topic with the same
-        index.
+        The weight of the current topics is ``share``, but at least `LEAST_KEPT`.  New
+        topics are first scaled from the remembered documents to all documents.  A new
+        topic does not change if it differs from the current topic with the same index.
 
         Parameters
         ----------
@@ -186,11 +191,15 @@ class RenewingMixin:
         may_be_same : ndarray of bool of shape (n_topics,)
             Whether to compare the topics with each index.
         share : float
+            Weight of the documents that are not remembered, as a share of the weight
+            of all documents.
         """
         tokens, old = globals_.tokens(), present.tokens()
         cosine = _unit(tokens) * _unit(old)
         same = may_be_same & (cosine.sum(axis=0) > SAME_COSINE)
-        tokens[:, same] += share * old[:, same]
+        kept = max(share, LEAST_KEPT)
+        tokens[:, same] *= (1.0 - kept) / (1.0 - share)
+        tokens[:, same] += kept * old[:, same]
         return Topics.from_dense(
             tokens + self.topic_word_prior.T, self.topic_word_prior.T
         )

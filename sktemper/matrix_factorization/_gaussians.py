@@ -43,14 +43,20 @@ class Gaussians(NamedTuple):
     prior_products: np.ndarray
     table: np.ndarray
 
-    def put(self, rows, others):
-        """Replace some posteriors by new posteriors, which have no covariances."""
+    def replaced(self, rows, others):
+        """Return posteriors of which some are replaced; both have no covariances.
+
+        Arrays may be changed in place.
+        """
+        if len(rows) == len(self.means):
+            return others
         self.means[rows] = others.means
         self.log_determinants[rows] = others.log_determinants
         self.prior_traces[rows] = others.prior_traces
         self.products[rows] = others.products
         self.prior_products[rows] = others.prior_products
         self.table[rows] = others.table
+        return self
 
     def entropies(self):
         """Return the entropy of each posterior, ndarray of shape (n_rows,)."""

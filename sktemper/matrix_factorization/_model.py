@@ -379,7 +379,8 @@ class MatrixFactorizationModel(ConjugateModel):
         """Return `Users` at T=1."""
         users = UserInference(self, block, prepared, Powers()).users()
         # the estimator stores the parameters, and computes exactly the same posteriors
-        return users._replace(posterior=self.gaussians(users.parameters()))
+        parameters = users.parameters(self.room)
+        return users._replace(posterior=self.gaussians(parameters))
 
     def expected(self, block, prepared, posterior, own_rows=None):
         """Return means and variances of ratings, without the noise.

@@ -8,10 +8,12 @@ from scipy import sparse
 
 from .._expfam import Moments
 from .._linalg import sparse_rows
+from .._simd.room import zeros
 from . import _kernels
 
-#: Maximum number of blocks whose statistics are kept before they are summed.
-MOST_PARTS = 8
+#: Maximum number of blocks whose statistics are kept before they are summed, and their
+#: maximum size in bytes.  At least `FEWEST_PARTS` are kept.
+MOST_PARTS, FEWEST_PARTS, PART_BYTES = 8, 2, 2**30
 
 
 class Ratings(NamedTuple):
@@ -80,6 +82,8 @@ class RatingStatistics:
         it.
     log_noise : float
         Sum over the users of E[log t - t].
+    room : Room or None
+        Memory that is reused for sums of statistics.
     """
 
     parts: tuple
@@ -88,6 +92,7 @@ class RatingStatistics:
     users: Moments
     item_counts: np.ndarray
     log_noise: float = 0.0
+    room: object = None
 
     def __add__(self, other):
         total = RatingStatistics(
@@ -97,15 +102,22 @@ class RatingStatistics:
             self.users.plus(other.users),
             self.item_counts + other.item_counts,
             self.log_noise + other.log_noise,
+            self.room,
         )
-        return total._merged() if len(total.parts) > MOST_PARTS else total
+        return total._merged() if total._has_many_parts() else total
+
+    def _has_many_parts(self):
+        n_bytes = max(rows.nbytes for _, rows in self.parts)
+        most = max(min(MOST_PARTS, PART_BYTES // max(n_bytes, 1)), FEWEST_PARTS)
+        return len(self.parts) > most
 
     def _merged(self):
         known = np.zeros(len(self.item_counts), dtype=bool)
         for items, _ in self.parts:
             known[items] = True
         items, places = np.flatnonzero(known).astype(np.int32), np.cumsum(known) - 1
-        rows = np.zeros((len(items), self.parts[0][1].shape[1]))
+        shape = len(items), self.parts[0][1].shape[1]
+        rows = zeros(self.room, shape, np.float64)
         _kernels.add_rows(rows, self.parts, 1.0, places.astype(np.int32))
         return replace(self, parts=((items, rows),))
 
@@ -118,6 +130,7 @@ class RatingStatistics:
             self.users.scaled(factor),
             self.item_counts,
             factor * self.log_noise,
+            self.room,
         )
 
 

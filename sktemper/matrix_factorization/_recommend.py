@@ -220,7 +220,8 @@ class RatingRecommenderMixin(RecommenderMixin):
         users = model.users(block, prepared)
         starts, items, values = (np.array(part) for part in block)
         rated = Rated((starts - starts[0]).astype(np.int64), items, values)
-        return (users.parameters(), np.column_stack(users.noise)), rated
+        parameters = users.parameters(model.room)
+        return (parameters, np.column_stack(users.noise)), rated
 
     def _posterior_widths(self, model):
         return model.n_natural, 2
