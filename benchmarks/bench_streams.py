@@ -86,7 +86,7 @@ S2 held -6.399, S3 held -6.734, S4 held -6.920, before renewals kept three quart
 current topics; decisions.md in doc/ tells what they were tuned on.  Refits keep all
 documents, and make several passes.
 
-Times of single seeds differ from the means by up to a quarter, because other work ran."""
+Times of single seeds differ by up to a quarter, because other work ran."""
 
 
 class Ours:

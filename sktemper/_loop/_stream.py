@@ -30,8 +30,7 @@ TESTS_OF_MEAN = 20
 FEWEST_DECIDING = 200
 #: A challenger's early win or loss needs a mean gain of this number of standard errors.
 CLEARLY = 2.0
-#: Number of rows before the first renewal, at most the number of rows of the memory.
-#: With the default memory, the fourth renewal is the first with a full memory.
+#: Largest number of rows before the first renewal; the fourth has a full memory.
 FIRST_RENEWAL = 1250
 #: Largest number of records of renewals, and of records of alarms.
 MOST_RECORDS = 1000
