@@ -389,7 +389,7 @@ def goals(table):
         lost = means["past"].loc[[("no junk", HALF_LIFE), ("junk", HALF_LIFE)]]
         yield from [
             "",
-            f"Junk lowers the score at the end by {lost.iloc[0] - lost.iloc[1]:.3f}.",
+            f"Junk changes the score at the end by {lost.iloc[1] - lost.iloc[0]:+.3f}.",
         ]
 
 

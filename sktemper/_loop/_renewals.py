@@ -30,7 +30,7 @@ RENEWING = 7
 #: Numbers of passes of three fits: a new fit to a memory that is not full, the fit of
 #: new components, and the fit of all components before merges.  After merges, one step
 #: on all rows removes the noise of the steps on mini-batches.
-FRESH_PASSES, BIRTH_PASSES, JOINED_PASSES = 10, 3, 1
+FRESH_PASSES, BIRTH_PASSES, JOINED_PASSES = 8, 3, 1
 #: Number of steps on all rows that untempered fits take if the model watches its lower
 #: bound.  The steps replace the passes on mini-batches, or the one step after merges.
 STEPS_ON_ALL = 10
