@@ -91,7 +91,7 @@ class Renewals(Policy):
         "births": [Interval(Real, 0, 1, closed="right")],
         "wait": [Interval(Integral, 1, None, closed="left")],
         "trial": [Interval(Integral, 1, None, closed="left")],
-        "threshold": [Interval(Real, 0, None, closed="neither")],
+        "threshold": [Interval(Real, 0, None, closed="right")],
         "drift": [Interval(Real, 0, None, closed="left")],
     }
     is_on = True

@@ -147,7 +147,15 @@ def test_dates_without_hyphens_are_not_years(stream, times):
 @pytest.mark.parametrize(
     "times, message",
     [
-        (np.arange(250), "have no unit"),
+        (np.arange(250), "numbers and durations"),
+        (list(np.arange(250, dtype=object)), "numbers and durations"),
+        (np.array([1] * 249 + ["2024-01-01"], dtype=object), "numbers and durations"),
+        (np.timedelta64(3, "D"), "numbers and durations"),
+        (pd.Timedelta("3D"), "numbers and durations"),
+        (pd.NaT, "missing values"),
+        ([pd.NaT] * 250, "missing values"),
+        (np.array([np.nan] * 249 + ["2024-01-01"], dtype=object), "missing values"),
+        (pd.Series(["2024-01-01"] * 249 + [pd.NA], dtype="string"), "missing values"),
         ("202406", "dates or times"),
         (["2024-01-01"] * 3, "shape"),
         (["NaT"] * 250, "NaT"),
@@ -189,6 +197,11 @@ def test_a_half_life_replaces_rate_and_total(stream):
 def test_the_policy_is_the_parameter(stream, fitted):
     model = lda(half_life=None, learning_rate=HalfLife(H))
     same_bits(learned(model, stream), fitted)
+
+
+def test_an_infinite_threshold_disables_alarms(stream):
+    model = lda(renewals=Renewals(memory=300, threshold=np.inf))
+    assert len(learned(model, stream).alarms_["sample"]) == 0
 
 
 def test_nested_keys():

@@ -1,7 +1,8 @@
 """Streams with a half-life: parameters, times of rows, memory and records."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from numbers import Number
 
 import numpy as np
 from sklearn.base import _fit_context
@@ -28,6 +29,8 @@ __all__ = ["StreamsMixin"]
 
 #: Key of the random numbers that choose the remembered rows of a fit.
 REMEMBERING_FIT = 9
+#: Strings of missing times: of NumPy and pandas, and of a float NaN.
+MISSING = ("NaT", "<NA>", "nan")
 #: Columns of `renewals_`.
 COLUMNS = ("sample", "step", "time", "reason", "kept", "decided", "gain", "columns")
 
@@ -303,8 +306,8 @@ def _checked_times(times, n_rows, last):
     """Return the times of rows as an array of datetime64, or raise an error."""
     try:
         times = np.asarray(times)
-        if times.dtype.kind in "biufc":
-            raise ValueError("numbers have no unit")
+        if times.dtype.kind in "biufcm":
+            raise ValueError("numbers and durations are no times")
         if times.dtype.kind in "OU":
             times = np.vectorize(_without_zone, otypes=[object])(times)
         times = times.astype("datetime64[us]")
@@ -330,6 +333,10 @@ def _checked_times(times, n_rows, last):
 
 def _without_zone(time):
     """Return a time without a time zone; a time that has one is converted to UTC."""
+    if time is None or str(time) in MISSING:
+        return None
+    if isinstance(time, Number | timedelta | np.timedelta64):
+        raise ValueError("numbers and durations are no times")
     if isinstance(time, str):
         try:
             time = datetime.fromisoformat(time)

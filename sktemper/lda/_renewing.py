@@ -181,8 +181,8 @@ class RenewingMixin:
     def blended(self, globals_, hyper, present, may_be_same, share):
         """Replace new topics by weighted means with similar current topics.
 
-        The weight of the current topics is ``share``, but at least `LEAST_KEPT`.  If the
-        memory lacks documents, new topics are first scaled to all documents.  A new
+        The weight of the current topics is ``share``, but at least `LEAST_KEPT`.  If
+        the memory lacks documents, new topics are first scaled to all documents.  A new
         topic does not change if it differs from the current topic with the same index.
 
         Parameters
