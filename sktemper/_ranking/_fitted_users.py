@@ -82,8 +82,10 @@ class FittedUsersMixin(ServingMixin):
         return super()._validate_training(X, reset)
 
     def _is_few_rows(self, X):
-        # other types may have labels of users and items, which must be checked
-        return type(X) in PLAIN_TYPES and super()._is_few_rows(X)
+        # the limits hang on the rank of the fit, and other types may have labels of
+        # users and items, which must be checked
+        is_plain = "state_" in vars(self) and type(X) in PLAIN_TYPES
+        return is_plain and super()._is_few_rows(X)
 
     def _fitted_problem(self, X, sample_weight=None):
         self._check_labels(X, reset=False)
