@@ -10,6 +10,7 @@ import pages
 import pytest
 from sklearn.utils import Bunch
 
+import sktemper
 from sktemper import datasets
 
 ROOT = Path(__file__).parents[1]
@@ -19,8 +20,9 @@ pytestmark = pytest.mark.skipif(
 )
 
 NUMBER = re.compile(r"-?\d+\.\d+")
-# Scores of different seeds differ by less; see benchmarks/results/readme_spread.md.
-TOLERANCE = 0.05
+# Scores of different seeds differ by .05 or less before they are rounded to one digit;
+# see benchmarks/results/readme_spread.md.
+TOLERANCE = 0.11
 FIRST_BLOCK_SECONDS = 60
 LONGEST = 150
 
@@ -82,15 +84,18 @@ def test_first_block():
 
 
 @pytest.mark.deep
-def test_an_example_of_each_other_model():
-    namespace = {"__name__": "readme"}
+def test_each_other_block_runs_alone():
     for block in pages.blocks(README)[1:]:
-        _, wrong = pages.run(block, namespace, "README.md")
+        _, wrong = pages.run(block, {"__name__": "readme"}, "README.md")
         assert not wrong, wrong
 
 
 def test_the_readme_mentions_other_processors():
     assert "another\nprocessor" in README.read_text("utf-8")
+
+
+def test_the_readme_has_the_version():
+    assert f"**Version {sktemper.__version__}**" in README.read_text("utf-8")
 
 
 def test_local_links_have_targets():
@@ -99,13 +104,16 @@ def test_local_links_have_targets():
     assert links and not missing
 
 
-def test_continuous_integration_runs_the_readme_s_command():
+@pytest.mark.parametrize(
+    ("command", "without_checkout"),
+    [
+        ('python -m pip install -e ".[tests]"', 'python -m pip install ".[tests]"'),
+        ("python -m pytest", "python -P -m pytest"),
+    ],
+)
+def test_continuous_integration_runs_the_readme_s_commands(command, without_checkout):
     script = ROOT / ".ci" / "run"
     if not script.exists():
         pytest.skip(".ci/run is not beside these tests")
-    for command in 'python -m pip install ".[tests]"', "python -P -m pytest":
-        assert re.search(rf"^{re.escape(command)}", script.read_text(), re.M)
-    assert (
-        'python -m pip install ".[tests]" && python -P -m pytest\n'
-        in README.read_text("utf-8")
-    )
+    assert re.search(rf"^{re.escape(without_checkout)}", script.read_text(), re.M)
+    assert f"\n{command}\n" in README.read_text("utf-8")

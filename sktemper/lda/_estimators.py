@@ -603,9 +603,10 @@ class AnnealedLDA(AnnealedMixin, _LDA):
     """Topic model (latent Dirichlet allocation) fitted by deterministic annealing.
 
     Stochastic variational inference [1]_ that starts at a high temperature, which
-    flattens poor optima, and cools to T=1 [2]_, [3]_.  On real text its topics predict
-    held-out words better than those of plain inference after any number of passes,
-    especially for short documents.
+    flattens poor optima, and cools to T=1 [2]_, [3]_.  For documents that are not
+    sampled, topics then predict held-out words better, most of all in short documents.
+    Short documents are sampled at T=1 (``doc_update``), and the start comes from the
+    data (``init_params``); where both apply, the temperature adds little to them.
 
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``init``); temperature and step (``schedule`` to
