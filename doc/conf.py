@@ -15,8 +15,8 @@ import sktemper  # noqa: E402
 
 project = "sktemper"
 author = "The sktemper developers"
-copyright = author
 release = version = sktemper.__version__
+copyright = f"{author}; version {release}, BSD 3-Clause licence"
 
 extensions = [
     "sphinx.ext.autodoc",
