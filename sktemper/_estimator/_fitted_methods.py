@@ -51,11 +51,8 @@ class FittedMethodsMixin:
         warn_if_above_one(self)
 
     def _widened_for(self, X):
-        """Return the estimator that continues with ``X``: a copy if ``X`` is wider."""
-        return self
-
-    def _take_columns(self, other):
-        """Copy the attributes that describe columns from another estimator."""
+        """Return a copy that continues with ``X``, which may be wider."""
+        return self._apart()
 
     def _fitted_model(self):
         """Return the model with the parameters of the fit."""
