@@ -24,7 +24,7 @@ from ..tempering import as_tempering
 from ._end_of_fit import largest_final_change, warn_of_the_end
 from ._fit_runs import run_fits
 from ._fitted_methods import FittedMethodsMixin
-from ._pickles import NOT_PICKLED, PicklesMixin, Validation, writable
+from ._pickles import NOT_PICKLED, PicklesMixin, writable
 from ._ready import ReadyModel
 from ._streams import StreamsMixin
 
@@ -223,7 +223,7 @@ class TemperedEstimator(
         other = self._apart()
         other._warned = {"hot": True}  # callbacks may use a model above T=1
         try:
-            data = other._training_data(X, fresh=not continued)
+            data = other._training_data(X, not continued, sample_weight)
             if not continued:
                 other._check_enough(data)
                 other._prepare_fit(data, sample_weight)
@@ -262,9 +262,9 @@ class TemperedEstimator(
         # one assignment, so that two threads never leave parts of two fits
         self.__dict__ = kept | theirs
 
-    def _training_data(self, X, fresh):
+    def _training_data(self, X, fresh, sample_weight):
         """Return validated training `Data`."""
-        data = data_of(X, Validation(self, "_validate_training", reset=fresh))
+        data = data_of(X, self._validation(X, "_validate_training", reset=fresh))
         if fresh:
             self._names_ = data.feature_names
         else:
@@ -312,7 +312,7 @@ class TemperedEstimator(
         if fresh:  # an earlier fit does not restrict the validation data
             vars(other).pop("state_", None)
         try:
-            data = data_of(X_val, Validation(other, "_validate", reset=False))
+            data = data_of(X_val, other._validation(X_val, "_validate", reset=False))
             other._check_names(data)
             for matrix in data.validated:
                 self._check_weighted(matrix, None)

@@ -13,7 +13,6 @@ from .._data import Source, matrices_of
 __all__ = ["ColumnsMixin"]
 
 
-
 class ColumnsMixin:
     """Mixin for estimators whose model has the capability `other_features`."""
 

@@ -67,7 +67,7 @@ def critical_temperatures(estimator, X, sample_weight=None, *, return_schedule=F
     check_flag(return_schedule, "return_schedule")
     estimator = clone(estimator)
     estimator._validate_params()
-    data = estimator._training_data(X, fresh=True)
+    data = estimator._training_data(X, True, sample_weight)
     estimator._check_enough(data)
     problem = estimator._problem(data, sample_weight, fresh=True)
     name = type(estimator).__name__

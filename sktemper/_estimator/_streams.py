@@ -77,7 +77,7 @@ class StreamsMixin:
         other = self._apart() if fresh else self._widened_for(X)
         if fresh:
             other._warned = {}
-        data = other._training_data(X, fresh)
+        data = other._training_data(X, fresh, sample_weight)
         problem = other._problem(
             data, sample_weight, fresh, other._is_inline(data, fresh)
         )
