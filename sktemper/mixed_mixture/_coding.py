@@ -19,7 +19,7 @@ from .._validation import (
 )
 from ..model import ConjugateModel
 from ._columns import by_number, described, kinds_of
-from ._values import columns_of, is_frame
+from ._values import INEXACT, columns_of, is_frame
 
 __all__ = ["CodedColumnsMixin"]
 
@@ -93,7 +93,10 @@ class CodedColumnsMixin:
         kind = getattr(getattr(X, "dtype", None), "kind", None)
         if isinstance(X, list | tuple):  # an array of objects keeps types
             X, kind = np.array(X, dtype=object), "O"
-        if kind is not None and kind in "OUTbiu":
+        is_large = (
+            kind in ("i", "u") and X.itemsize == 8 and (np.abs(X) > INEXACT).any()
+        )
+        if is_large or kind in tuple("OUTb"):
             options = {"dtype": None, "ensure_all_finite": "allow-nan"}
             return validate_data(self, X, reset=reset, **options)
         return check_data(
@@ -172,7 +175,7 @@ class CodedColumnsMixin:
             numbers is one.entries for numbers, one in zip(parts, values, strict=True)
         ):
             return X
-        if not all(column.is_single for column in self.columns_):
+        if dtype == np.float32 and not all(one.is_single for one in self.columns_):
             dtype = np.float64
         coded = np.empty((X.shape[0], len(parts)), dtype)
         for number, numbers in enumerate(parts):

@@ -99,13 +99,13 @@ class Column(NamedTuple):
             entries = values.entries
             if (np.isnan(entries) | np.isin(entries, own)).all():
                 return entries, []
-        values = values.options()
-        place_of = _finder(self.categories)
-        places = [place_of(value) for value in values.table]
-        pairs = zip(values.table, places, strict=True)
-        unknown = [_plain(value) for value, place in pairs if place < 0]
-        numbers = np.append(own, np.nan)[[*places, -1]]
-        return numbers[values.entries], unknown
+        values = values.options() if values.is_numeric else values
+        places = _places(values.table, self.categories)
+        numbers = np.append(own, np.nan)[[*places, -1]][values.entries]
+        if -1 not in places:
+            return numbers, []
+        unknown = values.weighted(np.isnan(numbers)).options().table
+        return numbers, [_plain(value) for value in unknown]
 
     def is_own(self, numbers):
         """Return whether these `option_values` are the categories themselves."""
@@ -148,25 +148,27 @@ class Column(NamedTuple):
         return known[codes.astype(int)]
 
 
-def _finder(categories):
-    """Return a function from a value to the index of its category, or -1.
+def _places(values, categories):
+    """Return the index of the category of each value, or -1.
 
     Equal numbers are the same value: 1, 1.0, True, Decimal(1).  Other values have the
     category that reads the same, so that the number 1 has the category "1", and the
     text "1.0" the category 1.  Types of containers and other rows have no influence.
     """
     places = {category: place for place, category in enumerate(categories)}
+    found = [places.get(value, -1) for value in values]
+    if -1 not in found:
+        return found
     read = {}
-    for place, category in enumerate(categories):
+    for category, place in places.items():
         for text in _readings(category):
             read.setdefault(text, place)
-
-    def place_of(value):
-        if value in places:
-            return places[value]
-        return next((read[text] for text in _readings(value) if text in read), -1)
-
-    return place_of
+    return [
+        next((read[text] for text in _readings(value) if text in read), -1)
+        if place < 0
+        else place
+        for value, place in zip(values, found, strict=True)
+    ]
 
 
 def _readings(value):
@@ -317,12 +319,13 @@ def described(values, kind, categories=None, n_bins=5):
 
 def _kind_by_type(values):
     """Return the default kind of a column for the type of its values."""
-    known = np.unique(values.known()[0]) if values.is_numeric else values.categories()
-    if values.declared is not None or any(isinstance(value, str) for value in known):
+    if values.declared is not None or values.has_text():
         return "categorical"
-    numbers = np.asarray(known, dtype=float)
-    is_whole = len(numbers) > 0 and bool((numbers == np.rint(numbers)).all())
-    return "categorical" if is_whole and len(numbers) <= FEW_VALUES else "gaussian"
+    known, _ = values.known()
+    is_whole = len(known) > 0 and bool((known == np.rint(known)).all())
+    if is_whole and len(values.categories()) <= FEW_VALUES:
+        return "categorical"
+    return "gaussian"
 
 
 def _check_counts(numbers, name):

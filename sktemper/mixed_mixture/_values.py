@@ -22,7 +22,8 @@ INEXACT = 2**53
 PLAIN = {float, int, type(None)}
 #: Names of the types of missing values of pandas.
 MISSING = ("NAType", "NaTType")
-#: The values of columns of booleans.
+#: The types and the values of columns of booleans.
+BOOLS = {bool, np.bool_}
 BOOLEANS = (False, True)
 
 
@@ -89,6 +90,11 @@ class Values:
         weight = np.ones(len(numbers)) if self.weight is None else self.weight
         return numbers[is_known], weight[is_known]
 
+    def has_text(self):
+        """Return whether a value is text."""
+        table = self.table or ()
+        return any(isinstance(table[place], str) for place in self._used())
+
     def numbers(self):
         """Return the values as floats; raise ValueError if they are not numbers."""
         if self.is_numeric:
@@ -107,6 +113,8 @@ class Values:
 
     def _used(self):
         """Return the indices of the items of the table that occur."""
+        if self.is_numeric:
+            return []
         used = np.bincount(self.entries + 1, minlength=len(self.table) + 1)[1:]
         return np.flatnonzero(used).tolist()
 
@@ -192,8 +200,8 @@ def columns_of(X):
         for name in X.columns:
             yield _of_polars(f"Column {name!r}", X[name])
     else:
-        for number, name in enumerate(X.columns):
-            yield _of_pandas(f"Column {name!r}", X.iloc[:, number])
+        for name, series in X.items():
+            yield _of_pandas(f"Column {name!r}", series)
 
 
 def _of_array(name, values):
@@ -203,7 +211,7 @@ def _of_array(name, values):
     if kind in "iu":
         return _of_integers(name, values.astype(float), values.tolist)
     if kind == "b":
-        return _of_booleans(name, values.astype(np.intp))
+        return _of_booleans(name, values.astype(float))
     if kind not in "OUT":
         raise TypeError(NO_VALUES.format(name, f"the dtype {values.dtype}"))
     return _of_items(name, values.tolist())
@@ -219,7 +227,7 @@ def _of_pandas(name, series):
             series = series.sparse.to_dense()
         numbers = series.to_numpy(float, na_value=np.nan)
         if dtype.kind == "b":
-            return _of_booleans(name, np.where(np.isnan(numbers), -1, numbers))
+            return _of_booleans(name, numbers)
         if dtype.kind == "f":
             return Values(name, numbers)
         return _of_integers(name, numbers, lambda: series.to_numpy(object).tolist())
@@ -230,25 +238,30 @@ def _of_pandas(name, series):
 
 def _of_polars(name, series):
     polars, dtype = sys.modules["polars"], series.dtype
-    if dtype.is_numeric():
-        numbers = series.cast(polars.Float64).fill_null(float("nan")).to_numpy()
+    if dtype.is_numeric() or dtype == polars.Boolean or isinstance(dtype, polars.Enum):
+        # a missing value becomes NaN
+        numbers = series.to_physical().cast(polars.Float64).to_numpy()
         if dtype.is_float():
             return Values(name, numbers)
-        return _of_integers(name, numbers, series.to_list)
-    if dtype == polars.Boolean:
-        return _of_booleans(name, series.cast(polars.Int64).fill_null(-1).to_numpy())
-    if isinstance(dtype, polars.Enum):
-        codes = series.to_physical().cast(polars.Int64).fill_null(-1).to_numpy()
+        if dtype.is_numeric():
+            return _of_integers(name, numbers, series.to_list)
+        if dtype == polars.Boolean:
+            return _of_booleans(name, numbers)
         table = dtype.categories.to_list()
-        return Values(name, codes, table, tuple(table))
+        return Values(name, _codes(numbers), table, tuple(table))
     if dtype.is_temporal() or dtype.is_nested() or dtype == polars.Binary:
         raise TypeError(NO_VALUES.format(name, f"the dtype {dtype}"))
     return _of_items(name, series.to_list())
 
 
-def _of_booleans(name, codes):
-    """Return the values of a column of codes 0 and 1, and -1 for missing values."""
-    return Values(name, codes.astype(np.intp, copy=False), [*BOOLEANS], BOOLEANS)
+def _of_booleans(name, numbers):
+    """Return the values of a column of 0, 1, and NaN for missing values."""
+    return Values(name, _codes(numbers), [*BOOLEANS], BOOLEANS)
+
+
+def _codes(numbers):
+    """Return floats as indices, with -1 in place of NaN."""
+    return np.where(np.isnan(numbers), -1.0, numbers).astype(np.intp)
 
 
 def _of_integers(name, numbers, items):
@@ -268,7 +281,8 @@ def _of_items(name, items, is_plain=True):
             pass  # the message about this integer follows
     _check_types(name, types, items)
     # True == 1, but they read differently
-    is_split = bool(types & {bool, np.bool_})
+    others = [kind for kind in types - BOOLS if issubclass(kind, Real | Decimal)]
+    is_split = bool(types & BOOLS and others)
     keys = list(zip(map(type, items), items, strict=True)) if is_split else items
     places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
     entries = np.array([places[key] for key in keys], dtype=np.intp)
@@ -279,16 +293,17 @@ def _of_items(name, items, is_plain=True):
 def _without_missing(name, entries, table):
     """Return `Values` for entries of a table in which some items are None."""
     known = [value for value in table if value is not None]
-    if known and all(isinstance(value, bool) for value in known):
-        codes = [-1 if value is None else int(value) for value in table]
-        return _of_booleans(name, np.array(codes)[entries])
-    is_text = any(isinstance(value, bool | str) for value in known)
-    if not (is_text or any(abs(value) >= INEXACT for value in known)):
-        numbers = [np.nan if value is None else value for value in table]
-        return Values(name, np.array([*numbers, np.nan], dtype=float)[entries])
-    is_known = np.array([value is not None for value in table])
-    places = np.where(is_known, np.cumsum(is_known) - 1, -1)
-    return Values(name, places[entries], known)
+    is_text = any(isinstance(value, str) for value in known)
+    if not is_text and max(map(abs, known), default=0) < INEXACT:
+        numbers = np.array([np.nan if v is None else v for v in table], dtype=float)
+        if known and all(isinstance(value, bool) for value in known):
+            return _of_booleans(name, numbers[entries])
+        if not any(isinstance(value, bool) for value in known):
+            return Values(name, numbers[entries])
+    if len(known) < len(table):
+        is_known = np.array([value is not None for value in table])
+        entries = np.where(is_known, np.cumsum(is_known) - 1, -1)[entries]
+    return Values(name, entries, known)
 
 
 def _check_types(name, types, items):
