@@ -6,6 +6,7 @@ import sys
 import numpy as np
 
 __all__ = [
+    "completed",
     "data_frame",
     "frame_labels",
     "frame_library",
@@ -88,6 +89,25 @@ def is_polars(X):
     return type(X).__module__.startswith("polars")
 
 
+def completed(X, values, validate):
+    """Return an array of data without gaps in the container of the data with gaps.
+
+    Parameters
+    ----------
+    X : DataFrame, list of rows, list of arrays, or array-like
+    values : ndarray of shape (n_samples, n_features)
+    validate : callable
+        ``validate(X, reset=False)`` returns an array with NaN for missing values.
+    """
+    if isinstance(X, list) and np.ndim(X[0]) == 2:
+        return np.split(values, np.cumsum([len(part) for part in X])[:-1])
+    if not is_frame(X) and not isinstance(X, list | tuple):
+        return values
+    gaps = np.isnan(validate(X, reset=False))
+    columns = np.flatnonzero(gaps.any(axis=0)).tolist()
+    return with_values(X, {j: (gaps[:, j], values[gaps[:, j], j]) for j in columns})
+
+
 def with_values(X, filled):
     """Return a copy of data with values in the gaps of some columns.
 
@@ -135,16 +155,16 @@ def _frame_with_values(X, filled):
 def _pandas_column(series, gaps, found):
     """Return a column with values in its gaps, of its dtype if it admits them."""
     pandas, dtype = sys.modules["pandas"], series.dtype
+    if isinstance(dtype, pandas.CategoricalDtype):
+        places = {value: place for place, value in enumerate(dtype.categories)}
+        codes = series.array.codes.astype(np.intp)
+        codes[gaps] = [places.setdefault(v, len(places)) for v in found.tolist()]
+        dtype = pandas.CategoricalDtype(list(places), dtype.ordered)
+        values = pandas.Categorical.from_codes(codes, dtype=dtype)
+        return pandas.Series(values, series.index, name=series.name)
     values = series.to_numpy(object, copy=True)
     values[gaps] = found
-    dtypes = [dtype]
-    if dtype.kind in "iu":
-        dtypes.append("Float64")
-    if isinstance(dtype, pandas.CategoricalDtype):
-        known = dtype.categories.tolist()
-        new = [value for value in dict.fromkeys(found.tolist()) if value not in known]
-        dtypes = [pandas.CategoricalDtype([*known, *new], dtype.ordered)]
-    for one in dtypes:
+    for one in (dtype, "Float64") if dtype.kind in "iu" else (dtype,):
         try:
             return pandas.Series(values, series.index, one, series.name)
         except (TypeError, ValueError):
@@ -154,16 +174,20 @@ def _pandas_column(series, gaps, found):
 
 def _polars_column(series, gaps, found):
     """Return a column with values in its gaps, of its dtype if it admits them."""
-    polars, dtype = sys.modules["polars"], series.dtype
+    polars, name, dtype = sys.modules["polars"], series.name, series.dtype
     found = found.tolist()
+    if dtype == polars.Object:
+        values = np.array(series.to_list(), dtype=object)
+        values[gaps] = found
+        return polars.Series(name, values.tolist(), dtype)
     if dtype == polars.String:
         found = list(map(str, found))
-    elif dtype.is_integer() and not all(value == int(value) for value in found):
+    new = polars.Series(name, found, strict=False)
+    if dtype.is_integer() and new.dtype.is_float() and (new != new.round()).any():
         dtype = polars.Float64
-    places = np.maximum(np.cumsum(gaps) - 1, 0)
     try:
-        new = polars.Series(series.name, found).cast(dtype)
+        new = new.cast(dtype)
     except polars.exceptions.PolarsError:
-        dtype, new = polars.String, polars.Series(series.name, list(map(str, found)))
-    known = polars.Series(~gaps)
-    return series.cast(dtype).zip_with(known, new.gather(places))
+        dtype, new = polars.String, polars.Series(name, list(map(str, found)))
+    places = np.maximum(np.cumsum(gaps) - 1, 0)
+    return series.cast(dtype).zip_with(polars.Series(~gaps), new.gather(places))

@@ -93,10 +93,9 @@ class CodedColumnsMixin:
         kind = getattr(getattr(X, "dtype", None), "kind", None)
         if isinstance(X, list | tuple):  # an array of objects keeps types
             X, kind = np.array(X, dtype=object), "O"
-        is_large = (
-            kind in ("i", "u") and X.itemsize == 8 and (np.abs(X) > INEXACT).any()
-        )
-        if is_large or kind in tuple("OUTb"):
+        if kind in ("i", "u") and X.size:  # floats would merge large integers
+            kind = "O" if max(int(X.max()), -int(X.min())) > INEXACT else kind
+        if kind in tuple("OUTb"):
             options = {"dtype": None, "ensure_all_finite": "allow-nan"}
             return validate_data(self, X, reset=reset, **options)
         return check_data(
@@ -114,12 +113,11 @@ class CodedColumnsMixin:
             raise ValueError(
                 f"X has several columns with the name {twice!r}: rename them."
             )
-        if reset or all(isinstance(label, str) for label in labels):
+        known = vars(self).get("_names_")
+        if reset or known is None or all(isinstance(label, str) for label in labels):
             return
-        known = list(self._names())
-        numbers = list(range(len(known)))
-        both_have = numbers not in (labels, known)
-        if labels != known and (both_have or set(labels) == set(known)):
+        are_numbered = list(range(len(known))) in (labels, known)
+        if labels != known and (not are_numbered or set(labels) == set(known)):
             raise ValueError(
                 "The column labels of X should match those that were passed during "
                 f"fit, in the same order: {known[:NAMED]} ..., got {labels[:NAMED]} ..."

@@ -142,9 +142,10 @@ class Column(NamedTuple):
         known = np.empty(len(self.categories), dtype=object)
         known[:] = self.categories
         kinds = {type(category) for category in self.categories}
-        is_small = kinds != {int} or max(map(abs, self.categories)) < INEXACT
-        if len(kinds) == 1 and kinds <= {bool, int, float} and is_small:
-            known = known.astype(kinds.pop())
+        if kinds == {bool}:
+            known = known.astype(bool)
+        elif kinds <= {int, float} and max(map(abs, self.categories)) < INEXACT:
+            known = known.astype(float if float in kinds else int)
         return known[codes.astype(int)]
 
 
