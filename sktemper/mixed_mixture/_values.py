@@ -239,8 +239,8 @@ def _of_pandas(name, series):
 def _of_polars(name, series):
     polars, dtype = sys.modules["polars"], series.dtype
     if dtype.is_numeric() or dtype == polars.Boolean or isinstance(dtype, polars.Enum):
-        # a missing value becomes NaN
-        numbers = series.to_physical().cast(polars.Float64).to_numpy()
+        codes = series.to_physical() if isinstance(dtype, polars.Enum) else series
+        numbers = codes.cast(polars.Float64).to_numpy()  # NaN for missing values
         if dtype.is_float():
             return Values(name, numbers)
         if dtype.is_numeric():
