@@ -183,6 +183,8 @@ def _polars_column(series, gaps, found):
     if dtype == polars.String:
         found = list(map(str, found))
     new = polars.Series(name, found, strict=False)
+    if dtype == polars.Null:
+        dtype = new.dtype
     if dtype.is_integer() and new.dtype.is_float() and (new != new.round()).any():
         dtype = polars.Float64
     try:

@@ -87,6 +87,10 @@ class CodedColumnsMixin:
         check_no_container(X)
         if is_frame(X):
             self._check_labels(X, reset)
+            if not X.shape[1]:
+                raise ValueError(
+                    f"X has no columns (shape={X.shape}): pass at least one."
+                )
             validate_data(self, X, reset=reset, skip_check_array=True)
             return X
         check_unmasked(X)
@@ -95,7 +99,7 @@ class CodedColumnsMixin:
             X, kind = np.array(X, dtype=object), "O"
         if kind in ("i", "u") and X.size:  # floats would merge large integers
             kind = "O" if max(int(X.max()), -int(X.min())) > INEXACT else kind
-        if kind in tuple("OUTb"):
+        if kind in tuple("OUTSb"):
             options = {"dtype": None, "ensure_all_finite": "allow-nan"}
             return validate_data(self, X, reset=reset, **options)
         return check_data(

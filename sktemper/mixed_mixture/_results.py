@@ -284,7 +284,7 @@ class ClassResultsMixin:
             A copy of ``X`` in the same container.  A missing option is replaced by the
             most probable option given the other values of the row, and a missing number
             by its posterior predictive mean, for which a column of integers becomes a
-            column of floats.  A column in which `fit` saw no value keeps its gaps.
+            column of floats.  A column without categories keeps its gaps.
 
         Raises
         ------
