@@ -9,14 +9,10 @@ from sklearn.utils.validation import validate_data
 
 from .._arguments import refuse
 from .._data import Source, check_widths, matrices_of
-from .._estimator import warn_once
+from .._estimator import Validation, warn_once
 from .._limits import check_values
 from .._loop import Problem
-from .._validation import (
-    check_data,
-    check_no_container,
-    check_unmasked,
-)
+from .._validation import check_data, check_no_container, check_unmasked
 from ..model import ConjugateModel
 from ._columns import by_number, described, kinds_of
 from ._values import INEXACT, columns_of, is_frame
@@ -59,7 +55,8 @@ class CodedColumnsMixin:
 
     def _validation(self, X, method, reset):
         """Return the `Validation` of data; the numbers of collections have no codes."""
-        method = "_validate_numbers" if isinstance(X, Source) else method
+        if isinstance(X, Source):
+            return OfCollection(self, "_validate_numbers", reset)
         return super()._validation(X, method, reset)
 
     def _validate_numbers(self, X, reset):
@@ -70,6 +67,10 @@ class CodedColumnsMixin:
         if not reset:
             self._check_own(self.columns_)
         return X
+
+    def _validate_block(self, X, reset):
+        """Return a block of a collection, and warn of unknown values."""
+        return self._validate_numbers(X, reset) if reset else self._validate(X, reset)
 
     def _check_own(self, columns):
         """Raise if the categories of columns are not numbers that a collection has."""
@@ -272,6 +273,13 @@ class CodedColumnsMixin:
         weight = self._weight_of_columns
         weight = np.ones(n_rows) if weight is None else np.asarray(weight, dtype=float)
         return weight if weight.shape == (n_rows,) else np.ones(n_rows)
+
+
+class OfCollection(Validation):
+    """Validation of a collection; workers of a cluster validate whole blocks."""
+
+    def __reduce__(self):
+        return Validation(self.estimator, "_validate_block", self.reset).__reduce__()
 
 
 class Rows(ConjugateModel):
