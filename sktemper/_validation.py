@@ -66,10 +66,12 @@ def check_no_container(X):
     Raises
     ------
     TypeError
-        If ``X`` is an ``AnnData`` object of anndata.
+        If ``X`` is an ``AnnData`` object of anndata, or a ``LazyFrame`` of polars.
     """
     if type(X).__name__ == "AnnData":
         raise TypeError("X is an AnnData object: pass adata.X.")
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError("X is a LazyFrame of polars: pass X.collect().")
 
 
 def _is_plainly_valid(estimator, X, options):

@@ -499,14 +499,14 @@ def whole_fit(estimator, X):
     """Return a fit, a dict from counters to its states, and its number of blocks."""
     states, blocks = {}, []
     whole = watched(estimator, 1, blocks.append)
-    install = whole._install
+    publish = whole._publish
 
-    def installing(*arguments):
-        install(*arguments)
+    def publishing(other):
+        publish(other)
         state = state_of(whole)
         states[state["counters"]] = state
 
-    whole._install = installing
+    whole._publish = publishing
     whole.fit(X)
     return whole, states, len(blocks)
 

@@ -2,7 +2,9 @@
 
 import pickle
 import warnings
+from datetime import date
 from itertools import pairwise
+from threading import Event, Thread
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -648,3 +650,296 @@ def test_counts_at_tiny_inverse_temperatures_fit(least):
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X)
     assert np.isfinite(model.predict_proba(X)).all()
+
+
+# -- values of any container -----------------------------------------------------------
+
+
+def two_columns(values):
+    """Return a data frame of options, which are repeated, and of numbers."""
+    n_rows = 60
+    numbers = np.random.default_rng(0).normal(size=n_rows)
+    column = pd.Series([values[i % len(values)] for i in range(n_rows)], dtype=object)
+    return pd.DataFrame({"a": column, "b": numbers})
+
+
+def few_steps(**parameters):
+    return TemperedMixedMixture(
+        2, tempering=None, max_iter=3, tol=1e9, random_state=0, **parameters
+    )
+
+
+def converted(X, how):
+    """Return the same answers in another container or dtype."""
+    if how == "list":
+        return X.to_numpy(dtype=object).tolist()
+    return X.to_numpy(dtype=object)
+
+
+@pytest.mark.parametrize(
+    ("fitted", "others"),
+    [
+        (["1", "2", "7.5"], [[1, 2, 7.5], [1.0, 2.0, 7.5]]),
+        ([1, 2, 4], [["1", "2", "4"], ["1.0", "2.0", "4.0"], [1.0, 2.0, 4.0]]),
+        ([True, False], [[1, 0], ["True", "False"], [np.True_, np.False_]]),
+        (["True", "False"], [[True, False], [np.True_, np.False_]]),
+        ([0.1, 0.7], [["0.1", "0.7"], [np.float32(0.1), np.float32(0.7)]]),
+        ([2**53, 2**53 + 1, 2**64], [[str(2**53), str(2**53 + 1), str(2**64)]]),
+        (["1", 1, "x"], [[np.str_("1"), np.int8(1), "x"]]),
+    ],
+    ids=["text", "numbers", "bool", "text of bool", "fractions", "large", "both"],
+)
+def test_a_category_is_what_reads_the_same(fitted, others):
+    X = two_columns(fitted)
+    mixture = few_steps(kinds={"a": "categorical"}).fit(X)
+    expected = mixture.predict_proba(X)
+    for other in others:
+        Y = two_columns(other)
+        frames = [Y, *(converted(Y, how) for how in ("list", "objects"))]
+        for rows in frames:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="X does not have valid")
+                np.testing.assert_array_equal(mixture.predict_proba(rows), expected)
+    assert mixture.categories_["a"] == sorted(
+        fitted, key=lambda value: (isinstance(value, str), value)
+    )
+
+
+@pytest.mark.parametrize(
+    ("fitted", "value"),
+    [
+        (["1", "2"], 0),
+        (["True", "False"], 1),
+        (["01", "02"], 1),
+        ([1, 2], "01"),
+        ([2**53, 2**53 + 2], 2**53 + 1),
+        ([20190101, 20190102], np.float32(20190101)),
+        ([1.5, 2.5], 1),
+    ],
+)
+def test_other_values_are_unknown(fitted, value):
+    X = two_columns(fitted)
+    mixture = few_steps(kinds={"a": "categorical"}).fit(X)
+    strange, gap = X.copy(), X.copy()
+    strange.loc[0, "a"], gap.loc[0, "a"] = value, None
+    with pytest.warns(UserWarning, match="none of the categories"):
+        found = mixture.predict_proba(strange)
+    np.testing.assert_array_equal(found, mixture.predict_proba(gap))
+
+
+def test_text_that_comes_as_numbers_is_no_code():
+    """The codes of "1" and "2" are 0 and 1."""
+    texts = pd.DataFrame({name: np.array(["1", "2"] * 30) for name in "ab"})
+    mixture = few_steps().fit(texts)
+    numbers = texts.astype(int)
+    np.testing.assert_array_equal(
+        mixture.predict_proba(numbers), mixture.predict_proba(texts)
+    )
+    with pytest.warns(UserWarning, match=r"'a': \[0\]; Column 'b': \[0\]"):
+        mixture.predict_proba(numbers - 1)
+
+
+def test_a_row_does_not_depend_on_the_rows_beside_it():
+    X = two_columns(["1", "x", 0, True, None])
+    mixture = few_steps().fit(X.assign(a=two_columns(["1", "x"])["a"]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        together = mixture.predict_proba(X)
+        alone = [mixture.predict_proba(X[i : i + 1])[0] for i in range(10)]
+    np.testing.assert_allclose(together[:10], alone, rtol=1e-12)
+
+
+def test_rows_in_lists_keep_the_types_of_columns():
+    X = two_columns(["tea", "milk"]).assign(c=[True, False] * 30)
+    rows = converted(X, "list")
+    one, other = few_steps().fit(rows), few_steps().fit(X)
+    assert list(one.kinds_.values()) == ["categorical", "gaussian", "categorical"]
+    assert one.categories_[2] == [False, True]
+    np.testing.assert_array_equal(one.predict_proba(rows), other.predict_proba(X))
+
+
+def test_parts_of_text_have_the_categories_of_all_parts():
+    X = two_columns(["a", "b", "c"]).to_numpy(dtype=object)
+    X[:30, 0] = np.where(X[:30, 0] == "a", "b", X[:30, 0])
+    whole, parts = few_steps().fit(X), few_steps().fit([X[:30], X[30:]])
+    assert whole.categories_ == parts.categories_
+    np.testing.assert_allclose(parts.predict_proba(X), whole.predict_proba(X))
+    filled = parts.impute([X[:30], X[30:]])
+    np.testing.assert_array_equal(np.concatenate(filled), X)
+
+
+# -- labels of columns -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("labels", [[1, 0], [2021, 2022], [0.5, 1], ["1", "0"]])
+def test_labels_of_frames_are_labels(labels):
+    X = two_columns([1, 2, 3]).astype(float).assign(b=[1.0, 2.0] * 30)
+    X = X.set_axis(labels, axis=1)
+    X.iloc[::7, 0] = np.nan
+    mixture = few_steps(kinds={labels[0]: "poisson"}, categories={labels[1]: [1, 2]})
+    mixture.fit(X)
+    assert mixture.kinds_ == {labels[0]: "poisson", labels[1]: "categorical"}
+    assert list(mixture.categories_) == [labels[1]]
+    assert set(mixture.profiles()["item"]) == set(labels)
+    assert list(mixture.sample(2)[0]) == labels
+    filled = mixture.impute(X)
+    assert list(filled) == labels and filled.iloc[:, 0].notna().all()
+    known = X.iloc[:, 0].notna()
+    assert (filled.iloc[:, 0][known] == X.iloc[:, 0][known]).all()
+    with pytest.raises(ValueError, match="should match those that were passed"):
+        mixture.predict(X[labels[::-1]])
+
+
+def test_a_label_is_not_a_position():
+    X = two_columns([1, 2]).set_axis([2021, 2022], axis=1)
+    with pytest.raises(ValueError, match=r"key 0, which is no column of X: \[2021"):
+        few_steps(kinds={0: "poisson"}).fit(X)
+
+
+# -- imputation ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "dtype", ["Int64", "category", "string", "object", "float32", "boolean", "Sparse"]
+)
+def test_imputed_columns_of_pandas_keep_their_dtype(dtype):
+    values = {"string": ["x", "y"], "boolean": [True, False]}.get(dtype, [3, 4])
+    column = pd.Series(values * 30, dtype=object)
+    column[::5] = None
+    if dtype == "Sparse":
+        dtype = pd.SparseDtype(float, np.nan)
+    X = pd.DataFrame({"a": column.astype(dtype), "b": column == values[0]})
+    X.index = np.arange(60)[::-1] + 7
+    filled = few_steps().fit(X).impute(X)
+    known = X["a"].notna()
+    assert filled["a"].dtype == X["a"].dtype and filled["a"].notna().all()
+    assert (filled["a"][known] == X["a"][known]).all()
+    assert (filled.index == X.index).all() and not known.all()
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_imputed_columns_of_polars(first):
+    pl = pytest.importorskip("polars")
+    numbers = [None if i % 5 == first else i % 3 for i in range(60)]
+    texts = [None if v is None else "abc"[v] for v in numbers]
+    X = pl.DataFrame(
+        {
+            "integers": pl.Series(numbers, dtype=pl.Int8),
+            "counts": numbers,
+            "decimals": pl.Series(numbers).cast(pl.Decimal(10, 2)),
+            "options": pl.Series(texts, dtype=pl.Enum(["a", "b", "c"])),
+            "text": texts,
+        }
+    )
+    mixture = few_steps(kinds={"counts": "poisson"}).fit(X)
+    assert mixture.categories_["decimals"] == [0, 1, 2]
+    filled = mixture.impute(X)
+    assert filled.null_count().sum_horizontal().item() == 0
+    for name in X.columns:
+        dtype = pl.Float64 if name == "counts" else X[name].dtype
+        assert filled[name].dtype == dtype
+        known = X[name].is_not_null()
+        assert (filled[name].filter(known) == X[name].filter(known)).all()
+
+
+def test_imputed_lists_and_arrays_of_text():
+    X = two_columns(["x", "y", None])
+    rows = [tuple(row) for row in converted(X, "list")]
+    filled = few_steps().fit(rows).impute(rows)
+    assert type(filled) is list and {type(row) for row in filled} == {tuple}
+    assert {row[0] for row in filled} == {"x", "y"} and rows[2][0] is None
+    texts = np.array([["a", "b"], ["c", "d"]] * 30)
+    np.testing.assert_array_equal(few_steps().fit(texts).impute(texts), texts)
+
+
+def test_a_column_without_categories_stays_empty():
+    X = two_columns([1, 2]).assign(c=pd.Categorical([None] * 60))
+    mixture = few_steps().fit(X)
+    assert mixture.categories_["c"] == []
+    assert mixture.impute(X)["c"].isna().all()
+    assert mixture.sample(3)[0]["c"].isna().all()
+    assert "c" not in set(mixture.profiles()["item"])
+
+
+def test_profiles_distinguish_numbers_from_text():
+    X = two_columns([1, "1", True, 2**53, 2**53 + 1])
+    mixture = few_steps().fit(X)
+    table = mixture.profiles()
+    assert not table.duplicated(["class", "item", "option"]).any()
+    options = set(table["option"][table["item"] == "a"])
+    assert options == {"1", "'1'", str(2**53), str(2**53 + 1)}
+
+
+# -- messages --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "parameters", "error", "message"),
+    [
+        ([1, 2], {"categories": {"a": 3}}, ValueError, "Column 'a', such as .* got 3"),
+        ([1, 2], {"categories": {"a": "no"}}, ValueError, "of all options .* got 'no'"),
+        ([1, 2], {"categories": {"a": [1, None]}}, ValueError, "without missing"),
+        ([[1, 2]], {}, TypeError, "'a' has .* list, '.1, 2.'; .* column of its own"),
+        ([date(2020, 1, 1)], {}, TypeError, "'a' has .* date.* Convert dates"),
+        ([1, 10**400], {}, ValueError, "'a' has an integer that is too large"),
+        ([1j], {}, TypeError, "'a' has a value of the type complex"),
+    ],
+)
+def test_messages_name_the_column_and_a_remedy(values, parameters, error, message):
+    with pytest.raises(error, match=message):
+        few_steps(**parameters).fit(two_columns(values))
+
+
+def test_invalid_frames_are_refused():
+    X = two_columns([1, 2])
+    with pytest.raises(ValueError, match="several columns with the name 'a'"):
+        few_steps().fit(X.set_axis(["a", "a"], axis=1))
+    pl = pytest.importorskip("polars")
+    with pytest.raises(TypeError, match=r"pass X\.collect\(\)"):
+        few_steps().fit(pl.LazyFrame({"a": [1, 2]}))
+
+
+# -- two threads -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_two_threads_leave_one_whole_fit(monkeypatch, method):
+    """The first fit waits after its validation until the second fit has ended."""
+    texts = two_columns(["a", "b", "c"])
+    numbers = two_columns([1, 2]).assign(c=1.0).to_numpy(dtype=float)
+    mixture, validated, ended = few_steps(), Event(), Event()
+    check = TemperedMixedMixture._inspect_training_data
+
+    def waiting(self, data, fresh):
+        check(self, data, fresh)
+        if data.shape[1] == 2:
+            validated.set()
+            assert ended.wait(20)
+
+    monkeypatch.setattr(TemperedMixedMixture, "_inspect_training_data", waiting)
+    thread = Thread(target=lambda: getattr(mixture, method)(texts))
+    thread.start()
+    assert validated.wait(20)
+    assert not hasattr(mixture, "n_features_in_") and not hasattr(mixture, "columns_")
+    getattr(mixture, method)(numbers)
+    assert len(mixture.columns_) == mixture.n_features_in_ == 3
+    expected = mixture.predict(numbers)
+    np.testing.assert_array_equal(mixture.labels_, expected)
+    ended.set()
+    thread.join()
+    assert len(mixture.columns_) == mixture.n_features_in_ == 2
+    assert list(mixture.categories_) == ["a"]
+    np.testing.assert_array_equal(mixture.labels_, mixture.predict(texts))
+    mixture.profiles(), mixture.impute(texts)
+
+
+def test_a_fit_that_raises_changes_nothing(monkeypatch):
+    X = two_columns(["a", "b"])
+    mixture = few_steps().fit(X)
+    before = dict(vars(mixture))
+    with pytest.raises(ValueError, match="Expected n_samples"):
+        mixture.fit([[1.0, 2.0, 3.0]])
+    with pytest.raises(ValueError, match="infinity"):
+        mixture.fit([[1.0, np.inf]] * 5)
+    assert all(vars(mixture)[name] is value for name, value in before.items())
+    assert vars(mixture).keys() == before.keys()

@@ -18,7 +18,7 @@ from ._critical import critical_temperatures
 from ._end_of_fit import LARGEST_START_SHARE, is_above_one, warn_if_above_one
 from ._messages import log, warn_once
 from ._mixtures import MixtureMixin, check_n_samples
-from ._pickles import without_callbacks
+from ._pickles import Validation, without_callbacks
 from ._ready import ReadyModel
 from ._variants import AnnealedMixin, SVIPlusMixin
 
@@ -31,6 +31,7 @@ __all__ = [
     "ReadyModel",
     "SVIPlusMixin",
     "TemperedEstimator",
+    "Validation",
     "check_n_samples",
     "critical_temperatures",
     "is_above_one",

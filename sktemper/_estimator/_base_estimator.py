@@ -1,6 +1,5 @@
 """The base class of all estimators: parameters, `fit` and `partial_fit`."""
 
-import contextlib
 import copy
 from dataclasses import replace
 from numbers import Integral, Real
@@ -25,7 +24,7 @@ from ..tempering import as_tempering
 from ._end_of_fit import largest_final_change, warn_of_the_end
 from ._fit_runs import run_fits
 from ._fitted_methods import FittedMethodsMixin
-from ._pickles import PicklesMixin, Validation, writable
+from ._pickles import NOT_PICKLED, PicklesMixin, writable
 from ._ready import ReadyModel
 from ._streams import StreamsMixin
 
@@ -221,30 +220,51 @@ class TemperedEstimator(
     @_fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X, sample_weight, continued, X_val=None):
         """Start a fit, or continue an earlier fit."""
-        self._warned = {"hot": True}  # callbacks may use a model above T=1
-        with self._restored_on_error():
-            data = self._training_data(X, fresh=not continued)
+        other = self._apart()
+        other._warned = {"hot": True}  # callbacks may use a model above T=1
+        try:
+            data = other._training_data(X, not continued, sample_weight)
             if not continued:
-                self._check_enough(data)
-                self._prepare_fit(data, sample_weight)
-            problem = self._problem(data, sample_weight, fresh=not continued)
-            problem = self._with_validation(problem, X_val, fresh=not continued)
+                other._check_enough(data)
+                other._prepare_fit(data, sample_weight)
+            problem = other._problem(data, sample_weight, fresh=not continued)
+            problem = other._with_validation(problem, X_val, fresh=not continued)
             if continued:
-                state = self._state_to_go_on_from()
+                state = other._state_to_go_on_from()
                 # a score may be added before the first step is committed
                 state.history = copy.deepcopy(state.history)
                 starts, n_runs = iter([state]), 1
             else:
-                starts, n_runs = self._starts(problem), self.n_init
-            self._forgetting_rate()
-            run = run_fits(self, problem, starts, n_runs)
-            self._remember_fit(problem, run.state)
-        warn_of_the_end(self, run)
+                starts, n_runs = other._starts(problem), self.n_init
+            other._forgetting_rate()
+            run = run_fits(self, other, problem, starts, n_runs)
+            other._remember_fit(problem, run.state)
+            self._publish(other)
+        except BaseException:
+            other._warned.clear()
+            raise
+        warn_of_the_end(other, run)
         return self
 
-    def _training_data(self, X, fresh):
+    def _apart(self):
+        """Return a copy, in which a fit sets its attributes before it publishes them.
+
+        Until then, this estimator is unchanged: after an error, and for other threads.
+        """
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
+        return other
+
+    def _publish(self, other):
+        """Take the fitted attributes of a copy, all at once; the end of a commit."""
+        kept = {k: v for k, v in vars(self).items() if not _is_fitted(k)}
+        theirs = {k: v for k, v in vars(other).items() if _is_fitted(k)}
+        # one assignment, so that two threads never leave parts of two fits
+        self.__dict__ = kept | theirs
+
+    def _training_data(self, X, fresh, sample_weight):
         """Return validated training `Data`."""
-        data = data_of(X, Validation(self, "_validate_training", reset=fresh))
+        data = data_of(X, self._validation(X, "_validate_training", reset=fresh))
         if fresh:
             self._names_ = data.feature_names
         else:
@@ -292,7 +312,7 @@ class TemperedEstimator(
         if fresh:  # an earlier fit does not restrict the validation data
             vars(other).pop("state_", None)
         try:
-            data = data_of(X_val, Validation(other, "_validate", reset=False))
+            data = data_of(X_val, other._validation(X_val, "_validate", reset=False))
             other._check_names(data)
             for matrix in data.validated:
                 self._check_weighted(matrix, None)
@@ -343,27 +363,18 @@ class TemperedEstimator(
             )
 
     def _install(self, state, policies):
-        """Set the attributes of a fit; the last action of a commit."""
+        """Set the attributes of a fit; `_publish` follows."""
         self.state_ = state
         vars(self).pop("_loaded", None)
         vars(self).setdefault("_ready", ReadyModel())
         self.tempering_, self.learning_rate_, self.gradient_noise_ = policies[:3]
         self.batch_size_ = state.policies.batch_size
 
-    @contextlib.contextmanager
-    def _restored_on_error(self):
-        """Restore fitted attributes after an error, if no step was completed."""
-        before = {k: v for k, v in vars(self).items() if k.endswith("_")}
-        try:
-            yield
-        except BaseException:
-            self._warned = {}
-            if vars(self).get("state_") is before.get("state_"):
-                for name in [k for k in vars(self) if k.endswith("_")]:
-                    delattr(self, name)
-                vars(self).update(before)
-            raise
-
     def _workers(self, model, data, threads=Workers):
         n_jobs = 1 if threads is InlineWorkers else effective_n_jobs(self.n_jobs)
         return data.workers(threads, threads_for(n_jobs, model, data), model.stop)
+
+
+def _is_fitted(name):
+    """Return whether a fit sets the attribute of this name."""
+    return name.endswith("_") or name in NOT_PICKLED

@@ -12,9 +12,6 @@ from .._data import Source, matrices_of
 
 __all__ = ["ColumnsMixin"]
 
-#: Attributes that describe the columns of the training data.
-OF_COLUMNS = ("n_features_in_", "feature_names_in_", "_names_", "_lengths_")
-
 
 class ColumnsMixin:
     """Mixin for estimators whose model has the capability `other_features`."""
@@ -84,14 +81,9 @@ class ColumnsMixin:
         forgets = self._forgetting_rate() is not None
         return policies if forgets else replace(policies, learning_rate=None)
 
-    def _take_columns(self, other):
-        """Copy the attributes that describe columns from another estimator."""
-        theirs = vars(other)
-        vars(self).update({name: theirs[name] for name in OF_COLUMNS if name in theirs})
-
     # -- more columns in a stream ------------------------------------------------------
     def _widened_for(self, X):
-        """Return the estimator that continues with ``X``: a copy if ``X`` is wider.
+        """Return a copy that continues with ``X``, which may be wider.
 
         Raises
         ------
@@ -101,7 +93,7 @@ class ColumnsMixin:
         """
         n_old, n_new = self.n_features_in_, _width(X)
         if n_new <= n_old:
-            return self
+            return self._apart()
         places = np.append(np.arange(n_old), np.full(n_new - n_old, -1))
         parameters = self._parameters_on(places)
         if parameters:
@@ -231,8 +223,7 @@ class ColumnsMixin:
         parameters = self._parameters_on(places)
         other = self._on_columns(places, names, parameters)
         self.set_params(**parameters)
-        self._take_columns(other)
-        self.state_ = other.state_
+        self._publish(other)
         return self
 
     def _names_with(self, new_features):

@@ -67,10 +67,9 @@ def critical_temperatures(estimator, X, sample_weight=None, *, return_schedule=F
     check_flag(return_schedule, "return_schedule")
     estimator = clone(estimator)
     estimator._validate_params()
-    with estimator._restored_on_error():
-        data = estimator._training_data(X, fresh=True)
-        estimator._check_enough(data)
-        problem = estimator._problem(data, sample_weight, fresh=True)
+    data = estimator._training_data(X, True, sample_weight)
+    estimator._check_enough(data)
+    problem = estimator._problem(data, sample_weight, fresh=True)
     name = type(estimator).__name__
     if "critical_temperatures" not in problem.model.capabilities():
         raise ValueError(f"The model of {name} has no critical temperatures.")

@@ -21,9 +21,12 @@ from ._plans import plan_fit, tasks_left
 __all__ = ["run_fits"]
 
 
-def run_fits(estimator, problem, starts, n_runs):
-    """Fit from each start; install and return the best `Run`."""
-    runs = (plan_fit(estimator, problem, state) for state in starts)
+def run_fits(estimator, other, problem, starts, n_runs):
+    """Fit from each start; install and return the best `Run`.
+
+    The attributes of a fit are set in ``other``, a copy, and then published.
+    """
+    runs = (plan_fit(other, problem, state) for state in starts)
     run = next(runs)
     callback_kwargs = {
         "estimator": estimator,
@@ -37,12 +40,13 @@ def run_fits(estimator, problem, starts, n_runs):
     with problem.workers, problem.workers_of_validation:
         if problem.validation is not None:
             check_scorable(run.held_out, run.state)
-        fit = _Fit(estimator, problem, context, callback_kwargs)
+        fit = _Fit(estimator, other, problem, context, callback_kwargs)
         if n_runs == 1:
             fit.run(run)
         else:
             run = fit.best(itertools.chain([run], runs))
-        estimator._finish(problem, run.state)
+        other._finish(problem, run.state)
+        estimator._publish(other)
     context.call_on_fit_task_end(**callback_kwargs, **_snapshot(estimator))
     return run
 
@@ -62,7 +66,8 @@ class _Fit:
 
     Parameters
     ----------
-    estimator : TemperedEstimator
+    estimator, other : TemperedEstimator
+        Estimator, and the copy in which attributes are set before they are published.
     problem : Problem
     context : object
         Context of scikit-learn's callbacks.
@@ -70,8 +75,8 @@ class _Fit:
         Keyword arguments of every hook of a callback.
     """
 
-    def __init__(self, estimator, problem, context, callback_kwargs):
-        self.estimator, self.problem = estimator, problem
+    def __init__(self, estimator, other, problem, context, callback_kwargs):
+        self.estimator, self.other, self.problem = estimator, other, problem
         self.context, self.callback_kwargs = context, callback_kwargs
 
     def best(self, runs):
@@ -123,7 +128,11 @@ class _Fit:
             state.local = None  # only an unfinished plan uses local parameters
 
     def _installing(self, run):
-        return functools.partial(self.estimator._install, run.state, run.policies)
+        def install():
+            self.other._install(run.state, run.policies)
+            self.estimator._publish(self.other)
+
+        return install
 
     def _check_early_stopping(self, run):
         """Score a pass unless it was scored before; return whether to stop early.

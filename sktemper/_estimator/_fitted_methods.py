@@ -51,11 +51,8 @@ class FittedMethodsMixin:
         warn_if_above_one(self)
 
     def _widened_for(self, X):
-        """Return the estimator that continues with ``X``: a copy if ``X`` is wider."""
-        return self
-
-    def _take_columns(self, other):
-        """Copy the attributes that describe columns from another estimator."""
+        """Return a copy that continues with ``X``, which may be wider."""
+        return self._apart()
 
     def _fitted_model(self):
         """Return the model with the parameters of the fit."""
@@ -68,12 +65,16 @@ class FittedMethodsMixin:
         state = self._state()
         return other._make_model(state.n_features, state.dtype)
 
+    def _validation(self, X, method, reset):
+        """Return the function that validates ``X`` by this method."""
+        return Validation(self, method, reset)
+
     @contextlib.contextmanager
     def _fitted_problem(self, X, sample_weight=None):
         """Yield the `Problem` of the fitted model and ``X``."""
         if "state_" not in vars(self):
             check_is_fitted(self, "state_")
-        data = data_of(X, Validation(self, "_validate", reset=False))
+        data = data_of(X, self._validation(X, "_validate", reset=False))
         self._check_names(data)
         sample_weight = self._validate_weight(sample_weight, data)
         for matrix in data.validated:

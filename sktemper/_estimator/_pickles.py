@@ -11,12 +11,16 @@ from .._notices import warn
 from ._ready import ReadyModel
 
 __all__ = [
+    "NOT_PICKLED",
     "PicklesMixin",
     "Validation",
     "VersionWarning",
     "without_callbacks",
     "writable",
 ]
+
+#: Attributes of a fit that a pickle leaves out: past warnings, and caches.
+NOT_PICKLED = ("_warned", "_loaded", "_cache", "_ready")
 
 
 class VersionWarning(InconsistentVersionWarning):
@@ -40,7 +44,7 @@ class PicklesMixin:
     def __getstate__(self):
         """Return the attributes and the version, without caches and past warnings."""
         state = dict(super().__getstate__(), _sktemper_version=_version())
-        for name in ("_warned", "_loaded", "_cache", "_ready"):
+        for name in NOT_PICKLED:
             state.pop(name, None)
         return state
 

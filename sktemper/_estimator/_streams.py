@@ -74,32 +74,30 @@ class StreamsMixin:
         `sktemper.renewals.Renewals`.
         """
         fresh = not hasattr(self, "state_")
+        other = self._apart() if fresh else self._widened_for(X)
         if fresh:
-            self._warned = {}
-        with self._restored_on_error():
-            other = self if fresh else self._widened_for(X)
-            data = other._training_data(X, fresh)
-            problem = other._problem(
-                data, sample_weight, fresh, other._is_inline(data, fresh)
-            )
-            state = (
-                next(self._starts(problem)) if fresh else other._state_to_go_on_from()
-            )
+            other._warned = {}
+        data = other._training_data(X, fresh, sample_weight)
+        problem = other._problem(
+            data, sample_weight, fresh, other._is_inline(data, fresh)
+        )
+        state = next(other._starts(problem)) if fresh else other._state_to_go_on_from()
 
-            def install():
-                self._take_columns(other)
-                self._install(state, policies)
+        def install():
+            other._install(state, policies)
+            self._publish(other)
 
-            policies, size = plan_stream(self, problem, state, fresh)
-            chunk = self._chunk(problem, policies, state, times, size)
-            with problem.workers:
-                if chunk is None:
-                    run_pieces(problem, policies, state, size, install)
-                else:
-                    listener = Listener(install, self._log_event)
-                    tempering = self._tempering()
-                    run_stream(problem, policies, tempering, state, chunk, listener)
-                self._finish(problem, state)
+        policies, size = plan_stream(other, problem, state, fresh)
+        chunk = self._chunk(problem, policies, state, times, size)
+        with problem.workers:
+            if chunk is None:
+                run_pieces(problem, policies, state, size, install)
+            else:
+                listener = Listener(install, self._log_event)
+                tempering = self._tempering()
+                run_stream(problem, policies, tempering, state, chunk, listener)
+            other._finish(problem, state)
+            self._publish(other)
         if not is_above_one(self):
             self._warned.pop("hot", None)
         warn_of_a_long_stream(self)

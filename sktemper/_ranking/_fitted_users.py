@@ -96,8 +96,8 @@ class FittedUsersMixin(ServingMixin):
         self._cache = LastCall(are_same_objects)
         self._users_ = self._rated_ = None  # discard users of an earlier fit
 
-    def _training_data(self, X, fresh):
-        data = super()._training_data(X, fresh)
+    def _training_data(self, X, fresh, sample_weight):
+        data = super()._training_data(X, fresh, sample_weight)
         users, items = (
             _first(labels_of(source, name) for source in (X, data.source))
             for name in ("user_labels", "item_labels")

@@ -14,6 +14,7 @@ from .._estimator import (
     SVIPlusMixin,
     TemperedEstimator,
 )
+from .._frames import completed
 from .._limits import check_variances
 from .._linalg import tiled_matmul
 from .._validation import check_data, check_init
@@ -157,12 +158,14 @@ class _FactorialMixture(
 
         Returns
         -------
-        X : ndarray of shape (n_samples, n_features)
-            A copy of ``X``, in which values that were not missing are unchanged.
+        X : ndarray, DataFrame or list
+            A copy of ``X`` in the same container, in which values that were not missing
+            are unchanged.
         """
         expected = self.inverse_transform(self.transform(X))
-        X = self._validate(X, reset=False)
-        return np.where(np.isnan(X), expected, X)
+        values = self._validate(X, reset=False)
+        values = np.where(np.isnan(values), expected, values)
+        return completed(X, values, self._validate)
 
     # -- views of the state ------------------------------------------------------------
     @property

@@ -17,6 +17,7 @@ from .._estimator import (
     check_n_samples,
 )
 from .._expfam import LEAST_CONCENTRATION, USED, WEIGHTS
+from .._frames import completed
 from .._limits import check_prior, check_values, check_variances
 from .._loop import QUIETLY
 from .._notices import warn
@@ -350,12 +351,12 @@ class _GaussianMixture(
 
         Returns
         -------
-        X : ndarray of shape (n_samples, n_features)
-            A copy of ``X``.  A missing value is replaced by the mean of its conditional
-            means given the observed values and each component, weighted by the
-            responsibilities.
+        X : ndarray, DataFrame or list
+            A copy of ``X`` in the same container.  A missing value is replaced by the
+            mean of its conditional means given the observed values and each component,
+            weighted by the responsibilities.
         """
-        return np.concatenate(self._map(X, _imputed))
+        return completed(X, np.concatenate(self._map(X, _imputed)), self._validate)
 
     def predict_clusters(self, X):
         """Return the most probable cluster of each sample, see `component_clusters_`.

@@ -1,11 +1,14 @@
 """Descriptions of columns of several kinds, and numeric codes of their values."""
 
+from decimal import Decimal
 from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["KINDS", "Column", "described", "kinds_of"]
+from ._values import INEXACT
+
+__all__ = ["KINDS", "Column", "by_number", "described", "kinds_of"]
 
 #: Kinds of columns.
 KINDS = ("categorical", "binary", "gaussian", "poisson", "binned")
@@ -54,10 +57,12 @@ class Column(NamedTuple):
         """Numbers that represent the options of a categorical column.
 
         These are the categories themselves, or codes 0, 1, ... if some categories are
-        text.
+        text, or the same float.
         """
         if all(isinstance(category, Real) for category in self.categories):
-            return np.array(self.categories, dtype=float)
+            numbers = np.array(self.categories, dtype=float)
+            if len(set(numbers.tolist())) == len(numbers):
+                return numbers
         return np.arange(len(self.categories), dtype=float)
 
     def numbers(self, values):
@@ -70,7 +75,8 @@ class Column(NamedTuple):
         Returns
         -------
         numbers : ndarray of float of shape (n_rows,)
-            NaN for missing values.
+            NaN for values that are missing, or not among the categories.  It is the
+            array of the values itself if their numbers are the same.
         unknown : list
             Distinct values that are not categories.
 
@@ -80,11 +86,44 @@ class Column(NamedTuple):
             If values do not fit the kind of the column.
         """
         if self.kind in ("categorical", "binary"):
-            return values.coded(self.categories, self.option_values)
+            return self._coded(values)
         numbers = values.numbers()
         if self.kind == "poisson":
             _check_counts(numbers, values.name)
         return numbers, []
+
+    def _coded(self, values):
+        """Return the numbers of options, and the distinct unknown values."""
+        own = self.option_values
+        if values.is_numeric and self.is_own(own):
+            entries = values.entries
+            if (np.isnan(entries) | np.isin(entries, own)).all():
+                return entries, []
+        values = values.options() if values.is_numeric else values
+        places = _places(values.table, self.categories)
+        numbers = np.append(own, np.nan)[[*places, -1]][values.entries]
+        if -1 not in places:
+            return numbers, []
+        unknown = values.weighted(np.isnan(numbers)).options().table
+        return numbers, [_plain(value) for value in unknown]
+
+    def is_own(self, numbers):
+        """Return whether these `option_values` are the categories themselves."""
+        return tuple(numbers.tolist()) == self.categories
+
+    @property
+    def labels(self):
+        """Texts of the categories, all different: the text "1" beside 1 is "'1'"."""
+        texts = list(map(str, self.categories))
+        return (
+            texts if len(set(texts)) == len(texts) else list(map(repr, self.categories))
+        )
+
+    @property
+    def is_single(self):
+        """Whether `option_values` are exact in single precision."""
+        own = self.option_values
+        return bool((own == own.astype(np.float32)).all())
 
     def decoded(self, codes):
         """Return the values of options, in an array of the type of the categories.
@@ -98,11 +137,54 @@ class Column(NamedTuple):
             return np.asarray(self.centres)[codes.astype(int)]
         if not self.n_options:
             return codes
-        kinds = {type(category) for category in self.categories}
-        of_one = len(kinds) == 1 and kinds <= {bool, int, float}
-        known = np.empty(len(self.categories), dtype=kinds.pop() if of_one else object)
+        if not self.categories:  # no value was seen
+            return np.full(len(codes), None, dtype=object)
+        known = np.empty(len(self.categories), dtype=object)
         known[:] = self.categories
+        kinds = {type(category) for category in self.categories}
+        if kinds == {bool}:
+            known = known.astype(bool)
+        elif kinds <= {int, float} and max(map(abs, self.categories)) < INEXACT:
+            known = known.astype(float if float in kinds else int)
         return known[codes.astype(int)]
+
+
+def _places(values, categories):
+    """Return the index of the category of each value, or -1.
+
+    Equal numbers are the same value: 1, 1.0, True, Decimal(1).  Other values have the
+    category that reads the same, so that the number 1 has the category "1", and the
+    text "1.0" the category 1.  Types of containers and other rows have no influence.
+    """
+    places = {category: place for place, category in enumerate(categories)}
+    found = [places.get(value, -1) for value in values]
+    if -1 not in found:
+        return found
+    read = {}
+    for category, place in places.items():
+        for text in _readings(category):
+            read.setdefault(text, place)
+    return [
+        next((read[text] for text in _readings(value) if text in read), -1)
+        if place < 0
+        else place
+        for value, place in zip(values, found, strict=True)
+    ]
+
+
+def _readings(value):
+    """Return the texts that represent a value, the most common one first.
+
+    A float that came from single precision also reads as the shorter number.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return (str(value),)
+    number = float(value)
+    if isinstance(value, int) or number.is_integer():
+        return str(int(value)), *([repr(number)] if number == value else [])
+    with np.errstate(over="ignore"):
+        single = np.float32(number)
+    return repr(number), *([str(single)] if single == number else [])
 
 
 def kinds_of(kinds, names, n_features):
@@ -154,19 +236,41 @@ def by_number(given, names, n_features, parameter):
     ValueError
         If a key is not a column.
     """
-    places = {} if names is None else {name: j for j, name in enumerate(names)}
+    names = range(n_features) if names is None else list(names)
+    places = {name: place for place, name in enumerate(names)}
+    # integers are indices unless the columns have labels of other types
+    if all(isinstance(name, str) for name in names):
+        places |= {place: place for place in range(n_features)}
     found = {}
     for key, value in given.items():
-        is_number = isinstance(key, int | np.integer) and not isinstance(key, bool)
-        place = places.get(key, int(key) if is_number else None)
-        if place is None or not 0 <= place < n_features:
-            known = "" if names is None else f" {list(names)[:20]}"
+        place = None if isinstance(key, bool) else places.get(key)
+        if place is None:
             raise ValueError(
-                f"{parameter} has the key {key!r}, which is no column of X:{known} "
-                f"numbers from 0 to {n_features - 1}."
+                f"{parameter} has the key {key!r}, which is no column of X: "
+                f"{list(places)[:20]}."
             )
         found[place] = value
     return found
+
+
+def options_of(given, name):
+    """Return the list of categories that the user declared for a column.
+
+    Raises
+    ------
+    ValueError
+        If it is no ordered list, or has a missing value.
+    """
+    is_list = hasattr(given, "__iter__") and not isinstance(
+        given, str | bytes | dict | set | frozenset
+    )
+    options = list(given) if is_list else [None]
+    if any(option is None or option != option for option in options):
+        raise ValueError(
+            f"categories must have a list of all options of {name}, such as "
+            f"['no', 'yes'] or [1, 2, 3], without missing values; got {given!r}."
+        )
+    return options
 
 
 def described(values, kind, categories=None, n_bins=5):
@@ -197,7 +301,9 @@ def described(values, kind, categories=None, n_bins=5):
     if kind in ("categorical", "binary"):
         if categories is None:
             categories = values.categories()
-        categories = tuple(_plain(category) for category in categories)
+        else:
+            categories = options_of(categories, values.name)
+        categories = tuple(map(_plain, categories))
         _check_categories(kind, categories, values.name)
         return Column(kind, categories)
     known, weight = values.known()
@@ -214,11 +320,11 @@ def described(values, kind, categories=None, n_bins=5):
 
 def _kind_by_type(values):
     """Return the default kind of a column for the type of its values."""
-    if not values.is_numeric or values.declared is not None:
+    if values.declared is not None or values.has_text():
         return "categorical"
     known, _ = values.known()
     is_whole = len(known) > 0 and bool((known == np.rint(known)).all())
-    if is_whole and len(np.unique(known)) <= FEW_VALUES:
+    if is_whole and len(values.categories()) <= FEW_VALUES:
         return "categorical"
     return "gaussian"
 
@@ -269,8 +375,9 @@ def _binned(known, weight, n_bins):
 
 
 def _plain(value: Any):
-    """Return a Python scalar for a NumPy scalar, and an int for an integral float."""
+    """Return a Python scalar for another one, and an int for an integral float."""
     value = value.item() if isinstance(value, np.generic) else value
+    value = float(value) if isinstance(value, Decimal) else value
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value

@@ -287,7 +287,10 @@ class TemperedMixedMixture(_MixedMixture):
     Notes
     -----
     NaN and None are missing values, and are assumed to be missing at random.  A value
-    that is not a category of the fit counts as missing, too, with a warning.
+    that is not a category of the fit counts as missing, too, with a warning.  Equal
+    numbers are the same category, whatever their type: 1, 1.0 and True.  Numbers and
+    text that read the same are, too, unless `fit` saw both: 1 and "1", but not 1 and
+    "01".  Integer labels of the columns of a data frame are names, not indices.
     `score_samples` returns the logarithm of the posterior predictive density of the
     values that are not missing, and `score` is the mean of these logarithms.
     Probabilities of options have Dirichlet priors, rates of counts have Gamma priors,
@@ -541,7 +544,10 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
     Notes
     -----
     NaN and None are missing values, and are assumed to be missing at random.  A value
-    that is not a category of the fit counts as missing, too, with a warning.
+    that is not a category of the fit counts as missing, too, with a warning.  Equal
+    numbers are the same category, whatever their type: 1, 1.0 and True.  Numbers and
+    text that read the same are, too, unless `fit` saw both: 1 and "1", but not 1 and
+    "01".  Integer labels of the columns of a data frame are names, not indices.
     `score_samples` returns the logarithm of the posterior predictive density of the
     values that are not missing, and `score` is the mean of these logarithms.
     Probabilities of options have Dirichlet priors, rates of counts have Gamma priors,
@@ -794,7 +800,10 @@ class SVIPlusMixedMixture(SVIPlusMixin, _MixedMixture):
     Notes
     -----
     NaN and None are missing values, and are assumed to be missing at random.  A value
-    that is not a category of the fit counts as missing, too, with a warning.
+    that is not a category of the fit counts as missing, too, with a warning.  Equal
+    numbers are the same category, whatever their type: 1, 1.0 and True.  Numbers and
+    text that read the same are, too, unless `fit` saw both: 1 and "1", but not 1 and
+    "01".  Integer labels of the columns of a data frame are names, not indices.
     `score_samples` returns the logarithm of the posterior predictive density of the
     values that are not missing, and `score` is the mean of these logarithms.
     Probabilities of options have Dirichlet priors, rates of counts have Gamma priors,

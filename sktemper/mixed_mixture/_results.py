@@ -6,9 +6,10 @@ from scipy.special import xlogy
 from sklearn.utils import check_random_state
 
 from .._arguments import is_number, refuse
+from .._data import Source, matrices_of
 from .._estimator import check_n_samples
-from .._frames import data_frame
-from ._values import columns_of, is_frame
+from .._frames import data_frame, is_frame, with_values
+from ._values import columns_of
 
 __all__ = ["ClassResultsMixin", "all_components_are_used"]
 
@@ -66,8 +67,6 @@ class ClassResultsMixin:
         ]
         columns = zip(*rows, strict=True)
         table = {name: list(part) for name, part in zip(names, columns, strict=True)}
-        for name in ("item", "option"):
-            table[name] = [str(value) for value in table[name]]
         return data_frame(output, table)
 
     def _active(self):
@@ -100,13 +99,8 @@ class ClassResultsMixin:
                 np.reshape(tails, (2, 1)), own, np.maximum(rest, 1e-9)
             )
             means = own / own.sum()
-            return list(
-                zip(
-                    column.categories,
-                    *map(np.ndarray.tolist, (means, *ends)),
-                    strict=False,
-                )
-            )
+            parts = map(np.ndarray.tolist, (means, *ends))
+            return list(zip(column.labels, *parts, strict=False))
         if column.kind == "poisson":
             shape, rate = counts[k, [place, place + len(family.counts)]] + [1.0, 0.0]
             low, high = stats.gamma.ppf(tails, shape, scale=1.0 / rate).tolist()
@@ -249,7 +243,7 @@ class ClassResultsMixin:
             name: column.decoded(self._drawn(column, place, y, random))
             for name, column, place in self._places()
         }
-        if "feature_names_in_" in vars(self):
+        if vars(self).get("_names_") is not None:
             return data_frame("pandas", columns), y
         return np.column_stack(list(columns.values())), y
 
@@ -286,19 +280,34 @@ class ClassResultsMixin:
 
         Returns
         -------
-        X : DataFrame or ndarray of shape (n_samples, n_features)
-            A copy of ``X``.  A missing option is replaced by the most probable option
-            given the other values of the row, and a missing number by its posterior
-            predictive mean.
+        X : DataFrame, ndarray or list
+            A copy of ``X`` in the same container.  A missing option is replaced by the
+            most probable option given the other values of the row, and a missing number
+            by its posterior predictive mean, for which a column of integers becomes a
+            column of floats.  A column without categories keeps its gaps.
+
+        Raises
+        ------
+        TypeError
+            If ``X`` is a collection on disk.
         """
+        if isinstance(X, Source):
+            raise TypeError(
+                "impute needs rows in memory: pass parts of the collection."
+            )
+        if matrices_of(X) is X:
+            return [self.impute(part) for part in X]
         shares = self.predict_proba(X).astype(np.float64)
-        values = list(columns_of(X if is_frame(X) else np.asarray(X)))
+        table = np.array(X, dtype=object) if isinstance(X, list | tuple) else X
+        values = columns_of(table if is_frame(table) else np.asarray(table))
         filled = {}
-        for (name, column, place), one in zip(self._places(), values, strict=True):
+        for number, ((_, column, place), one) in enumerate(
+            zip(self._places(), values, strict=True)
+        ):
             gaps = one.missing()
-            if gaps.any():
-                filled[name] = gaps, self._expected(column, place, shares[gaps])
-        return _with_values(X, filled)
+            if gaps.any() and (column.categories or not column.n_options):
+                filled[number] = gaps, self._expected(column, place, shares[gaps])
+        return with_values(X, filled)
 
     def _expected(self, column, place, shares):
         """Return the expected values of a column for rows with these shares."""
@@ -306,42 +315,6 @@ class ClassResultsMixin:
         if column.kind == "binned":
             return means @ np.asarray(column.centres)
         return column.decoded(means.argmax(axis=1)) if column.n_options else means
-
-
-def _with_values(X, filled):
-    """Return a copy of data with values in the gaps of some columns.
-
-    Parameters
-    ----------
-    X : DataFrame or array-like
-    filled : dict
-        By the name or index of columns: a mask of the gaps, of shape (n_samples,), and
-        values for the gaps.
-    """
-    if not is_frame(X):
-        X = np.array(X)
-        X = X if X.dtype.kind in "fO" else X.astype(float)
-        for number, (gaps, found) in filled.items():
-            X[gaps, number] = found
-        return X
-    if type(X).__module__.startswith("polars"):
-        for name, (gaps, found) in filled.items():
-            series = X[name].to_list()
-            for row, value in zip(np.flatnonzero(gaps), found.tolist(), strict=True):
-                series[row] = value
-            kind = X[name].dtype
-            kind = kind if not kind.is_integer() else None
-            X = X.with_columns(type(X[name])(name, series, dtype=kind))
-        return X
-    X = X.copy()
-    for name, (gaps, found) in filled.items():
-        series = X[name]
-        if series.dtype.kind in "iu" and found.dtype.kind == "f":
-            series = series.astype(float)
-        series = series.copy()
-        series[gaps] = found
-        X[name] = series
-    return X
 
 
 def all_components_are_used(estimator, run):
