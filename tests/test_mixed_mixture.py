@@ -13,8 +13,9 @@ from scipy.integrate import quad
 from scipy.special import gammaln, logsumexp
 from scipy.stats import poisson
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import adjusted_rand_score
+from sklearn.pipeline import make_pipeline
 
 from sktemper import (
     AnnealedBernoulliMixture,
@@ -506,6 +507,17 @@ def test_a_bootstrap_of_few_replicates():
     shares = bootstrap_n_components(mixture, X, **options)
     assert sum(shares.values()) == pytest.approx(1.0)
     assert set(shares) <= {1, 2, 3}
+
+
+@pytest.mark.parametrize("bootstrap", [bootstrap_n_components, bootstrap_profiles])
+def test_a_bootstrap_needs_a_fitted_mixture_of_mixed_kinds(bootstrap):
+    X = np.random.default_rng(0).random((20, 2))
+    pipeline = make_pipeline(AnnealedMixedMixture(2))
+    for other in AnnealedBernoulliMixture(2), pipeline, None:
+        with pytest.raises(ValueError, match="'estimator' parameter must be a mixture"):
+            bootstrap(other, X)
+    with pytest.raises(NotFittedError):
+        bootstrap(AnnealedMixedMixture(2), X)
 
 
 @pytest.mark.deep
