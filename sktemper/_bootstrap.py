@@ -68,13 +68,13 @@ def bootstrap_profiles(
     Raises
     ------
     ValueError
-        If ``interval`` is not between 0 and 1.
+        If ``interval`` is not between 0 and 1, or ``estimator`` is no such mixture.
 
     See Also
     --------
     sktemper.AnnealedMixedMixture.profiles : Narrower intervals from the posterior.
     """
-    check_is_fitted(estimator)
+    _check_mixture(estimator)
     if not (is_number(interval) and 0 < interval < 1):
         refuse("interval", "a float between 0 and 1", interval)
     table = estimator.profiles()
@@ -130,8 +130,13 @@ def bootstrap_n_components(
     shares : dict of int to float
         Maps a number of non-empty components to the share of the fits with this number.
         The numbers are in increasing order.
+
+    Raises
+    ------
+    ValueError
+        If ``estimator`` is no such mixture.
     """
-    check_is_fitted(estimator)
+    _check_mixture(estimator)
     draws = _draws(X, n_replicates, sample_weight, random_state)
     numbers = _each(
         lambda draw: estimator._refitted(X, *draw).n_active_components_,
@@ -141,6 +146,14 @@ def bootstrap_n_components(
     )
     found, counts = np.unique(numbers, return_counts=True)
     return dict(zip(found.tolist(), (counts / len(numbers)).tolist(), strict=True))
+
+
+def _check_mixture(estimator):
+    """Raise unless an estimator is a fitted mixture of mixed kinds."""
+    if not hasattr(estimator, "profiles"):
+        expected = "a mixture of mixed kinds, such as AnnealedMixedMixture"
+        refuse("estimator", expected, estimator)
+    check_is_fitted(estimator)
 
 
 def _draws(X, n_replicates, sample_weight, random_state):

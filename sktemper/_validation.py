@@ -61,17 +61,23 @@ def check_data(estimator, X, **options):
 
 
 def check_no_container(X):
-    """Raise if ``X`` is an object that contains data together with annotations.
+    """Raise if ``X`` contains data with annotations, or a sparse matrix in a file.
 
     Raises
     ------
     TypeError
-        If ``X`` is an ``AnnData`` object of anndata, or a ``LazyFrame`` of polars.
+        If ``X`` is an ``AnnData`` object of anndata, the sparse ``adata.X`` of an object
+        that anndata has opened in backed mode, or a ``LazyFrame`` of polars.
     """
     if type(X).__name__ == "AnnData":
         raise TypeError("X is an AnnData object: pass adata.X.")
     if type(X).__name__ == "LazyFrame":
         raise TypeError("X is a LazyFrame of polars: pass X.collect().")
+    if hasattr(type(X), "to_memory"):
+        raise TypeError(
+            f"X is a {type(X).__name__}, whose values are in a file: pass "
+            "X.to_memory() to fit, or parts X[start:stop] to partial_fit."
+        )
 
 
 def _is_plainly_valid(estimator, X, options):

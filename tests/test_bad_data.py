@@ -49,6 +49,20 @@ def with_far_column(X):
     return X
 
 
+class AnnData:
+    """A stand-in for the class of anndata, which is recognized by its name."""
+
+    def __init__(self, X):
+        self.X, self.shape = X, X.shape
+
+
+class CSRDataset(AnnData):
+    """A stand-in for the sparse ``adata.X`` of anndata's backed mode."""
+
+    def to_memory(self):
+        return sparse.csr_array(self.X)
+
+
 #: For each kind of invalid data: the function that makes them from valid dense data,
 #: the message of the error, and the models that refuse them.
 BAD = {
@@ -102,6 +116,8 @@ BAD = {
         "Input X has the dtype datetime",
         EVERY,
     ),
+    "annotated": (AnnData, "X is an AnnData object: pass adata.X", EVERY),
+    "file": (CSRDataset, r"X is a CSRDataset, .* pass X.to_memory\(\)", EVERY),
     "masked": (lambda X: np.ma.masked_less(X, 0.5), "X is a masked array", EVERY),
     "narrow": (lambda X: X[:, :-1], "X has .* features, but .* is expecting", EVERY),
     "wide": (lambda X: np.hstack([X, X]), "X has .* features, but", EVERY),

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
+from scipy import special, stats
 from sklearn.linear_model import LogisticRegression
 
 from sktemper import class_regression
@@ -100,6 +100,152 @@ def test_weights_are_repetitions_of_samples(method):
         reference=0,
     )
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-6)
+    np.testing.assert_allclose(weighted.covariance_, repeated.covariance_, rtol=1e-4)
+
+
+def terms(coef, posteriors, z, weight, method):
+    """Return the terms of samples in the objective of the docstring."""
+    modal = posteriors.argmax(axis=1)
+    D = np.array(
+        [
+            [(p * weight)[modal == s].sum() / (p @ weight) for s in range(3)]
+            for p in posteriors.T
+        ]
+    )
+    pi = special.softmax(np.column_stack([np.ones(len(z)), z]) @ coef.T, axis=1)
+    if method == "ml":
+        return np.log([p @ D[:, s] for p, s in zip(pi, modal, strict=True)])
+    return (np.linalg.inv(D)[modal] * np.log(pi)).sum(axis=1)
+
+
+@METHODS
+def test_covariances_are_sandwiches_of_differences(method):
+    """Sums weight samples by n v, and the middle of the sandwich by n v^2."""
+    posteriors, z, _ = simulated(300, 1.0)
+    z, random = (z - 40) / 10, np.random.default_rng(0)
+    n, v = random.integers(1, 4, 300), random.uniform(0.2, 3.0, 300)
+    found = class_regression(
+        posteriors,
+        z[:, None],
+        method=method,
+        reference=1,
+        sample_weight=n,
+        sampling_weight=7e20 * v,
+    )
+    v /= n @ v / n.sum()
+
+    def at(free):
+        coef = np.zeros((3, 2))
+        coef[[0, 2]] = np.reshape(free, (2, 2))
+        return terms(coef, posteriors, z, n * v, method)
+
+    steps, free = 1e-3 * np.eye(4), found.coef_[[0, 2]].ravel()
+    scores = np.array([at(free + step) - at(free - step) for step in steps]) / 2e-3
+    np.testing.assert_allclose(scores @ (n * v), 0.0, atol=1e-3)
+    hessian = [
+        [
+            (n * v)
+            @ (
+                at(free + s + t)
+                - at(free + s - t)
+                - at(free - s + t)
+                + at(free - s - t)
+            )
+            / 4e-6
+            for t in steps
+        ]
+        for s in steps
+    ]
+    inverse = np.linalg.inv(hessian)
+    expected = inverse @ (scores * n * v**2) @ scores.T @ inverse
+    np.testing.assert_allclose(found.covariance_, expected, rtol=1e-3, atol=1e-6)
+
+
+@METHODS
+def test_the_unit_of_sampling_weights_does_not_matter(method):
+    posteriors, z, _ = simulated(300, 1.0)
+    weight = np.random.default_rng(0).uniform(0.2, 3.0, 300)
+    one, *others = (
+        class_regression(posteriors, z[:, None], method=method, sampling_weight=w)
+        for w in (weight, weight * 1e-12 / weight.sum(), weight * 1e300)
+    )
+    for other in others:
+        np.testing.assert_allclose(other.coef_, one.coef_, rtol=1e-6)
+        np.testing.assert_allclose(other.stderr_, one.stderr_, rtol=1e-6)
+
+
+@METHODS
+def test_samples_of_weight_0_are_left_out(method):
+    """Also if they have missing values, a category, or an empty class of their own."""
+    posteriors, z, _ = simulated(300, 1.0)
+    frame = pd.DataFrame({"z": z, "c": np.array(["x", "y"] * 150)})
+    posteriors = np.insert(posteriors, 1, 0.0, axis=1)
+    weight = np.where(np.arange(300) < 20, 0.0, 1.5)
+    posteriors[:10] = np.eye(4)[1]
+    frame.loc[:10, "z"], frame.loc[:10, "c"] = np.nan, "a"
+    names = "sample_weight", "sampling_weight"
+    found = [
+        class_regression(posteriors, frame, method=method, **{name: weight})
+        for name in names
+    ]
+    removed = [
+        class_regression(
+            posteriors[20:], frame[20:], method=method, **{name: weight[20:]}
+        )
+        for name in names
+    ]
+    for one, other in zip(found, removed, strict=True):
+        assert one.names == other.names == ["(intercept)", "z", "c=y"]
+        assert one.classes.tolist() == [0, 2, 3]
+        np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-9)
+        np.testing.assert_allclose(one.covariance_, other.covariance_, rtol=1e-9)
+
+
+def test_categories_that_do_not_occur_have_no_coefficient():
+    posteriors, *_ = simulated(300, 1.0)
+    text = pd.DataFrame({"c": np.array(["b", "d"] * 150)})
+    expected = class_regression(posteriors, text)
+    for declared in ["a", "b", "c", "d", "e"], ["b", "d", "e"], ["b", "d"]:
+        frame = text.astype(pd.CategoricalDtype(declared))
+        found = class_regression(posteriors, frame)
+        assert found.names == ["(intercept)", "c=d"]
+        np.testing.assert_array_equal(found.coef_, expected.coef_)
+    single = pd.DataFrame({"c": pd.Categorical(["b"] * 300, categories=["a", "b"])})
+    with pytest.raises(ValueError, match="'c' has the same value everywhere"):
+        class_regression(posteriors, single)
+
+
+@METHODS
+def test_too_few_samples_of_classes_are_refused(method):
+    posteriors, z, _ = simulated(300, 1.0)
+    Z = z[:, None]
+    few, wide = np.full(300, 1e-12 / 300), np.insert(posteriors, 1, 0.0, axis=1)
+    wide[4] = np.eye(4)[1]
+    light = np.where(np.arange(300) == 4, 0.3, 1.0)
+    for given, weight, message in (
+        (np.ones((300, 1)), None, "1 of 1 classes have samples"),
+        (np.eye(3)[np.ones(300, int)], None, "1 of 3 classes have samples"),
+        (posteriors, few, "0 of 3 .* sum to 1e-12: pass .* as sampling_weight"),
+        (wide, light, "Sample 4 belongs to class 1, which is left out"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            class_regression(given, Z, method=method, sample_weight=weight)
+    with pytest.raises(ValueError, match="sampling_weight is 0 for each sample"):
+        class_regression(posteriors, Z, sample_weight=z > 40, sampling_weight=z <= 40)
+
+
+@METHODS
+def test_separated_classes_are_refused(method):
+    """Completely, by one category, and if class probabilities are not certain."""
+    posteriors, z, y = simulated(300, 1.0)
+    is_even = np.arange(300) % 2 == 0
+    for given, covariate in (
+        (np.eye(2)[(z > 40) * 1], z),
+        (np.eye(3)[y], np.where(y == 2, False, is_even)),
+        (posteriors, np.where(posteriors.argmax(axis=1) == 2, False, is_even)),
+    ):
+        with pytest.raises(ValueError, match="no optimum"):
+            class_regression(given, covariate[:, None], method=method)
 
 
 def test_the_reference_is_the_class_with_the_largest_weight():
@@ -161,13 +307,14 @@ def test_invalid_posteriors_and_covariates_are_refused():
             "'a' has missing",
         ),
         ((posteriors, np.column_stack([z, z])), "are sums of others"),
-        ((posteriors, np.ones((300, 1))), "the same value everywhere"),
+        ((posteriors, np.full((300, 1), 0.1)), "the same value everywhere"),
+        ((posteriors, Z * 1e200), "Covariate 'x0' has values of"),
         ((posteriors, Z[:10]), "inconsistent numbers"),
-        ((np.eye(2)[(z > 40) * 1], Z), "no optimum"),
     ):
         with pytest.raises(ValueError, match=message):
             class_regression(*wrong)
     with pytest.raises(ValueError, match="'method' parameter"):
         class_regression(posteriors, Z, method="naive")
-    with pytest.raises(ValueError, match="reference=7"):
-        class_regression(posteriors, Z, reference=7)
+    for wrong in 7, True, "a", [0, 1]:
+        with pytest.raises(ValueError, match="is no class that has samples"):
+            class_regression(posteriors, Z, reference=wrong)

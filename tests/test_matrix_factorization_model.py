@@ -974,7 +974,7 @@ def test_steps_end_at_the_boundary_of_the_domain(biases):
         assert 0 < rate < 1
         near = model.step(globals_, *arguments, rate * (1 - 1e-9), hyper)
         assert is_valid(model, near)
-        with pytest.raises(ValueError, match="No positive precision"):
+        with pytest.raises(ValueError, match="precision is not positive definite"):
             model.step(globals_, *arguments, rate * (1 + 1e-6), hyper)
     assert n_infinite < 20
     step = local(model, X, globals_, hyper, unit_noise=abs(weights))

@@ -15,8 +15,9 @@ from scipy.integrate import quad
 from scipy.special import gammaln, logsumexp
 from scipy.stats import poisson
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import adjusted_rand_score
+from sklearn.pipeline import make_pipeline
 
 from sktemper import (
     AnnealedBernoulliMixture,
@@ -196,13 +197,6 @@ def test_a_column_without_values_does_not_change_the_fit():
 # -- errors ----------------------------------------------------------------------------
 
 
-class AnnData:
-    """A stand-in for anndata's class, which is recognized by its name."""
-
-    shape = (3, 2)
-    X = np.ones((3, 2))
-
-
 @pytest.mark.parametrize(
     ("change", "parameters", "message"),
     [
@@ -231,7 +225,6 @@ def test_invalid_tables_are_refused():
     for wrong, message in (
         (dates, "'day' has the dtype"),
         (X.assign(many=[[1, 2]] * len(X)), "'many' has a value of the type"),
-        (AnnData(), "pass adata.X"),
     ):
         with pytest.raises(TypeError, match=message):
             mixture.fit(wrong)
@@ -508,6 +501,17 @@ def test_a_bootstrap_of_few_replicates():
     shares = bootstrap_n_components(mixture, X, **options)
     assert sum(shares.values()) == pytest.approx(1.0)
     assert set(shares) <= {1, 2, 3}
+
+
+@pytest.mark.parametrize("bootstrap", [bootstrap_n_components, bootstrap_profiles])
+def test_a_bootstrap_needs_a_fitted_mixture_of_mixed_kinds(bootstrap):
+    X = np.random.default_rng(0).random((20, 2))
+    pipeline = make_pipeline(AnnealedMixedMixture(2))
+    for other in AnnealedBernoulliMixture(2), pipeline, None:
+        with pytest.raises(ValueError, match="'estimator' parameter must be a mixture"):
+            bootstrap(other, X)
+    with pytest.raises(NotFittedError):
+        bootstrap(AnnealedMixedMixture(2), X)
 
 
 @pytest.mark.deep

@@ -111,17 +111,19 @@ def test_a_copy_cannot_be_trained(fitted, counts):
         AnnealedLDA(4).for_serving()
 
 
-@pytest.mark.parametrize("kind", ["sparse", "dense", "frame"])
+@pytest.mark.parametrize("kind", ["sparse", "bsr", "coo", "dense", "frame"])
 def test_a_copy_ignores_columns_that_were_added_later(kind, counts):
     wide = sparse.hstack([counts, np.ones((120, 2))], format="csr")
     dense = wide.toarray()
     names = [f"w{i}" for i in range(62)]
     X = {
         "sparse": wide,
+        "bsr": wide.tobsr((2, 2)),
+        "coo": wide.tocoo(),
         "dense": dense,
         "frame": pandas.DataFrame(dense, columns=names),
     }[kind]
-    known = X.iloc[:, :60] if kind == "frame" else X[:, :60]
+    known = X.iloc[:, :60] if kind == "frame" else dense[:, :60]
     served = AnnealedLDA(4, random_state=0).fit(known).for_serving()
     share = 240 / dense.sum()
     assert share > 0.05

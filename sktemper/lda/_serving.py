@@ -3,10 +3,12 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import ReadyModel, warn_once
 from .._loop import State
+from .._validation import check_sparse
 from ._topics import Documents, Topics
 
 __all__ = ["ServingMixin"]
@@ -129,6 +131,8 @@ class ServingMixin:
         n_columns = self.n_features_in_
         if getattr(X, "ndim", 0) != 2 or X.shape[1] <= n_columns:
             return X
+        if sparse.issparse(X):
+            X = check_sparse(X).tocsr()  # not all formats have slices
         known = X.iloc[:, :n_columns] if hasattr(X, "iloc") else X[:, :n_columns]
         try:
             n_known, n_tokens = np.sum(known.sum()), np.sum(X.sum())

@@ -130,17 +130,21 @@ def moments_of_table(table, factors, n_components, biases):
     return Moments(float(factors.sum()), first, second)
 
 
-def refuse_precisions(dtype, unit_noise=None):
-    """Raise an error about a precision that is not positive definite."""
-    if unit_noise is not None and (unit_noise < 0).any():
-        raise ValueError(
-            "Negative gradient noise made the precision of an item negative: set the "
-            "distribution of the noise to 'dirichlet', or effective_batch_size to a "
-            "larger value."
+def refuse_precisions(dtype, items=None):
+    """Raise an error about a precision that is not positive definite.
+
+    The precision is of a user if the moments of items are given.
+    """
+    found = f"A precision is not positive definite after rounding to {dtype}"
+    if items is not None:
+        tops = np.abs(items).max(axis=1)
+        found = (
+            f"{found}. It is of a user; item {tops.argmax()} has moments of "
+            f"{tops.max():.3g}"
         )
     raise ValueError(
-        "No positive precision is left after rounding: noise_variance is too small for "
-        f"ratings of {dtype}, or the Gaussian gradient noise was too large. Set a "
-        "larger noise_variance, pass X as float64, or set the distribution of the "
-        "noise to 'dirichlet'."
+        f"{found}: noise_variance is too small, or negative gradient noise has moved "
+        "precisions of items toward 0. Set noise_variance or effective_batch_size to a "
+        "larger value, set the distribution of the noise to 'dirichlet', or pass X as "
+        "float64."
     )

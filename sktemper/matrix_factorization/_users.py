@@ -117,7 +117,7 @@ class UserInference:
             n_iterations += n_indefinite
             bad = np.repeat(np.isnan(posterior.log_determinants), block.counts)
             if unit_noise is None or np.abs(unit_noise[bad] - 1).max() < CALM:
-                refuse_precisions(model.dtype, unit_noise)
+                refuse_precisions(model.dtype, self.prepared.items.table)
             unit_noise = np.where(bad, 0.5 * (unit_noise + 1), unit_noise)
             _, factors = _scalar_and_factors(self.powers.local, unit_noise)
             sums = self._sums(factors)

@@ -5,11 +5,17 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import optimize, stats
 from scipy.special import log_softmax
-from sklearn.utils import check_array
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length
+from sklearn.utils import (
+    _safe_indexing,
+    check_array,
+    check_consistent_length,
+    column_or_1d,
+)
+from sklearn.utils.validation import _check_sample_weight
 
-from .._arguments import is_number, refuse
+from .._arguments import is_integer, is_number, refuse
 from .._frames import data_frame
+from .._limits import check_values, checked_weights
 from ._values import columns_of, is_frame
 
 __all__ = ["ClassRegression", "class_regression"]
@@ -97,7 +103,13 @@ class ClassRegression:
 
 
 def class_regression(
-    posteriors, covariates, *, method="ml", reference=None, sample_weight=None
+    posteriors,
+    covariates,
+    *,
+    method="ml",
+    reference=None,
+    sample_weight=None,
+    sampling_weight=None,
 ):
     r"""Regress latent classes on covariates, corrected for classification errors.
 
@@ -112,8 +124,8 @@ def class_regression(
         fitted without the covariates.
     covariates : DataFrame or array-like of shape (n_samples, n_covariates)
         Numeric covariates.  Columns of text, categories or booleans of a data frame are
-        replaced by an indicator for each value except the first.  Missing values raise
-        an error.
+        replaced by an indicator for each value that occurs, except the first.  Missing
+        values raise an error.
     method : {"ml", "bch"}, default="ml"
         "ml" maximizes the likelihood of the most probable classes.  "bch" weights the
         samples by the inverse of the matrix of classification errors; some weights may
@@ -122,7 +134,12 @@ def class_regression(
         Index of the class with which other classes are compared; None is the largest
         class.
     sample_weight : array-like of shape (n_samples,), default=None
-        Number of times that each sample counts.
+        Number of times that each sample counts, also in standard errors.  Samples of
+        weight 0 are left out.
+    sampling_weight : array-like of shape (n_samples,), default=None
+        Number of members of the population that each sample represents, such as the
+        weights of a survey, in any unit.  Standard errors count the samples, not the
+        members.
 
     Returns
     -------
@@ -132,8 +149,9 @@ def class_regression(
     Raises
     ------
     ValueError
-        If a class is the most probable class of no sample, covariates have missing
-        values or are linearly dependent, or no optimum is found.
+        If fewer than two classes have samples, a class is the most probable class of
+        no sample, covariates have missing values or are linearly dependent, or no
+        optimum is found.
 
     Notes
     -----
@@ -146,9 +164,15 @@ def class_regression(
 
     where :math:`p_{it}` are the posteriors.  "bch" maximizes :math:`\sum_i \sum_t (W
     D^{-1})_{it} \log \pi_t(z_i)`, where W is the matrix of w_is.  Standard errors are
-    computed by the sandwich estimator :math:`H^{-1} S^T S H^{-1}`, with the Hessian H
-    and the scores S of the samples.  They ignore the uncertainty of the parameters of
-    the mixture, and are too small if there are few samples and classes overlap.
+    computed by the sandwich estimator
+
+    .. math:: H^{-1} \Big(\sum_i n_i v_i^2 s_i s_i^T\Big) H^{-1}
+
+    with the Hessian H, the scores :math:`s_i` of the samples, ``sample_weight``
+    :math:`n_i`, and ``sampling_weight`` :math:`v_i` divided by its mean; all other sums
+    weight a sample by :math:`n_i v_i`.  Standard errors ignore the uncertainty of the
+    parameters of the mixture, and are too small if there are few samples and classes
+    overlap.
 
     References
     ----------
@@ -170,17 +194,20 @@ def class_regression(
     if method not in ("ml", "bch"):
         refuse("method", "'ml' or 'bch'", method)
     posteriors = _checked_posteriors(posteriors)
-    names, Z = _design(covariates)
-    check_consistent_length(posteriors, Z)
-    weight = _check_sample_weight(
-        sample_weight, posteriors, dtype=np.float64, ensure_non_negative=True
-    )
-    kept = np.flatnonzero(weight @ posteriors > EMPTY)
-    shares = posteriors[:, kept] / posteriors[:, kept].sum(axis=1, keepdims=True)
+    check_consistent_length(posteriors, covariates)
+    counts, ratios = _weights(posteriors, sample_weight, sampling_weight)
+    used = np.flatnonzero(counts * ratios)
+    posteriors, counts, ratios = posteriors[used], counts[used], ratios[used]
+    names, Z = _design(_safe_indexing(covariates, used))
+    weight = counts * ratios
+    kept, shares = _classes(posteriors, weight, used)
     if reference is None:
         reference = int(kept[(weight @ shares).argmax()])
-    if reference not in kept:
-        raise ValueError(f"reference={reference!r} is no class that has samples.")
+    if not (is_integer(reference) and reference in kept):
+        raise ValueError(
+            f"reference={reference!r} is no class that has samples, which are "
+            f"{kept.tolist()}."
+        )
     modal = shares.argmax(axis=1)
     D = _classification(shares, modal, weight, kept)
     place = int(np.flatnonzero(kept == reference)[0])
@@ -188,7 +215,8 @@ def class_regression(
     logit = _Logit((Z - centre) / spread, weight, place, len(kept))
     objective = _ml(logit, D[:, modal].T) if method == "ml" else _bch(logit, D, modal)
     found = _optimum(logit, objective)
-    return _in_units(logit, found, objective, (centre, spread), (kept, names, D))
+    covariance = _sandwich(found, objective, counts * ratios**2)
+    return _in_units(logit, found, covariance, (centre, spread), (kept, names, D))
 
 
 def _checked_posteriors(posteriors):
@@ -200,6 +228,53 @@ def _checked_posteriors(posteriors):
             "to 1: pass the result of predict_proba."
         )
     return posteriors
+
+
+def _weights(posteriors, sample_weight, sampling_weight):
+    """Return weights that count samples, and sampling weights of mean 1."""
+    counts = checked_weights(
+        _check_sample_weight(
+            sample_weight, posteriors, dtype=np.float64, ensure_non_negative=True
+        )
+    )
+    if sampling_weight is None:
+        return counts, np.ones_like(counts)
+    ratios = column_or_1d(
+        check_array(
+            sampling_weight,
+            dtype=np.float64,
+            ensure_2d=False,
+            ensure_non_negative=True,
+            input_name="sampling_weight",
+        )
+    )
+    check_consistent_length(posteriors, ratios)
+    ratios = ratios / (ratios.max() or 1.0)
+    if not counts @ ratios > 0:
+        raise ValueError("sampling_weight is 0 for each sample that counts.")
+    return counts, ratios / np.average(ratios, weights=counts)
+
+
+def _classes(posteriors, weight, rows):
+    """Return the classes that have samples, and the posteriors of these classes."""
+    kept = np.flatnonzero(weight @ posteriors > EMPTY)
+    if len(kept) < 2:
+        raise ValueError(
+            f"{len(kept)} of {posteriors.shape[1]} classes have samples, that is, "
+            f"posteriors whose sum is above {EMPTY}, but a regression compares two or "
+            f"more. The weights of the samples sum to {weight.sum():.3g}: pass weights "
+            "that do not count samples as sampling_weight."
+        )
+    shares = posteriors[:, kept]
+    sums = shares.sum(axis=1, keepdims=True)
+    if (sums <= SUM_TOL).any():
+        row = int(sums.argmin())
+        raise ValueError(
+            f"Sample {rows[row]} belongs to class {posteriors[row].argmax()}, which is "
+            f"left out because the sum of its posteriors is at most {EMPTY}: leave out "
+            "the sample, by a sample_weight of 0."
+        )
+    return kept, shares / sums
 
 
 def _design(covariates):
@@ -216,11 +291,18 @@ def _design(covariates):
                 f"The covariate {name!r} has missing values: leave out these samples, "
                 "from posteriors too, or fill them in."
             )
+        if (values.values == values.values[0]).all():
+            raise ValueError(
+                f"The covariate {name!r} has the same value everywhere: leave it out."
+            )
         if values.is_numeric and values.declared is None:
+            check_values(
+                values.values, np.float64, f"Covariate {name!r}", training=True
+            )
             names.append(name)
             columns.append(values.values)
             continue
-        categories = values.categories()
+        categories = [c for c in values.categories() if (values.values == c).any()]
         for category in categories[1:]:
             names.append(f"{name}={category}")
             columns.append((values.values == category).astype(float))
@@ -232,11 +314,6 @@ def _scales(Z, weight, names):
     centre = weight @ Z / weight.sum()
     spread = np.sqrt(weight @ (Z - centre) ** 2 / weight.sum())
     centre[0], spread[0] = 0.0, 1.0
-    constant = [name for name, one in zip(names, spread, strict=True) if not one > 0]
-    if constant:
-        raise ValueError(
-            f"The covariate {constant[0]!r} has the same value everywhere."
-        )
     scaled = (Z - centre) / spread
     if np.linalg.cond((scaled * weight[:, None]).T @ scaled) > MOST_CONDITION:
         raise ValueError(
@@ -353,13 +430,16 @@ def _optimum(logit, objective):
     return result.x
 
 
-def _in_units(logit, vector, objective, scales, about):
+def _sandwich(vector, objective, weight):
+    """Return the covariance of the coefficients; scores have these weights."""
+    _, scores, hessian = objective(vector)
+    inverse, scores = np.linalg.inv(hessian), scores * np.sqrt(weight)[:, None]
+    return inverse @ (scores.T @ scores) @ inverse
+
+
+def _in_units(logit, vector, covariance, scales, about):
     """Return the `ClassRegression` in the units of the covariates."""
     (centre, spread), (kept, names, D) = scales, about
-    _, scores, hessian = objective(vector)
-    inverse = np.linalg.inv(hessian)
-    scores = scores * logit.weight[:, None]
-    covariance = inverse @ (scores.T @ scores) @ inverse
     # For b0 + b (z - c) / s, slopes are divided by s, and c b / s is subtracted from
     # b0.
     units = np.diag(1.0 / spread)
