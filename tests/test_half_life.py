@@ -221,7 +221,8 @@ def test_memory_is_a_sample_by_age():
             numbers = np.arange(start, start + 50)
             logs = numbers / 100 * np.log(2)
             memory = memory.with_rows(numbers[:, None], logs, random, start, 20)
-        rows, numbers, _ = memory.sample(20)
+        chosen, _ = memory.sample(20)
+        rows, numbers = memory.matrix()[chosen], memory.numbers[chosen]
         assert (rows[:, 0] == numbers).all() and (np.diff(numbers) > 0).all()
         shares += np.bincount(numbers // 100, minlength=6)
     shares /= shares.sum()

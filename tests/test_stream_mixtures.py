@@ -207,7 +207,8 @@ def test_weights_of_stored_rows_are_unbiased():
             rows = np.arange(start, start + 50)
             logs = rows // 100 * np.log(2)
             memory = memory.with_rows(rows[:, None], logs, random, start, 150)
-        _, numbers, weight = memory.sample(150)
+        rows, weight = memory.sample(150)
+        numbers = memory.numbers[rows]
         assert weight.mean() == pytest.approx(1.0)
         shares += np.bincount(numbers // 100, weight, minlength=6) / 150
         n_rows += np.bincount(numbers // 100, minlength=6) / 150

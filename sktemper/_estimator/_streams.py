@@ -1,7 +1,8 @@
 """Streams with a half-life: parameters, times of rows, memory and records."""
 
+import math
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from numbers import Number
 
 import numpy as np
@@ -29,6 +30,11 @@ __all__ = ["StreamsMixin"]
 
 #: Key of the random numbers that choose the remembered rows of a fit.
 REMEMBERING_FIT = 9
+#: Longer gaps between rows count as this number of half-lives.  It leaves no weight to
+#: earlier rows, and the age of a stream stays finite.
+MOST_HALF_LIVES = 10_000
+#: Range of times.  All differences of such times are finite in microseconds.
+LATEST_YEAR = 100_000
 #: Strings of missing times: of NumPy and pandas, and of a float NaN.
 MISSING = ("NaT", "<NA>", "nan")
 #: Columns of `renewals_`.
@@ -156,17 +162,20 @@ class StreamsMixin:
         weight = np.ones(n_rows) if weight is None else np.asarray(weight, np.float64)
         times = None if times is None else _checked_times(times, n_rows, stream.time)
         if isinstance(unit, float):
-            half_lives = np.cumsum(weight) / unit
+            gaps = weight
         elif times is None:
             raise ValueError(
                 f"half_life={rate.samples!r} is a duration, so that partial_fit needs "
                 "times: the dates or times of the samples."
             )
         else:
-            first = times[0] if stream.time is None else stream.time
-            half_lives = (times - first) / unit
-        half_lives = stream.half_lives + half_lives
-        return Chunk(size, half_lives, weight, times)
+            first = times[:1] if stream.time is None else [stream.time]
+            gaps = np.diff(times, prepend=first) / np.timedelta64(1, "us")
+            one = np.timedelta64(1, np.datetime_data(unit.dtype)[0])
+            # in microseconds as an integer, a long half-life might overflow
+            unit = float(unit / one) * float(one / np.timedelta64(1, "us"))
+        half_lives = np.cumsum(np.minimum(gaps, MOST_HALF_LIVES * unit)) / unit
+        return Chunk(size, stream.half_lives + half_lives, weight, times)
 
     def _log_event(self, stream):
         """Log the last event of a stream."""
@@ -198,8 +207,8 @@ class StreamsMixin:
         total = float(n_rows if weight is None else weight.sum())
         unit = rate.unit()
         if isinstance(unit, float):  # as if the rows had been a stream
-            steady = unit / np.log(2.0)
-            total = steady * -np.expm1(-total / steady)
+            steady = unit / math.log(2.0)
+            total = steady * -math.expm1(-total / steady)
         stream = Stream(samples=n_rows, last=n_rows)
         if renewals.is_on:
             memory = _sample_of_fit(problem, renewals, weight, state.seed)
@@ -302,14 +311,16 @@ def _table(records, columns):
 
 def _checked_times(times, n_rows, last):
     """Return the times of rows as an array of datetime64, or raise an error."""
+    if np.ma.is_masked(times):
+        raise ValueError("times contains missing values (masked).")
     try:
         times = np.asarray(times)
         if times.dtype.kind in "biufcm":
             raise ValueError("numbers and durations are no times")
-        if times.dtype.kind in "OU":
-            times = np.vectorize(_without_zone, otypes=[object])(times)
-        times = times.astype("datetime64[us]")
-    except (TypeError, ValueError) as error:
+        is_typed = times.dtype.kind == "M"
+        convert = _microseconds if is_typed else np.vectorize(_moment, ["M8[us]"])
+        times = convert(times)
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
             "times must be dates or times, such as numpy.datetime64 or strings "
             f'"2024-05-31": {error}.'
@@ -329,10 +340,10 @@ def _checked_times(times, n_rows, last):
     return times
 
 
-def _without_zone(time):
-    """Return a time without a time zone; a time that has one is converted to UTC."""
+def _moment(time):
+    """Return one time as a datetime64 in UTC; a missing time is NaT."""
     if time is None or str(time) in MISSING:
-        return None
+        return np.datetime64("NaT")
     if isinstance(time, Number | timedelta | np.timedelta64):
         raise ValueError("numbers and durations are no times")
     if isinstance(time, str):
@@ -342,7 +353,18 @@ def _without_zone(time):
             # NumPy reads more formats, but takes any number of digits for a year.
             if len(time) > 4 and time.isdigit():
                 raise
-            return time
-    if getattr(time, "tzinfo", None) is None:
-        return time
-    return time.astimezone(UTC).replace(tzinfo=None)
+    offset = None
+    if getattr(time, "tzinfo", None) is not None:
+        offset, time = time.utcoffset(), time.replace(tzinfo=None)
+    if hasattr(time, "to_datetime64"):  # of pandas, which knows more years
+        time = time.to_datetime64()
+    time = _microseconds(np.datetime64(time))
+    return time if offset is None else time - np.timedelta64(offset)
+
+
+def _microseconds(times):
+    """Return datetime64 values in microseconds; raise if they are out of range."""
+    years = times.astype("datetime64[Y]").astype(np.int64) + 1970
+    if (~np.isnat(times) & (np.abs(years) > LATEST_YEAR)).any():
+        raise ValueError(f"years above {LATEST_YEAR:,} are not supported")
+    return times.astype("datetime64[us]")

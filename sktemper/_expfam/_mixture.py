@@ -330,6 +330,10 @@ class MixtureModel(RenewingMixin, NaturalModel):
         return logsumexp(logs, axis=1), self.n_scored(self.n_observed(block))
 
     # -- leaving a poor optimum --------------------------------------------------------
+    def complete(self, block, globals_, hyper):
+        """Return rows from which moves and merges compute statistics."""
+        return block
+
     def propose_birth(self, globals_, hyper, block, random, row_weight=None):
         """Return the mixture with one component replaced by a new component."""
         if row_weight is None:

@@ -104,8 +104,9 @@ class RenewingMixin:
         before, _ = self.shares(block, present, present_hyper)
         larger = self.resized(len(globals_.weights))
         shares, _ = larger.shares(block, globals_, hyper)
+        rows = larger.complete(block, globals_, hyper)
         while True:
-            search = larger.search(block, shares, hyper, row_weight)
+            search = larger.search(rows, shares, hyper, row_weight)
             changes = search.together
             if not changes:
                 used = np.flatnonzero(search.counts >= USED)

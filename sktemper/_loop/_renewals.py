@@ -6,7 +6,7 @@ if they predict the next rows of the stream better.
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from ._problem import generator
 from ._state import MoveProgress
 from ._stream import Challenger
 
-__all__ = ["challenger_of"]
+__all__ = ["Remembered", "challenger_of"]
 
 #: Key of the random numbers of a renewal.
 RENEWING = 7
@@ -56,11 +56,8 @@ class _Renewing:
         Effective number of rows of the stream, in which older rows count less.
     X : ndarray or CSR
         Rows of the memory.
-    weight : ndarray of shape (n_rows,)
-        Weights of these rows, see `Reservoir.sample`.
-    recent : ndarray of int
-        Indices of the rows of ``X`` to which new components are fitted, see
-        `Stream.first_recent`.
+    weight, recent : ndarray
+        See `Remembered`.
     n_births : int
         Number of new components.
     """
@@ -182,7 +179,8 @@ class _Renewing:
         trial = self.trial(globals_, hyper, 5)
         trial.progress = replace(steps, passes=0)
         self.passes(model, trial, ALL, None)
-        share = max(0.0, 1.0 - len(self.weight) / self.size)
+        n_rows = len(self.weight)
+        share = 1.0 - n_rows / max(n_rows, self.size)
         globals_ = model.blended(
             trial.globals_, trial.hyper, state.globals_, ~is_new, share
         )
@@ -196,7 +194,40 @@ def _critical_temperatures(model, X, hyper, weight):
     return None if found is None else tuple(map(float, found))
 
 
-def challenger_of(problem, policies, tempering, state, capacity):
+class Remembered(NamedTuple):
+    """Rows of the memory that a renewal uses.
+
+    Attributes
+    ----------
+    rows : ndarray of int of shape (n_rows,)
+        Positions of the rows in the memory.
+    weight : ndarray of shape (n_rows,)
+        Weights of the rows, see `Reservoir.sample`.
+    recent : ndarray of int
+        Indices of those rows to which new components are fitted, see
+        `Stream.first_recent`.
+    """
+
+    rows: np.ndarray
+    weight: np.ndarray
+    recent: np.ndarray
+
+    @classmethod
+    def of(cls, stream, capacity):
+        """Return at most ``capacity`` rows of the memory of a `Stream`."""
+        rows, weight = stream.memory.sample(capacity)
+        recent = stream.memory.numbers[rows] >= stream.first_recent
+        return cls(rows, weight, np.flatnonzero(recent))
+
+    @property
+    def n_recent(self):
+        """Effective number of the recent rows, (sum of w)^2 / (sum of w^2)."""
+        weight = self.weight[self.recent]
+        weight = weight / weight.max(initial=1e-300)  # squares may underflow
+        return weight.sum() ** 2 / max((weight**2).sum(), 1e-300)
+
+
+def challenger_of(problem, policies, tempering, state, remembered):
     """Return the `Challenger` of a renewal, or None if its fit failed.
 
     Parameters
@@ -207,27 +238,24 @@ def challenger_of(problem, policies, tempering, state, capacity):
         Tempering of new fits; each fit resolves "auto" parameters.
     state : State
         Current state, which is not changed.
-    capacity : int
-        Largest number of rows of the memory.
+    remembered : Remembered
     """
-    stream, model = state.stream, problem.model
-    X, numbers, weight = stream.memory.sample(capacity)
-    recent = np.flatnonzero(numbers >= stream.first_recent)
+    model = problem.model
     renewing = _Renewing(
         problem,
         tempering,
         policies.moves,
         state,
         state.policies.learning_rate.size,
-        X,
-        weight,
-        recent,
+        state.stream.memory.matrix()[remembered.rows],
+        remembered.weight,
+        remembered.recent,
         policies.renewals.n_births(model.n_components),
     )
     try:
         globals_, hyper, born = renewing.renewed()
         model.check(globals_, hyper)
-    except IllDefined:
+    except (IllDefined, np.linalg.LinAlgError):
         return None
     trial = renewing.trial(globals_, hyper, 6)
     trial.policies = replace(state.policies)

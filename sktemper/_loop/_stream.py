@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from .._limits import checked_weights
 from ._prevalence import Prevalence
 
 __all__ = ["Alarm", "Challenger", "Reservoir", "Renewal", "Stream", "Watch"]
@@ -90,6 +91,8 @@ class Reservoir(NamedTuple):
         keys = logs + random.gumbel(size=len(logs))
         numbers = np.arange(first_number, first_number + len(keys))
         taken = np.flatnonzero(keys > -math.inf)
+        if not len(taken):
+            return self
         more = Reservoir(
             (*self.pieces, X[taken].copy()),
             np.concatenate([self.keys, keys[taken]]),
@@ -121,19 +124,23 @@ class Reservoir(NamedTuple):
         return np.sort(np.argpartition(self.keys, n_left_out)[n_left_out:])
 
     def sample(self, capacity):
-        """Return the rows of the sample, their indices in the stream, and weights.
+        """Return the positions of the rows of the sample, and weights of mean 1.
 
         The probability that a row is in a sample without replacement grows less than
         its weight.  Therefore the returned weight of a row is its weight divided by
-        this probability, scaled so that the mean of the weights is 1.
+        this probability.  Rows of negligible weight are left out, see
+        `checked_weights`.
         """
-        sample = self.of_largest(capacity)
-        logs = sample.logs - sample.logs.max()
-        cut = sample.cut - sample.logs.max()
+        rows = self.largest(capacity)
+        top = self.logs[rows].max()
+        logs = self.logs[rows] - top
+        cut = max(self.cut, np.delete(self.keys, rows).max(initial=-math.inf)) - top
         weights = np.exp(logs)
         if cut > -math.inf:  # divide by P(log + Gumbel noise > cut)
-            weights /= -np.expm1(-np.exp(logs - cut))
-        return sample.pieces[0], sample.numbers, weights / weights.mean()
+            weights /= -np.expm1(-np.exp(np.minimum(logs - cut, 100.0)))
+        weights = checked_weights(weights)
+        rows, weights = rows[weights > 0], weights[weights > 0]
+        return rows, weights / weights.mean()
 
     def matrix(self):
         """Return all rows as one matrix."""

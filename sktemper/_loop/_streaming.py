@@ -14,7 +14,7 @@ import numpy as np
 from ..model import IllDefined
 from ..tempering import Untempered
 from ._problem import Batch, generator
-from ._renewals import challenger_of
+from ._renewals import Remembered, challenger_of
 from ._step import Steps
 from ._stream import FIRST_RENEWAL, Stream
 
@@ -141,7 +141,7 @@ class _Pieces:
                 own = own + gains if won else own
         watch, fired = stream.watch.after(own, renewals)
         stream = replace(stream, watch=watch)
-        if fired and stream.reason != "start":
+        if fired and (stream.reason != "start" or stream.samples >= stream.due):
             stream = stream.alarmed(renewals.wait, self.state.progress.steps)
             self.listener.on_event(stream)
         return stream
@@ -181,21 +181,24 @@ class _Pieces:
         if population.weight > 0:
             total *= len(rows) / population.weight
         batch = Batch(rows, total or 1.0)
-        both = [(state, self._present, {"prequential_score": score})]
-        if stream.challenger is not None:
-            both.append((stream.challenger.state, self._challenging, {}))
-        commits = [_step_of(batch, population, *each) for each in both]
-        self._commit(commits, stream, len(rows), score)
+        own = _step_of(batch, population, state, self._present, prequential_score=score)
+        other, challenger = None, stream.challenger
+        if challenger is not None:
+            try:
+                other = _step_of(batch, population, challenger.state, self._challenging)
+            except IllDefined:
+                stream = stream.decided(False)
+        self._commit(own, other, stream, len(rows), score)
 
-    def _commit(self, commits, stream, n_rows, score):
+    def _commit(self, step, other, stream, n_rows, score):
         """Commit the steps on a piece; a challenger whose step fails has lost."""
 
         def commit():
             before = self._counts()
-            commits[0]()
+            step()
             own = self._with_prevalence(stream, before, score)
             try:
-                for other in commits[1:]:
+                if other is not None:
                     other()
             except IllDefined:
                 own = own.decided(False)
@@ -241,18 +244,26 @@ class _Pieces:
         return replace(stream, memory=memory)
 
     def _renew_if_due(self):
-        """Make a renewal, if one is due, and commit it."""
+        """Make a renewal, if one is due, and commit it.
+
+        A renewal waits until the memory has `ROWS_OF_BIRTH` recent rows for each new
+        component; fewer rows carry all weight if the half-life is short, and few new
+        rows enter the memory if it is long.
+        """
         state, renewals = self.state, self.policies.renewals
         stream = state.stream
         if stream.samples < stream.due or not len(stream.memory):
             return
         size = state.policies.learning_rate.size
-        capacity = rows_of(renewals, ROWS_PER_SIZE * size)
+        remembered = Remembered.of(stream, rows_of(renewals, ROWS_PER_SIZE * size))
+        n_births = renewals.n_births(self.problem.model.n_components)
+        if remembered.n_recent < ROWS_OF_BIRTH * n_births:
+            return
         if stream.challenger is not None:
             stream = stream.decided(stream.challenger.gain > 0)
             self._decide(state.stream.challenger, stream)
         challenger = challenger_of(
-            self.problem, self.policies, self.tempering, state, capacity
+            self.problem, self.policies, self.tempering, state, remembered
         )
 
         def commit():
@@ -269,7 +280,7 @@ class _Pieces:
         self._start_steps()
 
 
-def _step_of(batch, population, state, steps, noted):
+def _step_of(batch, population, state, steps, **noted):
     """Return a function that commits a step, whose rate depends on ``population``."""
     before = state.policies.learning_rate
     state.policies.learning_rate = population
@@ -279,6 +290,9 @@ def _step_of(batch, population, state, steps, noted):
         state.policies.learning_rate = before
 
 
+#: Least effective number of recent rows for each new component of a renewal.  A
+#: component that is fitted to one row is that row.
+ROWS_OF_BIRTH = 2
 #: Least capacity of a memory, in rows.
 LEAST_CAPACITY = 1000
 #: Capacity of a memory, in multiples of the effective number of rows of the stream, in

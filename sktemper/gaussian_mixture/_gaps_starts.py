@@ -19,7 +19,7 @@ RIDGE = 1e-9
 ROWS_OF_PART = 1024
 
 
-def mean_and_covariance_of(X, weight, is_full):
+def mean_and_covariance_of(X, weight, is_full, default=None):
     """Return the mean and the covariance of rows with missing values.
 
     Parameters
@@ -29,11 +29,13 @@ def mean_and_covariance_of(X, weight, is_full):
     is_full : bool
         True fits a Gaussian by expectation maximisation.  False computes the mean and
         the variance of the observed values of each column, without covariances.
+    default : ndarray of shape (n_features,) or None
+        Means of columns without a value.
 
     Raises
     ------
     ValueError
-        If a column has no value.
+        If a column has no value and no default.
     """
     if weight is None or not weight.any():
         weight = np.ones(len(X))
@@ -43,13 +45,14 @@ def mean_and_covariance_of(X, weight, is_full):
     X = np.asarray(X, dtype=np.float64)
     known = ~np.isnan(X)
     totals = weight @ known
-    if not totals.all():
+    if default is None and not totals.all():
         number = int(np.flatnonzero(totals == 0)[0])
         raise ValueError(
             f"Column {number} of X has only missing values (NaN): leave it out, or "
             "start with rows that have values."
         )
-    mean = weight @ np.where(known, X, 0.0) / totals
+    mean = weight @ np.where(known, X, 0.0) / np.where(totals > 0, totals, 1.0)
+    mean = mean if default is None else np.where(totals > 0, mean, default)
     squares = weight @ np.where(known, X - mean, 0.0) ** 2
     variances = squares / np.maximum(totals - 1.0, 1.0)
     if not is_full:
@@ -88,7 +91,7 @@ def _inverse(covariance):
     return np.swapaxes(roots, 1, 2) @ roots
 
 
-def filled(X, weight, is_full):
+def filled(X, weight, is_full, default=None):
     """Return rows with missing values replaced by means.
 
     Parameters
@@ -97,9 +100,11 @@ def filled(X, weight, is_full):
     weight : ndarray of shape (n_samples,) or None
     is_full : bool
         True uses means given the observed values of the row, and False column means.
+    default : ndarray of shape (n_features,) or None
+        Means of columns without a value; None raises an error.
     """
     is_full = is_full and X.shape[1] <= MOST_CORRELATED
-    mean, covariance = mean_and_covariance_of(X, weight, is_full)
+    mean, covariance = mean_and_covariance_of(X, weight, is_full, default)
     out = np.where(np.isnan(X), mean.astype(X.dtype), X)
     if not is_full:
         return out

@@ -158,7 +158,7 @@ class GaussianMixtureModel(MixtureModel):
         gapped = rows = np.asarray(rows, dtype=self.dtype)
         is_gapped = has_gaps(rows)
         if is_gapped:
-            rows = filled(rows, weight, self.covariance.products)
+            rows = filled(rows, weight, self.covariance.products, hyper.mean)
         responsibilities = self.init(rows, self.n_components, random, weight)
         if weight is not None:
             responsibilities = weight[:, None] * responsibilities
@@ -179,6 +179,20 @@ class GaussianMixtureModel(MixtureModel):
             one = self.statistics(block, shares, hyper, tables=tables)
             sums = one if sums is None else sums + one
         return self.target(sums, scale, Powers(), hyper)
+
+    def optimum(self, block, shares, hyper, scale=1.0):
+        """Return the best parameters for responsibilities of rows.
+
+        Missing values have their expectations under the best parameters for rows whose
+        missing values are filled.  See `MixtureModel.optimum`.
+        """
+        if not isinstance(block, GappedRows):
+            return super().optimum(block, shares, hyper, scale)
+        weight, is_full = shares.sum(axis=1), self.covariance.products
+        rows = filled(block.rows, weight, is_full, hyper.mean)
+        tables = self.prepare(super().optimum(rows, shares, hyper), hyper).tables
+        statistics = self.statistics(block, shares, hyper, tables=tables)
+        return self.target(statistics, scale, Powers(), hyper)
 
     def hyper_shapes(self):
         """Return the shapes of the parts of `hyper`."""
