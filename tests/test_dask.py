@@ -1,5 +1,6 @@
 """Fits on a Dask cluster have the bits of fits by threads, even if workers die."""
 
+import contextlib
 import dataclasses
 import gc
 import os
@@ -549,6 +550,33 @@ def test_a_checkpoint_continues_with_the_same_bits(client, documents, tmp_path):
         skd.fit(lda_of(n_init=2), parts, **options)
     with pytest.raises(ValueError, match="every must be"):
         skd.fit(lda, parts, client=client, checkpoint=folder, every=0)
+
+
+@pytest.mark.parametrize("name", ["unfinished.pkl", "estimator.pkl"])
+def test_a_damaged_checkpoint_is_refused(client, documents, tmp_path, name):
+    parts = array_of(parts_of(documents, 40))
+    options = {"client": client, "checkpoint": tmp_path, "every": 1}
+    stopping = lda_of().set_callbacks(Stopping(1 if name == "unfinished.pkl" else 99))
+    with contextlib.suppress(Broken):
+        skd.fit(stopping, parts, **options)
+    path = tmp_path / name
+    intact = path.read_bytes()
+    random = np.random.default_rng(0)
+    damaged = [intact[:end] for end in (0, 1, 64, len(intact) // 2, len(intact) - 1)]
+    for place in random.integers(8 * len(intact), size=12).tolist():
+        changed = bytearray(intact)
+        changed[place // 8] ^= 1 << place % 8
+        damaged.append(bytes(changed))
+    for content in damaged:
+        path.write_bytes(content)
+        lda = lda_of()
+        with pytest.raises(ValueError, match=f"{name} is damaged.*Delete it"):
+            skd.fit(lda, parts, **options)
+        assert not hasattr(lda, "state_")
+    path.write_bytes(intact)
+    continued = state_of(skd.fit(lda_of(), parts, **options))
+    shutil.rmtree(tmp_path)
+    assert state_of(skd.fit(lda_of(), parts, **options)) == continued
 
 
 # -- versions --------------------------------------------------------------------------

@@ -1,8 +1,10 @@
 """Pickles: other versions, damage, memory maps, golden pickles, and skops."""
 
+import contextlib
 import copy
 import dataclasses
 import functools
+import io
 import json
 import pickle
 import warnings
@@ -13,10 +15,12 @@ import numpy as np
 import pytest
 from fits import Broken, Hooks, data_of
 from registry import ESTIMATORS, ROWS
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, InconsistentVersionWarning
 
 import sktemper
+from sktemper.text import StreamingCountVectorizer
 
 NAMES = list(ESTIMATORS)
 #: One estimator of each model, the annealed one if there are several.
@@ -206,6 +210,125 @@ def test_a_pickle_of_other_parameters_is_refused(name):
     # parameters that are set after the fit do not count as damage
     estimator.set_params(n_components=7)
     pickle.loads(pickle.dumps(estimator))
+
+
+def outcome(estimator, X):
+    """Return all that a user sees of a fit, as bytes and texts."""
+    seen = {"parameters": repr(estimator.get_params())}
+    for name in dir(estimator):
+        if name.endswith("_") and not name.startswith("_"):
+            with contextlib.suppress(AttributeError):
+                seen[name] = as_bytes(getattr(estimator, name))
+    return seen | {"transform": as_bytes(estimator.transform(X))}
+
+
+def as_bytes(value):
+    """Return arrays and numbers within a value in a form that can be compared."""
+    if isinstance(value, dict | tuple | list):
+        parts = value.values() if isinstance(value, dict) else value
+        return [as_bytes(part) for part in parts]
+    array = value.toarray() if sparse.issparse(value) else np.asarray(value)
+    if array.dtype.hasobject:
+        return repr(array.tolist()) if array.ndim else ""
+    if array.dtype.kind == "f":  # the bits of a NaN have no meaning
+        array = np.where(np.isnan(array), np.nan, array)
+    return array.dtype.str, array.shape, array.tobytes()
+
+
+def dumped(save, estimator):
+    """Return the bytes of a saved estimator."""
+    if save is pickle:
+        return pickle.dumps(estimator)
+    file = io.BytesIO()
+    joblib.dump(estimator, file)
+    return file.getvalue()
+
+
+def flipped(data, n, seed):
+    """Yield n copies of bytes in which a random bit has changed."""
+    for place in np.random.default_rng(seed).integers(8 * len(data), size=n).tolist():
+        damaged = bytearray(data)
+        damaged[place // 8] ^= 1 << place % 8
+        yield bytes(damaged)
+
+
+def assert_no_bit_matters(save, estimator, X, n):
+    """Assert that damaged pickles raise an error, or are the same estimator."""
+    expected, data, n_refused = outcome(estimator, X), dumped(save, estimator), 0
+    for number, damaged in enumerate(flipped(data, n, len(data))):
+        try:
+            loaded = save.load(io.BytesIO(damaged))
+        except Exception:  # a damaged pickle may raise anything
+            loaded = None
+        if type(loaded) is type(estimator):
+            assert outcome(loaded, X) == expected, number
+        else:
+            n_refused += 1
+    assert n_refused > 0.8 * n
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("n", [40, pytest.param(600, marks=pytest.mark.deep)])
+@pytest.mark.parametrize("save", [pickle, joblib], ids=["pickle", "joblib"])
+@each_model
+def test_a_changed_bit_is_found(name, save, n):
+    estimator, X = fitted(name)
+    assert_no_bit_matters(save, estimator, X, n)
+    if hasattr(estimator, "for_serving"):
+        assert_no_bit_matters(save, estimator.for_serving(), X, n)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_changed_bit_of_a_vectorizer_is_found():
+    texts = ["old news of a day", "news and words", "more old words"]
+    vectorizer = StreamingCountVectorizer(half_life=10).partial_fit(texts)
+    assert_no_bit_matters(pickle, vectorizer, texts, 100)
+
+
+@each_model
+def test_a_changed_number_is_found(name):
+    """Also where no check of shapes and finite numbers would find it."""
+    estimator, _ = fitted(name)
+    state = estimator.__getstate__()
+    for place, new in changed(state["state_"].globals_, lambda value: [value + 1]):
+        damaged = dataclasses.replace(state["state_"], globals_=new)
+        with pytest.raises(ValueError, match=f"{name} cannot be loaded.*checksum"):
+            clone(estimator).__setstate__(state | {"state_": damaged})
+            pytest.fail(f"{place} was loaded")
+    del state["_checksum"]
+    with pytest.raises(ValueError, match="checksum"):
+        clone(estimator).__setstate__(state)
+
+
+def test_the_layout_of_arrays_is_no_damage():
+    """Copies of a slice have another order in memory."""
+    mixture, X = fitted("AnnealedGaussianMixture")
+    for order in ("C", "F"):
+        mixture.extra_ = np.zeros((3, 4, 5), order=order)[:, ::2].T
+        mixture.table_ = sparse.csr_array(np.eye(3))
+        for again in (copy.deepcopy(mixture), pickle.loads(pickle.dumps(mixture))):
+            np.testing.assert_array_equal(again.transform(X), mixture.transform(X))
+
+
+def test_an_object_of_the_user_is_no_damage():
+    """Its pickle need not have its attributes, and it may contain itself."""
+    mixture, X = fitted("AnnealedGaussianMixture")
+    mixture.mine_ = [Mine(), {1, "2"}, print, 10**400, np.float32(1), np.dtype("i4,f8")]
+    again = pickle.loads(pickle.dumps(mixture))
+    np.testing.assert_array_equal(again.transform(X), mixture.transform(X))
+
+
+class Mine:
+    def __init__(self):
+        self.me, self.other = self, Forgetful()
+
+
+class Forgetful:
+    def __init__(self):
+        self.number = np.random.default_rng().random()
+
+    def __reduce__(self):
+        return Forgetful, ()
 
 
 def test_users_are_checked_too():

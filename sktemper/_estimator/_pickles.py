@@ -1,5 +1,6 @@
 """Pickles of estimators, which store a version, and checks of loaded pickles."""
 
+import contextlib
 import inspect
 import sys
 from dataclasses import fields, is_dataclass, replace
@@ -7,6 +8,7 @@ from dataclasses import fields, is_dataclass, replace
 import numpy as np
 from sklearn.exceptions import InconsistentVersionWarning
 
+from .._checksums import checked, with_checksum
 from .._notices import warn
 from ._ready import ReadyModel
 
@@ -42,8 +44,13 @@ class PicklesMixin:
     _loaded = False
 
     def __getstate__(self):
-        """Return the attributes and the version, without caches and past warnings."""
-        state = dict(super().__getstate__(), _sktemper_version=_version())
+        """Return the attributes with the version and a checksum."""
+        attributes = self._pickled_attributes()
+        return with_checksum(attributes | {"_sktemper_version": _version()})
+
+    def _pickled_attributes(self):
+        """Return the attributes without caches and past warnings."""
+        state = dict(super().__getstate__())
         for name in NOT_PICKLED:
             state.pop(name, None)
         return state
@@ -54,10 +61,13 @@ class PicklesMixin:
         Raises
         ------
         ValueError
-            If parameters of the fit have wrong shapes or are not finite, because
-            kernels do not check them.
+            If the checksum differs, or parameters of the fit have wrong shapes or are
+            not finite, because kernels do not check them.
         """
         state = dict(state)
+        if "_checksum" in state or "_sktemper_version" in state:
+            with self._refusing_damage():
+                state = checked(state)
         version = state.pop("_sktemper_version", "of no known version")
         if version != _version():
             warn(
@@ -78,7 +88,7 @@ class PicklesMixin:
         state = self.state_
         signature = inspect.signature(type(self).__init__).parameters.values()
         defaults = {p.name: p.default for p in signature if p.default is not p.empty}
-        try:
+        with self._refusing_damage():
             if state.dtype not in (np.float32, np.float64):
                 raise ValueError(f"dtype is {state.dtype}")
             if self.n_features_in_ != state.n_features:
@@ -91,6 +101,12 @@ class PicklesMixin:
                 model.check_local(state.local)
             self.tempering_.check_state(state.policies.tempering)
             self._check_kept(model)
+
+    @contextlib.contextmanager
+    def _refusing_damage(self):
+        """Turn any error into one about damage."""
+        try:
+            yield
         except Exception as error:
             raise ValueError(
                 f"This {type(self).__name__} cannot be loaded: it is damaged, or of "

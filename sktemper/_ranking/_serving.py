@@ -110,9 +110,9 @@ class ServingMixin:
         vars(copied).update(kept, _serves=True)
         return copied
 
-    def __getstate__(self):
+    def _pickled_attributes(self):
         """Return the attributes, and for a serving copy also the cached values."""
-        state = super().__getstate__()
+        state = super()._pickled_attributes()
         if vars(self).get("_serves"):
             values = self._cached_values()
             state["_served"] = {k: values[k] for k in SERVED if k in values}
@@ -120,9 +120,8 @@ class ServingMixin:
 
     def __setstate__(self, state):
         """Restore the attributes; see `PicklesMixin`."""
-        state = dict(state)
-        served = state.pop("_served", None)
         super().__setstate__(state)
+        served = vars(self).pop("_served", None)
         if "state_" in state:
             self._cache = LastCall(are_same_objects)
         if served:

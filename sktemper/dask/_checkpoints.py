@@ -1,5 +1,6 @@
 """Checkpoints of a fit: pickles of the estimator at regular steps."""
 
+import hashlib
 import os
 import pickle
 import re
@@ -15,6 +16,8 @@ __all__ = ["Checkpoints"]
 
 #: Names of the files of an unfinished and of a finished fit.
 UNFINISHED, FINISHED = "unfinished.pkl", "estimator.pkl"
+#: Number of bytes of the digest at the end of a file.
+DIGEST_SIZE = hashlib.blake2b().digest_size
 #: Parameters that may change before a fit continues: they do not change its results.
 FREE = {"n_jobs", "verbose", "warm_start"}
 
@@ -82,10 +85,13 @@ class Checkpoints:
         path = self.folder / name
         if not path.exists():
             return False
+        content = path.read_bytes()
+        pickled, digest = content[:-DIGEST_SIZE], content[-DIGEST_SIZE:]
         try:
-            with open(path, "rb") as file:
-                found = pickle.load(file)
-        except (pickle.UnpicklingError, EOFError, AttributeError, ImportError) as error:
+            if hashlib.blake2b(pickled).digest() != digest:
+                raise ValueError("its checksum differs")
+            found = pickle.loads(pickled)
+        except Exception as error:  # other code may raise anything
             raise ValueError(
                 f"{path} is damaged, or was written by other code: {error}. Delete it "
                 "to fit anew."
@@ -125,11 +131,16 @@ class Checkpoints:
             )
 
     def _write(self, name):
-        """Write the estimator atomically: on failure the old file stays."""
+        """Write the estimator atomically: on failure the old file stays.
+
+        The digest of the pickle follows it in the file; `pickle.load` ignores it.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
         part = self.folder / f"{name}.part"
-        with open(part, "wb") as file:
+        with open(part, "w+b") as file:
             cloudpickle.dump(without_callbacks(self.estimator), file, protocol=5)
+            file.seek(0)
+            file.write(hashlib.file_digest(file, "blake2b").digest())
             file.flush()
             os.fsync(file.fileno())
         os.replace(part, self.folder / name)

@@ -10,6 +10,7 @@ from sklearn.base import TransformerMixin, _fit_context
 from sklearn.feature_extraction.text import CountVectorizer
 
 from .._arguments import Interval, columns_of
+from .._checksums import checked, with_checksum
 from .._frames import frame_library
 from .._notices import warn
 from .._sklearn import prefers_sparse_arrays
@@ -419,6 +420,21 @@ class StreamingCountVectorizer(
             _warned=False,
         )
         return columns
+
+    def __getstate__(self):
+        """Return the attributes with a checksum."""
+        return with_checksum(dict(super().__getstate__()))
+
+    def __setstate__(self, state):
+        """Set the attributes; raise ValueError if their checksum differs."""
+        try:
+            state = checked(state)
+        except Exception as error:  # damaged values may raise anything
+            raise ValueError(
+                f"This {type(self).__name__} cannot be loaded: it is damaged, or of "
+                f"another version of sktemper ({error})."
+            ) from error
+        super().__setstate__(state)
 
     def _check_learned(self):
         """Raise an error unless the vocabulary was learned from documents."""

@@ -35,6 +35,7 @@ MAY_IMPORT = {
     "_check_build": set(),
     "_simd": set(),
     "_cache": set(),
+    "_checksums": set(),
     "_sklearn": set(),
     "_documentation": set(),
     "_extras": set(),
@@ -56,7 +57,10 @@ MAY_IMPORT = {
     "renewals": {"_arguments", "_policy", "model", "schedules"},
     "_data": {"_cache", "_linalg"},
     "_loop": GROUND | POLICIES | {"_data", "_signals"},
-    "_estimator": GROUND | POLICIES | CHECKS | {"_data", "_loop", "_sklearn"},
+    "_estimator": GROUND
+    | POLICIES
+    | CHECKS
+    | {"_checksums", "_data", "_loop", "_sklearn"},
     "_frames": set(),
     "_ranking": {
         "_arguments",
@@ -85,7 +89,7 @@ MAY_IMPORT = {
         "_sklearn",
         "_validation",
     },
-    "text": {"_arguments", "_frames", "_notices", "_sklearn"},
+    "text": {"_arguments", "_checksums", "_frames", "_notices", "_sklearn"},
     "base": {"_estimator"},
     "dask": {"_data", "_estimator", "_extras", "_linalg", "_loop", "_notices", "model"},
     "__init__": {"_check_build", "_estimator", *MODELS},
