@@ -8,8 +8,10 @@ from scipy import sparse
 from scipy.special import polygamma
 
 from sktemper import (
+    AnnealedBernoulliMixture,
     AnnealedFactorialMixture,
     AnnealedLDA,
+    AnnealedMultinomialMixture,
     SVIPlusLDA,
     TemperedLDA,
     critical_temperatures,
@@ -225,6 +227,26 @@ def test_small_weights_are_no_noise():
     X, K = kmers()
     small = critical_temperatures(AnnealedLDA(K), X, np.full(len(X), 1e-3))
     np.testing.assert_allclose(small, temperatures_of(X, K), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "most"),
+    [
+        (AnnealedLDA, None),
+        (AnnealedMultinomialMixture, None),
+        (AnnealedBernoulliMixture, 1.0),
+    ],
+)
+def test_equal_rows_that_share_a_weight_are_one_row(estimator, most):
+    random = np.random.default_rng(0)
+    topics = random.dirichlet(np.full(30, 0.3), size=4)
+    X = random.poisson(12.0 * topics[random.integers(4, size=200)]).clip(0.0, most)
+    expected = critical_temperatures(estimator(4), X)
+    assert expected[0] > 1.05
+    twice, weight = np.vstack([X, X]), np.repeat([0.25, 0.75], len(X))
+    for both in twice, sparse.csr_array(twice):
+        found = critical_temperatures(estimator(4), both, weight)
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
 @pytest.mark.every(2)

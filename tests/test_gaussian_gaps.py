@@ -1,5 +1,7 @@
 """Gaussian mixtures fitted to rows with missing values (gaps)."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import integrate
@@ -132,6 +134,18 @@ def test_the_bound_rises_to_a_stationary_point(covariance_type, priors):
     assert mixture.converged_
     assert (np.diff(bounds) > -1e-8).all()
     assert mixture.lower_bound(X) == pytest.approx(bounds[-1], abs=1e-6)
+
+
+@pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical"])
+def test_the_bound_rises_if_variances_are_as_small_as_reg_covar(covariance_type):
+    _, X, _ = clusters(120)
+    settings = {"tempering": None, "max_iter": 60, "tol": 1e-9, "random_state": 0}
+    mixture = TemperedGaussianMixture(1, covariance_type=covariance_type, **settings)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The fit did not converge")
+        mixture.fit(1e-3 * X)
+    assert (np.diff(mixture.lower_bounds_) > -1e-8).all()
+    assert len(mixture.lower_bounds_) > 5
 
 
 @pytest.mark.every(3)

@@ -42,7 +42,8 @@ def even_sample(X, sample_weight):
     Returns
     -------
     X : csr_array of shape (n_rows, n_features)
-        Copy of the sampled rows.
+        Copy of the sampled rows.  If there are weights below 1, equal rows are merged,
+        because two equal rows of weight 1/2 are one row.
     weight : ndarray of shape (n_rows,)
     """
     rows = np.arange(0, X.shape[0], -(-X.shape[0] // ROWS_ANALYSED))
@@ -55,7 +56,17 @@ def even_sample(X, sample_weight):
     fewer = np.arange(0, len(rows), -(-len(rows) // most))
     if len(fewer) < len(rows):
         X, weight = X[fewer], weight[fewer]
-    return X, weight
+    return _merged(X, weight) if ((weight > 0) & (weight < 1)).any() else (X, weight)
+
+
+def _merged(X, weight):
+    """Return distinct rows in the order of their first places, and total weights."""
+    first, places = {}, np.empty(len(weight), dtype=np.intp)
+    for row, (start, end) in enumerate(zip(X.indptr, X.indptr[1:], strict=False)):
+        key = X.indices[start:end].tobytes(), X.data[start:end].tobytes()
+        places[row] = first.setdefault(key, row)
+    rows = np.unique(places)
+    return X[rows], np.bincount(places, weight, len(weight))[rows]
 
 
 class Counts(NamedTuple):

@@ -57,18 +57,20 @@ class GaussianFamily(NormalWishartFamily):
     origin : ndarray of shape (n_features,)
         Origin of the coordinates of the parameters, which preserves digits of data far
         from 0.
+    noise_variance : float
+        Variance of the noise of the samples in local steps, see `Hyper`.
     """
 
     def __init__(self, covariance, *, reg_covar=0.0, dtype=np.float64, stop=None):
         super().__init__(covariance)
         self.reg_covar, self.dtype = reg_covar, dtype
         self.stop = np.zeros(1, dtype=np.intc) if stop is None else stop
-        self.origin = np.zeros(self.n_features)
+        self.origin, self.noise_variance = np.zeros(self.n_features), 0.0
 
-    def about(self, origin):
+    def about(self, origin, noise_variance=0.0):
         """Return the same family in coordinates about an origin."""
         other = copy.copy(self)  # shares the caches
-        other.origin = origin
+        other.origin, other.noise_variance = origin, noise_variance
         return other
 
     # -- data --------------------------------------------------------------------------
@@ -116,9 +118,16 @@ class GaussianFamily(NormalWishartFamily):
         return GaussianTables(
             np.ascontiguousarray(means, dtype=self.dtype),
             np.ascontiguousarray(factors, dtype=self.dtype),
-            self.terms(usual)[2],
+            self.terms(usual)[2] - self._cost_of_noise(usual),
             usual,
         )
+
+    def _cost_of_noise(self, usual):
+        """Return the fall of the expected log density if samples have noise."""
+        if not self.noise_variance:
+            return 0.0
+        squares = (usual.factors**2).reshape(np.size(usual.freedom), -1).sum(axis=1)
+        return 0.5 * self.noise_variance * usual.freedom * squares
 
     def _tables(self, usual, root):
         factors = self.covariance.triangles(usual.factors, root)

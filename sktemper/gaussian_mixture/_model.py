@@ -136,14 +136,16 @@ class GaussianMixtureModel(MixtureModel):
     # -- the state of a fit ----------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):
         """Return the priors, computed from the mean and covariance of ``X``."""
-        if has_gaps(X):
+        is_gapped = has_gaps(X)
+        if is_gapped:
             is_full = self.covariance.products
             mean, covariance = mean_and_covariance_of(X, sample_weight, is_full)
         else:
             mean, covariance = mean_and_covariance(X, sample_weight)
         n_samples = X.shape[0] if sample_weight is None else sample_weight.sum()
         covariance = self.covariance.default_prior(covariance)
-        return self.priors(mean, covariance, n_samples)
+        hyper = self.priors(mean, covariance, n_samples)
+        return hyper._replace(noise_variance=is_gapped * self.family.reg_covar)
 
     def initial_globals(self, X, random, hyper=None, sample_weight=None):
         """Return the optimum for responsibilities from ``init``.
@@ -198,11 +200,14 @@ class GaussianMixtureModel(MixtureModel):
         """Return the shapes of the parts of `hyper`."""
         mean = (self.n_features,)
         covariance = self.covariance.default_prior(np.eye(self.n_features))
-        return [(), (), (), mean, np.shape(covariance), mean]
+        return [(), (), (), mean, np.shape(covariance), mean, ()]
 
     def family_of(self, hyper):
         """Return the family in coordinates about the origin."""
-        return self._about.of(hyper.origin, self.family.about)
+        return self._about.of(hyper, self._family_of)
+
+    def _family_of(self, hyper):
+        return self.family.about(hyper.origin, hyper.noise_variance)
 
     def component_prior(self, hyper):
         """Return the natural parameters of the prior of a component, (n_natural,)."""

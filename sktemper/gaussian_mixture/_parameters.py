@@ -19,6 +19,9 @@ class Hyper(NamedTuple):
     origin : ndarray of shape (n_features,)
         Origin of the coordinates inside the model, which preserves digits of data far
         from 0.
+    noise_variance : float
+        Variance of the noise of the samples in local steps.  It is `reg_covar` if
+        values are missing, and otherwise 0, as in scikit-learn.
     """
 
     weight_concentration: float
@@ -27,6 +30,7 @@ class Hyper(NamedTuple):
     mean: np.ndarray
     covariance: np.ndarray
     origin: np.ndarray
+    noise_variance: float = 0.0
 
     def stepped(self, other, rate):
         """Return priors between this object (rate 0) and another (rate 1)."""
