@@ -6,6 +6,9 @@ from registry import ROWS
 from sklearn.base import clone
 from test_parts import parts_of, state_of
 
+from sktemper._estimator import _fit_runs
+from sktemper._loop._moves import _Trials
+
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 each_row = pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 #: Rows of a block.  120 rows then have more blocks than the sums of any model keep.
@@ -128,6 +131,26 @@ def test_steps_on_all_rows_do_not_depend_on_their_order(row, small_blocks):
     one.fit(X, sample_weight=weight)
     other.fit(parts_of(X[order], 70, 13), sample_weight=weight[order])
     assert_close(other, one)
+
+
+def trial_steps(problem, policies, state, hooks, shuffle):
+    """Take the steps of a fit as those on the proposal of a move."""
+    trials = _Trials(problem, state)
+    assert trials.improve(state, trials.rows, state.progress.planned_passes)
+    hooks.on_commit()
+
+
+@each_row
+def test_steps_on_a_proposal_are_those_of_a_fit(row, small_blocks, monkeypatch):
+    _, parts, weight = weighted(row)
+    small_blocks(row)
+    plan = {"tempering": None} if row.has_policies else {}
+    plan = plan_of(row, max_iter=3, batch_size=None, **plan)
+    fitted = row.estimator("Tempered", **plan).fit(parts, sample_weight=weight)
+    monkeypatch.setattr(_fit_runs, "run_passes", trial_steps)
+    other = clone(fitted).fit(parts, sample_weight=weight)
+    found, expected = map(np.concatenate, map(parameters_of, (other, fitted)))
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
 @each_row
