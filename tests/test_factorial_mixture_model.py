@@ -233,6 +233,15 @@ def test_statistics_add_up_over_blocks():
             np.testing.assert_allclose(one, factor * other, rtol=1e-12, atol=1e-12)
 
 
+def test_starts_from_some_of_many_rows_use_their_weights():
+    X, model, _ = problem(n=20_000, d=3)
+    model.noise_variance = model.component_variance = None
+    weight = np.random.default_rng(0).random(20_000) * (np.abs(X[:, 0]) > 1)
+    found = model.initial_hyper(X, weight)
+    expected = model.initial_hyper(X[::2], weight[::2])
+    assert found[:2] == pytest.approx(expected[:2])
+
+
 def test_a_stopped_local_step_is_void():
     X, model, components = problem()
     model.stop[0] = 1

@@ -17,7 +17,7 @@ from sktemper._expfam._splits import Search
 from sktemper.gaussian_mixture import _family, _kernels
 from sktemper.gaussian_mixture._model import GaussianMixtureModel
 from sktemper.gaussian_mixture._parameters import Hyper
-from sktemper.gaussian_mixture._starts import STARTS
+from sktemper.gaussian_mixture._starts import STARTS, mean_and_covariance
 from sktemper.model import IllDefined, Powers, Request, Stopped
 
 TYPES = ("full", "tied", "diag", "spherical")
@@ -1185,6 +1185,15 @@ def test_proposals_end_at_the_clusters(covariance_type, weight_prior):
     assert counts.sum() == pytest.approx(120)
 
 
+def test_the_covariance_of_many_weighted_rows_is_that_of_numpy():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(9000, 2)) * np.linspace(1, 3, 9000)[:, None]
+    weight = random.integers(0, 4, size=9000)
+    mean, covariance = mean_and_covariance(X, weight)
+    np.testing.assert_allclose(mean, np.average(X, axis=0, weights=weight))
+    np.testing.assert_allclose(covariance, np.cov(X.T, fweights=weight))
+
+
 def test_sticks_are_put_in_order_first():
     X = BLOBS[np.r_[0:10, 40:80, 80:110]]
     model = model_of("full", "dirichlet_process", k=3, d=2)
@@ -1200,6 +1209,9 @@ def test_sticks_are_put_in_order_first():
         tempered_bound(model, X, one, hyper, Powers()) for one in (moved, globals_)
     ]
     assert bounds[0] > bounds[1] + 1
+    refused = {"order"}
+    moved = model.propose_split_merge(globals_, hyper, X, random, refused)
+    assert moved is None or moved[2] != "order"
     np.testing.assert_array_equal(model.weights.order(np.array([2.0, 9, 2])), [1, 0, 2])
     other = WEIGHTS["dirichlet_distribution"](3)
     np.testing.assert_array_equal(other.order(np.array([2.0, 9, 2])), [0, 1, 2])

@@ -151,6 +151,14 @@ def test_total_samples_scale_the_bound():
     assert fitted.history_["move_bound"][-1] == pytest.approx(bound, rel=1e-9)
 
 
+def test_without_a_kept_move_the_bound_is_that_of_the_parameters():
+    """Proposals are better than a short fit, but not by ``tol``."""
+    fitted = moving(max_iter=3, tol=1e9).fit(TOY)
+    assert not fitted.history_["move_kept"].any()
+    bound = fitted.lower_bound(TOY)
+    np.testing.assert_allclose(fitted.history_["move_bound"], bound, rtol=1e-9)
+
+
 # -- number of moves -------------------------------------------------------------------
 
 

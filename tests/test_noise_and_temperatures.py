@@ -18,7 +18,7 @@ from sktemper.lda._model import LDAModel, Topics
 from sktemper.learning_rates import AdaptiveRate, ConstantRate
 from sktemper.model import LocalStep, Powers, Request
 from sktemper.noise import NoNoise, SVIPlusNoise
-from sktemper.schedules import Clock
+from sktemper.schedules import Clock, LinearSchedule
 from sktemper.tempering import GlobalTempering, LocalTempering
 
 S = 60
@@ -764,12 +764,16 @@ def test_a_changed_metric_restarts_the_adaptive_rate(documents):
     assert lda.partial_fit(documents).state_.policies.learning_rate.metric == "identity"
 
 
-def test_temperatures_wait_for_the_warm_up(documents):
+@pytest.mark.parametrize(
+    "schedule",
+    [lambda t: max(1.0, 3.0 - t / 2), LinearSchedule(3.0, length=1, unit="passes")],
+)
+def test_temperatures_wait_for_the_warm_up(documents, schedule):
     """Steps with rate 0 change no parameters, so the temperature must not fall."""
     lda = AnnealedLDA(
         4,
         learning_rate=AdaptiveRate(n_warmup_batches=6),
-        schedule=lambda t: max(1.0, 3.0 - t / 2),
+        schedule=schedule,
         batch_size=30,
         max_iter=6,
         random_state=0,

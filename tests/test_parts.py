@@ -53,6 +53,7 @@ def test_runs_are_rows_in_their_order():
     weight[[4, 8]] = 1
     assert rows.counted_runs(weight).tolist() == [1, 3]
     assert rows.counted(weight).at(slice(None)).tolist() == [4, 8]
+    assert some.counted(weight).at(slice(None)).tolist() == [8, 4]
 
 
 def test_some_rows_are_drawn_at_random():
