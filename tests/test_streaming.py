@@ -119,15 +119,6 @@ def test_one_piece_is_one_step_of_fit(counts):
     )
 
 
-@pytest.mark.parametrize("n_rows", [10, 50])
-def test_the_first_batch_of_a_stream_represents_25_of_its_size(counts, n_rows):
-    """A chunk that is smaller than a batch is the batch."""
-    lda = lda_of(schedule=None, learning_rate=1.0, init_params="random")
-    lda.partial_fit(counts[:n_rows])
-    total = total_of_last_step(lda, counts[n_rows - 10 : n_rows])
-    assert total == pytest.approx(25 * min(n_rows, 20))
-
-
 def test_auto_batches_of_a_stream_do_not_depend_on_its_first_chunk(counts):
     lda = lda_of(batch_size="auto").partial_fit(counts[:1])
     assert lda.partial_fit(counts).n_batch_iter_ == 2
