@@ -880,6 +880,29 @@ def test_grams_that_are_not_kept_are_made_again(monkeypatch, most):
     assert least_missed(model, components, hyper, block) == dead
 
 
+@pytest.mark.parametrize("missing", [0.0, 0.4])
+def test_couplings_without_a_feature_are_those_of_the_other_features(missing):
+    X, model, components = problem(missing=missing)
+    prepared = model.prepare(components, model.initial_hyper(X))
+    block = model.take(X, slice(None))
+
+    def squares(coupling, n):
+        if not coupling.of_each:
+            return coupling.gram[None].copy()
+        found = np.empty((len(coupling.gram), n, n))
+        upper = np.triu_indices(n)
+        found[:, *upper] = found[:, upper[1], upper[0]] = coupling.gram
+        return found
+
+    for coupling in _couplings.Couplings(model, block, prepared, completing=True):
+        whole, diagonal = squares(coupling, K), coupling.diagonal.copy()
+        for k, other in enumerate(coupling.without_each()):
+            left = np.delete(np.arange(K), k)
+            expected = whole[:, left[:, None], left]
+            np.testing.assert_array_equal(squares(other, K - 1), expected)
+            np.testing.assert_array_equal(other.diagonal, diagonal[:, left])
+
+
 def test_a_birth_replaces_one_of_two_equal_components(monkeypatch):
     monkeypatch.setattr(_births, "SHARE_OF_REMIXES", 0.0)
     random = np.random.default_rng(0)

@@ -389,6 +389,7 @@ def test_empty_components_need_no_kernel(
     """A component without rows has no share, unless a row is far from all others."""
     model, X = model_of(covariance_type, weight_prior, k=6), clusters(60)
     hyper = model.initial_hyper(X)._replace(weight_concentration=1e-12)
+    hyper = hyper._replace(covariance=100 * hyper.covariance)  # of empty components
     shares = np.eye(6)[np.arange(60) % 4]
     globals_ = model.optimum(model.take(X, ALL), shares, hyper)
     X = np.concatenate([X, X[:1] + far])
@@ -399,6 +400,8 @@ def test_empty_components_need_no_kernel(
     whole = local(model, X, globals_, hyper, Powers())
     for name in ("row_bounds", "row_scores"):
         np.testing.assert_array_equal(getattr(skipped, name), getattr(whole, name))
+    is_far = whole.local_parameters[:, 4:].sum(axis=1) > 0.5
+    assert is_far[-1] == (far > 0 and covariance_type != "tied")
     # the kernel gives tiny shares instead of 0
     pairs = [(skipped.local_parameters, whole.local_parameters)]
     pairs += zip(*(step.statistics.arrays() for step in (skipped, whole)), strict=True)
