@@ -353,6 +353,18 @@ def test_rows_of_no_weight_do_not_decide_early_stopping(make):
     assert last == pytest.approx(expected, rel=1e-6)
 
 
+def test_held_out_rows_are_a_share_of_the_rows_with_weight(documents):
+    lda = lda_of(evaluate_every=1, validation_fraction=0.25)
+    weight = np.repeat([1.0, 0.0], [40, 80])
+    train, held_out = held_out_rows(lda, Rows(np.arange(120)), 0, weight)
+    assert len(held_out) == 10 and (held_out < 40).all()
+    # all other rows, in their order, are trained
+    rest = np.setdiff1d(np.arange(120), held_out)
+    np.testing.assert_array_equal(train.at(slice(None)), rest)
+    _, other = held_out_rows(lda, Rows(np.arange(120)), 1, weight)
+    assert not np.array_equal(other, held_out)
+
+
 def test_too_few_rows_with_weight_cannot_be_held_out(documents):
     weight = np.zeros(120)
     weight[3] = 1

@@ -233,6 +233,15 @@ def test_statistics_add_up_over_blocks():
             np.testing.assert_allclose(one, factor * other, rtol=1e-12, atol=1e-12)
 
 
+def test_starts_from_some_of_many_rows_use_their_weights():
+    X, model, _ = problem(n=20_000, d=3)
+    model.noise_variance = model.component_variance = None
+    weight = np.random.default_rng(0).random(20_000) * (np.abs(X[:, 0]) > 1)
+    found = model.initial_hyper(X, weight)
+    expected = model.initial_hyper(X[::2], weight[::2])
+    assert found[:2] == pytest.approx(expected[:2])
+
+
 def test_a_stopped_local_step_is_void():
     X, model, components = problem()
     model.stop[0] = 1
@@ -869,6 +878,29 @@ def test_grams_that_are_not_kept_are_made_again(monkeypatch, most):
     np.testing.assert_array_equal(parts.row_bounds, whole.row_bounds)
     assert parts.n_iterations == whole.n_iterations
     assert least_missed(model, components, hyper, block) == dead
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.4])
+def test_couplings_without_a_feature_are_those_of_the_other_features(missing):
+    X, model, components = problem(missing=missing)
+    prepared = model.prepare(components, model.initial_hyper(X))
+    block = model.take(X, slice(None))
+
+    def squares(coupling, n):
+        if not coupling.of_each:
+            return coupling.gram[None].copy()
+        found = np.empty((len(coupling.gram), n, n))
+        upper = np.triu_indices(n)
+        found[:, *upper] = found[:, upper[1], upper[0]] = coupling.gram
+        return found
+
+    for coupling in _couplings.Couplings(model, block, prepared, completing=True):
+        whole, diagonal = squares(coupling, K), coupling.diagonal.copy()
+        for k, other in enumerate(coupling.without_each()):
+            left = np.delete(np.arange(K), k)
+            expected = whole[:, left[:, None], left]
+            np.testing.assert_array_equal(squares(other, K - 1), expected)
+            np.testing.assert_array_equal(other.diagonal, diagonal[:, left])
 
 
 def test_a_birth_replaces_one_of_two_equal_components(monkeypatch):

@@ -16,6 +16,7 @@ from sktemper._expfam import (
     MultinomialFamily,
     NormalGammaFamily,
 )
+from sktemper._expfam._dirichlet import expected_log, log_draws
 from sktemper._expfam._gamma_functions import digamma, log_gamma
 from sktemper._expfam._products import sums_of, times
 from sktemper.discrete_mixture._model import BernoulliFamily
@@ -515,6 +516,15 @@ def test_products_refuse_entries_outside_of_the_matrix():
             sums_of(X, np.ones((2, 2)))
     with pytest.raises(ValueError, match="3 rows of shares for 2 rows"):
         sums_of(X, np.ones((3, 2)))
+
+
+def test_draws_have_the_expected_logarithms():
+    concentration = np.array([0.05, 0.5, 3.0])
+    draws = log_draws(np.tile(concentration, (4000, 1)), np.random.default_rng(0))
+    np.testing.assert_allclose(np.exp(draws).sum(axis=1), 1.0)
+    errors = draws.std(axis=0) / np.sqrt(len(draws))
+    found = (draws.mean(axis=0) - expected_log(concentration)) / errors
+    np.testing.assert_allclose(found, 0.0, atol=4)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

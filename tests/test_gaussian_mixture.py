@@ -972,6 +972,22 @@ def test_the_default_finds_the_clusters_and_no_more():
         assert mixture.n_active_components_ == 3
 
 
+@pytest.mark.parametrize("prior", ["dirichlet_process", "dirichlet_distribution"])
+def test_a_component_of_a_single_sample_is_active(prior):
+    X = np.append(np.random.default_rng(0).normal(size=20), 1e3)[:, None]
+    mixture = TemperedGaussianMixture(
+        3,
+        tempering=None,
+        weight_concentration_prior_type=prior,
+        weight_concentration_prior=1e-3,
+        batch_size=None,
+        random_state=0,
+    )
+    labels = mixture.fit(X).labels_
+    assert (labels == labels[-1]).sum() == 1
+    assert mixture.n_active_components_ == len(np.unique(labels))
+
+
 def test_the_priors_are_those_of_weighted_samples():
     X = np.random.default_rng(0).normal(size=(60, 3))
     weight = np.random.default_rng(1).integers(0, 4, 60)

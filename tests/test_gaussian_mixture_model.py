@@ -17,7 +17,7 @@ from sktemper._expfam._splits import Search
 from sktemper.gaussian_mixture import _family, _kernels
 from sktemper.gaussian_mixture._model import GaussianMixtureModel
 from sktemper.gaussian_mixture._parameters import Hyper
-from sktemper.gaussian_mixture._starts import STARTS
+from sktemper.gaussian_mixture._starts import STARTS, mean_and_covariance
 from sktemper.model import IllDefined, Powers, Request, Stopped
 
 TYPES = ("full", "tied", "diag", "spherical")
@@ -389,6 +389,7 @@ def test_empty_components_need_no_kernel(
     """A component without rows has no share, unless a row is far from all others."""
     model, X = model_of(covariance_type, weight_prior, k=6), clusters(60)
     hyper = model.initial_hyper(X)._replace(weight_concentration=1e-12)
+    hyper = hyper._replace(covariance=100 * hyper.covariance)  # of empty components
     shares = np.eye(6)[np.arange(60) % 4]
     globals_ = model.optimum(model.take(X, ALL), shares, hyper)
     X = np.concatenate([X, X[:1] + far])
@@ -399,6 +400,8 @@ def test_empty_components_need_no_kernel(
     whole = local(model, X, globals_, hyper, Powers())
     for name in ("row_bounds", "row_scores"):
         np.testing.assert_array_equal(getattr(skipped, name), getattr(whole, name))
+    is_far = whole.local_parameters[:, 4:].sum(axis=1) > 0.5
+    assert is_far[-1] == (far > 0 and covariance_type != "tied")
     # the kernel gives tiny shares instead of 0
     pairs = [(skipped.local_parameters, whole.local_parameters)]
     pairs += zip(*(step.statistics.arrays() for step in (skipped, whole)), strict=True)
@@ -1185,6 +1188,15 @@ def test_proposals_end_at_the_clusters(covariance_type, weight_prior):
     assert counts.sum() == pytest.approx(120)
 
 
+def test_the_covariance_of_many_weighted_rows_is_that_of_numpy():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(9000, 2)) * np.linspace(1, 3, 9000)[:, None]
+    weight = random.integers(0, 4, size=9000)
+    mean, covariance = mean_and_covariance(X, weight)
+    np.testing.assert_allclose(mean, np.average(X, axis=0, weights=weight))
+    np.testing.assert_allclose(covariance, np.cov(X.T, fweights=weight))
+
+
 def test_sticks_are_put_in_order_first():
     X = BLOBS[np.r_[0:10, 40:80, 80:110]]
     model = model_of("full", "dirichlet_process", k=3, d=2)
@@ -1200,6 +1212,9 @@ def test_sticks_are_put_in_order_first():
         tempered_bound(model, X, one, hyper, Powers()) for one in (moved, globals_)
     ]
     assert bounds[0] > bounds[1] + 1
+    refused = {"order"}
+    moved = model.propose_split_merge(globals_, hyper, X, random, refused)
+    assert moved is None or moved[2] != "order"
     np.testing.assert_array_equal(model.weights.order(np.array([2.0, 9, 2])), [1, 0, 2])
     other = WEIGHTS["dirichlet_distribution"](3)
     np.testing.assert_array_equal(other.order(np.array([2.0, 9, 2])), [0, 1, 2])

@@ -240,6 +240,7 @@ def test_memory_is_bounded_and_owns_its_rows(stream):
 def test_a_fit_is_remembered(stream):
     model = lda(max_iter=6).fit(stream[:1400])
     assert len(model.state_.stream.memory) == 1000
+    assert model.state_.stream.memory.cut < model.state_.stream.memory.keys.min()
     size = H / np.log(2) * (1 - 2 ** (-1400 / H))
     assert model.state_.policies.learning_rate.size == pytest.approx(size)
     assert model.partial_fit(stream[1400:1600]).history_["learning_rate"][-1] < 0.2

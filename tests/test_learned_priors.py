@@ -53,6 +53,20 @@ def model_of(covariance_type, k=3, learned=(), d=D):
     )
 
 
+@pytest.mark.parametrize("used", range(3))
+def test_wide_priors_are_those_of_the_only_component_with_rows(used):
+    X, learned = data(), ("mean_precision", "degrees_of_freedom", "covariance")
+    model = model_of("full", learned=learned)
+    hyper, block = model.initial_hyper(X), model.take(X, slice(None))
+    priors = []
+    for k in (0, used):
+        shares = (np.arange(3) == k) * np.ones((len(X), 1))
+        priors.append(model.wide_priors(model.optimum(block, shares, hyper), hyper))
+    for found, expected in zip(*priors, strict=True):
+        np.testing.assert_allclose(found, expected)
+    assert not np.allclose(priors[0].covariance, hyper.covariance)
+
+
 # -- distributions of precisions -------------------------------------------------------
 
 

@@ -28,7 +28,9 @@ from sktemper import (
 from sktemper._bootstrap import _draws
 from sktemper._data import InMemory
 from sktemper.learning_rates import HalfLife
+from sktemper.mixed_mixture._columns import Column
 from sktemper.mixed_mixture._family import MixedFamily
+from sktemper.mixed_mixture._model import MixedMixtureModel
 from sktemper.mixed_mixture._partition import _of_counts
 from sktemper.model_selection import bootstrap_n_components, bootstrap_profiles
 from sktemper.plotting import ClassProfilesDisplay
@@ -355,6 +357,46 @@ def test_log_c_takes_a_pair_of_priors(bad):
     np.testing.assert_array_equal(own, log_c("global"))
     with pytest.raises(ValueError, match="concentrations of weights and of options"):
         log_c(bad)
+
+
+def test_the_unit_of_a_column_multiplies_the_integrals_of_its_powers():
+    """The integral of (p(x / s) / s)^b over x is s^(1 - b) times that of p^b."""
+    ladder = np.array([1.0, 0.5, 0.1])
+    X = np.random.default_rng(0).normal(size=(50, 1))
+    logs = []
+    for scale in (1.0, 3.0):
+        columns = (Column("gaussian", location=2.0, scale=scale),)
+        model = MixedMixtureModel(2, 1, columns=columns)
+        hyper = model.initial_hyper(2.0 + scale * X)
+        partition = model.log_partition(ladder, hyper, np.random.default_rng(1))
+        logs.append(partition.of_rows(np.ones(1))[0])
+    expected = (1.0 - ladder) * np.log(3.0)
+    np.testing.assert_allclose(logs[1] - logs[0], expected, atol=1e-12)
+
+
+def test_priors_of_columns_have_their_own_means_and_variances():
+    random = np.random.default_rng(0)
+    X = random.normal([0.0, 50.0, -7.0], [1.0, 3.0, 0.2], size=(40, 3))
+    X[random.random(X.shape) < 0.2] = np.nan
+    weight = random.integers(1, 4, size=40)
+    columns = (Column("gaussian", location=1.0, scale=2.0),) * 3
+    model = MixedMixtureModel(2, 3, columns=columns)
+    prior = model.prior_of_component(X, weight.astype(float))
+    _, means, shapes, rates = model.family.parts[-1].usual(prior[None])
+    repeated = (np.repeat(X, weight, axis=0) - 1.0) / 2.0
+    np.testing.assert_allclose(means[0], np.nanmean(repeated, axis=0))
+    ratios = rates[0] / shapes[0] / np.nanvar(repeated, axis=0)
+    np.testing.assert_allclose(ratios, ratios[0])
+
+
+def test_missing_values_are_at_the_mean_in_distances():
+    columns = (Column("gaussian"), Column("poisson"))
+    X = np.column_stack([[1.0, np.nan, 4.0, 7.0], [4.0, 9.0, np.nan, 1.0]])
+    family = MixedFamily(columns)
+    found = family.coordinates(family.block(X), np.ones(4))
+    X[:, 1] = np.sqrt(X[:, 1])
+    scaled = (X - np.nanmean(X, axis=0)) / np.nanstd(X, axis=0)
+    np.testing.assert_allclose(np.sort(found), np.sort(np.nan_to_num(scaled)))
 
 
 # -- results ---------------------------------------------------------------------------

@@ -8,7 +8,8 @@ import pytest
 from registry import ESTIMATORS, ROWS
 
 import sktemper
-from sktemper.model import Request
+from sktemper.model import Powers, Request
+from sktemper.model._values import numbers_in
 from sktemper.testing import check_model
 from sktemper.testing import checks as checks_of
 from sktemper.testing._case import Case, Skip
@@ -44,6 +45,17 @@ def test_the_model_passes_all_checks(row, setting):
             wrong.append(result["exception"] or error)
     if wrong:
         raise ExceptionGroup(f"{row.name}, {setting}", wrong)
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_scaled_statistics_teach_the_same_priors(row):
+    model, X = planted(lambda cls: cls, row)
+    case = Case(model, X, 0, row.log_likelihood)
+    plain, state = case.local_step().statistics, (case.hyper, case.globals_)
+    one = model.update_hyper(*state, plain, 1.0, 0.7, Powers())
+    other = model.update_hyper(*state, plain.scaled(2.0), 0.5, 0.7, Powers())
+    for found, expected in zip(numbers_in(other), numbers_in(one), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 
 # -- planted bugs ----------------------------------------------------------------------

@@ -30,6 +30,7 @@ from sktemper import (
     TemperedFactorialMixture,
     TemperedLDA,
 )
+from sktemper._loop._moves import _Trials
 from sktemper.learning_rates import RobbinsMonro
 from sktemper.moves import (
     BirthMoves,
@@ -150,6 +151,14 @@ def test_total_samples_scale_the_bound():
     assert fitted.history_["move_bound"][-1] == pytest.approx(bound, rel=1e-9)
 
 
+def test_without_a_kept_move_the_bound_is_that_of_the_parameters():
+    """Proposals are better than a short fit, but not by ``tol``."""
+    fitted = moving(max_iter=3, tol=1e9).fit(TOY)
+    assert not fitted.history_["move_kept"].any()
+    bound = fitted.lower_bound(TOY)
+    np.testing.assert_allclose(fitted.history_["move_bound"], bound, rtol=1e-9)
+
+
 # -- number of moves -------------------------------------------------------------------
 
 
@@ -264,6 +273,37 @@ def test_on_some_samples_only_much_worse_proposals_are_given_up():
     clearly = [deficit for deficit, _, n_left in asked if n_left == 3]
     assert len(clearly) == 12
     assert len(asked) < 3 * 12
+
+
+class Unchanged(Asked):
+    """Proposals of no change, for rows whose last value is their weight."""
+
+    def propose(self, model, globals_, hyper, block, random, refused, weights):
+        np.testing.assert_array_equal(weights, block[:, -1])
+        return Proposal(globals_, hyper)
+
+
+def test_no_change_has_no_deficit_on_some_weighted_samples():
+    random = np.random.default_rng(0)
+    weight = random.uniform(0.5, 3.0, size=300)
+    X = np.column_stack([TOY[:, :2], weight])
+    moves = Unchanged(2, n_iter=20, max_samples=100, answer=False, asked=(asked := []))
+    mixture = AnnealedGaussianMixture(
+        2, moves=moves, total_samples=900, batch_size=None, max_iter=60, random_state=0
+    )
+    mixture.fit(X, sample_weight=weight)
+    deficits, gains, _ = np.array(asked).reshape(2, -1, 3)[:, -1].T
+    assert len(deficits) == 2
+    np.testing.assert_allclose(deficits, 0.0, atol=0.1)
+
+
+@pytest.mark.parametrize("rise, is_worse", [(-20, True), (-5, False), (5, False)])
+def test_a_gain_on_some_samples_has_a_standard_error(rise, is_worse):
+    """The sum of 100 rises of standard deviation 1 has the standard error 10."""
+    trials = object.__new__(_Trials)
+    trials._bounds = lambda bounds, rows: bounds
+    trial, present = (np.tile([-1.0, 1.0], 50), float(rise)), (np.zeros(100), 0.0)
+    assert trials._is_worse(trial, present, np.arange(100)) == is_worse
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,14 @@ from scipy.special import logsumexp, polygamma, psi, softmax
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from sktemper import AnnealedLDA, TemperedLDA
+from sktemper import AnnealedLDA, TemperedFactorialMixture, TemperedLDA
 from sktemper._loop import History
+from sktemper.factorial_mixture._model import FactorialMixtureModel
 from sktemper.lda._model import LDAModel, Topics
-from sktemper.learning_rates import AdaptiveRate
+from sktemper.learning_rates import AdaptiveRate, ConstantRate
 from sktemper.model import LocalStep, Powers, Request
-from sktemper.noise import SVIPlusNoise
-from sktemper.schedules import Clock
+from sktemper.noise import NoNoise, SVIPlusNoise
+from sktemper.schedules import Clock, LinearSchedule
 from sktemper.tempering import GlobalTempering, LocalTempering
 
 S = 60
@@ -763,12 +764,16 @@ def test_a_changed_metric_restarts_the_adaptive_rate(documents):
     assert lda.partial_fit(documents).state_.policies.learning_rate.metric == "identity"
 
 
-def test_temperatures_wait_for_the_warm_up(documents):
+@pytest.mark.parametrize(
+    "schedule",
+    [lambda t: max(1.0, 3.0 - t / 2), LinearSchedule(3.0, length=1, unit="passes")],
+)
+def test_temperatures_wait_for_the_warm_up(documents, schedule):
     """Steps with rate 0 change no parameters, so the temperature must not fall."""
     lda = AnnealedLDA(
         4,
         learning_rate=AdaptiveRate(n_warmup_batches=6),
-        schedule=lambda t: max(1.0, 3.0 - t / 2),
+        schedule=schedule,
         batch_size=30,
         max_iter=6,
         random_state=0,
@@ -780,6 +785,57 @@ def test_temperatures_wait_for_the_warm_up(documents):
     assert (history["temperature"][:7] == 3.0).all()
     assert history["temperature"][7] == 2.5
     assert lda.temperature_ == 1.0
+
+
+class Paused(ConstantRate):
+    """A rate that is 0 in the third step."""
+
+    def next_rate(self, state, clock, gradient):
+        return (0.0 if clock.steps == 2 else self.rate), state
+
+
+def test_a_later_step_of_rate_0_does_not_restart_the_schedules(documents):
+    lda = AnnealedLDA(
+        4,
+        learning_rate=Paused(0.5),
+        schedule=lambda t: max(1.0, 3.0 - t / 2),
+        batch_size=30,
+        max_iter=2,
+        random_state=0,
+    )
+    history = lda.fit(documents).history_
+    assert history["learning_rate"].tolist() == [0.5, 0.5, 0.0, *[0.5] * 5]
+    assert history["temperature"].tolist() == [3.0, 2.5, 2.0, 1.5, *[1.0] * 4]
+
+
+class AllOfTheLargestRate(NoNoise):
+    def guarded(self, rate, largest_rate):
+        return min(rate, largest_rate())
+
+
+def test_rates_are_guarded_with_the_priors_after_the_step(samples, monkeypatch):
+    """The share of the start that is left is that of the reduced rates."""
+    mixture = TemperedFactorialMixture(
+        3,
+        tempering=None,
+        learning_rate=0.9,
+        gradient_noise=AllOfTheLargestRate(),
+        moves=None,
+        batch_size=None,
+        max_iter=1,
+        random_state=0,
+    )
+    model = mixture._make_model(6, np.dtype(np.float64))
+    first = model.initial_hyper(samples)
+
+    def largest_rate(self, globals_, statistics, scale, powers, hyper):
+        return 0.8 if hyper.noise_variance == first.noise_variance else 0.3
+
+    monkeypatch.setattr(FactorialMixtureModel, "largest_rate", largest_rate)
+    with pytest.warns(ConvergenceWarning, match="70% of the start is left"):
+        mixture.fit(samples)
+    assert mixture.history_["learning_rate"] == [0.3]
+    assert mixture.history_["rate_share"] == pytest.approx(1 / 3)
 
 
 @pytest.mark.machine

@@ -53,6 +53,17 @@ def test_runs_are_rows_in_their_order():
     weight[[4, 8]] = 1
     assert rows.counted_runs(weight).tolist() == [1, 3]
     assert rows.counted(weight).at(slice(None)).tolist() == [4, 8]
+    assert some.counted(weight).at(slice(None)).tolist() == [8, 4]
+
+
+def test_some_rows_are_drawn_at_random():
+    rows = Rows.of_parts(np.array([5, 20]), 3)
+    draws = [rows.some(5, np.random.default_rng(seed)) for seed in range(400)]
+    assert all(len(drawn) == 5 and (np.diff(drawn) > 0).all() for drawn in draws)
+    # each row is drawn with probability 1 / 4: 100 times, with standard deviation 8.7
+    counts = np.bincount(np.concatenate(draws), minlength=20)
+    np.testing.assert_allclose(counts, 100, atol=45)
+    np.testing.assert_array_equal(rows.some(20, np.random.default_rng(0)), range(20))
 
 
 def test_runs_of_one_row_are_rows():

@@ -33,6 +33,7 @@ from sktemper import (
     TemperedLDA,
     TemperedMatrixFactorization,
 )
+from sktemper._estimator import _fit_runs
 from sktemper._loop import State, _workers
 from sktemper._loop._passes import first_batch
 from sktemper._loop._state import Progress
@@ -669,6 +670,27 @@ def test_a_fit_that_keeps_its_start_warns(documents):
     assert "offset" in str(caught[0].message)
     assert caught[0].filename == __file__
     lda.set_params(learning_rate=RobbinsMonro(offset=2)).fit(documents)  # no warning
+
+
+class BrokenRate(RobbinsMonro):
+    def next_rate(self, state, clock, gradient):
+        raise Broken
+
+
+def interrupted(*arguments):
+    raise KeyboardInterrupt
+
+
+def test_a_fit_that_fails_to_continue_adds_no_score(documents, monkeypatch):
+    lda = lda_of(evaluate_every=1, warm_start=True)
+    monkeypatch.setattr(_fit_runs, "heldout_score", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        lda.fit(documents)
+    monkeypatch.undo()
+    before = lda.history_
+    with pytest.raises(Broken):  # after the pass is scored
+        lda.set_params(learning_rate=BrokenRate()).fit(documents)
+    np.testing.assert_equal(lda.history_, before)
 
 
 def test_the_best_state_contains_only_the_model(documents):

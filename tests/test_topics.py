@@ -242,10 +242,11 @@ def zipf_documents(n_topics, n_documents=1500, seed=0):
 
 def evidence(tokens, prior):
     """Return the log probability of words that are drawn from a Polya urn."""
-    total, drawn, answer = prior * len(tokens), 0, 0.0
-    for count in tokens.astype(int):
+    prior = np.broadcast_to(prior, len(tokens))
+    total, drawn, answer = prior.sum(), 0, 0.0
+    for count, own in zip(tokens.astype(int), prior, strict=True):
         for i in range(count):
-            answer += np.log((prior + i) / (total + drawn))
+            answer += np.log((own + i) / (total + drawn))
             drawn += 1
     return answer
 
@@ -289,6 +290,16 @@ def test_topics_with_seeds_are_not_merged_with_each_other():
     prior[1, 0] = prior[2, 1] = 5.0
     groups = _merging.groups_of_topics(tokens, prior, 1)
     assert len(set(groups)) == 2 and groups[1] != groups[2]
+
+
+def test_a_merged_topic_keeps_the_prior_with_seeds():
+    tokens = np.random.default_rng(0).poisson(3.0, (3, 7)).astype(float)
+    prior = np.full((3, 7), 0.1)
+    prior[1, 0] = 5.0
+    merging = _merging.Merging(tokens, prior, None)
+    merging.merge(0, 1)
+    expected = evidence(tokens[0] + tokens[1], prior[1])
+    assert merging.evidence[0] == pytest.approx(expected)
 
 
 def test_a_merged_model_is_a_fitted_model(lda, counts):

@@ -1,0 +1,190 @@
+"""Every model on rows of several blocks, mini-batches and parts, with weights."""
+
+import numpy as np
+import pytest
+from registry import ROWS
+from sklearn.base import clone
+from test_parts import parts_of, state_of
+
+from sktemper._estimator import _fit_runs
+from sktemper._loop._moves import _Trials
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+each_row = pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+#: Rows of a block.  120 rows then have more blocks than the sums of any model keep.
+ROWS_OF_BLOCK = 16
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Return a function after which the models of a row cut data into small blocks.
+
+    Further arguments are other attributes of the models.
+    """
+
+    def cut(row, **attributes):
+        attributes = {"block_size": ROWS_OF_BLOCK, **attributes}
+        for kind in row.kinds:
+            cls = type(row.estimator(kind))
+
+            def make_model(self, *arguments, make=cls._make_model):
+                model = make(self, *arguments)
+                vars(model).update(attributes)
+                return model
+
+            monkeypatch.setattr(cls, "_make_model", make_model)
+
+    return cut
+
+
+def weighted(row):
+    """Return 120 rows, the same rows in parts of different sizes, and weights."""
+    X = row.data(120)
+    weight = np.random.default_rng(1).uniform(0.2, 3.0, size=120)
+    return X, parts_of(X, 1, 49, 7), weight
+
+
+def plan_of(row, **parameters):
+    """Return parameters of a short fit in which iterations converge, without moves."""
+    moves = {"moves": None} if row.moves else {}
+    return {**row.exact, "max_iter": 2, **moves, **parameters}
+
+
+def numbers(value):
+    """Return all numbers of nested tuples as one vector."""
+    if isinstance(value, tuple):
+        return np.concatenate([numbers(part) for part in value])
+    return np.ravel(np.asarray(value, dtype=np.float64))
+
+
+def parameters_of(estimator):
+    model, state = estimator._fitted_model(), estimator.state_
+    return [model.natural_parameters(state.globals_), numbers(state.hyper)]
+
+
+def assert_close(one, other):
+    """Assert that the parameters and the histories of two fits differ by rounding."""
+    pairs = list(zip(parameters_of(one), parameters_of(other), strict=True))
+    pairs += [
+        (column, other.history_[name])
+        for name, column in one.history_.items()
+        if name not in ("seconds", "move_seconds", "mean_iterations")
+    ]
+    for found, expected in pairs:
+        size = np.nanmax(np.abs(expected), initial=0.0)
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6 * size)
+
+
+PLANS = {
+    "all rows": {"batch_size": None, "max_iter": 4},
+    "mini-batches": {"batch_size": 40, "max_iter": 4, "evaluate_every": 1},
+}
+
+
+@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS)
+@each_row
+def test_a_fit_to_blocks_of_parts_is_the_fit_to_one_block(row, plan, small_blocks):
+    X, parts, weight = weighted(row)
+    plan = plan_of(row, **plan)
+    if row.moves:
+        plan["moves"] = row.moves
+    whole = row.estimator("Annealed", **plan).fit(X, sample_weight=weight)
+    small_blocks(row)
+    assert_close(clone(whole).fit(parts, sample_weight=weight), whole)
+
+
+@each_row
+def test_noise_of_blocks_is_the_noise_of_one_block(row, small_blocks):
+    X, _, weight = weighted(row)
+    if not row.has_policies:
+        pytest.skip("the model has no noise")
+    plan = plan_of(row, batch_size=50)
+    whole = row.estimator("SVIPlus", **plan).fit(X, sample_weight=weight)
+    small_blocks(row)
+    assert_close(clone(whole).fit(X, sample_weight=weight), whole)
+
+
+@each_row
+def test_the_start_of_parts_is_that_of_even_rows(row, small_blocks):
+    X, _, weight = weighted(row)
+    X, weight, more = X[:40], weight[:40], weight[40:80] / 3.0
+    # three times each row, with three times its weight, so that codings are the same
+    repeated = X[np.repeat(np.arange(40), 3)]
+    weights = np.stack([weight, more * weight, (2.0 - more) * weight], axis=1).ravel()
+    plan = plan_of(row, max_iter=1, batch_size=None, learning_rate=1e-12)
+    one = row.estimator("Annealed", **plan).fit(X, sample_weight=weight)
+    small_blocks(row, max_start_rows=40)
+    other = clone(one).fit(parts_of(repeated, 1, 49, 7), sample_weight=weights)
+    found, expected = parameters_of(other)[0], parameters_of(one)[0]
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+
+
+@each_row
+def test_steps_on_all_rows_do_not_depend_on_their_order(row, small_blocks):
+    X, _, weight = weighted(row)
+    order = np.random.default_rng(2).permutation(120)
+    plan = plan_of(row, batch_size=None, warm_start=True)
+    small_blocks(row)
+    one, other = (
+        row.estimator("Annealed", **plan).fit(X, sample_weight=weight) for _ in range(2)
+    )
+    one.fit(X, sample_weight=weight)
+    other.fit(parts_of(X[order], 70, 13), sample_weight=weight[order])
+    assert_close(other, one)
+
+
+def trial_steps(problem, policies, state, hooks, shuffle):
+    """Take the steps of a fit as those on the proposal of a move."""
+    trials = _Trials(problem, state)
+    assert trials.improve(state, trials.rows, state.progress.planned_passes)
+    hooks.on_commit()
+
+
+@each_row
+def test_steps_on_a_proposal_are_those_of_a_fit(row, small_blocks, monkeypatch):
+    _, parts, weight = weighted(row)
+    small_blocks(row)
+    plan = {"tempering": None} if row.has_policies else {}
+    plan = plan_of(row, max_iter=3, batch_size=None, **plan)
+    fitted = row.estimator("Tempered", **plan).fit(parts, sample_weight=weight)
+    monkeypatch.setattr(_fit_runs, "run_passes", trial_steps)
+    other = clone(fitted).fit(parts, sample_weight=weight)
+    found, expected = map(np.concatenate, map(parameters_of, (other, fitted)))
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+@each_row
+def test_rows_have_their_own_scores_and_bounds(row, small_blocks):
+    X, _, weight = weighted(row)
+    X, weight = X[:40], weight[:40]
+    parts, single = parts_of(X, 1, 20, 7), [X[[i]] for i in range(40)]
+    small_blocks(row)
+    fitted = row.estimator("Annealed", **plan_of(row)).fit(parts, sample_weight=weight)
+    for method in ("score_samples", "transform"):
+        function = getattr(fitted, method)
+        expected = np.concatenate([function(one) for one in single])
+        np.testing.assert_array_equal(function(parts), expected)
+    once, twice = (
+        np.array([fitted.lower_bound(one, [times]) for one in single])
+        for times in (1.0, 2.0)
+    )
+    of_rows, of_parameters = twice - once, 2.0 * once - twice
+    expected = of_parameters[0] + weight @ of_rows
+    assert fitted.lower_bound(parts, weight) == pytest.approx(expected, rel=1e-9)
+    score = fitted.score(parts, sample_weight=weight)
+    assert score == pytest.approx(fitted.score(X, sample_weight=weight), rel=1e-12)
+
+
+@each_row
+def test_a_stream_of_parts_is_a_stream_of_chunks(row, small_blocks):
+    X, _, weight = weighted(row)
+    small_blocks(row)
+    one, other = (
+        row.estimator("Annealed", batch_size=40, total_samples=240) for _ in range(2)
+    )
+    for start in range(0, 120, 40):
+        rows = slice(start, start + 40)
+        one.partial_fit(X[rows], sample_weight=weight[rows])
+    other.partial_fit(X[:40], sample_weight=weight[:40])
+    other.partial_fit(parts_of(X[40:], 40), sample_weight=weight[40:])
+    assert state_of(one) == state_of(other)
