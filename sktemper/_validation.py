@@ -66,7 +66,7 @@ def check_no_container(X):
     Raises
     ------
     TypeError
-        If ``X`` is an ``AnnData`` object of anndata, the sparse ``adata.X`` of an object
+        If ``X`` is an ``AnnData`` object of anndata, the sparse ``adata.X`` of a file
         that anndata has opened in backed mode, or a ``LazyFrame`` of polars.
     """
     if type(X).__name__ == "AnnData":
