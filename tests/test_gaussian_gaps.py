@@ -9,7 +9,12 @@ from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
-from sktemper import AnnealedGaussianMixture, TemperedGaussianMixture, datasets
+from sktemper import (
+    AnnealedGaussianMixture,
+    TemperedFactorialMixture,
+    TemperedGaussianMixture,
+    datasets,
+)
 from sktemper.gaussian_mixture._gapped_rows import GappedRows
 
 #: Covariance types, with learned priors (Gamma) and scikit-learn's priors (Wishart).
@@ -281,3 +286,24 @@ def test_rows_without_any_value_and_columns_without_any():
     X[:, 1] = np.nan
     with pytest.raises(ValueError, match="Column 1 of X has only missing values"):
         clone(mixture).fit(X)
+
+
+@pytest.mark.parametrize(
+    "estimator", [TemperedGaussianMixture, TemperedFactorialMixture]
+)
+def test_imputed_data_have_the_container_they_had(estimator):
+    pd = pytest.importorskip("pandas")
+    X = np.random.default_rng(0).normal(size=(40, 2)).round(1)
+    X[::7, 1] = np.nan
+    model = estimator(2, tempering=None, max_iter=3, tol=1e9, random_state=0)
+    model.fit(X)
+    expected = model.impute(X)
+    frame = pd.DataFrame(X, columns=[1, 0], index=np.arange(40)[::-1])
+    filled = model.impute(frame)
+    pd.testing.assert_frame_equal(
+        filled, pd.DataFrame(expected, frame.index, frame.columns)
+    )
+    assert model.impute(X.tolist()) == expected.tolist()
+    parts = model.impute([X[:10], X[10:]])
+    np.testing.assert_array_equal(parts[0], expected[:10])
+    np.testing.assert_array_equal(parts[1], expected[10:])

@@ -162,6 +162,8 @@ class _FactorialMixture(
             A copy of ``X`` in the same container, in which values that were not missing
             are unchanged.
         """
+        if isinstance(X, list) and np.ndim(X[0]) == 2:  # data in parts
+            return [self.impute(part) for part in X]
         expected = self.inverse_transform(self.transform(X))
         values = self._validate(X, reset=False)
         values = np.where(np.isnan(values), expected, values)
