@@ -77,10 +77,10 @@ MAY_IMPORT = {
     "plotting": {"_data", "critical_temperatures"},  # it has public functions
     "report": {"_data", "_extras", "metrics", "plotting", "text"},
     "datasets": {
-        "_frames",
         "_arguments",
         "_data",
         "_extras",
+        "_frames",
         "_linalg",
         "_ranking",
         "_sklearn",
