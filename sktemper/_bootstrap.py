@@ -35,7 +35,7 @@ def bootstrap_profiles(
 ):
     """Return profiles of classes with bootstrap intervals.
 
-    The mixture is fitted again to samples drawn with replacement.  The classes of each
+    The mixture is fitted again to random halves of the samples.  The classes of each
     fit are matched to the classes of the estimator so that matched classes share as
     many samples as possible.
 
@@ -50,7 +50,7 @@ def bootstrap_profiles(
     interval : float, default=0.95
         Probability of the intervals, between 0 and 1.
     sample_weight : array-like of shape (n_samples,), default=None
-        The weights of the fit.
+        The weights of the fit.  A sample is drawn with all of its weight.
     n_jobs : int, default=None
         Number of threads; None is 1 unless in a `joblib.parallel_config`.
     random_state : int, RandomState instance or None, default=None
@@ -73,6 +73,17 @@ def bootstrap_profiles(
     See Also
     --------
     sktemper.AnnealedMixedMixture.profiles : Narrower intervals from the posterior.
+
+    Notes
+    -----
+    For a mean over n samples, a random half has the variance, given the samples, that
+    draws with replacement have [1]_.  Draws with replacement repeat samples, and a
+    mixture finds additional classes for the repeated ones.
+
+    References
+    ----------
+    .. [1] J. Praestgaard, J. Wellner, "Exchangeably weighted bootstraps of the general
+       empirical process", Annals of Probability, 1993.
     """
     _check_mixture(estimator)
     if not (is_number(interval) and 0 < interval < 1):
@@ -106,7 +117,9 @@ def bootstrap_n_components(
     random_state=None,
     verbose=0,
 ):
-    """Return how often fits to resampled data have each number of classes.
+    """Return how often fits to random halves of the data have each number of classes.
+
+    A class that is too small for half of the samples is not found.
 
     Parameters
     ----------
@@ -117,7 +130,7 @@ def bootstrap_n_components(
     n_replicates : int, default=100
         Number of fits.
     sample_weight : array-like of shape (n_samples,), default=None
-        The weights of the fit.
+        The weights of the fit.  A sample is drawn with all of its weight.
     n_jobs : int, default=None
         Number of threads; None is 1 unless in a `joblib.parallel_config`.
     random_state : int, RandomState instance or None, default=None
@@ -157,16 +170,16 @@ def _check_mixture(estimator):
 
 
 def _draws(X, n_replicates, sample_weight, random_state):
-    """Return pairs of resampled weights and a seed, one pair for each fit.
+    """Return pairs of weights and a seed, one pair for each fit.
 
-    A resampled weight is the sample's weight times the number of its draws.
+    The weights are 0 for a random half of the samples.
     """
     n_replicates = positive_int(n_replicates, "n_replicates")
     n_samples, random = _num_samples(X), check_random_state(random_state)
     weight = _check_sample_weight(sample_weight, np.empty((n_samples, 1)))
-    equal = np.full(n_samples, 1.0 / n_samples)
+    is_drawn = np.arange(n_samples) < (n_samples + 1) // 2
     return [
-        (weight * random.multinomial(n_samples, equal), int(random.randint(2**31 - 1)))
+        (weight * random.permutation(is_drawn), int(random.randint(2**31 - 1)))
         for _ in range(n_replicates)
     ]
 

@@ -14,6 +14,7 @@ from sktemper.datasets import (
     _movielens,
     interactions_matrix,
     load_debian_descriptions,
+    load_election_survey,
     load_movielens,
     make_factorial_mixture,
     make_lda_documents,
@@ -67,6 +68,17 @@ def test_debian_description_agrees_with_data(debian):
         assert figure in debian.DESCR
     unused = debian.feature_names[X.getnnz(axis=0) == 0]
     assert unused.tolist() == ["localises"]
+
+
+def test_election_survey():
+    survey = load_election_survey()
+    frame = survey.data
+    assert frame.shape == (944, 10) and not frame.isna().any(axis=None)
+    assert all(name in survey.DESCR for name in frame.columns)
+    for name, least, most in (("tv_news", 0, 7), ("dole", 1, 7), ("income", 1, 24)):
+        assert (frame[name].min(), frame[name].max()) == (least, most)
+    other = load_election_survey(output="polars").data
+    assert other.to_dict(as_series=False) == frame.to_dict("list")
 
 
 @pytest.mark.parametrize(

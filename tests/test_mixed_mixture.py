@@ -13,7 +13,7 @@ import pytest
 from registry import mixed_of
 from scipy.integrate import quad
 from scipy.special import gammaln, logsumexp
-from scipy.stats import poisson
+from scipy.stats import norm, poisson
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import adjusted_rand_score
@@ -524,12 +524,34 @@ def test_a_limit_that_is_reached_is_warned_of():
     AnnealedMixedMixture(3, random_state=0).fit(X)  # three true classes
 
 
-def test_draws_of_a_bootstrap_repeat_weights():
-    weight = np.linspace(0.0, 2.0, 60)
-    for drawn, _ in _draws(np.zeros((60, 1)), 3, weight, 0):
-        repeats = drawn[1:] / weight[1:]
-        np.testing.assert_allclose(repeats, np.round(repeats), atol=1e-12)
-        assert drawn[0] == 0.0 and 50 <= repeats.sum() <= 60 and repeats.max() > 1
+def test_draws_of_a_bootstrap_are_halves():
+    weight = np.linspace(1.0, 2.0, 61)
+    draws = [drawn for drawn, _ in _draws(np.zeros((61, 1)), 3, weight, 0)]
+    for drawn in draws:
+        assert (drawn > 0).sum() == 31
+        assert ((drawn == 0) | (drawn == weight)).all()
+    assert (draws[0] != draws[1]).any()
+
+
+def test_the_bootstrap_finds_no_additional_classes():
+    """Columns are independent, but repeated rows would look like classes."""
+    random = np.random.default_rng(1)
+    chances = random.dirichlet(np.full(7, 0.6), size=10)
+    X = np.column_stack([random.choice(7, 400, p=p) for p in chances]).astype(str)
+    mixture = AnnealedMixedMixture(6, random_state=0).fit(X)
+    shares = bootstrap_n_components(mixture, X, n_replicates=6, random_state=0)
+    assert shares == {1: 1.0}
+
+
+@pytest.mark.deep
+def test_bootstrap_intervals_of_a_single_class_are_those_of_means():
+    X = np.random.default_rng(0).random((200, 30)) < 0.3
+    mixture = AnnealedMixedMixture(1, moves=None, random_state=0).fit(X)
+    options = {"n_replicates": 40, "interval": 0.5, "random_state": 0}
+    table = bootstrap_profiles(mixture, X, **options)
+    error = np.sqrt(table["mean"] * (1 - table["mean"]) / len(X))
+    ratio = (table["high"] - table["low"]) / (2 * norm.ppf(0.75) * error)
+    assert ratio.mean() == pytest.approx(1.0, abs=0.1)
 
 
 def test_a_bootstrap_of_few_replicates():

@@ -28,6 +28,7 @@ LONG = {
     "doc/guide/model_selection.md",
     "doc/guide/outliers.md",
     "doc/guide/streams.md",
+    "doc/guide/survey.md",
     "doc/guide/text.md",
     "doc/index.md",
     "doc/own_model.md",

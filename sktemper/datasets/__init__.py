@@ -1,7 +1,7 @@
-"""A corpus of texts, readers of files, collections on disk, and generators of data."""
+"""Data sets, readers of files, collections on disk, and generators of data."""
 
 from ._collection import Collection, open_counts, open_dense, open_ratings
-from ._corpora import load_debian_descriptions
+from ._corpora import load_debian_descriptions, load_election_survey
 from ._generators import make_factorial_mixture, make_lda_documents
 from ._made_ratings import make_ratings
 from ._movielens import load_movielens
@@ -17,6 +17,7 @@ __all__ = [
     "Collection",
     "interactions_matrix",
     "load_debian_descriptions",
+    "load_election_survey",
     "load_movielens",
     "make_factorial_mixture",
     "make_lda_documents",

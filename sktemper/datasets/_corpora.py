@@ -1,4 +1,4 @@
-"""Loader of the data set that ships with the package."""
+"""Loaders of the data sets that ship with the package."""
 
 from importlib import resources
 
@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
 
+from .._frames import frame_library
 from ._sparse import csr_container
 
 _DATA = resources.files(__package__) / "data"
@@ -61,6 +62,54 @@ def load_debian_descriptions():
         DESCR=_text("debian_descriptions.rst"),
         filename=str(path),
     )
+
+
+def load_election_survey(*, output="pandas"):
+    """Load answers of the American National Election Study of 1996.
+
+    ==================   ===
+    Respondents          944
+    Questions             10
+    ==================   ===
+
+    Parameters
+    ----------
+    output : {"pandas", "polars"}, default="pandas"
+        Library of the data frame.
+
+    Returns
+    -------
+    dataset : :class:`~sklearn.utils.Bunch`
+        Dictionary-like object, with the following attributes.
+
+        data : DataFrame of shape (944, 10)
+            Its columns are "tv_news", "self", "clinton", "dole", "party", "vote",
+            "age", "education", "income" and "population".
+        DESCR : str
+            The full description of the data set and of its columns.
+        filename : str
+            The path of the answers, a CSV file.
+
+    Raises
+    ------
+    ValueError
+        If ``output`` is not a library.
+    ImportError
+        If the library is not installed.
+
+    Examples
+    --------
+    >>> from sktemper.datasets import load_election_survey
+    >>> survey = load_election_survey().data
+    >>> survey.shape
+    (944, 10)
+    >>> survey["vote"].value_counts().to_dict()
+    {'Clinton': 551, 'Dole': 393}
+    """
+    path = _DATA / "election_survey.csv"
+    with path.open("rb") as file:
+        data = frame_library(output).read_csv(file)
+    return Bunch(data=data, DESCR=_text("election_survey.rst"), filename=str(path))
 
 
 def _lines(name):

@@ -84,6 +84,7 @@ MAY_IMPORT = {
         "_arguments",
         "_data",
         "_extras",
+        "_frames",
         "_linalg",
         "_ranking",
         "_sklearn",
