@@ -23,6 +23,10 @@ class GradientNoise(Policy):
         """Return the policy with each "auto" replaced by a value for the `Plan`."""
         return self
 
+    def schedule_of_sizes(self):
+        """Return the schedule of the effective batch size, or None."""
+        return None
+
     def unit_noise(self, n_units, clock, random):
         """Return the factors of a batch, of shape (n_units,), or None for all 1.
 
@@ -149,14 +153,20 @@ class SVIPlusNoise(GradientNoise):
             return SVIPlusNoise(schedule, self.distribution)
         return self
 
-    def _size(self, n_units, clock):
+    def schedule_of_sizes(self):
+        """Return the schedule of the effective batch size, None if it is a number."""
         size = self.effective_batch_size
+        if isinstance(size, Real):
+            return None
+        return as_schedule(size, "effective_batch_size")
+
+    def _size(self, n_units, clock):
+        schedule, size = self.schedule_of_sizes(), self.effective_batch_size
+        if schedule is not None:
+            return schedule.at(clock, "effective batch size", math.inf)
         if isinstance(size, Integral):
             return float(size)
-        if isinstance(size, Real):
-            return max(float(size) * n_units, 1.0)
-        schedule = as_schedule(size, "effective_batch_size")
-        return schedule.at(clock, "effective batch size", math.inf)
+        return max(float(size) * n_units, 1.0)
 
     def acts(self, n_units, clocks):
         """Return whether M < S in one of the batches."""

@@ -8,8 +8,8 @@ import re
 
 import numpy as np
 import pytest
-from fits import data_of, mixture_of
-from scipy import stats
+from fits import Hooks, data_of, mixture_of
+from scipy import sparse, stats
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
@@ -434,6 +434,103 @@ def test_schedules_below_1_are_no_temperatures(schedule):
         Annealing(schedule).validate()
     with pytest.raises(InvalidParameterError, match="'cap'.*at least 1"):
         GlobalTempering(cap=schedule).validate()
+
+
+class SteepRate(RobbinsMonro):
+    def next_rate(self, state, clock, gradient):
+        return 0.5 * (clock.steps + 1), state
+
+
+class SteepTempering(Untempered):
+    def temperature(self, state, clock):
+        return 10.0 ** (20 * clock.steps)
+
+
+UNUSABLE = {
+    "ramp": ({"tempering": Annealing(RampSchedule(slope=1e300))}, "temperature at t=1"),
+    "passes": (
+        {"tempering": Annealing(RampSchedule(slope=1e300, unit="passes"))},
+        "temperature at t=0.5",
+    ),
+    "exponential": (
+        {"tempering": Annealing(ExponentialSchedule(stop=1e300))},
+        "temperature at t=1",
+    ),
+    "steps": (
+        {"tempering": Annealing(StepSchedule(LinearSchedule(1, 1e300, 4), 3))},
+        "temperature at t=3",
+    ),
+    "last": (
+        {"tempering": Annealing(LinearSchedule(2, 1e301, 1e9)), "max_iter": 10**9},
+        "temperature at t=",
+    ),
+    "function": ({"tempering": Annealing(lambda t: 1 - t)}, "temperature at t=1"),
+    "list": ({"tempering": Annealing(lambda t: [3.0, 2.0, 1.0][t])}, "out of range"),
+    "cap": (
+        {"tempering": GlobalTempering(5, n_samples=1, cap=RampSchedule(2, 1e300))},
+        "temperature at t=1",
+    ),
+    "own": ({"tempering": SteepTempering()}, "temperature of step 3"),
+    "sizes": ({"gradient_noise": SVIPlusNoise(lambda t: 2 - t)}, "batch size at t=2"),
+    "rate": ({"learning_rate": SteepRate()}, "learning rate of step 3"),
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize("case", UNUSABLE)
+def test_unusable_plans_are_refused_before_the_first_step(documents, case, method):
+    parameters, message = UNUSABLE[case]
+    if method == "partial_fit" and "max_iter" in parameters:
+        return
+    lda = TemperedLDA(3, batch_size=60, max_iter=2, total_samples=120, random_state=0)
+    for earlier in (False, True):
+        if earlier and method == "fit":
+            lda.set_params(tempering=None, learning_rate=None, gradient_noise=None)
+            lda.set_params(max_iter=1).fit(documents)
+        fit = vars(lda).get("state_")
+        lda.set_params(max_iter=2).set_params(**parameters)
+        began = []
+        if hasattr(lda, "set_callbacks"):
+            lda.set_callbacks(Beginning(began))
+        X = documents if method == "fit" else sparse.vstack([documents] * 2).tocsr()
+        with pytest.raises((ValueError, IndexError), match=message):
+            getattr(lda, method)(X)
+        assert vars(lda).get("state_") is fit and not began
+        assert earlier or not any(name.endswith("_") for name in vars(lda))
+
+
+class Beginning(Hooks):
+    """A callback that notes the beginning of each pass."""
+
+    def __init__(self, began):
+        self.began = began
+
+    def on_fit_task_begin(self, estimator, context):
+        self.began.append(context.task_name)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_plan_is_checked_at_its_own_steps_only(documents):
+    """Also with an early end, a fit that continues, and a plan of many steps."""
+    shared = {"batch_size": 60, "random_state": 0}
+    temperatures = [3.0, 2.0, 1.5, 1.0, 1.0, 1.0]
+    lda = TemperedLDA(
+        3, tempering=Annealing(temperatures.__getitem__), max_iter=2, **shared
+    )
+    lda.fit(documents)
+    lda.set_params(warm_start=True, max_iter=1).fit(documents)
+    assert lda.n_batch_iter_ == 6
+    np.testing.assert_array_equal(lda.history_["temperature"], temperatures)
+    with pytest.raises(IndexError):
+        lda.fit(documents)
+    asked = []
+    late = Annealing(lambda t: asked.append(t) or 1.0)
+    lda = TemperedLDA(
+        3, tempering=late, max_iter=10**8, tol=1e9, **shared | {"batch_size": None}
+    )
+    lda.fit(documents)
+    assert {0, 1, 10**8 - 1} <= set(asked) and len(asked) < 300
 
 
 @pytest.mark.parametrize("temperature", [np.inf, np.nan, -np.inf, 0.5, 1e40])

@@ -343,10 +343,20 @@ def test_ctrl_c_within_a_long_kernel(name, n_jobs, method, monkeypatch):
 # -- errors ----------------------------------------------------------------------------
 
 
-def breaking_schedule(t):
-    if t == 6:
-        raise Broken
-    return SCHEDULE(t)
+class BreakingRate(RobbinsMonro):
+    """A rate that depends on the data, so that no plan can check it."""
+
+    def next_rate(self, state, clock, gradient):
+        gradient()
+        if clock.steps == 6:
+            raise Broken
+        return super().next_rate(state, clock, gradient)
+
+
+class NegativeRate(RobbinsMonro):
+    def next_rate(self, state, clock, gradient):
+        gradient()
+        return (-1.0 if clock.steps == 6 else self(clock.steps + 1)), state
 
 
 class BreakingAt(StopAt):
@@ -355,23 +365,61 @@ class BreakingAt(StopAt):
             raise Broken
 
 
-@pytest.mark.parametrize("where", ["schedule", "callback", "negative temperature"])
-def test_an_error_in_code_of_the_user_keeps_the_last_complete_step(documents, where):
+@pytest.mark.parametrize("where", ["rate", "callback", "negative rate"])
+def test_an_error_in_a_first_fit_keeps_the_last_complete_step(documents, where):
     lda, steps, error = lda_of(warm_start=True), 6, Broken
-    if where == "schedule":
-        lda.set_params(schedule=breaking_schedule)
+    if where == "rate":
+        lda.set_params(learning_rate=BreakingRate())
     elif where == "callback":
         lda.set_callbacks(BreakingAt(2))
         steps = 8
     else:
-        lda.set_params(schedule=lambda t: SCHEDULE(t) if t < 6 else -1.0)
+        lda.set_params(learning_rate=NegativeRate())
         error = ValueError
     with pytest.raises(error):
         lda.fit(documents)
     assert lda.n_batch_iter_ == steps
     assert_usable(lda, documents)
-    lda.set_callbacks().set_params(schedule=SCHEDULE).fit(documents)
+    lda.set_callbacks().set_params(learning_rate=None).fit(documents)
     assert_same_fit(lda, lda_of().fit(documents))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("rate", [BreakingRate(), NegativeRate()])
+@pytest.mark.parametrize("loaded", [False, True])
+def test_an_error_in_a_later_step_leaves_an_earlier_fit_as_it_was(
+    documents, rate, loaded
+):
+    lda = lda_of(max_iter=1).fit(documents)
+    if loaded:
+        lda = pickle.loads(pickle.dumps(lda))
+    before, again = vars(lda) | {}, pickle.loads(pickle.dumps(lda))
+    with pytest.raises((Broken, ValueError)):
+        lda.set_params(learning_rate=rate, max_iter=3).fit(documents[:, ::-1])
+    for name in before.keys() & {"state_", "_loaded", *fitted_attributes(again)}:
+        assert vars(lda)[name] is before[name]
+    lda.set_params(learning_rate=None, max_iter=1)
+    assert_same_fit(lda, again)
+    assert_same_fit(lda.partial_fit(documents), again.partial_fit(documents))
+    # Ctrl-C keeps the new fit
+    with pytest.raises(KeyboardInterrupt):
+        lda.set_params(schedule=PressingAt(2)).fit(documents)
+    assert lda.n_batch_iter_ == 2
+
+
+@pytest.mark.parametrize("half_life", [None, 1000])
+def test_a_stream_goes_on_after_a_chunk_that_raises(documents, half_life):
+    shared = {"batch_size": 40, "half_life": half_life}
+    broken, whole = lda_of(**shared), lda_of(**shared)
+    for lda in (broken, whole):
+        lda.partial_fit(documents[:40])
+    bad = documents[40:].astype(float)
+    bad.data[-1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        broken.partial_fit(bad)
+    for lda in (broken, whole):
+        lda.partial_fit(documents[40:])
+    assert_same_fit(broken, whole)
 
 
 def fitted_attributes(lda):

@@ -30,6 +30,8 @@ from ._streams import StreamsMixin
 
 __all__ = ["TemperedEstimator"]
 
+#: Errors after which a fit can continue: a cluster is lost, for instance.
+KEEPING = ConnectionError
 #: Largest integer up to which floats represent every integer.
 MOST_SAMPLES = 2**53
 
@@ -194,7 +196,8 @@ class TemperedEstimator(
         Raises
         ------
         ValueError
-            If data or parameters are invalid.  An earlier fit is then left unchanged.
+            If data or parameters are invalid, or if a planned step would have an
+            invalid temperature, learning rate or effective batch size.
 
         Warns
         -----
@@ -209,9 +212,14 @@ class TemperedEstimator(
         computed from at most 100,000 rows, taken at even distances.
 
         With ``n_init > 1`` the fits run one after another.  If a callback or
-        ``n_iter_no_change`` stops a fit, the next fit starts.  After Ctrl-C or an error
-        in the first fit, the estimator has the state after the last complete step.  In
-        a later fit, it has the best of the completed fits.
+        ``n_iter_no_change`` stops a fit, the next fit starts.
+
+        An error leaves an earlier fit as it was.  After Ctrl-C, the estimator has the
+        state after the last complete step or, with ``n_init > 1``, the best of the
+        completed fits if there is one.  The same holds after an error if there was no
+        earlier fit, or if an earlier fit continued by ``warm_start``.  Values that
+        depend on time only, such as those of a schedule, are checked before the first
+        step: at all planned steps, or at 256 of more steps.
         """
         continued = self.warm_start and hasattr(self, "state_")
         return self._fit(X, sample_weight, continued, X_val)
@@ -220,7 +228,7 @@ class TemperedEstimator(
     @_fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X, sample_weight, continued, X_val=None):
         """Start a fit, or continue an earlier fit."""
-        other = self._apart()
+        other, earlier = self._apart(), self._apart()
         other._warned = {"hot": True}  # callbacks may use a model above T=1
         try:
             data = other._training_data(X, not continued, sample_weight)
@@ -232,7 +240,7 @@ class TemperedEstimator(
             if continued:
                 state = other._state_to_go_on_from()
                 # a score may be added before the first step is committed
-                state.history = copy.deepcopy(state.history)
+                state.history = state.history.copied()
                 starts, n_runs = iter([state]), 1
             else:
                 starts, n_runs = other._starts(problem), self.n_init
@@ -240,8 +248,14 @@ class TemperedEstimator(
             run = run_fits(self, other, problem, starts, n_runs)
             other._remember_fit(problem, run.state)
             self._publish(other)
-        except BaseException:
+        except BaseException as error:
             other._warned.clear()
+            # after Ctrl-C, or if a cluster is lost, the last complete step is kept
+            keeps = not isinstance(error, Exception) or isinstance(
+                error, ConnectionError
+            )
+            if not keeps and not continued and "state_" in vars(earlier):
+                self._publish(earlier)
             raise
         warn_of_the_end(other, run)
         return self

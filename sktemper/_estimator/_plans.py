@@ -8,7 +8,14 @@ import numpy as np
 from scipy import sparse
 
 from .._data import Rows
-from .._loop import HeldOut, Policies, State, generator
+from .._loop import (
+    HeldOut,
+    Policies,
+    State,
+    clocks_of_passes,
+    generator,
+    planned_clocks,
+)
 from ..learning_rates import ConstantRate, RobbinsMonro, as_learning_rate
 from ..renewals import NoRenewals
 from ..schedules import STREAM_LENGTH, Plan
@@ -64,6 +71,7 @@ def plan_fit(estimator, problem, state):
     default_rate = ConstantRate(1.0) if everything else RobbinsMonro()
     policies = _resolved_policies(estimator, model, state, default_rate)
     _plan_passes(estimator, state, len(problem.data), policies.moves)
+    policies.check_plan(state.policies, clocks_of_passes(problem.on(train), state))
     return Run(state, policies, train, held_out)
 
 
@@ -94,7 +102,12 @@ def plan_stream(estimator, problem, state, fresh):
     state.best = None
     if estimator.total_samples is not None:
         state.progress.first_row = _noted(state.progress.first_row, data)
-    return policies, _rows_of_steps(estimator, state, len(data))
+    size = _rows_of_steps(estimator, state, len(data))
+    # a single step checks the values itself, and with renewals T is 1
+    if len(data) > size and not policies.renewals.is_on:
+        clock, n_steps = state.clock(estimator.total_samples), -(-len(data) // size)
+        policies.check_plan(state.policies, planned_clocks(clock, n_steps, size))
+    return policies, size
 
 
 def _rows_of_steps(estimator, state, n_rows):

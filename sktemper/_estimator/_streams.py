@@ -71,7 +71,8 @@ class StreamsMixin:
         -------
         self : object
             The estimator.  A fitted model continues at its temperature and learning
-            rate.  A new model has a single start; ``n_init`` is ignored.
+            rate.  A new model has a single start; ``n_init`` is ignored.  After Ctrl-C
+            or an error in a step it has learned the complete batches.
 
         Notes
         -----

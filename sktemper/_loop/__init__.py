@@ -11,7 +11,7 @@ of new components in a stream), `_streaming` (training on a stream) and `_stoppi
 
 from ._history import History
 from ._moves import run_moves
-from ._passes import Hooks, run_passes, run_pieces
+from ._passes import Hooks, clocks_of_passes, planned_clocks, run_passes, run_pieces
 from ._policies import Policies
 from ._problem import QUIETLY, Batch, Problem, generator
 from ._state import MoveProgress, State
@@ -43,10 +43,12 @@ __all__ = [
     "Steps",
     "Workers",
     "check_scorable",
+    "clocks_of_passes",
     "combined",
     "compacted",
     "generator",
     "heldout_score",
+    "planned_clocks",
     "run_moves",
     "run_passes",
     "run_pieces",

@@ -1,5 +1,6 @@
 """The history of a fit: a table of steps and moves with a bounded number of rows."""
 
+import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,6 +73,15 @@ class History:
         self._steps, self._scores = _Thinned(limit), _Thinned(limit)
         self._moves = _Thinned(limit)
         self._ladder = None
+
+    def copied(self):
+        """Return a copy that shares the rows, which never change."""
+        other = copy.copy(self)
+        for name in ("_steps", "_scores", "_moves"):
+            table = copy.copy(getattr(self, name))
+            table.rows = list(table.rows)
+            setattr(other, name, table)
+        return other
 
     def append(self, *, ladder=None, probabilities=None, **row):
         """Add a step; columns not given are NaN."""

@@ -4,10 +4,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..schedules import Clock
 from ._problem import Batch, generator
 from ._step import Steps
 
-__all__ = ["Hooks", "run_passes", "run_pieces"]
+__all__ = ["Hooks", "clocks_of_passes", "planned_clocks", "run_passes", "run_pieces"]
+
+#: Largest number of planned steps at which the values of policies are checked before
+#: the first step.  Short fits would spend much of their time on more.
+MOST_CHECKED = 256
 
 #: Smallest number of batches that a batch of a stream represents.
 BATCHES_OF_STREAM = 25
@@ -60,6 +65,38 @@ def _ends_of_batches(n_rows, n_batches):
     size, larger = divmod(n_rows, n_batches)
     number = np.arange(1, n_batches + 1)
     return size * number + np.minimum(number, larger)
+
+
+def clocks_of_passes(problem, state):
+    """Return clocks of the planned steps that are left, see `planned_clocks`."""
+    n_rows = len(problem.rows)
+    n_batches = -(-n_rows // state.policies.batch_size)
+    n_passes = state.progress.planned_passes - state.progress.passes
+    n_steps = n_passes * n_batches - first_batch(state, n_rows, n_batches)
+    return planned_clocks(state.clock(problem.total), n_steps, n_rows / n_batches)
+
+
+def planned_clocks(clock, n_steps, n_rows):
+    """Return clocks of planned steps: of all steps, or of at most `MOST_CHECKED`.
+
+    Of more steps, the distances grow, and the first and the last are among them.
+
+    Parameters
+    ----------
+    clock : Clock
+        Clock of the first step.
+    n_steps : int
+    n_rows : float
+        Mean number of rows of a step.
+    """
+    numbers = range(n_steps)
+    if n_steps > MOST_CHECKED:
+        ends = np.geomspace(1, n_steps, MOST_CHECKED)
+        numbers = np.unique(ends.astype(np.int64) - 1).tolist()
+    return [
+        Clock(clock.steps + number, clock.samples + int(number * n_rows), clock.total)
+        for number in numbers
+    ]
 
 
 def run_passes(problem, policies, state, hooks=Hooks(), shuffle=True):  # noqa: B008

@@ -1,5 +1,7 @@
 """The policies of a fit, with checks of the values that they return."""
 
+import contextlib
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +38,29 @@ class Policies(NamedTuple):
         """Raise ValueError if the model lacks what a policy requires."""
         for policy in (*self[:3], *self.moves.phases(), self.renewals):
             policy.check(model)
+
+    def check_plan(self, states, clocks):
+        """Raise if a value that depends on the time only is invalid at some clock.
+
+        Parameters
+        ----------
+        states : PolicyStates
+        clocks : list of Clock
+            Clocks of planned steps.
+        """
+        temperatures = self.tempering.schedule_of_temperatures()
+        if temperatures is not None:
+            temperatures.check_values(clocks)
+        elif states.tempering is None:
+            for clock in clocks:
+                self.temperature(None, clock)
+        sizes = self.gradient_noise.schedule_of_sizes()
+        if sizes is not None:
+            sizes.check_values(clocks, "effective batch size", math.inf)
+        if states.learning_rate is None:
+            with contextlib.suppress(_DataNeeded):
+                for clock in clocks:
+                    self.rate(None, clock, _no_gradient)
 
     def temperature(self, state, clock):
         """Return the temperature of the next step."""
@@ -114,6 +139,14 @@ class Policies(NamedTuple):
         """Return the rate, reduced so that the step stays in the domain."""
         rate = self.gradient_noise.guarded(rate, largest_rate)
         return as_number(rate, self.gradient_noise, "guarded rate", 0.0, 1.0)
+
+
+class _DataNeeded(Exception):
+    """Error of a learning rate that needs the gradient, before there is one."""
+
+
+def _no_gradient():
+    raise _DataNeeded
 
 
 def proposed(policy, *arguments):

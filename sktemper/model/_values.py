@@ -113,7 +113,7 @@ class Stopped(Exception):
 class IllDefined(ValueError):
     """Error of a start, a step or a move whose parameters would leave their domain.
 
-    In a start or a step, the error ends the fit, and the last complete step is kept.
+    In a start or a step, the error ends the fit, and the step is not committed.
     In a move, the error rejects the proposal.
 
     Parameters
@@ -125,8 +125,7 @@ class IllDefined(ValueError):
     def __init__(
         self,
         message="The next parameters would not be finite: values, sample_weight or "
-        "priors are too large, too small or too far apart. Rescale them. The result "
-        "of earlier steps is kept.",
+        "priors are too large, too small or too far apart. Rescale them.",
     ):
         super().__init__(message)
 

@@ -132,6 +132,11 @@ class Schedule(Policy):
         time = clock.time(self.unit)
         return as_number(self(time), self, f"{what} at t={time:g}", 1.0, most)
 
+    def check_values(self, clocks, what="temperature", most=HOTTEST):
+        """Raise if the value at one of several clocks is not a valid ``what``."""
+        for clock in clocks:
+            self.at(clock, what, most)
+
     def is_settled(self, clock):
         """Return whether the value is constant from this `Clock` on."""
         settled = as_number(
