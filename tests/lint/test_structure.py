@@ -55,7 +55,7 @@ MAY_IMPORT = {
     "moves": {"_arguments", "_policy", "model", "schedules", "tempering"},
     "renewals": {"_arguments", "_policy", "model", "schedules"},
     "_data": {"_cache", "_linalg"},
-    "_loop": GROUND | POLICIES | {"_data", "_signals"},
+    "_loop": GROUND | POLICIES | {"_data", "_limits", "_signals"},
     "_estimator": GROUND | POLICIES | CHECKS | {"_data", "_loop", "_sklearn"},
     "_frames": set(),
     "_ranking": {
