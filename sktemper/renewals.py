@@ -71,8 +71,13 @@ class Renewals(Policy):
     Notes
     -----
     New components are fitted to rows since the last renewal that are still in the
-    memory.  The memory has at most twice as many rows as the sum of the decayed weights
-    of all rows, or at most 1,000 rows if this is more.
+    memory.  A renewal waits until the effective number of these rows, in which weights
+    count, is twice the number of new components.  It waits long if few rows enter a
+    small memory because the half-life is long, and always if the last row has almost
+    all weight because the half-life is short.
+
+    The memory has at most twice as many rows as the sum of the decayed weights of all
+    rows, or at most 1,000 rows if this is more.
 
     A pickle of the estimator contains the rows in the memory;
     ``estimator.clear_memory()`` deletes them.

@@ -5,10 +5,12 @@ The memory is a sample of recent rows. A renewal is a fit of new topics to it.
 
 import datetime
 import pickle
+import zoneinfo
 
 import numpy as np
 import pandas as pd
 import pytest
+from registry import ROWS
 from scipy import sparse
 from sklearn.base import clone
 
@@ -20,6 +22,7 @@ from sktemper.datasets import make_lda_documents
 from sktemper.lda._model import LDAModel
 from sktemper.lda._topics import Topics
 from sktemper.learning_rates import HalfLife, RobbinsMonro
+from sktemper.model import IllDefined, all_finite
 from sktemper.renewals import Renewals
 
 K, V, H = 10, 120, 1500
@@ -118,6 +121,7 @@ def test_time_passes_between_chunks(stream):
         model.partial_fit(stream[:250])
 
 
+DAY = np.datetime64("2024-06-01")
 BERLIN = datetime.timezone(datetime.timedelta(hours=2))
 
 
@@ -136,6 +140,31 @@ BERLIN = datetime.timezone(datetime.timedelta(hours=2))
 def test_times_with_a_zone_are_converted_to_utc(stream, times):
     model = lda(half_life="10D").partial_fit(stream[:250], times=times)
     assert model.state_.stream.time == np.datetime64("2024-06-01T10:00")
+
+
+def test_the_first_moment_of_a_calendar_may_have_a_zone(stream):
+    tokyo = datetime.datetime.min.replace(tzinfo=zoneinfo.ZoneInfo("Asia/Tokyo"))
+    for time in datetime.datetime.min.replace(tzinfo=BERLIN), tokyo:
+        model = lda(half_life="10D").partial_fit(stream[:50], times=time)
+        hours = (np.datetime64("0001-01-01") - model.state_.stream.time).item()
+        assert hours == time.utcoffset()
+
+
+@pytest.mark.parametrize(
+    "half_life, expected",
+    [
+        (np.timedelta64(1, "ns"), 50),
+        ("1s", 50),
+        ("1000000D", 50 * 2**-1.461 + 50),
+        ("999999999W", 100),
+    ],
+)
+def test_half_lives_of_any_length_count_time(stream, half_life, expected):
+    """Differences of times in units of the half-life may exceed 64 bits."""
+    model = lda(half_life=half_life).partial_fit(stream[:50], times="0001-01-01")
+    model.partial_fit(stream[50:100], times="4001-01-01")
+    size = model.state_.policies.learning_rate.size
+    assert size == pytest.approx(expected, rel=1e-4)
 
 
 @pytest.mark.parametrize("times", ["20240601", ["20240601"] * 250, "2024-W22-6"])
@@ -159,6 +188,10 @@ def test_dates_without_hyphens_are_not_years(stream, times):
         ("202406", "dates or times"),
         (["2024-01-01"] * 3, "shape"),
         (["NaT"] * 250, "NaT"),
+        ("300000-01-01", "years above 100,000"),
+        (np.array(["300000-01-01"] * 250, "datetime64[D]"), "years above 100,000"),
+        (pd.Timestamp(np.datetime64("300000-01-01", "s")), "years above 100,000"),
+        ([np.datetime64("-300000-01-01")] * 250, "years above 100,000"),
         (["yesterday"] * 250, "dates or times"),
     ],
 )
@@ -167,6 +200,13 @@ def test_bad_times_are_refused(stream, times, message):
         lda().partial_fit(stream[:250], times=times)
     with pytest.raises(ValueError, match="half_life is None"):
         AnnealedLDA(K).partial_fit(stream[:250], times="2024-01-01")
+
+
+def test_masked_times_are_refused(stream):
+    times = np.ma.array(np.repeat(DAY, 50), mask=[0] * 49 + [1])
+    with pytest.raises(TypeError, match="times is a masked array"):
+        lda().partial_fit(stream[:50], times=times)
+    lda().partial_fit(stream[:49], times=times[:49])
 
 
 @pytest.mark.parametrize(
@@ -340,17 +380,125 @@ def test_scores_come_before_the_step(stream):
     assert model.history_["prequential_score"][-1] == pytest.approx(score, rel=1e-6)
 
 
-def test_a_renewal_that_fails_leaves_the_model(stream, monkeypatch):
-    from sktemper.lda._model import LDAModel
-    from sktemper.model import IllDefined
-
+@pytest.mark.parametrize("error", [IllDefined, np.linalg.LinAlgError])
+def test_a_renewal_that_fails_leaves_the_model(stream, monkeypatch, error):
     def fails(*_):
-        raise IllDefined("overflow")
+        raise error("overflow")
 
     monkeypatch.setattr(LDAModel, "matched", fails)
     model = learned(lda(), stream[:1500])
     assert list(model.renewals_["kept"][:1]) == [False]
     assert np.isfinite(model.components_).all()
+
+
+# -- half-lives far from the gaps between rows -----------------------------------------
+RENEWED = {name: row for name, row in ROWS.items() if row.can(Renewals())}
+each_renewed = pytest.mark.parametrize("name", RENEWED)
+
+
+def short(name, half_life, **parameters):
+    """Return an estimator with a memory of 100 rows, and data of few columns."""
+    row = RENEWED[name]
+    model = row.estimator("Annealed", n_components=2, **parameters)
+    model.learning_rate = HalfLife(half_life)
+    model.renewals = Renewals(memory=100, wait=100)
+    X = row.data(4000)
+    return model, X if name == "MixedMixture" else X[:, :6]
+
+
+def assert_finite(model):
+    state = model.state_
+    assert all_finite(state.globals_, state.hyper)
+    assert np.isfinite(model.prevalence_["shares"]).all()
+
+
+@each_renewed
+def test_long_streams_continue_with_a_small_memory(name):
+    model, X = short(name, 1e6, batch_size=2000)
+    random = np.random.default_rng(0)
+    for _ in range(10):
+        model.partial_fit(X[random.integers(0, 4000, 10_000)])
+    assert model.n_samples_seen_ == 100_000
+    renewed = model.renewals_["sample"]
+    assert (renewed > 20_000).any()
+    # rows enter the memory more rarely, and renewals wait for two of them
+    assert 2000 < np.diff(renewed)[-5:].mean()
+    assert_finite(model)
+
+
+@each_renewed
+@pytest.mark.parametrize("half_life", [5e-324, 0.1, 3.0, 1e9])
+def test_streams_with_any_half_life(name, half_life):
+    model, X = short(name, half_life, batch_size=250)
+    weight = np.ones(1000)
+    weight[250:500], weight[500:] = 0.0, 10.0 ** np.linspace(-12, 12, 500)
+    for start in (0, 1000, 2000):
+        model.partial_fit(X[start : start + 1000], sample_weight=weight)
+        model.partial_fit(X[start : start + 1])
+    assert model.n_samples_seen_ == 3003
+    rates = model.history_["learning_rate"]
+    assert (rates[1::5] == 0).all() and np.isfinite(model.history_["passes"]).all()
+    if half_life < 1:  # effectively, the memory has one row
+        assert not len(model.renewals_["sample"])
+    assert_finite(model)
+
+
+def test_weights_of_few_rows_do_not_underflow():
+    model, X = short("LDA", 3.0)
+    model.renewals = Renewals(memory=1000)
+    learned(model, X[:1250])
+    assert len(model.renewals_["sample"])
+    memory = model.state_.stream.memory
+    rows, weight = memory.sample(1000)
+    # the weight of an older row is below 1e-30 of the largest weight
+    assert 250 < len(rows) <= 300 < len(memory) and (weight > 0).all()
+    ages = 1249 - memory.numbers[rows]
+    np.testing.assert_allclose(weight / weight[-1], 2.0 ** (-ages / 3.0), rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["BernoulliMixture"])
+def test_a_change_raises_an_alarm_while_renewals_wait(name):
+    model, X = short(name, 0.1, batch_size=250)
+    learned(model, X)
+    assert not len(model.alarms_["sample"])
+    learned(model, 1.0 - X[:1000])
+    assert model.alarms_["sample"].tolist()[0] <= 5000
+    assert not len(model.renewals_["sample"])
+
+
+@each_renewed
+def test_a_stream_continues_after_an_invalid_chunk(name):
+    models = [short(name, 500.0)[0] for _ in range(2)]
+    X = short(name, 500.0)[1]
+    for model in models:
+        learned(model, X[:750])
+        if model is models[0]:
+            with pytest.raises(ValueError, match="infinity"):
+                model.partial_fit(np.full((250, X.shape[1]), np.inf))
+            with pytest.raises(ValueError, match="egative"):
+                model.partial_fit(X[:250], sample_weight=-np.ones(250))
+        learned(model, X[750:1500])
+    one, other = (model.prevalence_["shares"] for model in models)
+    np.testing.assert_array_equal(one, other)
+
+
+def test_a_challenger_whose_step_fails_loses(stream, monkeypatch):
+    from sktemper._loop import Steps
+
+    model = lda(renewals=Renewals(memory=1000, trial=1000, threshold=np.inf))
+    learned(model, stream[:1100])
+    assert model.state_.stream.challenger is not None
+    real = Steps.commit_of
+
+    def fails(self, *arguments, **noted):
+        if "prequential_score" not in noted:
+            raise IllDefined()
+        return real(self, *arguments, **noted)
+
+    monkeypatch.setattr(Steps, "commit_of", fails)
+    model.partial_fit(stream[1100:1150])  # too few rows for another decision
+    assert model.n_samples_seen_ == 1150
+    assert model.renewals_["kept"].tolist() == [False]
 
 
 # -- the same bits ---------------------------------------------------------------------

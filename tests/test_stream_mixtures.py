@@ -178,6 +178,20 @@ def test_a_refit_keeps_the_order_of_components():
     np.testing.assert_array_equal(again.argmax(axis=1), shares.argmax(axis=1))
 
 
+@pytest.mark.every(2)
+@pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
+def test_clusters_of_rows_with_missing_values_are_renewed(kind):
+    X, y = gaussians()
+    X = np.where(np.random.default_rng(1).random(X.shape) < 0.1, np.nan, X)
+    X[1000:1600, 3] = np.nan  # new clusters may start from rows without a column
+    renewals = Renewals(memory=400, wait=100)
+    model = gaussian(covariance_type=kind, half_life=500, renewals=renewals)
+    learned(model, X)
+    kept = model.renewals_["kept"][model.renewals_["sample"] > N]
+    assert kept.any()
+    assert adjusted_rand_score(y[-500:], model.predict(X[-500:])) > 0.8
+
+
 def test_models_without_the_capability_raise():
     X = np.random.default_rng(0).normal(size=(30, 4))
     for estimator in TemperedFactorialMixture, TemperedMatrixFactorization:

@@ -20,6 +20,7 @@ from .._loop import (
     run_pieces,
     run_stream,
 )
+from .._validation import check_unmasked
 from ..learning_rates import HalfLife, LearningRate, Population
 from ..renewals import as_renewals
 from ._end_of_fit import is_above_one, warn_of_a_long_stream
@@ -312,8 +313,7 @@ def _table(records, columns):
 
 def _checked_times(times, n_rows, last):
     """Return the times of rows as an array of datetime64, or raise an error."""
-    if np.ma.is_masked(times):
-        raise ValueError("times contains missing values (masked).")
+    check_unmasked(times, "times", may_be_nan=False)
     try:
         times = np.asarray(times)
         if times.dtype.kind in "biufcm":
