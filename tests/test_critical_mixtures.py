@@ -335,3 +335,13 @@ def test_classes_of_surveys_are_found(seed):
     X, y = answers(600, 60, 4, 8, 2.0, seed)
     labels = AnnealedMultinomialMixture(8, random_state=seed).fit(X).labels_
     assert adjusted_rand_score(y, labels) > 0.95
+
+
+def test_the_dimensions_of_noise_are_the_sum_of_all_eigenvalues():
+    X = np.random.default_rng(0).poisson(0.3, size=(400, 900))
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, size=400)
+    found = deviations_of_counts(X, weight)
+    dense = found.matrix.toarray() - np.outer(found.rows, found.columns)
+    total = min(found.unit * (dense**2).sum(), X.shape[1])
+    assert total < X.shape[1]
+    assert found._noise().ratio == pytest.approx(total / found.n_rows)

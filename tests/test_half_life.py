@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from sktemper import AnnealedLDA, TemperedLDA
 from sktemper._arguments import half_life_of
-from sktemper._loop._prevalence import Prevalence
+from sktemper._loop._prevalence import MOST_POINTS, Prevalence
 from sktemper._loop._stream import Challenger, Reservoir, Stream, Watch
 from sktemper.datasets import make_lda_documents
 from sktemper.lda._model import LDAModel
@@ -603,6 +603,15 @@ def test_prevalence_is_that_of_the_rows_of_each_step(stream):
     np.testing.assert_allclose(
         table["shares"][-1], tokens / tokens.sum(), rtol=1e-4, atol=1e-6
     )
+
+
+def test_points_of_a_long_stream_have_the_same_number_of_steps():
+    table = Prevalence()
+    for sample in range(1, 4 * MOST_POINTS + 1):
+        table = table.after(sample, None, 0.0, np.ones(1))
+    totals = [point.counts.sum() for point in table.points]
+    assert sum(totals) == 4 * MOST_POINTS
+    assert len(set(totals)) == 1
 
 
 def test_the_course_of_a_stream_is_thinned():

@@ -3,11 +3,14 @@
 import numpy as np
 import pytest
 from registry import ROWS
+from scipy import sparse
 from sklearn.base import clone
 from test_parts import parts_of, state_of
 
 from sktemper._estimator import _fit_runs
 from sktemper._loop._moves import _Trials
+from sktemper.factorial_mixture._model import FactorialMixtureModel
+from sktemper.implicit_factorization import _rankings
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 each_row = pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
@@ -176,6 +179,22 @@ def test_rows_have_their_own_scores_and_bounds(row, small_blocks):
 
 
 @each_row
+def test_a_view_of_an_array_is_its_copy(row, small_blocks):
+    X = row.data(120)
+    if not isinstance(X, np.ndarray):
+        pytest.skip("the data are sparse")
+    small_blocks(row)
+    view = np.hstack([X, 9.0 + X])[::2, : X.shape[1]]
+    one, other = (
+        row.estimator("Annealed", **plan_of(row)).fit(rows)
+        for rows in (view, view.copy())
+    )
+    assert_close(one, other)
+    bounds = [one.lower_bound(rows) for rows in (view, view.copy())]
+    assert bounds[0] == pytest.approx(bounds[1], rel=1e-12)
+
+
+@each_row
 def test_a_stream_of_parts_is_a_stream_of_chunks(row, small_blocks):
     X, _, weight = weighted(row)
     small_blocks(row)
@@ -188,3 +207,35 @@ def test_a_stream_of_parts_is_a_stream_of_chunks(row, small_blocks):
     other.partial_fit(X[:40], sample_weight=weight[:40])
     other.partial_fit(parts_of(X[40:], 40), sample_weight=weight[40:])
     assert state_of(one) == state_of(other)
+
+
+def test_validation_data_may_begin_with_rows_that_cannot_be_scored(small_blocks):
+    row, X = ROWS["LDA"], ROWS["LDA"].data(120)
+    small_blocks(row)
+    empty = sparse.csr_array((32, X.shape[1]), dtype=X.dtype)
+    plan = plan_of(row, evaluate_every=1)
+    fitted = row.estimator("Annealed", **plan).fit(X, X_val=[empty, X[:20]])
+    score = fitted.history_["heldout_score"][-1]
+    assert score == pytest.approx(fitted.score(X[:20]))
+
+
+def test_rankings_of_few_users_at_a_time_are_those_of_all(monkeypatch):
+    row, X = ROWS["ImplicitFactorization"], ROWS["ImplicitFactorization"].data(120)
+    fitted = row.estimator(**plan_of(row)).fit(X)
+    scores = fitted.score_samples(X)
+    monkeypatch.setattr(_rankings, "MOST_SCORES", 7 * X.shape[1])
+    np.testing.assert_array_equal(fitted.score_samples(X), scores)
+
+
+def test_priors_are_learned_from_statistics_scaled_to_all_rows(monkeypatch):
+    row, scales = ROWS["FactorialMixture"], []
+    update = FactorialMixtureModel.update_hyper
+
+    def update_hyper(self, hyper, globals_, statistics, scale, rate, powers):
+        scales.append(scale)
+        return update(self, hyper, globals_, statistics, scale, rate, powers)
+
+    monkeypatch.setattr(FactorialMixtureModel, "update_hyper", update_hyper)
+    plan = plan_of(row, batch_size=30, total_samples=480, max_iter=1)
+    row.estimator("Annealed", **plan).fit(row.data(120))
+    assert scales == [16.0] * 4

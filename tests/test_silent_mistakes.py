@@ -26,6 +26,7 @@ from sktemper import (
     TemperedMatrixFactorization,
     seeded_prior,
 )
+from sktemper._estimator._counts import are_normalised
 from sktemper.datasets import (
     make_factorial_mixture,
     make_lda_documents,
@@ -529,3 +530,11 @@ def test_other_warnings_point_at_the_users_line():
     assert lines_of(lambda: seeded_prior(list("abc"), seeds, X, 2)) == {here()}
     scores = np.random.default_rng(0).random((3, 3))
     assert lines_of(lambda: recall_at_k(scores, X, k=3)) == {here()}
+
+
+def test_rows_after_many_normalised_ones_are_inspected():
+    X = np.random.default_rng(0).uniform(1.0, 3.0, size=(3000, 4))
+    X /= X.sum(axis=1, keepdims=True)
+    assert are_normalised(X)
+    X[2000:] *= 5.0
+    assert not are_normalised(X)
