@@ -205,6 +205,25 @@ def test_clusters_are_found_despite_gaps(covariance_type):
     assert error < 0.6 * X[missing].std()
 
 
+@pytest.mark.parametrize("n_components", [1, 2])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_columns_that_are_rarely_seen_together(n_components, seed):
+    """Three rows show the correlations of two blocks of columns."""
+    random = np.random.default_rng(seed)
+    loadings = random.normal(size=(1, 6))
+    X = random.normal(size=(1000, 1)) @ loadings + random.normal(size=(1000, 6))
+    X, new = X[:60], X[60:]
+    X[3::2, :3] = X[4::2, 3:] = np.nan
+    scores = {}
+    for covariance_type in "full", "diag":
+        mixture = TemperedGaussianMixture(
+            n_components, covariance_type=covariance_type, tempering=None, tol=0.1
+        )
+        mixture.set_params(random_state=0).fit(X)
+        scores[covariance_type] = mixture.score_samples(new).mean()
+    assert scores["full"] > scores["diag"] - 0.3
+
+
 def test_imputed_values_are_conditional_means():
     mixture, _, _ = fitted("full", "learned")
     (shares,), means = mixture.predict_proba(ROW_2[None]), mixture.means_

@@ -67,7 +67,8 @@ def learned_priors(family, hyper, usual, used, learned):
         return hyper
     kind, law = family.covariance, family.law
     precisions = kind.widened(usual.freedom) * kind.scale(usual.inverse_scale)
-    covariance = kind.symmetric(kind.scale(precisions[used].mean(axis=0)[None]))[0]
+    precision = hyper.allowed(precisions[used].mean(axis=0))
+    covariance = kind.symmetric(kind.scale(precision[None]))[0]
     mean_log = law.expected_log(usual.freedom[used]) + usual.log_determinants[used]
     freedom = hyper.degrees_of_freedom
     if "degrees_of_freedom" in learned:
@@ -97,7 +98,7 @@ def restarted(hyper, covariance, law, learned):
     if "degrees_of_freedom" in learned:
         freedom = law.least + FREE_DEGREES
     if "covariance" in learned:
-        hyper = hyper._replace(covariance=freedom * covariance)
+        hyper = hyper._replace(covariance=freedom * hyper.allowed(covariance))
     return hyper._replace(degrees_of_freedom=freedom)
 
 

@@ -21,7 +21,7 @@ from ..model import IllDefined, Powers, all_finite
 from ._empirical import evidence_of_priors, learned_priors, restarted, searched
 from ._gapped_rows import GappedRows, block_of, has_gaps
 from ._gaps import GaussianWithGaps, TiedWithGaps
-from ._gaps_starts import filled, mean_and_covariance_of
+from ._gaps_starts import filled, mean_and_covariance_of, shows_correlations
 from ._starts import looked_at, mean_and_covariance
 
 __all__ = ["COVARIANCE_TYPES", "GaussianMixtureModel"]
@@ -136,16 +136,19 @@ class GaussianMixtureModel(MixtureModel):
     # -- the state of a fit ----------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):
         """Return the priors, computed from the mean and covariance of ``X``."""
-        is_gapped = has_gaps(X)
+        is_gapped, is_diagonal = has_gaps(X), False
         if is_gapped:
             is_full = self.covariance.products
+            is_diagonal = is_full and not shows_correlations(X, sample_weight)
+            is_full = is_full and not is_diagonal
             mean, covariance = mean_and_covariance_of(X, sample_weight, is_full)
         else:
             mean, covariance = mean_and_covariance(X, sample_weight)
         n_samples = X.shape[0] if sample_weight is None else sample_weight.sum()
         covariance = self.covariance.default_prior(covariance)
         hyper = self.priors(mean, covariance, n_samples)
-        return hyper._replace(noise_variance=is_gapped * self.family.reg_covar)
+        noise_variance = is_gapped * self.family.reg_covar
+        return hyper._replace(noise_variance=noise_variance, is_diagonal=is_diagonal)
 
     def initial_globals(self, X, random, hyper=None, sample_weight=None):
         """Return the optimum for responsibilities from ``init``.
@@ -200,7 +203,7 @@ class GaussianMixtureModel(MixtureModel):
         """Return the shapes of the parts of `hyper`."""
         mean = (self.n_features,)
         covariance = self.covariance.default_prior(np.eye(self.n_features))
-        return [(), (), (), mean, np.shape(covariance), mean, ()]
+        return [(), (), (), mean, np.shape(covariance), mean, (), ()]
 
     def family_of(self, hyper):
         """Return the family in coordinates about the origin."""

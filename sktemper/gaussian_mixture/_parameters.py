@@ -22,6 +22,9 @@ class Hyper(NamedTuple):
     noise_variance : float
         Variance of the noise of the samples in local steps.  It is `reg_covar` if
         values are missing, and otherwise 0, as in scikit-learn.
+    is_diagonal : bool
+        Whether a covariance that is computed from the data is diagonal, because too few
+        rows show correlations, see `shows_correlations`.
     """
 
     weight_concentration: float
@@ -31,6 +34,11 @@ class Hyper(NamedTuple):
     covariance: np.ndarray
     origin: np.ndarray
     noise_variance: float = 0.0
+    is_diagonal: bool = False
+
+    def allowed(self, matrix):
+        """Return a matrix that is computed from data; a diagonal one if `is_diagonal`."""
+        return np.diag(np.diag(matrix)) if self.is_diagonal else matrix
 
     def stepped(self, other, rate):
         """Return priors between this object (rate 0) and another (rate 1)."""
