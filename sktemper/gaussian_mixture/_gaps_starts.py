@@ -17,9 +17,9 @@ STEPS, TOL = 50, 1e-4
 #: Variance that is added to the variances of standardized columns.
 RIDGE = 1e-9
 ROWS_OF_PART = 1024
-#: Least number of rows, per column of X, that have values in both columns of each pair.
-#: With fewer rows, learned correlations fit these rows and no others: held-out densities
-#: were lower than with a diagonal prior in most trials, by up to 75 nats per row.
+#: Least number of rows, per column of X, in which any two columns both have values.
+#: With few but some such rows, a learned prior copies their correlations, and held-out
+#: densities fall by up to tens of nats per row.
 ROWS_PER_COLUMN = 10
 
 

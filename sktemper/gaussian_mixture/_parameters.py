@@ -37,7 +37,7 @@ class Hyper(NamedTuple):
     is_diagonal: bool = False
 
     def allowed(self, matrix):
-        """Return a matrix that is computed from data; a diagonal one if `is_diagonal`."""
+        """Return a matrix from data, without correlations if `is_diagonal`."""
         return np.diag(np.diag(matrix)) if self.is_diagonal else matrix
 
     def stepped(self, other, rate):
