@@ -295,6 +295,9 @@ def test_a_changed_number_is_found(name):
         with pytest.raises(ValueError, match=f"{name} cannot be loaded.*checksum"):
             clone(estimator).__setstate__(state | {"state_": damaged})
             pytest.fail(f"{place} was loaded")
+    of_other_version = state | {"_checksum": 1, "_sktemper_version": "0.0"}
+    with pytest.warns(InconsistentVersionWarning):
+        clone(estimator).__setstate__(of_other_version)
     del state["_checksum"]
     with pytest.raises(ValueError, match="checksum"):
         clone(estimator).__setstate__(state)

@@ -525,11 +525,16 @@ def test_a_plan_is_checked_at_its_own_steps_only(documents):
     with pytest.raises(IndexError):
         lda.fit(documents)
     asked = []
-    late = Annealing(lambda t: asked.append(t) or 1.0)
-    lda = TemperedLDA(
-        3, tempering=late, max_iter=10**8, tol=1e9, **shared | {"batch_size": None}
+    mixture = TemperedGaussianMixture(
+        2,
+        tempering=Annealing(lambda t: asked.append(t) or 1.0),
+        max_iter=10**8,
+        tol=1e9,  # the fit converges at once
+        batch_size=None,
+        moves=None,
+        random_state=0,
     )
-    lda.fit(documents)
+    mixture.fit(np.random.default_rng(0).normal(size=(50, 2)))
     assert {0, 1, 10**8 - 1} <= set(asked) and len(asked) < 300
 
 

@@ -25,6 +25,10 @@ __all__ = [
 NOT_PICKLED = ("_warned", "_loaded", "_cache", "_ready")
 
 
+#: Attributes that pickles only have.
+OF_PICKLES = {"_checksum", "_sktemper_version"}
+
+
 class VersionWarning(InconsistentVersionWarning):
     """Warning about an estimator that another version of sktemper has pickled."""
 
@@ -64,12 +68,11 @@ class PicklesMixin:
             If the checksum differs, or parameters of the fit have wrong shapes or are
             not finite, because kernels do not check them.
         """
-        state = dict(state)
-        if "_checksum" in state or "_sktemper_version" in state:
+        version = state.get("_sktemper_version", "of no known version")
+        if version == _version():
             with self._refusing_damage():
                 state = checked(state)
-        version = state.pop("_sktemper_version", "of no known version")
-        if version != _version():
+        else:  # classes may have more attributes than in that version
             warn(
                 VersionWarning(
                     estimator_name=type(self).__name__,
@@ -77,6 +80,7 @@ class PicklesMixin:
                     original_sklearn_version=version,
                 )
             )
+        state = {k: v for k, v in state.items() if k not in OF_PICKLES}
         super().__setstate__(state)
         self._warned, self._loaded = {}, True
         if "state_" in state:
