@@ -112,9 +112,6 @@ class TemperedEstimator(
     #: Further checks at the end of a fit, see `_end_of_fit`.
     _end_of_fit_checks = ()
 
-    #: Advice if the lower bound fell in the last step of a fit.
-    _remedy_of_falls = "Continue with warm_start=True, or raise tol."
-
     #: Least number of samples of a fit, or of the first chunk of a stream.
     _min_samples = 1
 

@@ -104,17 +104,12 @@ def bound_still_moved(estimator, run):
     stopped = progress.passes < progress.planned_passes or estimator.n_iter_no_change
     if stopped or not abs(change) > estimator._largest_final_change(run):
         return None
-    if change < 0:
-        return (
-            f"The lower bound fell by {-change:.3g} in the last step: the fit did not "
-            f"converge, and more passes do not help. {estimator._remedy_of_falls}"
-        )
-    begin = f"The lower bound still changed by {change:.3g} in the last"
+    moved = "fell" if change < 0 else "still changed"
+    begin = f"The lower bound {moved} by {abs(change):.3g} in the last"
     if _moves_were_last(run.state):
         return (
             f"{begin} step, after moves: the fit did not converge. Continue with "
-            "warm_start=True, or raise tol. A larger max_iter does not lengthen the "
-            "steps after moves."
+            "warm_start=True, or raise tol."
         )
     return (
         f"{begin} of {progress.passes} passes: the fit did not converge. Raise "

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from .._data import Rows
-from .._loop import HeldOut, Policies, State, generator
+from .._loop import HeldOut, Policies, Problem, State, generator
 from ..learning_rates import ConstantRate, RobbinsMonro, as_learning_rate
 from ..renewals import NoRenewals
 from ..schedules import STREAM_LENGTH, Plan
@@ -33,6 +33,7 @@ class Run:
 
     Attributes
     ----------
+    problem : Problem
     state : State
     policies : Policies
     train : Rows
@@ -44,6 +45,7 @@ class Run:
         Whether planned moves were skipped because the temperature was not 1.
     """
 
+    problem: Problem
     state: State
     policies: Policies
     train: Rows
@@ -64,7 +66,7 @@ def plan_fit(estimator, problem, state):
     default_rate = ConstantRate(1.0) if everything else RobbinsMonro()
     policies = _resolved_policies(estimator, model, state, default_rate)
     _plan_passes(estimator, state, len(problem.data), policies.moves)
-    return Run(state, policies, train, held_out)
+    return Run(problem, state, policies, train, held_out)
 
 
 def _new_plan(estimator, problem, state, n_rows):

@@ -14,6 +14,10 @@ __all__ = ["NARROW", "advice", "narrow_columns"]
 ROWS_LOOKED_AT = 5000
 #: Least rise of the lower bound by another component, in nats, that causes a warning.
 LEAST_GAIN, LEAST_GAIN_OF_PRIORS = 20.0, 100.0
+#: Columns are correlated if correlations raise the log density by at least this
+#: multiple of what all splits raise the bound by.  Two clusters in one component cause
+#: correlations too, but their split raises the bound by more.
+LEAST_RATIO = 2.0
 
 #: A component is narrow in a column if its variance is below this multiple of
 #: `reg_covar`, which is part of this variance.
@@ -86,10 +90,11 @@ def advice(model, other, state, X, sample_weight):
             if gains.max(initial=0.0) > LEAST_GAIN:
                 gain, message = gains.max(), MORE_COMPONENTS
                 is_simple = not (model.covariance.products or has_gaps(X[::step]))
-                if is_simple and gains.sum() < gain_of_correlations(
-                    X[::step], shares.argmax(axis=1), weight
-                ):
-                    message = CORRELATED
+                if is_simple:
+                    labels = shares.argmax(axis=1)
+                    correlations = gain_of_correlations(X[::step], labels, weight)
+                    if correlations > LEAST_RATIO * np.maximum(gains, 0.0).sum():
+                        message = CORRELATED
                 return message.format(n_components=model.n_components, gain=gain)
         elif other is not None:
             hyper = priors_of(other, model.usual(state.globals_), hyper, used)

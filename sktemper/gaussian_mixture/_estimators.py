@@ -312,13 +312,6 @@ class _GaussianMixture(
         parameters = self.get_params(deep=False) | given
         return type(self)(**parameters)._make_model(model.n_features, model.dtype)
 
-    #: `reg_covar` is added to the statistics after the responsibilities, so that steps
-    #: do not quite maximise the bound.
-    _remedy_of_falls = (
-        "A component has a variance near reg_covar: lower reg_covar, or leave out "
-        "columns of few distinct values. Otherwise, continue with warm_start=True."
-    )
-
     def _largest_final_change(self, run):
         """Return ``tol``, so that `converged_` means the same as in scikit-learn."""
         return self.tol
