@@ -20,7 +20,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 #: names of files whose tests expect the warning.
 SHORT_FITS = {
     "ignore:The model is still at temperature": ("endings", "readme", "examples"),
-    "ignore:The lower bound still changed": (
+    "ignore:The lower bound": (
         "endings",
         "readme",
         "examples",

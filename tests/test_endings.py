@@ -6,6 +6,7 @@ import warnings
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn
 from fits import (
@@ -21,6 +22,7 @@ from fits import (
 from registry import ROWS
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import GridSearchCV
 
 import sktemper
@@ -35,7 +37,11 @@ from sktemper import (
 )
 from sktemper._data import Rows
 from sktemper._estimator import _messages
-from sktemper._estimator._end_of_fit import LARGEST_CHANGE, largest_final_change
+from sktemper._estimator._end_of_fit import (
+    LARGEST_CHANGE,
+    bound_still_moved,
+    largest_final_change,
+)
 from sktemper._estimator._plans import held_out_rows
 from sktemper.moves import BirthMoves
 from sktemper.schedules import ConstantSchedule, LinearSchedule
@@ -141,6 +147,100 @@ def test_convergence_is_judged_after_moves():
     change = one_more.lower_bounds_[-1] - mixture.state_.convergence.lower_bound
     assert one_more.state_.convergence.bound_change == pytest.approx(change)
     assert 0 < change < 10
+
+
+def test_a_bound_that_fell_is_no_change_of_too_few_passes():
+    convergence = SimpleNamespace(lower_bound=-10.0, bound_change=-1.0)
+    progress = SimpleNamespace(passes=7, planned_passes=7, steps=7)
+    estimator = SimpleNamespace(n_iter_no_change=None)
+    estimator._largest_final_change = lambda run: 0.1
+
+    def message(**moves):
+        history = SimpleNamespace(to_dict=lambda: moves)
+        state = SimpleNamespace(
+            progress=progress, convergence=convergence, history=history
+        )
+        return bound_still_moved(estimator, SimpleNamespace(state=state))
+
+    assert "fell by 1 in the last of 7 passes" in message()
+    moves = {"move_step": np.array([5, 7]), "move_kept": np.array([True, False])}
+    assert "Raise max_iter" in message(**moves)
+    moves["move_kept"][1] = True
+    assert "fell by 1 in the last step, after moves" in message(**moves)
+    assert "max_iter" not in message(**moves)
+    convergence.bound_change = 1.0
+    assert "still changed by 1 in the last step" in message(**moves)
+
+
+# -- advice about data -----------------------------------------------------------------
+
+
+def clusters(n_clusters, n_samples, n_features, seed=0, scale=6.0):
+    random = np.random.default_rng(seed)
+    centres = random.normal(0, scale, (n_clusters, n_features))
+    y = random.integers(n_clusters, size=n_samples)
+    return centres[y] + random.normal(size=(n_samples, n_features)), y
+
+
+@pytest.mark.every(2)
+@pytest.mark.parametrize("form", ["full", "diag", "spherical", "tied", "auto"])
+def test_columns_that_are_small_beside_reg_covar_are_named(form):
+    X, y = clusters(3, 200, 2, scale=15.0)
+    mixture = AnnealedGaussianMixture(5, covariance_type=form, random_state=0)
+    assert adjusted_rand_score(y, mixture.fit(X).labels_) > 0.9  # no warning
+    frame = pd.DataFrame(X * 1e-4, columns=["length", "width"])
+    with pytest.warns(ConvergenceWarning, match="reg_covar=1e-06 .*length.*width"):
+        mixture.fit(frame)
+    assert adjusted_rand_score(y, mixture.labels_) < 0.9
+    mixture.set_params(reg_covar=1e-12).fit(frame)
+    assert adjusted_rand_score(y, mixture.labels_) > 0.9
+
+
+def test_columns_of_single_values_are_named():
+    X, y = clusters(4, 400, 3)
+    zeros = X.copy()
+    zeros[np.random.default_rng(1).random(400) < 0.5, 2] = 0.0
+    mixture = AnnealedGaussianMixture(8, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="have components of their own: 2 "):
+        mixture.fit(zeros)
+    wrong = adjusted_rand_score(y, mixture.labels_)
+    left = mixture.fit(X[:, :2])
+    assert adjusted_rand_score(y, left.labels_) > wrong + 0.1
+
+
+def test_correlated_columns_need_no_more_components():
+    X, y = clusters(4, 600, 12)
+    X += 4 * np.random.default_rng(1).normal(size=(600, 2)) @ np.ones((2, 12))
+    mixture = AnnealedGaussianMixture(6, covariance_type="diag", random_state=0)
+    with pytest.warns(ConvergenceWarning, match='covariance_type="full"'):
+        mixture.fit(X)
+    wrong = adjusted_rand_score(y, mixture.labels_)
+    mixture.set_params(covariance_type="full").fit(X)
+    assert adjusted_rand_score(y, mixture.labels_) > max(0.9, wrong)
+
+
+@pytest.mark.parametrize("form", ["full", "diag", "spherical"])
+def test_missing_components_are_still_advised(form):
+    X, _ = clusters(8, 600, 5)
+    mixture = AnnealedGaussianMixture(4, covariance_type=form, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="Raise n_components"):
+        mixture.fit(X)
+
+
+def test_common_words_of_near_copies_are_named():
+    random = np.random.default_rng(0)
+    topics = random.dirichlet(np.full(470, 0.05), 6)
+    common = np.tile(0.85 * random.dirichlet(np.full(30, 4.0)), (6, 1))
+    weights = random.dirichlet(np.full(6, 0.1), 400)
+    rates = weights @ np.hstack([common, 0.15 * topics])
+    X = np.array([random.multinomial(80, rate) for rate in rates])
+    names = [f"the{i}" for i in range(30)] + [f"word{i}" for i in range(470)]
+    lda = AnnealedLDA(6, max_iter=8, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="near copies.*max_df=0.3") as caught:
+        lda.fit(pd.DataFrame(X, columns=names))
+    said = str(caught[0].message)
+    assert "the" in said and "word" not in said.split("documents: ")[1].split(".")[0]
+    lda.fit(X[:, (X > 0).mean(axis=0) <= 0.3])  # no warning
 
 
 # -- temperatures above 1 --------------------------------------------------------------

@@ -331,6 +331,8 @@ def test_words_that_a_vectorizer_left_out_are_reported_once(cls):
     assert f"{share:.0%} less" in said
     assert "HashingVectorizer(alternate_sign=False, norm=None)" in said
     assert "StreamingCountVectorizer" in said
+    # the counts of shorter documents look the same
+    assert "If these documents are merely shorter, ignore this" in said
     model.partial_fit(mixed)  # no second warning
 
 

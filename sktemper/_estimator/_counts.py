@@ -23,10 +23,11 @@ FEWEST_ROWS = 10
 #: empty documents exceeds the earlier share by `MOST_EMPTY`.
 LEAST_SHARE, ERRORS, MOST_EMPTY = 0.5, 4.0, 0.1
 
-#: Advice for words that were unknown when a stream began.
+#: Advice for documents of few words.  Their counts do not show why there are few.
 REMEDY = (
-    "A vectorizer leaves out words that are not in its vocabulary, so the model cannot "
-    "learn them. Use sktemper.text.StreamingCountVectorizer, whose vocabulary grows "
+    "If these documents are merely shorter, ignore this. Otherwise, a vectorizer left "
+    "out words that are not in its vocabulary, and the model cannot learn them: use "
+    "sktemper.text.StreamingCountVectorizer, whose vocabulary grows "
     "with the stream, or HashingVectorizer(alternate_sign=False, norm=None), which has "
     "a column for every word."
 )

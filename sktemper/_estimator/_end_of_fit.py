@@ -104,11 +104,26 @@ def bound_still_moved(estimator, run):
     stopped = progress.passes < progress.planned_passes or estimator.n_iter_no_change
     if stopped or not abs(change) > estimator._largest_final_change(run):
         return None
+    moved = "fell" if change < 0 else "still changed"
+    begin = f"The lower bound {moved} by {abs(change):.3g} in the last"
+    if _moves_were_last(run.state):
+        return (
+            f"{begin} step, after moves: the fit did not converge. Continue with "
+            "warm_start=True, or raise tol."
+        )
     return (
-        f"The lower bound still changed by {change:.3g} in the last of "
-        f"{progress.passes} passes: the fit did not converge. Raise max_iter or tol, "
-        "or continue with warm_start=True."
+        f"{begin} of {progress.passes} passes: the fit did not converge. Raise "
+        "max_iter or tol, or continue with warm_start=True."
     )
+
+
+def _moves_were_last(state):
+    """Return whether a move changed the parameters after the last pass."""
+    history = state.history.to_dict()
+    if "move_kept" not in history:
+        return False
+    is_last = history["move_step"] == state.progress.steps
+    return bool(history["move_kept"][is_last].any())
 
 
 #: The checks, in the order of their warnings.

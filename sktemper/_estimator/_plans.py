@@ -11,6 +11,7 @@ from .._data import Rows
 from .._loop import (
     HeldOut,
     Policies,
+    Problem,
     State,
     clocks_of_passes,
     generator,
@@ -40,6 +41,7 @@ class Run:
 
     Attributes
     ----------
+    problem : Problem
     state : State
     policies : Policies
     train : Rows
@@ -51,6 +53,7 @@ class Run:
         Whether planned moves were skipped because the temperature was not 1.
     """
 
+    problem: Problem
     state: State
     policies: Policies
     train: Rows
@@ -72,7 +75,7 @@ def plan_fit(estimator, problem, state):
     policies = _resolved_policies(estimator, model, state, default_rate)
     _plan_passes(estimator, state, len(problem.data), policies.moves)
     policies.check_plan(state.policies, clocks_of_passes(problem.on(train), state))
-    return Run(state, policies, train, held_out)
+    return Run(problem, state, policies, train, held_out)
 
 
 def _new_plan(estimator, problem, state, n_rows):

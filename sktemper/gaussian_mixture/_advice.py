@@ -1,18 +1,52 @@
-"""Warnings at the end of a fit about missing components, or priors that merge them."""
+"""Warnings at the end of a fit about the data, components and priors."""
 
 import numpy as np
+from sklearn.covariance import ledoit_wolf
 
 from .._expfam import USED, Search
 from ..model import IllDefined
 from ._empirical import LEARNED, learned_priors, restarted
+from ._gapped_rows import has_gaps
 
-__all__ = ["advice"]
+__all__ = ["NARROW", "advice", "narrow_columns"]
 
 #: Largest number of rows that the checks use.
 ROWS_LOOKED_AT = 5000
 #: Least rise of the lower bound by another component, in nats, that causes a warning.
 LEAST_GAIN, LEAST_GAIN_OF_PRIORS = 20.0, 100.0
+#: Columns are correlated if correlations raise the log density by at least this
+#: multiple of what all splits raise the bound by.  Two clusters in one component cause
+#: correlations too, but their split raises the bound by more.
+LEAST_RATIO = 2.0
 
+#: A component is narrow in a column if its variance is below this multiple of
+#: `reg_covar`, which is part of this variance.
+NARROW = 10.0
+#: Least share of the rows with the same value of a column in which components are
+#: narrow because they have a single value.
+LEAST_ATOM = 0.05
+#: Components are blurred by `reg_covar` only in a column whose variance is below this
+#: multiple of it.  If it is larger, a narrow component contains copies of a few rows.
+BLURRED = 1e4
+#: Largest number of columns of which correlations are computed, and that are named.
+COLUMNS_LOOKED_AT, MOST_NAMED = 200, 5
+
+ATOMS = (
+    "Single values of columns have components of their own: {columns}. No Gaussian "
+    "describes such values, and their density depends on reg_covar alone. Leave these "
+    "columns out, or use AnnealedMixedMixture: 0/1 columns of one variable as one "
+    'categorical column, and numbers with many equal values with the kind "binned".'
+)
+UNITS = (
+    "reg_covar={reg_covar:.3g} is added to variances of columns that are small beside "
+    "it, and blurs clusters: {columns}. Scale the columns, as with StandardScaler, or "
+    "lower reg_covar."
+)
+CORRELATED = (
+    "All {n_components} components are in use, but columns are correlated within "
+    "components, and more components would only imitate these correlations. Use "
+    'covariance_type="full", or fit to principal components of the columns.'
+)
 MORE_COMPONENTS = (
     "All {n_components} components are in use, and one more would raise the lower "
     "bound by about {gain:.0f} nats. Raise n_components."
@@ -52,13 +86,20 @@ def advice(model, other, state, X, sample_weight):
     used = weight @ shares >= USED
     try:
         if used.all():
-            gain = best_split(model, hyper, block, shares, weight)
-            if gain > LEAST_GAIN:
-                count = model.n_components
-                return MORE_COMPONENTS.format(n_components=count, gain=gain)
+            gains = gains_of_splits(model, hyper, block, shares, weight)
+            if gains.max(initial=0.0) > LEAST_GAIN:
+                gain, message = gains.max(), MORE_COMPONENTS
+                is_simple = not (model.covariance.products or has_gaps(X[::step]))
+                if is_simple:
+                    labels = shares.argmax(axis=1)
+                    correlations = gain_of_correlations(X[::step], labels, weight)
+                    if correlations > LEAST_RATIO * np.maximum(gains, 0.0).sum():
+                        message = CORRELATED
+                return message.format(n_components=model.n_components, gain=gain)
         elif other is not None:
             hyper = priors_of(other, model.usual(state.globals_), hyper, used)
-            gain = best_split(other, hyper, block, shares, weight)
+            gains = gains_of_splits(other, hyper, block, shares, weight)
+            gain = gains.max(initial=0.0)
             if gain > LEAST_GAIN_OF_PRIORS:
                 return OTHER_PRIORS.format(gain=gain)
     except IllDefined:
@@ -66,10 +107,75 @@ def advice(model, other, state, X, sample_weight):
     return None
 
 
-def best_split(model, hyper, block, shares, weight):
-    """Return the largest gain of a split whose second part is a new component."""
+def gains_of_splits(model, hyper, block, shares, weight):
+    """Return the gains of splits whose second part is a new component."""
     search = Search(model, hyper, block, shares, weight)
-    return max(search.splits.values(), default=-np.inf)
+    return np.array(list(search.splits.values()))
+
+
+def gain_of_correlations(X, labels, weight):
+    """Return the gain of a common correlation matrix of all components, in nats.
+
+    The matrix is estimated from half of the rows, and the gain is that of the log
+    density of the other half, scaled to all rows.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    labels : ndarray of int of shape (n_samples,)
+    weight : ndarray of shape (n_samples,)
+    """
+    X = X[:, :: -(-X.shape[1] // COLUMNS_LOOKED_AT)].astype(np.float64)
+    for k in np.unique(labels):
+        own = X[labels == k]
+        own -= own.mean(axis=0)
+        X[labels == k] = own / np.maximum(own.std(axis=0), np.finfo(float).tiny)
+    matrix, _ = ledoit_wolf(X[::2], assume_centered=True)
+    rest = X[1::2]
+    excess = (rest**2).sum() - (rest * np.linalg.solve(matrix, rest.T).T).sum()
+    gain = 0.5 * (excess / len(rest) - np.linalg.slogdet(matrix)[1])
+    return gain * weight.sum()
+
+
+def narrow_columns(X, variances, reg_covar, names):
+    """Return the message of a warning about narrow components, or None.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    variances : ndarray of shape (n_features,)
+        The smallest variance of a component in each column.
+    reg_covar : float
+    names : ndarray of shape (n_features,)
+        Names or indices of the columns.
+
+    Returns
+    -------
+    message : str or None
+    """
+    X = X[:: -(-len(X) // ROWS_LOOKED_AT)]
+    atoms, blurred = [], []
+    for j in np.flatnonzero(variances < NARROW * reg_covar):
+        column = X[:, j].astype(np.float64)
+        values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
+        if len(values) < 2:
+            continue
+        share, variance = counts.max() / counts.sum(), np.nanvar(column)
+        if share >= LEAST_ATOM:
+            value = values[counts.argmax()]
+            atoms.append(f"{names[j]} ({value:.6g} in {share:.0%} of the rows)")
+        elif variance < BLURRED * reg_covar:
+            blurred.append(f"{names[j]} (variance {variance:.3g})")
+    if atoms:
+        return ATOMS.format(columns=_listed(atoms))
+    if blurred:
+        return UNITS.format(columns=_listed(blurred), reg_covar=reg_covar)
+    return None
+
+
+def _listed(columns):
+    more = ", ..." if len(columns) > MOST_NAMED else ""
+    return ", ".join(columns[:MOST_NAMED]) + more
 
 
 def priors_of(model, usual, hyper, used):

@@ -22,7 +22,7 @@ from .._limits import check_prior, check_values, check_variances
 from .._loop import QUIETLY
 from .._notices import warn
 from .._validation import check_data
-from ._advice import advice
+from ._advice import NARROW, advice, narrow_columns
 from ._choice import chosen_type
 from ._clusters import clusters_of
 from ._empirical import FREE_DEGREES, LEARNED
@@ -278,13 +278,29 @@ class _GaussianMixture(
         )
 
     def _finish(self, problem, state):
-        """Store results, and after moves also a warning about the components."""
+        """Store results, and a warning about the data, the components or the priors."""
         super()._finish(problem, state)
-        self._advice_ = None
-        if state.moves is not None and state.moves.n_proposed:
+        self._advice_ = self._advice_about_narrow_columns(problem)
+        if self._advice_ is None and state.moves is not None and state.moves.n_proposed:
             model, (X, weight) = problem.model, problem.sample
             other = self._with_learned_priors(model)
             self._advice_ = advice(model, other, state, X, weight)
+
+    def _advice_about_narrow_columns(self, problem):
+        """Return a warning about components whose variance is near `reg_covar`."""
+        model, expected = self._fitted()
+        variances = expected.inverse_scale / model.covariance.widened(expected.freedom)
+        if model.covariance.products:
+            variances = np.diagonal(variances, axis1=-2, axis2=-1)
+        variances = variances.reshape(np.size(expected.freedom), -1)
+        if len(variances) > 1:
+            variances = variances[self._are_used(expected)]
+        variances = variances.min(axis=0)
+        if not (variances < NARROW * self.reg_covar).any():
+            return None
+        variances = np.broadcast_to(variances, model.n_features)
+        X, _ = problem.sample
+        return narrow_columns(X, variances, self.reg_covar, self._names())
 
     def _with_learned_priors(self, model):
         """Return the model with learned priors; None if they are learned, or tied."""
@@ -432,13 +448,18 @@ class _GaussianMixture(
         is_auto = vars(self).get("_is_auto_", False)
         return is_auto and self.covariance_type_ != "full"
 
+    def _are_used(self, expected):
+        """Return whether each component has samples."""
+        counts = expected.precision - self._state().hyper.mean_precision
+        # if samples have small weights, all components may be almost empty
+        return counts >= min(USED, counts.max())
+
     @property
     def component_clusters_(self):
         """Cluster of each component, ndarray (n_components,) of int; -1 if empty."""
         model, expected = self._fitted()
         counts = expected.precision - self._state().hyper.mean_precision
-        # if samples have small weights, all components may be almost empty
-        used, shape = counts >= min(USED, counts.max()), expected.means.shape
+        used, shape = self._are_used(expected), expected.means.shape
         freedom = model.covariance.widened(expected.freedom)
         covariances = expected.inverse_scale / freedom
         if covariances.ndim == 1:

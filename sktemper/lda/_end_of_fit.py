@@ -12,6 +12,12 @@ __all__ = ["END_OF_FIT_CHECKS", "near_copies"]
 LEAST_COSINE = 0.95
 #: Number of most probable words of a topic; near copies have half of them in common.
 N_WORDS = 20
+#: A word is common if it occurs in more than this share of documents.  Common words are
+#: named if they have half of the weight that near copies share, but are at most
+#: `MOST_COMMON` of all words.
+COMMON, MOST_COMMON = 0.3, 0.1
+#: Largest number of documents in which words are counted.
+MOST_ROWS = 5000
 #: Largest start temperature that is not reported as too high, as a multiple of the
 #: first critical temperature.
 FAR_TOO_HOT = 1.5
@@ -37,14 +43,40 @@ def topics_are_copies(estimator, run):
     """Return a warning of topics that are almost equal."""
     if not _is_final(estimator, run):
         return None
-    pairs = near_copies(run.state.globals_.tokens().T)
+    topic_word = run.state.globals_.tokens().T
+    pairs = near_copies(topic_word)
     if not pairs:
         return None
+    words = _common_words(topic_word, pairs, run.problem.sample[0])
+    if len(words):
+        advice = (
+            f"Most of what they share are words of more than {COMMON:.0%} of the "
+            f"documents: {_named(estimator._names()[words])}. Leave common words out, "
+            f"as with CountVectorizer(max_df={COMMON}) or its stop_words."
+        )
+    else:
+        advice = _advice(estimator, run)
     return (
         "Topics that are near copies: "
         f"{_named(f'{i} and {j}' for i, j in pairs)} (cosine above {LEAST_COSINE}). "
-        f"{_advice(estimator, run)}"
+        f"{advice}"
     )
+
+
+def _common_words(topic_word, pairs, X):
+    """Return the common words of near copies, most probable first; none if few."""
+    X = X[:: -(-X.shape[0] // MOST_ROWS)]
+    frequency = np.asarray((X != 0).sum(axis=0)).ravel() / X.shape[0]
+    common = np.flatnonzero(frequency > COMMON)
+    if len(common) > MOST_COMMON * X.shape[1]:
+        return common[:0]
+    shared = np.zeros(X.shape[1])
+    for pair in pairs[:MOST_NAMED]:
+        of_pair = topic_word[list(pair)].astype(np.float64)
+        shared += (of_pair / of_pair.sum(axis=1, keepdims=True)).min(axis=0)
+    if shared[common].sum() < shared.sum() / 2:
+        return common[:0]
+    return common[np.argsort(-shared[common])]
 
 
 def _advice(estimator, run):
