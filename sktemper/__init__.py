@@ -2,8 +2,8 @@
 
 import importlib
 
-from . import _check_build  # noqa: F401, before anything that needs a kernel
 from ._estimator import critical_temperatures
+from ._utils import _check_build  # noqa: F401, before anything that needs a kernel
 from .discrete_mixture import (
     AnnealedBernoulliMixture,
     AnnealedMultinomialMixture,

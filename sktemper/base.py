@@ -5,12 +5,7 @@ see "Write your own model" in the documentation.  `AnnealedMixin` and `SVIPlusMi
 for the other kinds of estimators of a model, and `MixtureMixin` is for mixtures.
 """
 
-from ._estimator import (
-    AnnealedMixin,
-    MixtureMixin,
-    SVIPlusMixin,
-    TemperedEstimator,
-)
+from ._estimator import AnnealedMixin, MixtureMixin, SVIPlusMixin, TemperedEstimator
 
 __all__ = [
     "AnnealedMixin",

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from sklearn.utils._param_validation import StrOptions
 
-from ._arguments import Interval, half_life_of, is_number, refuse
-from ._policy import Policy
+from ._utils._arguments import Interval, half_life_of, is_number, refuse
+from ._utils._policy import Policy
 
 __all__ = ["AdaptiveRate", "ConstantRate", "HalfLife", "LearningRate", "RobbinsMonro"]
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from sklearn.utils._param_validation import StrOptions
 
-from ._arguments import Interval, refuse
-from ._policy import Policy
+from ._utils._arguments import Interval, refuse
+from ._utils._policy import Policy
 from .schedules import ExponentialSchedule
 from .tempering import Annealing, Untempered
 

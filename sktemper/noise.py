@@ -6,8 +6,8 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from ._arguments import Interval, refuse
-from ._policy import Policy, Slot
+from ._utils._arguments import Interval, refuse
+from ._utils._policy import Policy, Slot
 from .schedules import RampSchedule, Schedule, as_schedule
 
 __all__ = ["GradientNoise", "NoNoise", "SVIPlusNoise"]

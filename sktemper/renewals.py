@@ -9,8 +9,8 @@ better, before the rows are learned.
 
 from numbers import Integral, Real
 
-from ._arguments import Interval, refuse
-from ._policy import Policy
+from ._utils._arguments import Interval, refuse
+from ._utils._policy import Policy
 
 __all__ = ["NoRenewals", "Renewals"]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from fits import documents_of, samples_of
 
-from sktemper._sklearn import HAS_CALLBACKS
+from sktemper._utils._sklearn import HAS_CALLBACKS
 from sktemper.base import TemperedEstimator
 
 # A shell without job control starts background processes, such as a test run, with

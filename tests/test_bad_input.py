@@ -19,7 +19,7 @@ from sktemper import (
     TemperedLDA,
     metrics,
 )
-from sktemper._validation import _check_compressed, _is_plain_csr, check_sparse
+from sktemper._utils._validation import _check_compressed, _is_plain_csr, check_sparse
 from sktemper.datasets import make_ratings
 from sktemper.lda import _kernels
 from sktemper.schedules import LinearSchedule

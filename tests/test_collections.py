@@ -27,7 +27,7 @@ from sklearn.feature_extraction.text import (
 )
 from sklearn.pipeline import make_pipeline
 
-from sktemper._linalg import sparse_rows
+from sktemper._utils._linalg import sparse_rows
 from sktemper.datasets import (
     _batches,
     _files,

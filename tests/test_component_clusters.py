@@ -8,7 +8,7 @@ from scipy.stats import norm
 from sklearn.metrics import adjusted_rand_score
 
 from sktemper import AnnealedGaussianMixture
-from sktemper.gaussian_mixture._clusters import clusters_of
+from sktemper.gaussian_mixture._estimators import clusters_of
 from sktemper.moves import SplitMergeMoves
 
 MANY = 1e12  # number of samples of a component whose mean has no error

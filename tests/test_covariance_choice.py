@@ -14,7 +14,8 @@ from sktemper import (
     SVIPlusGaussianMixture,
     TemperedGaussianMixture,
 )
-from sktemper.gaussian_mixture import _agglomeration, _choice
+from sktemper.gaussian_mixture import _choice
+from sktemper.gaussian_mixture import _choice as _agglomeration
 from sktemper.moves import SplitMergeMoves
 from sktemper.plotting import _ellipses
 

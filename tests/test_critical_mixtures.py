@@ -11,16 +11,14 @@ from sktemper import (
     AnnealedMultinomialMixture,
     critical_temperatures,
 )
-from sktemper.discrete_mixture._critical import (
-    Noise,
-    deviations_of_binary,
-    deviations_of_counts,
-)
 from sktemper.discrete_mixture._model import (
     BernoulliMixtureModel,
     MultinomialMixtureModel,
+    Noise,
+    auto_feature_prior,
+    deviations_of_binary,
+    deviations_of_counts,
 )
-from sktemper.discrete_mixture._priors import auto_feature_prior
 from sktemper.model import Powers, Request
 from sktemper.schedules import ExponentialSchedule
 

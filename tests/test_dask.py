@@ -22,7 +22,7 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
 import sktemper
 from sktemper import AnnealedGaussianMixture, AnnealedLDA, SVIPlusLDA
-from sktemper._data import Data, InMemory, Source
+from sktemper._engine import Data, InMemory, Source
 from sktemper.datasets import open_dense, write_dense
 from sktemper.moves import BirthMoves
 from sktemper.renewals import Renewals

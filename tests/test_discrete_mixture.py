@@ -22,7 +22,7 @@ from sktemper import (
     TemperedBernoulliMixture,
     TemperedMultinomialMixture,
 )
-from sktemper._expfam import _mixture
+from sktemper._families import _mixture
 from sktemper.discrete_mixture._model import (
     BernoulliMixtureModel,
     MultinomialMixtureModel,
@@ -104,7 +104,7 @@ def test_log_c_of_documents_is_that_of_enumeration(weight_prior, monkeypatch):
         words.append(np.log(random.dirichlet(concentration)))
         return words[-1]
 
-    monkeypatch.setattr("sktemper.discrete_mixture._partition.log_draws", kept)
+    monkeypatch.setattr("sktemper.discrete_mixture._model.log_draws", kept)
     model = MultinomialMixtureModel(3, 4, weight_prior=weight_prior, feature_prior=0.8)
     partition, pi = drawn(model)
     np.testing.assert_allclose(pi.sum(axis=1), 1.0)
@@ -128,7 +128,7 @@ def test_log_c_of_binary_data_is_that_of_enumeration(monkeypatch):
         chances.append(np.stack([one, 1 - one], axis=-1))
         return np.log(chances[-1])
 
-    monkeypatch.setattr("sktemper.discrete_mixture._partition.log_draws", kept)
+    monkeypatch.setattr("sktemper.discrete_mixture._model.log_draws", kept)
     partition, pi = drawn(BernoulliMixtureModel(2, 4))
     joint = [
         weight * np.prod(chances[k][range(4), list(values)])

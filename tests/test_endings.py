@@ -35,14 +35,14 @@ from sktemper import (
     TemperedGaussianMixture,
     TemperedMatrixFactorization,
 )
-from sktemper._data import Rows
-from sktemper._estimator import _messages
+from sktemper._engine import Rows
 from sktemper._estimator._end_of_fit import (
     LARGEST_CHANGE,
     bound_still_moved,
     largest_final_change,
 )
-from sktemper._estimator._plans import held_out_rows
+from sktemper._estimator._fit import held_out_rows
+from sktemper._utils import _notices as _messages
 from sktemper.moves import BirthMoves
 from sktemper.schedules import ConstantSchedule, LinearSchedule
 

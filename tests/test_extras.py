@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import sktemper
-from sktemper import _extras
-from sktemper._extras import install_command, missing_packages
+from sktemper._utils import _extras
+from sktemper._utils._extras import install_command, missing_packages
 
 PACKAGES = ("bokeh", "pandas")
 

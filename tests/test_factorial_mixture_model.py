@@ -8,10 +8,11 @@ import pytest
 from scipy.integrate import trapezoid
 from scipy.special import expit, xlogy
 
-from sktemper.factorial_mixture import _births, _couplings, _kernels
+from sktemper.factorial_mixture import _births, _kernels
+from sktemper.factorial_mixture import _inference as _couplings
 from sktemper.factorial_mixture._births import birth, least_missed
+from sktemper.factorial_mixture._inference import Components, FeatureStatistics
 from sktemper.factorial_mixture._model import FactorialMixtureModel
-from sktemper.factorial_mixture._parameters import Components, FeatureStatistics
 from sktemper.model import Powers, Request, Stopped
 
 POWERS = {

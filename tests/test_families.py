@@ -7,7 +7,7 @@ import pytest
 from scipy import integrate, sparse, stats
 from scipy.special import gammaln, psi
 
-from sktemper._expfam import (
+from sktemper._families import (
     COVARIANCES,
     CategoricalFamily,
     DirichletFamily,
@@ -16,14 +16,13 @@ from sktemper._expfam import (
     MultinomialFamily,
     NormalGammaFamily,
 )
-from sktemper._expfam._dirichlet import expected_log, log_draws
-from sktemper._expfam._gamma_functions import digamma, log_gamma
-from sktemper._expfam._products import sums_of, times
+from sktemper._families._counts import digamma, log_gamma
+from sktemper._families._dirichlet import expected_log, log_draws
+from sktemper._families._family import sums_of, times
 from sktemper.discrete_mixture._model import BernoulliFamily
-from sktemper.gaussian_mixture._family import GaussianFamily
-from sktemper.gaussian_mixture._tied import TiedFamily
+from sktemper.gaussian_mixture._family import GaussianFamily, TiedFamily
 from sktemper.mixed_mixture._columns import Column
-from sktemper.mixed_mixture._family import MixedFamily
+from sktemper.mixed_mixture._model import MixedFamily
 from sktemper.model import IllDefined
 
 D = 3

@@ -16,7 +16,7 @@ from sktemper import (
     TemperedGaussianMixture,
     datasets,
 )
-from sktemper.gaussian_mixture._gapped_rows import GappedRows
+from sktemper.gaussian_mixture._gaps import GappedRows
 
 #: Covariance types, with learned priors (Gamma) and scikit-learn's priors (Wishart).
 TYPES = [
@@ -291,7 +291,7 @@ def test_threads_and_parts_give_the_same_bits(covariance_type, monkeypatch):
     found = one.predict_proba(X)
     np.testing.assert_array_equal(found, one.predict_proba(parts))
     # a low memory limit divides blocks
-    monkeypatch.setattr("sktemper.gaussian_mixture._gapped_rows.MOST_ELEMENTS", 3000)
+    monkeypatch.setattr("sktemper.gaussian_mixture._gaps.MOST_ELEMENTS", 3000)
     np.testing.assert_array_equal(found, one.predict_proba(X))
 
 

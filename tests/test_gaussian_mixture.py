@@ -26,7 +26,7 @@ from sktemper import (
     SVIPlusGaussianMixture,
     TemperedGaussianMixture,
 )
-from sktemper._loop import _moves as moves_of_loop
+from sktemper._engine import _moves as moves_of_loop
 from sktemper.gaussian_mixture._starts import STARTS
 from sktemper.learning_rates import AdaptiveRate, ConstantRate, RobbinsMonro
 from sktemper.moves import BirthMoves, MoveSequence, ReheatMoves, SplitMergeMoves

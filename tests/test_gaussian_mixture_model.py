@@ -11,12 +11,12 @@ from scipy.special import gammaln, logsumexp, multigammaln, psi, xlogy
 from sklearn.mixture import BayesianGaussianMixture
 
 from sktemper import TemperedGaussianMixture
-from sktemper._expfam import WEIGHTS
-from sktemper._expfam import _kernels as wishart_kernels
-from sktemper._expfam._splits import Search
+from sktemper._families import WEIGHTS
+from sktemper._families import _kernels as wishart_kernels
+from sktemper._families._births import Search
 from sktemper.gaussian_mixture import _family, _kernels
+from sktemper.gaussian_mixture._estimators import Hyper
 from sktemper.gaussian_mixture._model import GaussianMixtureModel
-from sktemper.gaussian_mixture._parameters import Hyper
 from sktemper.gaussian_mixture._starts import STARTS, mean_and_covariance
 from sktemper.model import IllDefined, Powers, Request, Stopped
 

@@ -20,7 +20,7 @@ from sktemper import (
     SVIPlusGaussianMixture,
     TemperedGaussianMixture,
 )
-from sktemper._loop import State
+from sktemper._engine import State
 
 #: Tests of scikit-learn that do not test an estimator.
 NOT_APPLICABLE = {

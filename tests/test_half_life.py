@@ -15,9 +15,15 @@ from scipy import sparse
 from sklearn.base import clone
 
 from sktemper import AnnealedLDA, TemperedLDA
-from sktemper._arguments import half_life_of
-from sktemper._loop._prevalence import MOST_POINTS, Prevalence
-from sktemper._loop._stream import Challenger, Reservoir, Stream, Watch
+from sktemper._engine._memory import (
+    MOST_POINTS,
+    Challenger,
+    Prevalence,
+    Reservoir,
+    Stream,
+    Watch,
+)
+from sktemper._utils._arguments import half_life_of
 from sktemper.datasets import make_lda_documents
 from sktemper.lda._model import LDAModel
 from sktemper.lda._topics import Topics
@@ -483,7 +489,7 @@ def test_a_stream_continues_after_an_invalid_chunk(name):
 
 
 def test_a_challenger_whose_step_fails_loses(stream, monkeypatch):
-    from sktemper._loop import Steps
+    from sktemper._engine import Steps
 
     model = lda(renewals=Renewals(memory=1000, trial=1000, threshold=np.inf))
     learned(model, stream[:1100])
@@ -517,7 +523,7 @@ def test_bits_do_not_depend_on_pickles(stream, fitted):
 @pytest.mark.every(2)
 @pytest.mark.parametrize("name", ["challenger_of", "_predictive_scores"])
 def test_an_interruption_leaves_the_last_whole_piece(stream, fitted, monkeypatch, name):
-    from sktemper._loop import _streaming
+    from sktemper._engine import _streaming
 
     model, calls, real = lda(), 0, getattr(_streaming, name)
 

@@ -15,14 +15,14 @@ from scipy import sparse
 from scipy.special import digamma, polygamma
 
 import sktemper
-from sktemper._expfam import (
+from sktemper._families import (
     Covariance,
     GaussianPrior,
     Moments,
     blended,
     log_chisquare,
 )
-from sktemper._limits import LARGEST_WEIGHT, largest_value
+from sktemper._utils._limits import LARGEST_WEIGHT, largest_value
 from sktemper.model import IllDefined
 from sktemper.tempering import GlobalTempering, LocalTempering
 

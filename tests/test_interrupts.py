@@ -31,13 +31,13 @@ from fits import (
 from scipy import sparse
 from sklearn.base import clone
 
-from sktemper import AnnealedGaussianMixture, AnnealedLDA, _tasks
-from sktemper._data import cuts
-from sktemper._loop import History, InlineWorkers, Workers, _workers
-from sktemper._signals import run_undisturbed
-from sktemper._tasks import Task
-from sktemper.matrix_factorization import _gaussians as ratings_gaussians
+from sktemper import AnnealedGaussianMixture, AnnealedLDA
+from sktemper._engine import History, InlineWorkers, Workers, _workers, cuts
+from sktemper._engine._workers import run_undisturbed
+from sktemper._utils import _tasks
+from sktemper._utils._tasks import Task
 from sktemper.matrix_factorization import _kernels as ratings_kernels
+from sktemper.matrix_factorization import _ratings as ratings_gaussians
 from sktemper.moves import BirthMoves
 from sktemper.schedules import LinearSchedule
 

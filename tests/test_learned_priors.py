@@ -11,15 +11,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from sktemper import AnnealedGaussianMixture, TemperedGaussianMixture
-from sktemper._expfam import GammaPrecision, GammasPrecision, WishartPrecision
+from sktemper._families import GammaPrecision, GammasPrecision, WishartPrecision
 from sktemper.gaussian_mixture._empirical import (
     LEARNED,
     MOST_FREE,
     evidence_of_priors,
     learned_priors,
 )
+from sktemper.gaussian_mixture._estimators import Hyper
 from sktemper.gaussian_mixture._model import GaussianMixtureModel
-from sktemper.gaussian_mixture._parameters import Hyper
 from sktemper.model import Powers
 from sktemper.testing import check_model
 

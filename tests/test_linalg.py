@@ -16,9 +16,9 @@ from sktemper import (
     TemperedGaussianMixture,
     TemperedMatrixFactorization,
 )
-from sktemper import _linalg as linalg
-from sktemper._data import as_slice
-from sktemper._linalg import one_blas_thread, sparse_rows, tiled_matmul
+from sktemper._engine import as_slice
+from sktemper._utils import _linalg as linalg
+from sktemper._utils._linalg import one_blas_thread, sparse_rows, tiled_matmul
 from sktemper.lda._model import LDAModel
 from sktemper.matrix_factorization._model import MatrixFactorizationModel
 
@@ -285,8 +285,8 @@ PROGRAM = """
 import threading
 import numpy as np, scipy.linalg
 from threadpoolctl import threadpool_info
-from sktemper._data import as_slice
-from sktemper._linalg import one_blas_thread
+from sktemper._engine import as_slice
+from sktemper._utils._linalg import one_blas_thread
 
 def threads():
     return max(m["num_threads"] for m in threadpool_info() if m["user_api"] == "blas")

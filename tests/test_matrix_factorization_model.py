@@ -12,13 +12,13 @@ from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 from scipy.special import psi, softmax
 
-from sktemper._expfam import GaussianPrior, packed, unpacked
-from sktemper._expfam._gaussian import LEAST_EIGENVALUE
+from sktemper._families import GaussianPrior, packed, unpacked
+from sktemper._families._gaussian import LEAST_EIGENVALUE
 from sktemper._simd import special
 from sktemper.matrix_factorization import _kernels
 from sktemper.matrix_factorization import _users as module
 from sktemper.matrix_factorization._model import MatrixFactorizationModel
-from sktemper.matrix_factorization._noise import SHAPES, best_shape
+from sktemper.matrix_factorization._ratings import SHAPES, best_shape
 from sktemper.model import Powers, Request, Stopped
 from sktemper.tempering import GlobalTempering, LocalTempering
 

@@ -25,14 +25,11 @@ from sktemper import (
     SVIPlusMixedMixture,
     TemperedMixedMixture,
 )
-from sktemper._bootstrap import _draws
-from sktemper._data import InMemory
+from sktemper._engine import InMemory
 from sktemper.learning_rates import HalfLife
 from sktemper.mixed_mixture._columns import Column
-from sktemper.mixed_mixture._family import MixedFamily
-from sktemper.mixed_mixture._model import MixedMixtureModel
-from sktemper.mixed_mixture._partition import _of_counts
-from sktemper.model_selection import bootstrap_n_components, bootstrap_profiles
+from sktemper.mixed_mixture._model import MixedFamily, MixedMixtureModel, _of_counts
+from sktemper.model_selection import _draws, bootstrap_n_components, bootstrap_profiles
 from sktemper.plotting import ClassProfilesDisplay
 from sktemper.schedules import ConstantSchedule
 from sktemper.tempering import LocalTempering

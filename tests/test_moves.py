@@ -30,7 +30,7 @@ from sktemper import (
     TemperedFactorialMixture,
     TemperedLDA,
 )
-from sktemper._loop._moves import _Trials
+from sktemper._engine._moves import _Trials
 from sktemper.learning_rates import RobbinsMonro
 from sktemper.moves import (
     BirthMoves,

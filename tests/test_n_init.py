@@ -31,7 +31,7 @@ from sktemper import (
     SVIPlusMatrixFactorization,
     TemperedLDA,
 )
-from sktemper._loop import Problem
+from sktemper._engine import Problem
 from sktemper.learning_rates import AdaptiveRate
 from sktemper.moves import BirthMoves
 from sktemper.noise import SVIPlusNoise

@@ -19,8 +19,7 @@ from gamma_poisson import (
 from scipy.special import gammaln, psi
 
 from sktemper.model import ConjugateModel, Powers
-from sktemper.model._capabilities import _CAPABILITIES
-from sktemper.model._options import Options
+from sktemper.model._contract import _CAPABILITIES, Options
 from sktemper.tempering import GlobalTempering, LocalTempering
 from sktemper.testing import check_model, checks
 from sktemper.testing._case import Case, Skip

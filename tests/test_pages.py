@@ -5,7 +5,7 @@ import warnings
 import pages
 import pytest
 
-from sktemper._sklearn import HAS_CALLBACKS
+from sktemper._utils._sklearn import HAS_CALLBACKS
 
 #: Pages whose code other tests run.
 ELSEWHERE = {

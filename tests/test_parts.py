@@ -20,8 +20,8 @@ from sktemper import (
     TemperedLDA,
     datasets,
 )
-from sktemper._data import Data, InMemory, Rows, Source, data_of
-from sktemper._loop._sums import tree_sum
+from sktemper._engine import Data, InMemory, Rows, Source, data_of
+from sktemper._engine._workers import tree_sum
 from sktemper.moves import BirthMoves
 
 

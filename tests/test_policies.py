@@ -29,7 +29,7 @@ from sktemper import (
     schedules,
     tempering,
 )
-from sktemper._policy import Policy
+from sktemper._utils._policy import Policy
 from sktemper.lda._model import LDAModel
 from sktemper.learning_rates import (
     AdaptiveRate,

@@ -19,9 +19,9 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sktemper._simd.special import packed_columns
 
 from sktemper import ImplicitFactorization, TemperedMatrixFactorization
-from sktemper._linalg import tiled_matmul
 from sktemper._ranking import _best
 from sktemper._ranking._best import Rated, Rescoring, best_items, products
+from sktemper._utils._linalg import tiled_matmul
 from sktemper.datasets import (
     interactions_matrix,
     make_ratings,

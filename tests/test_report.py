@@ -23,7 +23,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 
 from sktemper import AnnealedGaussianMixture, AnnealedLDA, AnnealedMultinomialMixture
-from sktemper._extras import install_command
+from sktemper._utils._extras import install_command
 
 bokeh = pytest.importorskip("bokeh", reason="sktemper.report needs bokeh")
 pytest.importorskip("bokeh.embed")

@@ -33,11 +33,11 @@ from sktemper import (
     TemperedLDA,
     TemperedMatrixFactorization,
 )
-from sktemper._estimator import _fit_runs
-from sktemper._loop import State, _workers
-from sktemper._loop._passes import first_batch
-from sktemper._loop._state import Progress
-from sktemper._tasks import Pool
+from sktemper._engine import State, _workers
+from sktemper._engine._passes import first_batch
+from sktemper._engine._state import Progress
+from sktemper._estimator import _fit as _fit_runs
+from sktemper._utils._tasks import Pool
 from sktemper.learning_rates import AdaptiveRate, RobbinsMonro
 from sktemper.moves import BirthMoves
 from sktemper.noise import GradientNoise, SVIPlusNoise

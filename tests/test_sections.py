@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from sktemper import AnnealedLDA
-from sktemper._tasks import Pool, Task, run_shared
+from sktemper._utils._tasks import Pool, Task, run_shared
 from sktemper.lda._model import LDAModel
 from sktemper.lda._topics import Topics
 from sktemper.model import Powers, Request

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
-import sktemper._estimator._fitted_methods as fitted_methods
+import sktemper._estimator._estimator as fitted_methods
 from sktemper import (
     AnnealedBernoulliMixture,
     AnnealedFactorialMixture,
@@ -22,8 +22,8 @@ from sktemper import (
     SVIPlusLDA,
     TemperedLDA,
 )
-from sktemper._validation import _is_plainly_valid as is_plainly_valid
-from sktemper._validation import check_data
+from sktemper._utils._validation import _is_plainly_valid as is_plainly_valid
+from sktemper._utils._validation import check_data
 from sktemper.learning_rates import AdaptiveRate
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -264,7 +264,7 @@ def test_bad_rows_raise_the_same_errors_with_and_without_fast_validation(
         fitted.transform(X)
     with monkeypatch.context() as patch:
         patch.setattr(fitted_methods.FittedMethodsMixin, "_max_inline_rows", 0)
-        patch.setattr("sktemper._validation._is_plainly_valid", lambda *_: False)
+        patch.setattr("sktemper._utils._validation._is_plainly_valid", lambda *_: False)
         with pytest.raises(type(error.value)) as expected:
             fitted.transform(X)
     assert str(error.value) == str(expected.value)

@@ -7,10 +7,10 @@ from scipy import sparse
 from sklearn.base import clone
 from test_parts import parts_of, state_of
 
-from sktemper._estimator import _fit_runs
-from sktemper._loop._moves import _Trials
+from sktemper._engine._moves import _Trials
+from sktemper._estimator import _fit as _fit_runs
 from sktemper.factorial_mixture._model import FactorialMixtureModel
-from sktemper.implicit_factorization import _rankings
+from sktemper.implicit_factorization import _model as _rankings
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 each_row = pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)

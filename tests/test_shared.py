@@ -10,7 +10,7 @@ from registry import ESTIMATORS, ROWS
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from sktemper._loop import _workers
+from sktemper._engine import _workers
 from sktemper.learning_rates import AdaptiveRate
 from sktemper.noise import SVIPlusNoise
 from sktemper.tempering import GlobalTempering, LocalTempering

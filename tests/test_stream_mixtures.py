@@ -16,7 +16,7 @@ from sktemper import (
     TemperedGaussianMixture,
     TemperedMatrixFactorization,
 )
-from sktemper._loop._stream import Reservoir
+from sktemper._engine._memory import Reservoir
 from sktemper.learning_rates import HalfLife
 from sktemper.renewals import Renewals
 

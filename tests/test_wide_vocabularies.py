@@ -11,16 +11,16 @@ from scipy import sparse
 from scipy.special import gammaln
 
 import sktemper
-from sktemper._expfam import Wide, _dirichlet
-from sktemper._expfam import _wide_mixture as wide_mixture
-from sktemper._expfam._power_sums import (
+from sktemper._families import Wide, _dirichlet
+from sktemper._families import _wide_mixture as wide_mixture
+from sktemper._families._counts import (
     MOST_DRAWN,
     log_mean_powers,
     mean_log_power_sums,
 )
 from sktemper.discrete_mixture import _model as discrete
-from sktemper.discrete_mixture import _partition as of_mixtures
-from sktemper.lda import _partition as of_topics
+from sktemper.discrete_mixture import _model as of_mixtures
+from sktemper.lda import _model as of_topics
 from sktemper.learning_rates import AdaptiveRate
 from sktemper.noise import SVIPlusNoise
 from sktemper.tempering import GlobalTempering, LocalTempering

@@ -11,15 +11,13 @@ estimators, and `_ready` caches the model and the prepared parameters between ca
 data.
 """
 
-from ._base_estimator import TemperedEstimator
+from .._utils._notices import log, warn_once
 from ._columns import ColumnsMixin
 from ._counts import CountsMixin
 from ._critical import critical_temperatures
 from ._end_of_fit import LARGEST_START_SHARE, is_above_one, warn_if_above_one
-from ._messages import log, warn_once
+from ._estimator import ReadyModel, TemperedEstimator, Validation, without_callbacks
 from ._mixtures import MixtureMixin, check_n_samples
-from ._pickles import Validation, without_callbacks
-from ._ready import ReadyModel
 from ._variants import AnnealedMixin, SVIPlusMixin
 
 __all__ = [

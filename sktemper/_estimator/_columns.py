@@ -7,10 +7,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._arguments import columns_of, positive_int
-from .._data import Source, matrices_of
-
-__all__ = ["ColumnsMixin"]
+from .._engine import Source, matrices_of
+from .._utils._arguments import columns_of, positive_int
 
 
 class ColumnsMixin:

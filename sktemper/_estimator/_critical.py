@@ -3,10 +3,8 @@
 import numpy as np
 from sklearn.base import clone
 
-from .._arguments import check_flag
-from ._plans import plan_fit
-
-__all__ = ["critical_temperatures"]
+from .._utils._arguments import check_flag
+from ._fit import plan_fit
 
 
 def critical_temperatures(estimator, X, sample_weight=None, *, return_schedule=False):

@@ -4,17 +4,9 @@ import math
 
 import numpy as np
 
+from .._utils._notices import warn_of_fit, warn_once
 from ..schedules import Clock
-from ._messages import warn_of_fit, warn_once
-from ._plans import AGAIN
-
-__all__ = [
-    "LARGEST_START_SHARE",
-    "is_above_one",
-    "warn_of_a_long_stream",
-    "warn_if_above_one",
-    "warn_of_the_end",
-]
+from ._fit import AGAIN
 
 #: Largest share of the random start in a fitted model without a warning.
 LARGEST_START_SHARE = 0.1

@@ -1,19 +1,13 @@
 """Common parts of the estimators of mixtures, whose samples have one component each."""
 
 import numpy as np
-from sklearn.base import (
-    ClassNamePrefixFeaturesOutMixin,
-    DensityMixin,
-    TransformerMixin,
-)
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, DensityMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
-from .._arguments import is_integer, refuse
+from .._utils._arguments import is_integer, refuse
 from ..model import Request
 from ..moves import NoMoves
-from ._fitted_methods import FittedMethodsMixin
-
-__all__ = ["MixtureMixin", "check_n_samples"]
+from ._estimator import TemperedEstimator
 
 #: A component is active if its total responsibility is above this value.
 ACTIVE = 0.5
@@ -36,10 +30,10 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
     """Mixin of estimators of mixtures: responsibilities and labels.
 
     Local parameters are responsibilities.  The model and its global parameters have an
-    attribute ``weights``, see `sktemper._expfam`.
+    attribute ``weights``, see `sktemper._families`.
     """
 
-    score = FittedMethodsMixin.score  # DensityMixin.score does nothing
+    score = TemperedEstimator.score  # DensityMixin.score does nothing
 
     @property
     def _n_features_out(self):

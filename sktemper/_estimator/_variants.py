@@ -5,16 +5,10 @@ whose tempering is always an annealing, and an estimator whose noise is always t
 SVI+.
 """
 
-from .._policy import Slot, SlotsMixin
+from .._utils._policy import Slot, SlotsMixin
 from ..noise import SVIPlusNoise, as_size
 from ..schedules import as_schedule
 from ..tempering import Annealing
-
-__all__ = [
-    "AnnealedMixin",
-    "SVIPlusMixin",
-]
-
 
 _ANNEALED_SLOTS = {"schedule": Slot(as_schedule)}
 _ANNEALED_CONSTRAINTS = {

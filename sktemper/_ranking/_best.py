@@ -8,10 +8,8 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from .._simd.special import multiply, packed_columns
-from .._tasks import Pool, Task
+from .._utils._tasks import Pool, Task
 from . import _kernels
-
-__all__ = ["Rated", "Rescoring", "best_items", "products"]
 
 #: Largest number of users in a task, and largest number of multiplications in a task.
 MOST_USERS, MOST_TERMS = 384, 2**32

@@ -5,18 +5,8 @@ from collections.abc import Iterator, Set
 import numpy as np
 from scipy import sparse
 
-from .._frames import frame_labels
-from .._validation import check_unmasked
-
-__all__ = [
-    "LabelIndex",
-    "LabelledMixin",
-    "as_labels",
-    "label_array",
-    "labelled",
-    "labels_of",
-    "listed",
-]
+from .._utils._frames import frame_labels
+from .._utils._validation import check_unmasked
 
 #: Largest number of labels that a message lists.
 MOST_NAMED = 10

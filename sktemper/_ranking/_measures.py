@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["MEASURES", "MOST_SCORES", "ranking_measures"]
-
 #: Largest number of scores in memory at a time.
 MOST_SCORES = 2**22
 

@@ -7,8 +7,6 @@ import numpy as np
 
 from .special import aligned
 
-__all__ = ["Room", "empty", "zeros"]
-
 #: Smallest size of an array whose memory is reused, and largest size of the unused
 #: memory that is kept for later arrays, in bytes.
 LEAST_BYTES, MOST_BYTES = 2**20, 2**31

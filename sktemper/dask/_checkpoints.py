@@ -12,8 +12,6 @@ import numpy as np
 
 from .._estimator import without_callbacks
 
-__all__ = ["Checkpoints"]
-
 #: Names of the files of an unfinished and of a finished fit.
 UNFINISHED, FINISHED = "unfinished.pkl", "estimator.pkl"
 #: Number of bytes of the digest at the end of a file.

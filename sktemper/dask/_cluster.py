@@ -10,10 +10,8 @@ import dask
 import distributed
 from distributed.comm import CommClosedError
 
-from .._notices import warn
+from .._utils._notices import warn
 from . import _remote
-
-__all__ = ["Cluster", "ClusterLost", "client_of"]
 
 #: Errors of the cluster, not of the code of tasks; pure tasks are retried after them.
 OF_THE_CLUSTER = (distributed.KilledWorker, CommClosedError, CancelledError)

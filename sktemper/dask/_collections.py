@@ -9,13 +9,11 @@ import numpy as np
 from dask.delayed import Delayed
 from scipy import sparse
 
-from .._data import ByRows, Data, InMemory, Source, check_widths
-from .._notices import warn
+from .._engine import ByRows, Data, InMemory, Source, check_widths
+from .._utils._notices import warn
 from . import _remote
 from ._cluster import Cluster
 from ._workers import DaskWorkers
-
-__all__ = ["ClusterData", "OnCluster", "not_a_collection"]
 
 #: Seconds for which the location of parts is cached.
 KNOWN_FOR = 1.0

@@ -7,8 +7,6 @@ import dask.array as da
 import numpy as np
 from dask.highlevelgraph import HighLevelGraph
 
-__all__ = ["counts"]
-
 
 def counts(text, vectorizer):
     """Return the word counts of texts as a dask array, which computes them lazily.

@@ -4,13 +4,11 @@ import dask
 import distributed
 import numpy as np
 
-from .._data import Source
+from .._engine import Source
 from .._estimator import TemperedEstimator
 from ._checkpoints import Checkpoints
 from ._cluster import client_of
 from ._collections import OnCluster
-
-__all__ = ["estimator_of", "fit", "partial_fit", "weights_of"]
 
 
 def fit(

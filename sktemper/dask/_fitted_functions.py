@@ -9,20 +9,11 @@ import numpy as np
 from dask.delayed import Delayed
 from sklearn.utils.validation import check_is_fitted
 
-from .._data import Source
+from .._engine import Source
 from .._estimator import without_callbacks
 from ._cluster import client_of
 from ._collections import OnCluster, not_a_collection
 from ._fit import estimator_of, weights_of
-
-__all__ = [
-    "lower_bound",
-    "predict",
-    "predict_proba",
-    "score",
-    "score_samples",
-    "transform",
-]
 
 
 # -- lazy ------------------------------------------------------------------------------

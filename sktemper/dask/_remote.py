@@ -15,27 +15,9 @@ import cloudpickle
 import numpy as np
 from scipy import sparse
 
-from .._data import InMemory
-from .._linalg import one_blas_thread
-from .._loop import combined, compacted
+from .._engine import InMemory, combined, compacted
+from .._utils._linalg import one_blas_thread
 from ..model import Stopped
-
-__all__ = [
-    "STOPPED",
-    "About",
-    "Shipped",
-    "about",
-    "added",
-    "checked",
-    "each",
-    "flag",
-    "folded",
-    "packed",
-    "rows_of",
-    "stop",
-    "unwrapped",
-    "version",
-]
 
 #: Result of a stopped task; an exception would fill the logs of workers.
 STOPPED = "stopped"

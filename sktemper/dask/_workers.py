@@ -3,11 +3,8 @@
 import itertools
 from collections import deque
 
-from .._data import InMemory
-from .._loop import tree_sum
+from .._engine import InMemory, tree_sum
 from . import _remote
-
-__all__ = ["DaskWorkers"]
 
 #: Number of parts that a map submits ahead for each thread of the cluster.
 AHEAD = 2

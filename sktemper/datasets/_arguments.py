@@ -6,14 +6,6 @@ from pathlib import Path
 
 from sklearn.utils._param_validation import InvalidParameterError
 
-__all__ = [
-    "LARGEST_SIZE",
-    "checked_file",
-    "checked_path",
-    "checked_size",
-    "refuse_argument",
-]
-
 #: Largest number of columns, because column indices are int32.
 LARGEST_SIZE = 2**31 - 1
 

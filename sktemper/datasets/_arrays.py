@@ -9,8 +9,6 @@ import numpy as np
 from ._files import crc_of, opened_npy, read_json, shard_file
 from ._meta import index_dtype
 
-__all__ = ["Maps", "ShardFiles", "check_crc", "check_file"]
-
 
 class Maps(NamedTuple):
     """The arrays of a shard, mapped from disk; dense data have only ``data``."""

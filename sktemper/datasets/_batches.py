@@ -8,16 +8,6 @@ import numpy as np
 
 from ._arguments import checked_file
 
-__all__ = [
-    "BOM",
-    "Batches",
-    "Lines",
-    "decoded",
-    "first_that_fails",
-    "refuse_line",
-    "words_of",
-]
-
 #: Number of bytes that are parsed at a time, and largest length of a line in bytes.
 BYTES_AT_ONCE, LONGEST_LINE = 2**24, 2**28
 #: Largest compression ratio of gzip.

@@ -7,8 +7,6 @@ import numpy as np
 
 from ._meta import finite, index_dtype, joined_dtype
 
-__all__ = ["Block", "about", "checksum"]
-
 #: Number of values that are checked at a time.
 LOOKED_AT_ONCE = 2**16
 

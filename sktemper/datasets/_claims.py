@@ -27,7 +27,6 @@ except ImportError:  # on Windows
     fcntl = None
     import msvcrt
 
-__all__ = ["CLAIM", "Claim"]
 
 #: The file of a claim.
 CLAIM = "writer.json"

@@ -6,7 +6,7 @@ from numbers import Integral
 
 import numpy as np
 
-from .._data import Data, Source
+from .._engine import Data, Source
 from ._arrays import check_file
 from ._files import NAMES, read_json
 from ._folders import generation_folder
@@ -15,8 +15,6 @@ from ._meta import LABELS, read_meta, stamp_of
 from ._open_shards import checked_npy, meta_of, unless_replaced
 from ._parts import Part
 from ._sparse import csr_container
-
-__all__ = ["Collection", "open_counts", "open_dense", "open_ratings"]
 
 
 class Collection(Source):

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
 
-from .._frames import frame_library
+from .._utils._frames import frame_library
 from ._sparse import csr_container
 
 _DATA = resources.files(__package__) / "data"

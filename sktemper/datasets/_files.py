@@ -10,22 +10,6 @@ from pathlib import Path
 
 import numpy as np
 
-__all__ = [
-    "META",
-    "NAMES",
-    "OURS",
-    "TEMPORARY",
-    "UNFINISHED",
-    "crc_of",
-    "make_folder",
-    "opened_npy",
-    "read_json",
-    "remove",
-    "shard_file",
-    "write_json",
-    "write_npy",
-]
-
 #: Names of files: the description of a finished collection, which is written last; the
 #: settings of an unfinished first collection; and the names of the features.
 META, UNFINISHED, NAMES = "meta.json", "unfinished.json", "feature_names.json"

@@ -26,8 +26,6 @@ from ._files import (
 )
 from ._meta import read_meta
 
-__all__ = ["Target", "generation_folder", "writing"]
-
 GENERATION = re.compile(r"generation-(\d{5,9})")
 #: Prefix of the names that NFS gives to files that are deleted while they are open.
 LEFT_BY_NFS = ".nfs"

@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import validate_params
 
-from .._arguments import Interval
+from .._utils._arguments import Interval
 from ._random import dtype_of, seeded
 from ._sparse import csr_container
 

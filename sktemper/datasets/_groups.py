@@ -5,9 +5,7 @@ import secrets
 import numpy as np
 from scipy import sparse
 
-from .._data import ByRows
-
-__all__ = ["MOST_GROUPS", "Group", "groups"]
+from .._engine import ByRows
 
 #: Default number of parts of a collection.
 MOST_GROUPS = 16

@@ -5,7 +5,7 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils._param_validation import validate_params
 
-from .._arguments import Interval
+from .._utils._arguments import Interval
 from ._random import dtype_of, seeded
 from ._ratings import csr_of_keys
 

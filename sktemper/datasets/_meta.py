@@ -8,19 +8,6 @@ import numpy as np
 
 from ._files import META, NAMES, UNFINISHED, read_json
 
-__all__ = [
-    "LABELS",
-    "MOST_FEATURES",
-    "finite",
-    "index_dtype",
-    "joined",
-    "joined_dtype",
-    "read_meta",
-    "smallest",
-    "stamp_of",
-    "wrong_in_shard",
-]
-
 #: Version 2 adds checksums of all files, and the generation index (see `_folders`).
 FORMAT, VERSION, READABLE = "sktemper collection", 2, (1, 2)
 KINDS = ("counts", "dense", "ratings")

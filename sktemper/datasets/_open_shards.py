@@ -22,8 +22,6 @@ from ._files import META, opened_npy
 from ._folders import generation_folder
 from ._meta import read_meta, stamp_of
 
-__all__ = ["checked_npy", "files_of", "meta_of", "opened", "unless_replaced"]
-
 #: Largest number of open shards of a process, each with up to three memory maps.
 MOST_OPEN = 48
 #: Seconds after a check during which a fit assumes that files are unchanged.

@@ -2,12 +2,10 @@
 
 import numpy as np
 
-from .._data import ByRows
-from .._linalg import sparse_rows
+from .._engine import ByRows
+from .._utils._linalg import sparse_rows
 from ._open_shards import files_of, meta_of, opened, unless_replaced
 from ._sparse import csr_container
-
-__all__ = ["Part"]
 
 
 class Part(ByRows):

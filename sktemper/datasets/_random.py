@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils import check_random_state
 
-from .._arguments import refuse
+from .._utils._arguments import refuse
 
 #: Descriptions of kinds of types, for error messages.
 KINDS = {"f": "a floating-point type", "iuf": "a type of integers or floats"}

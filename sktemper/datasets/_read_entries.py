@@ -7,8 +7,6 @@ from sklearn.utils._param_validation import StrOptions, validate_params
 from ._arguments import LARGEST_SIZE
 from ._batches import Batches, Lines, refuse_line, words_of
 
-__all__ = ["read_matrix_market", "read_uci"]
-
 #: Maximum number of rows of a batch, so that rows without entries use little memory.
 EMPTY_ROWS = 2**20
 #: The maximum number of rows in a header is `MOST_ROWS`, or `ROWS_PER_ENTRY` times the

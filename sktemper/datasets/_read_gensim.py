@@ -10,8 +10,6 @@ from scipy import sparse
 from ._arguments import LARGEST_SIZE, checked_size, refuse_argument
 from ._batches import Batches, first_that_fails
 
-__all__ = ["read_gensim"]
-
 #: Largest number of columns without a word in `id2word`.
 MOST_UNNAMED = 2**24
 NO_PAIRS = "is no list of pairs (word, count) of numbers"

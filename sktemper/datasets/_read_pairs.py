@@ -6,11 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._linalg import is_canonical
+from .._utils._csr import is_canonical
 from ._arguments import LARGEST_SIZE, checked_size, refuse_argument
 from ._batches import Batches, Lines, refuse_line, words_of
-
-__all__ = ["read_lda_c", "read_svmlight"]
 
 #: Pattern of a line: its first field, which is not a pair; the optional id of a query,
 #: which occurs in the SVMlight format; and pairs of an index and a value.

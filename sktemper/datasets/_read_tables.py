@@ -6,11 +6,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from .._extras import missing_packages
+from .._utils._extras import missing_packages
 from ._arguments import checked_file, checked_path, checked_size, refuse_argument
 from ._batches import Batches, Lines, decoded, first_that_fails
-
-__all__ = ["read_text", "read_triples"]
 
 #: Number of bytes of a text file with a table that are parsed at a time.
 BLOCK = 2**22

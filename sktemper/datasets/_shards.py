@@ -12,8 +12,6 @@ from ._blocks import about
 from ._files import NAMES, read_json, remove, shard_file, write_json, write_npy
 from ._meta import MOST_FEATURES, index_dtype, joined, wrong_in_shard
 
-__all__ = ["ShardWriter", "check_batches", "checked_shard_rows"]
-
 #: If the number of rows of a shard is not given: approximate number of entries of a
 #: shard, and bounds of its number of rows.
 ENTRIES_OF_SHARD, FEWEST_ROWS, MOST_ROWS = 2**25, 2**10, 2**20

@@ -8,18 +8,9 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 
-from .._validation import check_sparse, check_unmasked
+from .._utils._validation import check_sparse, check_unmasked
 from ._blocks import Block, checksum
 from ._meta import smallest
-
-__all__ = [
-    "Arrays",
-    "Matrices",
-    "Texts",
-    "check_numbers",
-    "checked_names",
-    "stored",
-]
 
 #: Largest integer up to which float64 represents all integers.
 MOST_EXACT = 2**53

@@ -2,7 +2,7 @@
 
 from scipy import sparse
 
-from .._sklearn import prefers_sparse_arrays
+from .._utils._sklearn import prefers_sparse_arrays
 
 
 def csr_container():

@@ -3,11 +3,9 @@
 import numpy as np
 
 from .._ranking._labels import label_array
-from .._validation import check_unmasked
+from .._utils._validation import check_unmasked
 from ._ratings import missing_labels
 from ._sources import check_numbers, stored
-
-__all__ = ["triples_of"]
 
 #: Largest length of a label.  All labels of a sorted temporary file are padded to the
 #: same length.

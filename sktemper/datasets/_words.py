@@ -5,8 +5,6 @@ from collections import Counter
 import numpy as np
 from sklearn.feature_extraction import FeatureHasher
 
-__all__ = ["HashedWords"]
-
 #: The words of all documents are counted until the documents have `FIRST_ENTRIES`
 #: entries.  After that, only the share `SHARE` of each batch's documents is counted.
 FIRST_ENTRIES, SHARE = 2**15, 0.02

@@ -11,8 +11,6 @@ from ._shards import ShardWriter, check_batches, checked_shard_rows
 from ._sources import Arrays, Matrices, Texts, checked_names
 from ._words import HashedWords
 
-__all__ = ["write_counts", "write_dense"]
-
 
 def write_counts(
     folder,

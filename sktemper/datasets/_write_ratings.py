@@ -21,8 +21,6 @@ from ._ratings import csr_of_keys, merged_ratings
 from ._shards import ShardWriter, check_batches, checked_shard_rows
 from ._triples import triples_of
 
-__all__ = ["write_ratings"]
-
 #: Number of bytes of triples that are sorted at a time; and the distance between the
 #: triples of a run that are inspected to divide the users into ranges.
 BYTES_AT_ONCE, LOOKED_AT = 2**27, 2**10

@@ -8,7 +8,6 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
-from .._arguments import Interval, positive_int
 from .._estimator import (
     AnnealedMixin,
     ColumnsMixin,
@@ -19,9 +18,10 @@ from .._estimator import (
     check_n_samples,
     warn_once,
 )
-from .._expfam import LEAST_CONCENTRATION, WEIGHTS
-from .._limits import check_prior
-from .._validation import check_data
+from .._families import LEAST_CONCENTRATION, WEIGHTS
+from .._utils._arguments import Interval, positive_int
+from .._utils._limits import check_prior
+from .._utils._validation import check_data
 from ._model import BernoulliMixtureModel, MultinomialMixtureModel
 
 

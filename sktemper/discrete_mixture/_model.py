@@ -4,25 +4,389 @@ Each sample has one component: the topic of a document, the latent class of a
 respondent.
 """
 
-from typing import NamedTuple
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.optimize import brentq
+from scipy.special import logsumexp
 
-from .._expfam import (
+from .._families import (
     CategoricalFamily,
     LastCall,
+    MixturePartition,
     MultinomialFamily,
     WideMixtureModel,
     dense,
+    effective_rows,
+    even_sample,
+    leading_axes,
     log_predictive_of_counts,
+    sample_counts,
 )
-from ._critical import deviations_of_binary, deviations_of_counts
-from ._partition import draw_partition
-from ._priors import auto_feature_prior
+from .._families._counts import MOST_DRAWN, log_rising, mean_log_power_sums
+from .._families._dirichlet import log_draws
+from .._utils._arguments import concentrations_of
 
-__all__ = ["BernoulliMixtureModel", "MultinomialMixtureModel"]
+# -- estimation of the prior of words from documents -----------------------------------
+#: Smallest and largest concentration of "auto".
+LEAST, MOST = 0.1, 1.0
+#: The prior of a component has at most this share of the mean number of tokens of a
+#: component.
+SHARE_OF_TOKENS = 0.1
 
+
+def auto_feature_prior(X, n_components, sample_weight=None):
+    r"""Return a concentration estimated from pairs of equal tokens in rows.
+
+    Two tokens of a row have the same component.  Under a symmetric Dirichlet prior
+    :math:`\eta` of the V probabilities of a component, they are the same word with the
+    probability :math:`(\eta + 1) / (V \eta + 1)`.  If c is the share of pairs of equal
+    tokens, the estimate is :math:`\eta = (1 - c) / (V c - 1)`.  One-hot answers have no
+    pairs of equal tokens; the concentration is then 1, a uniform prior.  The
+    concentration is reduced if the prior of all words would outweigh the tokens of a
+    component.  It is at least 0.1, because words that are common in all components
+    raise the share of pairs, too.
+
+    Parameters
+    ----------
+    X : ndarray or CSR of shape (n_samples, n_features)
+        Counts.  The pairs of a row are weighted by its number of tokens.
+    n_components : int
+    sample_weight : ndarray of shape (n_samples,) or None
+
+    Returns
+    -------
+    concentration : float
+        Concentration between 0.1 and 1; it is 0.1 if no row has two tokens, or if some
+        counts are fractions.
+    """
+    X = sparse.csr_array(X, dtype=np.float64)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight
+    tokens = np.asarray(X.sum(axis=1)).ravel()
+    has_pairs = (tokens >= 2.0) & (weight > 0.0)
+    total = weight[has_pairs] @ tokens[has_pairs]
+    if not total > 0.0 or (X.data != np.rint(X.data)).any():
+        return LEAST
+    others = np.maximum(tokens - 1.0, 1.0)
+    same = X.data / np.repeat(others, np.diff(X.indptr)) * np.maximum(X.data - 1.0, 0.0)
+    of_rows = sparse.csr_array((same, X.indices, X.indptr), shape=X.shape).sum(axis=1)
+    share = weight[has_pairs] @ of_rows[has_pairs] / total
+    excess = X.shape[1] * share - 1.0
+    found = (1.0 - share) / excess if excess > 0.0 else MOST
+    heaviest = SHARE_OF_TOKENS * total / (n_components * X.shape[1])
+    return float(np.clip(min(found, heaviest), LEAST, MOST))
+
+
+# -- log C of samples with different numbers of observations, by Monte Carlo -----------
+#: Maximum number of logarithms that one call exponentiates.
+LOGS_AT_ONCE = 2**22
+
+
+def draw_partition(model, inverse_temperatures, hyper, random, priors, n_samples):
+    """Return a `MixturePartition`, see `ConjugateModel.log_partition`.
+
+    If there are more components, there are fewer draws, because one draw of many
+    components is as informative as many draws of few components.
+    """
+    concentration = hyper.weight_concentration
+    prior = model.family.by_question(hyper.component[None])[0] + 1.0
+    prior = prior[0] if len(prior) == 1 else prior
+    if priors is not None and not isinstance(priors, str):
+        concentration, feature_prior = concentrations_of(priors, "features")
+        prior = np.full_like(prior, feature_prior)
+    b, K = np.asarray(inverse_temperatures), model.n_components
+    n_draws = min(n_samples, math.ceil(n_samples**2 / K))
+    log_weights = np.stack(
+        [model.weights.log_draws(concentration, random) for _ in range(n_samples)]
+    )
+    draw = _draws(prior, b)
+    means = np.stack([[draw(random) for _ in range(K)] for _ in range(n_draws)])
+    means = means[np.arange(n_samples) % n_draws]
+    return MixturePartition(log_weights[..., None] * b, means)
+
+
+def _draws(prior, b):
+    """Return a function that draws a(b) of a component, of shape (n_temperatures,).
+
+    If there are more than `MOST_DRAWN` words or features, the function draws only
+    `MOST_DRAWN` of them and corrects for the rest, because they are exchangeable.
+
+    Parameters
+    ----------
+    prior : ndarray of shape (n_words,) or (n_features, n_options)
+        Concentrations of a Dirichlet distribution, or of Beta distributions.
+    b : ndarray of shape (n_temperatures,)
+    """
+    if len(prior) <= MOST_DRAWN:
+        return lambda random: _log_power_sums(log_draws(prior, random), b)
+
+    def of_each(random, prior):
+        logs = log_draws(prior, random)  # probabilities are not tiny here
+        return np.array([np.log(np.exp(p * logs).sum(axis=-1)).mean() for p in b])
+
+    n_drawn, concentration = MOST_DRAWN, prior.flat[0]
+    ratio = len(prior) / n_drawn
+    if prior.ndim == 1:
+        drawn = np.full(n_drawn, ratio * concentration)
+        factors = log_rising(concentration, b) - log_rising(drawn[0], b)
+        return lambda random: of_each(random, drawn) + factors + np.log(ratio)
+    exact = mean_log_power_sums(b, concentration)
+
+    def of_features(random):
+        # The deviation from the exact mean is scaled to that of a mean over all
+        # features.
+        deviation = of_each(random, prior[:n_drawn]) - exact
+        return exact + deviation / np.sqrt(ratio)
+
+    return of_features
+
+
+def _log_power_sums(log_probabilities, b):
+    """Return the mean over features of log sum_v theta_v^b, (n_temperatures,)."""
+    logs = log_probabilities[..., None, :]
+    n = max(1, LOGS_AT_ONCE // log_probabilities.size)
+    parts = [logsumexp(b[i : i + n, None] * logs, axis=-1) for i in range(0, len(b), n)]
+    sums = np.concatenate(parts, axis=-1)
+    return sums.reshape(-1, len(b)).mean(axis=0)
+
+
+# -- critical temperatures of discrete mixtures, from the deviations of rows -----------
+# The deviation z_d of row d from independence is measured in units in which each column
+# has the same variance.  The critical temperatures are the eigenvalues of the sum of
+# z_d z_d' over rows.
+
+
+class Deviations(NamedTuple):
+    """Deviations ``Z = matrix - outer(rows, columns)``, and their noise per row.
+
+    Attributes
+    ----------
+    matrix : csr_array of shape (n_rows, n_columns)
+    rows : ndarray of shape (n_rows,)
+    columns : ndarray of shape (n_columns,)
+    weight : ndarray of shape (n_rows,)
+        Number of times that each row counts.
+    n_observed : ndarray of shape (n_rows,)
+        Number of tokens, or of values that are not missing.  The variance of a row's
+        noise is proportional to it.
+    unit : float
+        Factor by which eigenvalues are multiplied.
+    """
+
+    matrix: Any
+    rows: np.ndarray
+    columns: np.ndarray
+    weight: np.ndarray
+    n_observed: np.ndarray
+    unit: float = 1.0
+
+    @property
+    def n_rows(self):
+        """Number of equivalent rows of weight 1, see `effective_rows`."""
+        return effective_rows(self.weight)
+
+    def critical_temperatures(self, n_axes):
+        """Return the eigenvalues, corrected for noise; 1 for axes that are only noise.
+
+        Parameters
+        ----------
+        n_axes : int
+
+        Returns
+        -------
+        temperatures : ndarray of shape (n_axes,)
+            At least 1, decreasing.
+        """
+        temperatures = np.ones(n_axes)
+        if min(self.matrix.shape) == 0:
+            return temperatures
+        found, _ = leading_axes(self.matrix, self.rows, self.columns, n_axes)
+        found *= self.unit
+        if not found[0] > 1.0:
+            return temperatures
+        noise = self._noise()
+        edge = noise.edge()
+        for axis, eigenvalue in enumerate(found):
+            if eigenvalue <= noise.seen(edge):
+                break
+            temperatures[axis] = noise.without(eigenvalue, edge)
+        return np.minimum.accumulate(np.maximum(temperatures, 1.0))
+
+    def _noise(self):
+        """Return the noise of rows whose columns are independent.
+
+        The number of dimensions of the noise is the sum of all eigenvalues, or the
+        number of columns if this is less.  For one-hot codes of answers, the sum is the
+        number of columns minus the number of questions.  For other counts, it may
+        exceed the number of columns.
+        """
+        squares = self.matrix.power(2).sum()
+        products = self.rows @ (self.matrix @ self.columns)
+        outer = (self.rows @ self.rows) * (self.columns @ self.columns)
+        trace = self.unit * (squares - 2.0 * products + outer)
+        sizes, place = np.unique(self.n_observed, return_inverse=True)
+        shares = np.bincount(place, self.weight) / self.weight.sum()
+        n_dimensions = min(trace, len(self.columns))
+        ratio = n_dimensions / self.n_rows
+        return Noise(ratio, sizes / (shares @ sizes), shares)
+
+
+class Noise(NamedTuple):
+    """The Marchenko-Pastur spectrum of noise of variance 1 in a sample.
+
+    If rows have the variance ``t = 1 + x / of_rows(x)`` in a direction, the sample has
+    the eigenvalue ``seen(x)`` in this direction.  This holds for x beyond the edge of
+    the noise, which is the x with the smallest ``seen(x)`` [1]_.  For rows of equal
+    length, a direction with the variance ``t = 1 + s`` has the eigenvalue
+    ``(s + 1) (s + ratio) / s``.
+
+    Attributes
+    ----------
+    ratio : float
+        Number of dimensions of the noise, divided by the number of rows.
+    sizes : ndarray of shape (n_sizes,)
+        Distinct variances of the noise of rows, with mean 1.
+    shares : ndarray of shape (n_sizes,)
+        Share of the rows with each of these variances.
+
+    References
+    ----------
+    .. [1] F. Benaych-Georges, R. Nadakuditi, "The singular values and vectors of low
+       rank perturbations of large rectangular random matrices", 2012.
+    """
+
+    ratio: float
+    sizes: np.ndarray
+    shares: np.ndarray
+
+    def seen(self, x):
+        """Return the eigenvalue for x, which must exceed ``ratio * max(sizes)``."""
+        return x + self.of_rows(x)
+
+    def of_rows(self, x):
+        """Return the term of `seen` that is 1 without noise."""
+        return self.shares @ (self.sizes / (1.0 - self.ratio * self.sizes / x))
+
+    def edge(self):
+        """Return the x with the smallest `seen`."""
+        spread = self.ratio * self.shares * self.sizes**2
+
+        def slope(x):
+            return 1.0 - (spread / (x - self.ratio * self.sizes) ** 2).sum()
+
+        largest = self.ratio * self.sizes[-1]
+        # the slope is at most -3 at the lower end, and at least 3/4 at the upper end
+        lower = largest + np.sqrt(spread[-1]) / 2.0
+        return brentq(slope, lower, largest + 2.0 * np.sqrt(spread.sum()))
+
+    def without(self, eigenvalue, edge):
+        """Return the variance of a direction, given an eigenvalue beyond the noise."""
+        x = brentq(lambda x: self.seen(x) - eigenvalue, edge, eigenvalue)
+        return 1.0 + x / self.of_rows(x)
+
+
+def deviations_of_counts(X, sample_weight=None):
+    r"""Return the `Deviations` of documents.
+
+    With the tokens n_d of a document, the frequencies :math:`\theta_v` of words and the
+    total N of all tokens, the deviations are
+    :math:`(x_{dv} - n_d \theta_v) / \sqrt{N \theta_v}`.
+
+    Parameters
+    ----------
+    X : ndarray or CSR of shape (n_samples, n_features)
+        Counts.
+    sample_weight : ndarray of shape (n_samples,) or None
+
+    Returns
+    -------
+    deviations : Deviations or None
+        None if no document has tokens.
+    """
+    counts = sample_counts(X, sample_weight)
+    if counts is None:
+        return None
+    X, weight, tokens, largest = counts
+    words = X.T @ weight
+    A, columns = _scaled(X, weight, words)
+    total = words.sum()
+    rows = np.sqrt(weight) * tokens / np.sqrt(total)
+    return Deviations(A, rows, np.sqrt(words[columns] / total), weight, tokens, largest)
+
+
+def deviations_of_binary(X, threshold, sample_weight=None):
+    r"""Return the `Deviations` of rows of values that are 1 above a threshold.
+
+    If the share of ones in a column is p_v and D rows observe it, a deviation is
+    :math:`(x_{dv} - p_v) / \sqrt{D p_v (1 - p_v)}`.  It is 0 for a missing value.
+
+    Parameters
+    ----------
+    X : ndarray or CSR of shape (n_samples, n_features)
+        NaN is a missing value.
+    threshold : float
+    sample_weight : ndarray of shape (n_samples,) or None
+
+    Returns
+    -------
+    deviations : Deviations or None
+        None if all rows have weight 0.
+    """
+    X, weight = even_sample(X, sample_weight)
+    X, weight = X[weight > 0.0], weight[weight > 0.0]
+    if len(weight) == 0:
+        return None
+    missing = np.isnan(X.data)
+    # Values that are not stored are 0.  If 0 is above the threshold, the codes 0 and 1
+    # are exchanged, so that the codes of these values are 0, too.
+    ones = (X.data <= threshold) if threshold < 0.0 else (X.data > threshold)
+    gaps = _with(X, missing.astype(np.float64))
+    observed = weight.sum() - gaps.T @ weight
+    counts = _with(X, ones.astype(np.float64)).T @ weight
+    share = counts / np.maximum(observed, 1e-300)
+    scale = observed * share * (1.0 - share)
+    entries = np.where(missing, share[X.indices], ones)
+    A, columns = _scaled(_with(X, entries), weight, scale)
+    return Deviations(
+        A,
+        np.sqrt(weight),
+        share[columns] / np.sqrt(scale[columns]),
+        weight,
+        X.shape[1] - gaps.sum(axis=1),
+    )
+
+
+def _with(X, entries):
+    """Return a matrix with the sparsity structure of X and the given entries."""
+    return sparse.csr_array((entries, X.indices, X.indptr), shape=X.shape)
+
+
+def _scaled(X, weight, scale):
+    """Return X with scaled rows and columns, and the indices of the kept columns.
+
+    Parameters
+    ----------
+    X : csr_array of shape (n_rows, n_features)
+    weight : ndarray of shape (n_rows,)
+        Rows are multiplied by the square root of ``weight``.
+    scale : ndarray of shape (n_features,)
+        Columns are divided by the square root of ``scale``.  Columns with ``scale`` 0
+        are left out.
+    """
+    columns = np.flatnonzero(scale > 0.0)
+    scale = scale[columns]
+    X = X[:, columns]
+    X.data = X.data * np.repeat(np.sqrt(weight), np.diff(X.indptr))
+    X.data /= np.sqrt(scale)[X.indices]
+    return X, columns
+
+
+# -- mixtures of multinomials and of Bernoullis as `ConjugateModel`s -------------------
 #: Largest number of values of a block; each value takes two floats.
 VALUES_OF_BLOCK = 2**21
 #: Smallest number of rows for critical temperatures, per component.

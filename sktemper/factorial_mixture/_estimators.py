@@ -8,19 +8,15 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import StrOptions
 
-from .._arguments import Interval
-from .._estimator import (
-    AnnealedMixin,
-    SVIPlusMixin,
-    TemperedEstimator,
-)
-from .._frames import completed
-from .._limits import check_variances
-from .._linalg import tiled_matmul
-from .._validation import check_data, check_init
-from ._data import check_range, filled
+from .._estimator import AnnealedMixin, SVIPlusMixin, TemperedEstimator
+from .._utils._arguments import Interval
+from .._utils._frames import completed
+from .._utils._limits import check_variances
+from .._utils._linalg import tiled_matmul
+from .._utils._validation import check_data, check_init
+from ._births import STARTS
+from ._inference import check_range, filled
 from ._model import FactorialMixtureModel
-from ._starts import STARTS
 
 #: Initial value of learned inclusion probabilities.  It is well below 1/2, where a
 #: feature and its absence are exchangeable.

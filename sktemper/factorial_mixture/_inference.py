@@ -1,16 +1,334 @@
 """The local step: optimal probabilities of the features of samples."""
 
 import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import logit
+from sklearn.utils import check_array
 
+from .._families import Natural, SharedGaussian
 from ..model import Stopped
 from . import _kernels
 
-__all__ = ["Inference"]
+
+# -- values of a factorial mixture: samples, priors, components and statistics ---------
+class Samples(NamedTuple):
+    """A block of samples.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_rows, n_features)
+        Values, with 0 for missing values.
+    missing : ndarray of shape (n_rows, n_features) or None
+        Mask of missing values; None if there are none.
+    squares : ndarray of shape (n_rows,)
+        Sums of the squared values.
+    observed : ndarray of shape (n_rows,)
+        Number of values of each sample that are not missing.
+    """
+
+    values: Any
+    missing: Any
+    squares: Any
+    observed: Any
 
 
+class Hyper(NamedTuple):
+    """Priors and variances.
+
+    Attributes
+    ----------
+    noise_variance, component_variance : float
+    inclusion_probability : ndarray of shape (n_components,)
+    """
+
+    noise_variance: float
+    component_variance: float
+    inclusion_probability: np.ndarray
+
+
+class Components(SharedGaussian):
+    """Natural parameters of q(mu), with the same covariance in every dimension."""
+
+
+@dataclass(frozen=True)
+class FeatureStatistics(Natural):
+    """Sums over samples, weighted by their weights and powers.
+
+    Attributes
+    ----------
+    second : ndarray of shape (n_components, n_components)
+        E[z z^T].
+    cross : ndarray of shape (n_components, n_features)
+        E[z] x^T, with missing x at their expectation.
+    residual : float
+        E|x - z mu|^2 over observed values.
+    samples, values : float
+        Number of samples, and number of observed values.
+    """
+
+    second: np.ndarray
+    cross: np.ndarray
+    residual: float
+    samples: float
+    values: float
+
+
+class Prepared(NamedTuple):
+    """Values for local steps, prepared from the components and priors."""
+
+    means: np.ndarray
+    #: Covariance of mu in each dimension: E[mu mu^T] minus the products of the means.
+    spread: np.ndarray
+    #: Means divided by the noise variance, in the dtype of the kernel.
+    filters: np.ndarray
+    #: Products of the means.
+    products: np.ndarray
+    hyper: Hyper
+
+
+def inclusion_probabilities(priors, n_components):
+    """Return the ``partition_priors`` of a tempering, ndarray of (n_components,).
+
+    Raises
+    ------
+    ValueError
+        If they are not one probability, or one probability for each component.
+    """
+    inclusion = check_array(
+        priors,
+        dtype=np.float64,
+        ensure_2d=False,
+        ensure_min_samples=0,
+        input_name="partition_priors",
+    )
+    if inclusion.shape not in ((), (1,), (n_components,)):
+        raise ValueError(
+            f"partition_priors has shape {inclusion.shape}; expected one inclusion "
+            f"probability for each of the {n_components} components."
+        )
+    if not ((inclusion > 0) & (inclusion < 1)).all():
+        raise ValueError("partition_priors must be inclusion probabilities, in (0, 1).")
+    return np.broadcast_to(inclusion, n_components)
+
+
+# -- statistics of data, possibly with missing values: ranges, means and squares -------
+#: Largest number of rows from which statistics of the data are computed.
+ROWS_LOOKED_AT = 10_000
+#: Largest supported absolute value of data, by dtype; its square is finite.  A
+#: variance below ``1 / limit**2`` counts as 0.
+LARGEST_VALUES = {np.dtype(np.float32): 1e30, np.dtype(np.float64): 1e120}
+#: Largest supported value of ``n_features * x**2 / noise_variance``, by dtype.
+LARGEST_RATIOS = {np.dtype(np.float32): 1e35, np.dtype(np.float64): 1e300}
+
+
+def check_range(X, dtype, noise_variance, name="X"):
+    """Raise ValueError if a value is too large to compute with.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Data, possibly with missing values.
+    dtype : {float32, float64}
+        Dtype of the computation.
+    noise_variance : float or None
+        Noise variance; None if it is not known yet.
+    name : str
+        Name of ``X`` in the message.
+    """
+    limit, given = LARGEST_VALUES[dtype], ""
+    if noise_variance is not None:
+        ratio = math.sqrt(LARGEST_RATIOS[dtype] / X.shape[1])
+        if ratio * math.sqrt(noise_variance) < limit:
+            limit = ratio * math.sqrt(noise_variance)
+            given = f" with a noise variance of {noise_variance:g}"
+    largest = float(max(np.fmax.reduce(X, axis=None), -np.fmin.reduce(X, axis=None)))
+    if largest > limit:
+        raise ValueError(
+            f"Input {name} contains a value of size {largest:.3g}; the largest size "
+            f"supported in {dtype}{given} is {limit:.3g}. Scale the data."
+        )
+
+
+def step_of_looking(X):
+    """Return the step between the indices of the rows that `looked_at` returns."""
+    return -(-len(X) // ROWS_LOOKED_AT)
+
+
+def looked_at(X):
+    """Return at most `ROWS_LOOKED_AT` evenly spaced rows of the data."""
+    # a contiguous copy, because rounding errors of sums depend on the memory layout
+    return np.ascontiguousarray(X[:: step_of_looking(X)], dtype=np.float64)
+
+
+def filled(X):
+    """Return the rows of `looked_at`; column means replace missing values."""
+    rows = looked_at(X)
+    missing = np.isnan(rows)
+    if not missing.any():
+        return rows
+    return np.where(missing, column_means(rows), rows)
+
+
+def column_means(rows, weight=None):
+    """Return the means of the known values of columns; 0 for columns without values."""
+    weight = np.ones(len(rows)) if weight is None else weight
+    present = ~np.isnan(rows)
+    counts = weight @ present
+    return (weight @ np.where(present, rows, 0.0)) / np.where(counts > 0, counts, 1.0)
+
+
+def centred(rows, weight=None):
+    """Return the rows minus the means of their columns."""
+    return rows - column_means(rows, weight)
+
+
+def mean_square(rows, weight=None):
+    """Return the mean square of the known values, or 0 if no value is known."""
+    weight = np.ones(len(rows)) if weight is None else weight
+    present = ~np.isnan(rows)
+    count = float(weight @ present.sum(axis=1))
+    squares = np.where(present, rows, 0.0) ** 2
+    return float(weight @ squares.sum(axis=1)) / count if count > 0 else 0.0
+
+
+# -- couplings between the features of samples, with or without missing values ---------
+#: Grams of samples with missing values are kept if they have at most `MOST_ENTRIES`
+#: entries in total.  Otherwise grams with about `ENTRIES_AT_ONCE` entries, which fit
+#: into a cache, are computed at a time.
+MOST_ENTRIES, ENTRIES_AT_ONCE = 2**22, 2**20
+
+
+class Coupling(NamedTuple):
+    """Coupling between the features in some samples of a block.
+
+    Attributes
+    ----------
+    rows : slice or ndarray
+        Indices of these samples in the block.
+    gram : ndarray
+        E[mu mu^T] divided by the noise variance, where mu are the components.  If all
+        samples share the gram, its shape is (n_components, n_components).  Otherwise
+        its shape is (n_rows, n_entries), with an upper triangle for each sample, row by
+        row.
+    diagonal : ndarray of shape (1, n_components) or (n_rows, n_components)
+        Diagonal of the gram.
+    of_each : bool
+        Whether each sample has its own gram.
+    """
+
+    rows: Any
+    gram: np.ndarray
+    diagonal: np.ndarray
+    of_each: bool
+
+    def without_each(self):
+        """Yield the couplings of all features except one, for the same rows.
+
+        Each coupling overwrites the arrays of the previous coupling, because arrays are
+        large if each sample has a gram, and few entries change.
+        """
+        n_features, gram = self.diagonal.shape[1], None
+        for k in range(n_features):
+            left = np.delete(np.arange(n_features), k)
+            if not self.of_each:
+                gram = self.gram[np.ix_(left, left)]
+            elif k == 0:
+                gram = self.gram[:, n_features:].copy()
+            else:  # feature k - 1 replaces feature k
+                new = entries_of(k - 1, np.arange(n_features - 1), n_features - 1)
+                gram[:, new] = self.gram[:, entries_of(k - 1, left, n_features)]
+            diagonal = np.take(self.diagonal, left, axis=1)
+            yield Coupling(slice(None), gram, diagonal, self.of_each)
+
+
+def entries_of(one, others, n_features):
+    """Return the indices, in an upper triangle, of pairs of ``one`` with ``others``."""
+    low, high = np.minimum(one, others), np.maximum(one, others)
+    return low * (2 * n_features - low - 1) // 2 + high
+
+
+class Couplings:
+    """Couplings of the samples of a block.
+
+    Samples without missing values share one coupling.  The couplings of other samples
+    are kept for later iterations over this object if they are small enough.  Otherwise
+    they are computed in each iteration, for some samples at a time, in the same memory.
+
+    Parameters
+    ----------
+    model : FactorialMixtureModel
+    block : Samples
+    prepared : Prepared
+    completing : bool
+        Whether missing values are latent variables; otherwise the model leaves them
+        out.
+    """
+
+    def __init__(self, model, block, prepared, completing):
+        self.model, self.block, self.prepared = model, block, prepared
+        self.completing = completing
+        self.whole, self.parts = slice(None), ()
+        if block.missing is not None:
+            lacking = block.observed < model.n_features
+            rows = np.flatnonzero(lacking)
+            self.whole = np.flatnonzero(~lacking)
+            n_entries = model.n_components * (model.n_components + 1) // 2
+            size = max(len(rows), 1)
+            if size * n_entries > MOST_ENTRIES:
+                size = max(ENTRIES_AT_ONCE // n_entries, 1)
+            self.parts = [
+                rows[start : start + size] for start in range(0, len(rows), size)
+            ]
+            self.room = np.empty((min(size, len(rows)), n_entries), dtype=model.dtype)
+        self.kept = None
+
+    def __iter__(self):
+        if isinstance(self.whole, slice) or len(self.whole):
+            hyper, spread = self.prepared.hyper, self.prepared.spread
+            gram = self.prepared.products + self.model.n_features * spread
+            gram = gram / hyper.noise_variance
+            yield Coupling(self.whole, gram, np.diag(gram)[None], False)
+        for rows in self.parts:
+            if self.kept is None:
+                built = grams(
+                    self.model,
+                    self.block,
+                    rows,
+                    self.prepared,
+                    self.completing,
+                    self.room[: len(rows)],
+                )
+                if len(self.parts) > 1:
+                    yield built
+                    continue
+                self.kept = built
+            yield self.kept
+
+
+def grams(model, block, rows, prepared, completing, out):
+    """Return the `Coupling` of samples with missing values; write grams to ``out``."""
+    noise, K = prepared.hyper.noise_variance, model.n_components
+    entries = np.triu_indices(K)
+    diagonal = np.empty((len(rows), K))
+    status = _kernels.grams(
+        block.missing[rows],
+        prepared.means / math.sqrt(noise),
+        prepared.products[entries] / noise,
+        prepared.spread[entries] / noise,
+        completing,
+        model.stop,
+        out,
+        diagonal,
+    )
+    if status < 0:
+        raise Stopped
+    return Coupling(rows, out, diagonal, True)
+
+
+# -- the local step: optimal probabilities of the features of samples ------------------
 class Inference:
     """Optimisation of nu, the probabilities of the features of some samples.
 

@@ -10,21 +10,25 @@ import math
 import numpy as np
 from scipy.linalg import eigh
 
-from .._expfam import NaturalModel, rate_to_zero
-from .._linalg import tiled_matmul
+from .._families import NaturalModel, rate_to_zero
+from .._utils._linalg import tiled_matmul
 from ..model import LocalStep, Powers, Request
 from . import _kernels
 from ._births import birth
-from ._couplings import Couplings
-from ._data import LARGEST_VALUES, centred, looked_at, mean_square, step_of_looking
-from ._inference import Inference
-from ._parameters import (
+from ._inference import (
+    LARGEST_VALUES,
     Components,
+    Couplings,
     FeatureStatistics,
     Hyper,
+    Inference,
     Prepared,
     Samples,
+    centred,
     inclusion_probabilities,
+    looked_at,
+    mean_square,
+    step_of_looking,
 )
 
 #: Approximate number of elements of a block, and limits of its number of rows.

@@ -3,12 +3,10 @@
 import numpy as np
 from sklearn.covariance import ledoit_wolf
 
-from .._expfam import USED, Search
+from .._families import USED, Search
 from ..model import IllDefined
 from ._empirical import LEARNED, learned_priors, restarted
-from ._gapped_rows import has_gaps
-
-__all__ = ["NARROW", "advice", "narrow_columns"]
+from ._gaps import has_gaps
 
 #: Largest number of rows that the checks use.
 ROWS_LOOKED_AT = 5000

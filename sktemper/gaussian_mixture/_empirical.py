@@ -12,15 +12,6 @@ from scipy.optimize import brentq
 
 from ..model import IllDefined
 
-__all__ = [
-    "FREE_DEGREES",
-    "LEARNED",
-    "evidence_of_priors",
-    "learned_priors",
-    "restarted",
-    "searched",
-]
-
 #: Names of the parts of the priors that can be learned.
 LEARNED = ("mean_precision", "degrees_of_freedom", "covariance")
 #: Initial degrees of freedom minus their lower limit.

@@ -3,12 +3,15 @@
 import functools
 import math
 from numbers import Integral, Real
+from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import StrOptions
 
-from .._arguments import Interval
+from .._engine import QUIETLY
 from .._estimator import (
     AnnealedMixin,
     MixtureMixin,
@@ -16,21 +19,124 @@ from .._estimator import (
     TemperedEstimator,
     check_n_samples,
 )
-from .._expfam import LEAST_CONCENTRATION, USED, WEIGHTS
-from .._frames import completed
-from .._limits import check_prior, check_values, check_variances
-from .._loop import QUIETLY
-from .._notices import warn
-from .._validation import check_data
+from .._families import LEAST_CONCENTRATION, USED, WEIGHTS
+from .._utils._arguments import Interval
+from .._utils._frames import completed
+from .._utils._limits import check_prior, check_values, check_variances
+from .._utils._notices import warn
+from .._utils._validation import check_data
 from ._advice import NARROW, advice, narrow_columns
 from ._choice import chosen_type
-from ._clusters import clusters_of
 from ._empirical import FREE_DEGREES, LEARNED
-from ._gapped_rows import GappedRows
+from ._gaps import GappedRows
 from ._model import COVARIANCE_TYPES, GaussianMixtureModel
-from ._parameters import Hyper
 from ._starts import ROWS_LOOKED_AT, STARTS
 
+
+# -- priors of a Gaussian mixture ------------------------------------------------------
+class Hyper(NamedTuple):
+    """Priors of a Gaussian mixture.
+
+    Attributes
+    ----------
+    weight_concentration, mean_precision, degrees_of_freedom : float
+    mean : ndarray of shape (n_features,)
+    covariance : ndarray
+        Inverse scale of the Wishart distribution, in the form of the covariance type.
+    origin : ndarray of shape (n_features,)
+        Origin of the coordinates inside the model, which preserves digits of data far
+        from 0.
+    noise_variance : float
+        Variance of the noise of the samples in local steps.  It is `reg_covar` if
+        values are missing, and otherwise 0, as in scikit-learn.
+    is_diagonal : bool
+        Whether a covariance that is computed from the data is diagonal, because too few
+        rows show correlations, see `shows_correlations`.
+    """
+
+    weight_concentration: float
+    mean_precision: float
+    degrees_of_freedom: float
+    mean: np.ndarray
+    covariance: np.ndarray
+    origin: np.ndarray
+    noise_variance: float = 0.0
+    is_diagonal: bool = False
+
+    def allowed(self, matrix):
+        """Return a matrix from data, without correlations if `is_diagonal`."""
+        return np.diag(np.diag(matrix)) if self.is_diagonal else matrix
+
+    def stepped(self, other, rate):
+        """Return priors between this object (rate 0) and another (rate 1)."""
+        if rate == 1 or other is self:
+            return other
+        learned = "mean_precision", "degrees_of_freedom", "covariance"
+        between = {
+            name: (1 - rate) * getattr(self, name) + rate * getattr(other, name)
+            for name in learned
+        }
+        return other._replace(**between)
+
+
+# -- clusters of components, for clusters that are not Gaussian ------------------------
+# Two normal densities on a line add up to a density with a single mode, for any
+# weights, if their means differ by at most twice the smaller standard deviation
+# (Behboodian, On the modes of a mixture of two normal distributions, Technometrics 12,
+# 1970).  Two components are linked if this condition holds on the line of Fisher's
+# discriminant, along which they are separated best.  Linked components form a cluster,
+# as in section 5 of Hennig, Methods for merging Gaussian mixture components, 2010.
+
+
+def clusters_of(means, covariances, counts):
+    """Return the cluster of each component, an ndarray of int of shape (n_components,).
+
+    Parameters
+    ----------
+    means : ndarray of shape (n_components, n_features)
+    covariances : ndarray of shape (n_components, n_features, n_features) or \
+            (n_components, n_features)
+        Covariance matrices, or their diagonals.
+    counts : ndarray of shape (n_components,)
+        Numbers of samples of the components.
+    """
+    n_components, n_features = means.shape
+    links = np.eye(n_components, dtype=bool)
+    for i in range(1, n_components):
+        shifts, both = means[:i] - means[i], covariances[:i] + covariances[i]
+        lengths = (shifts**2).sum(axis=1)
+        if both.ndim == 3:
+            product = (shifts * (both @ shifts[:, :, None])[:, :, 0]).sum(axis=1)
+        else:
+            product = (shifts**2 * both).sum(axis=1)
+        # if this lower bound of the distance exceeds the limit, `_are_one` is False
+        limit = 2.0 + n_features * (1.0 / counts[:i] + 1.0 / counts[i])
+        for j in np.flatnonzero(lengths**2 <= limit * product):
+            pair = covariances[[i, j]], counts[[i, j]]
+            links[i, j] = _are_one(shifts[j], *pair)
+    return connected_components(csr_array(links), directed=False)[1]
+
+
+def _are_one(shift, covariances, counts):
+    """Return whether two components have a single mode on the line between them.
+
+    Errors of the means increase the squared distance of the means by ``noise`` on
+    average, which is subtracted.
+    """
+    errors = (covariances.T / counts).sum(axis=-1).T
+    if covariances.ndim == 3:
+        inverse = np.linalg.inv(covariances.sum(axis=0))
+        line = inverse @ shift
+        variances = covariances @ line @ line
+    else:
+        inverse = 1.0 / covariances.sum(axis=0)
+        line = inverse * shift
+        variances = covariances @ line**2
+    distance, noise = shift @ line, (inverse * errors).sum()
+    return distance * (distance - noise) <= 4.0 * variances.min()
+
+
+# -- the estimators of the Gaussian mixture --------------------------------------------
 #: Smallest increase of the log-likelihood by another component, in nats per sample.  It
 #: determines the default concentration of the weights if ``priors`` is "learned".
 #: Without it, clusters that are not quite Gaussian would be divided into more and more

@@ -9,7 +9,7 @@ import math
 import numpy as np
 from scipy.special import logsumexp
 
-from .._expfam import (
+from .._families import (
     COVARIANCES,
     ILL_DEFINED,
     USED,
@@ -19,12 +19,14 @@ from .._expfam import (
 )
 from ..model import IllDefined, Powers, all_finite
 from ._empirical import evidence_of_priors, learned_priors, restarted, searched
-from ._gapped_rows import GappedRows, block_of, has_gaps
-from ._gaps import GaussianWithGaps, TiedWithGaps
-from ._gaps_starts import filled, mean_and_covariance_of, shows_correlations
-from ._starts import looked_at, mean_and_covariance
-
-__all__ = ["COVARIANCE_TYPES", "GaussianMixtureModel"]
+from ._gaps import GappedRows, GaussianWithGaps, TiedWithGaps, block_of, has_gaps
+from ._starts import (
+    filled,
+    looked_at,
+    mean_and_covariance,
+    mean_and_covariance_of,
+    shows_correlations,
+)
 
 #: Values of ``covariance_type``.
 COVARIANCE_TYPES = (*COVARIANCES, "tied")

@@ -7,26 +7,380 @@ parameters, and the factors v of items are global parameters.  Both have Gaussia
 posteriors with full covariances.
 """
 
-import numpy as np
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from .._cache import LastCall
-from .._expfam import (
+import numpy as np
+from sklearn.utils import gen_batches
+
+from .._families import (
     GaussianPrior,
+    Moments,
     blended,
     least_eigenvalue,
     packed,
     packed_fisher_product,
     unpacked,
 )
+from .._ranking._measures import MOST_SCORES, ranking_measures
 from .._simd.room import Room, zeros
+from .._simd.special import aligned
+from .._utils._cache import LastCall
+from .._utils._linalg import tiled_matmul
 from ..model import ConjugateModel, LocalStep, Powers, Stopped, all_finite
 from . import _kernels
-from ._pairs import add_sums, pairs_of
-from ._parameters import Gaussians, Items, Prepared, moments_of
-from ._rankings import ndcg_of_held_out
-from ._starts import first_hyper, first_items
-from ._users import UserInference
+from ._pairs import PairStatistics, add_sums, pairs_of
 
+
+# -- classes for the parameters of implicit feedback, and for moments of Gaussians -----
+class Hyper(NamedTuple):
+    """Priors, the noise variance, and the weight of pairs that are not stored.
+
+    Attributes
+    ----------
+    n_components : int
+        Rank.
+    zero_weight : float
+        Weight w0 of a pair that is not stored.
+    noise_variance : float
+    target_square : float
+        Mean square of the targets of all pairs, stored or not, at the start.
+    is_start : bool
+        True before the first step.  The items' moments are then random, and the items'
+        prior is not learned from them.
+    users, items : GaussianPrior
+    """
+
+    n_components: int
+    zero_weight: float
+    noise_variance: float
+    target_square: float
+    is_start: bool
+    users: GaussianPrior
+    items: GaussianPrior
+
+
+@dataclass(frozen=True)
+class Items:
+    """Natural parameters of the items' posteriors.
+
+    The parameters of an item are the sum of a common part and its own part.  The common
+    part is large compared with the sums over the few pairs of an item.  It is kept once
+    in float64, so that the items' own parts lose no precision in float32.
+
+    Attributes
+    ----------
+    common : ndarray of shape (n_natural,)
+        The packed lower triangle of a precision, and the precision times the mean.
+    own : ndarray of shape (n_panels, n_items, panel_width)
+        The items' own parts, in the layout of ``_loops.h``.
+    """
+
+    common: np.ndarray
+    own: np.ndarray
+
+
+class Gaussians(NamedTuple):
+    """Posteriors of users or items.
+
+    Attributes
+    ----------
+    table : ndarray of shape (n_panels, n_rows, panel_width)
+        Moments of the posteriors, in the layout of ``_loops.h``.
+    means : ndarray of shape (n_rows, n_components)
+    log_determinants : ndarray of shape (n_rows,)
+        Log determinants of the precisions.
+    prior_traces : ndarray of shape (n_rows,)
+        trace(prior precision E[x x^T]).
+    products : ndarray of shape (n_rows,)
+        Inner products of E[x] with the linear sums.
+    moments : Moments
+        Weighted sums of the moments.
+    """
+
+    table: np.ndarray
+    means: np.ndarray
+    log_determinants: np.ndarray
+    prior_traces: np.ndarray
+    products: np.ndarray
+    moments: Moments
+
+    def entropies(self):
+        """Return the entropy of each posterior, ndarray of shape (n_rows,)."""
+        constant = self.means.shape[1] * (1 + math.log(2 * math.pi))
+        return 0.5 * (constant - self.log_determinants)
+
+
+class Prepared(NamedTuple):
+    """Moments of the items and the priors, which local steps need.
+
+    Attributes
+    ----------
+    items : Gaussians
+    shared : ndarray of shape (n_packed,)
+        A term of the precision of every user: w0 times the packed sum of E[x x^T] over
+        all items.
+    hyper : Hyper
+    """
+
+    items: Gaussians
+    shared: np.ndarray
+    hyper: Hyper
+
+
+def moments_of(total, weight, rank):
+    """Return `Moments` from one vector of packed sums of E[x x^T] and sums of E[x]."""
+    n_packed = len(total) - rank
+    return Moments(float(weight), total[n_packed:], unpacked(total[:n_packed], rank))
+
+
+# -- held-out score of a model of clicks: nDCG of the held-out items -------------------
+#: Number of items at the top of a ranking that the measure considers.
+N_PLACES = 100
+
+
+def ndcg_of_held_out(users, items, observed, held_out, stop):
+    """Return the normalized discounted cumulative gain at 100 of each user.
+
+    Observed items are not ranked.
+
+    Parameters
+    ----------
+    users : ndarray of shape (n_rows, n_components)
+        Factors of users.
+    items : ndarray of shape (n_items, n_components)
+        Factors of items.
+    observed, held_out : Pairs
+        Pairs of the same rows.
+    stop : ndarray of shape (1,)
+        Another thread sets it to a nonzero number to stop the call.
+
+    Returns
+    -------
+    gains : ndarray of shape (n_rows,)
+        Values in [0, 1].  A user without held-out pairs has 0.
+
+    Raises
+    ------
+    Stopped
+        If ``stop`` is set.
+    """
+    columns = np.ascontiguousarray(items.T)
+    gains = np.zeros(len(users))
+    for rows in gen_batches(len(users), max(1, MOST_SCORES // len(items))):
+        if stop[0]:
+            raise Stopped
+        scores = tiled_matmul(users[rows], columns)
+        scores[_entries(observed, rows)] = -np.inf
+        relevant = _entries(held_out, rows)
+        (values,) = ranking_measures(scores, *relevant, [("ndcg", N_PLACES)])
+        gains[rows] = np.nan_to_num(values)
+    return gains
+
+
+def _entries(pairs, rows):
+    """Return the row, counted from 0 in a slice of rows, and the item of each pair."""
+    starts = pairs.starts[rows.start : rows.stop + 1]
+    row = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    return row, pairs.items[starts[0] : starts[-1]]
+
+
+# -- starting values of priors, the noise variance and items ---------------------------
+#: Total weight of the unknown pairs, as a multiple of the number of stored pairs, and
+#: largest weight of an unknown pair.
+ZERO_RATIO, MOST_ZERO_WEIGHT = 8.0, 1.0
+#: Initial variance of the items' means, and initial posterior variance about the means,
+#: relative to the variance of the prior.
+START_SPREAD, START_VARIANCE = 0.1, 0.01
+#: Maximum of c^2 / noise variance, where c is the prior variance of factors.
+LARGEST_RATIO = 1e15
+
+
+def auto_zero_weight(n_stored, n_unknown):
+    """Return min(1, 8 nnz / (n m - nnz)), the weight of an unknown pair."""
+    if n_unknown <= 0:
+        return MOST_ZERO_WEIGHT
+    return min(MOST_ZERO_WEIGHT, ZERO_RATIO * n_stored / n_unknown)
+
+
+def first_hyper(model, X, sample_weight=None):
+    """Return the `Hyper` at the start: given values, or initial values to learn."""
+    n_unknown, n_stored, weight, squares = _totals(model, X, sample_weight)
+    if n_stored == 0:
+        raise ValueError(
+            "X has no stored pairs: the first data of a fit need at least one entry "
+            "that is not 0."
+        )
+    zero_weight = model.zero_weight
+    if zero_weight is None:
+        zero_weight = auto_zero_weight(n_stored, n_unknown)
+    square = squares / (weight + zero_weight * n_unknown) or 1.0
+    variance = model.component_variance
+    if variance is None:
+        variance = math.sqrt(square)
+    noise = square if model.noise_variance is None else model.noise_variance
+    if variance**2 / noise > LARGEST_RATIO:
+        raise ValueError(
+            f"The prior variance of the factors, {variance:.3g}, is too large for a "
+            f"noise variance of {noise:.3g}: the square of the prior variance divided "
+            f"by the noise variance may be at most {LARGEST_RATIO:g}. Set a larger "
+            "noise_variance, or a smaller component_variance."
+        )
+    d = model.n_components
+    prior = GaussianPrior(np.zeros(d), variance * np.eye(d))
+    return Hyper(
+        d,
+        float(zero_weight),
+        float(noise),
+        float(square),
+        is_start=True,
+        users=prior,
+        items=prior,
+    )
+
+
+def _totals(model, X, sample_weight):
+    """Return the numbers of unknown and of stored pairs, and sums of w and w y^2.
+
+    All four sums use the weights of the users.  Unknown pairs are counted for each user
+    and not as all pairs minus stored pairs, because the totals have rounding errors.
+    Large weights would magnify these errors.
+    """
+    totals = np.zeros(4)
+    for start in range(0, X.shape[0], model.block_size):
+        rows = slice(start, min(start + model.block_size, X.shape[0]))
+        block = model.take(X, rows)
+        counts = np.ones(len(block.counts))
+        if sample_weight is not None:
+            counts = sample_weight[rows]
+        by_pair = np.repeat(counts, block.counts)
+        weights = by_pair * block.weights
+        squares = weights * block.targets**2
+        n_unknown = (counts * (model.n_features - block.counts)).sum()
+        totals += [n_unknown, by_pair.sum(), weights.sum(), squares.sum()]
+    return totals
+
+
+def first_items(model, random, hyper):
+    """Return small draws from the prior, or ``init``."""
+    d, variance = model.n_components, np.diag(hyper.items.covariance)
+    if model.init is None:
+        shape = model.n_features, d
+        means = math.sqrt(START_SPREAD * variance[0]) * random.normal(size=shape)
+    else:
+        means = model.init.T
+    precision = np.diag(1 / (START_VARIANCE * variance))
+    shape = model.n_panels, model.n_features, model.panel_width
+    own = aligned(np.zeros, shape, model.dtype)
+    linear = np.zeros((model.n_features, (shape[0] - model.n_square) * shape[2]))
+    linear[:, :d] = means @ precision
+    own[model.n_square :] = linear.reshape(
+        model.n_features, -1, model.panel_width
+    ).swapaxes(0, 1)
+    return Items(np.concatenate([packed(precision), np.zeros(d)]), own)
+
+
+# -- the local step: posteriors of users, and statistics of their pairs ----------------
+class UserInference:
+    """Computes the posteriors of the users of a block, and their statistics.
+
+    Parameters
+    ----------
+    model : ImplicitFactorizationModel
+    block : Pairs
+    prepared : Prepared
+    powers : Powers
+        ``powers.local`` is one number, or one for each user.
+    """
+
+    def __init__(self, model, block, prepared, powers):
+        self.model, self.block, self.prepared = model, block, prepared
+        self.powers, self.hyper = powers, prepared.hyper
+        self.local = np.empty(len(block.starts) - 1)
+        self.local[:] = powers.local
+        # inverse temperature over noise variance
+        self.scales = self.local / self.hyper.noise_variance
+        # w - w0 and w y for each stored pair
+        squares = block.weights - self.hyper.zero_weight
+        linear = block.weights * block.targets
+        self.pair_factors = squares.astype(model.dtype), linear.astype(model.dtype)
+
+    def users(self, factors=None):
+        """Return the posteriors as `Gaussians`.
+
+        Their field ``moments`` is a sum over users, weighted by ``factors``.
+        """
+        natural = self.hyper.users.natural()
+        sums = self.model.sums(
+            self.block.starts,
+            self.block.items,
+            *self.pair_factors,
+            self.prepared.items.table,
+        )
+        return self.model.gaussians(
+            sums,
+            self.powers.prior * natural,
+            natural[: self.model.n_packed],
+            out=sums,
+            shared=self.prepared.shared,
+            scales=self.scales,
+            weights=factors,
+        )
+
+    def n_pairs(self):
+        """Return the sums of w over all pairs of each user."""
+        block = self.block
+        n_others = self.model.n_features - block.counts
+        return block.per_user(block.weights) + self.hyper.zero_weight * n_others
+
+    def residuals(self, users):
+        """Return the sums of w E(y - u . v)^2 over all pairs of each user.
+
+        The sum is quadratic in u, so its mean needs only the moments of u.  The sums
+        over the squares of the items are not kept, but are not needed: they are part of
+        the precision of u, and the precision times the covariance is the identity.
+        """
+        block, power = self.block, self.powers.prior
+        linear = self.hyper.users.natural()[self.model.n_packed :]
+        rest = users.means @ linear - users.prior_traces
+        rest = (self.model.n_components + power * rest) / self.scales
+        squares = block.per_user(block.weights * block.targets**2)
+        return squares - users.products + rest
+
+    def bounds(self, users, residuals):
+        """Return the part of the bound of each user, at the local power."""
+        hyper = self.hyper
+        log_variance = math.log(2 * math.pi * hyper.noise_variance)
+        squares = residuals / hyper.noise_variance
+        log_likelihood = -0.5 * (self.n_pairs() * log_variance + squares)
+        linear = hyper.users.natural()[self.model.n_packed :]
+        log_prior = hyper.users.log_normaliser() + (
+            users.means @ linear - 0.5 * users.prior_traces
+        )
+        bounds = self.local * log_likelihood + self.powers.prior * log_prior
+        return bounds + users.entropies()
+
+    def statistics(self, users, residuals, factors):
+        """Return the statistics of the pairs for items, noise and users."""
+        items, *pairs = _kernels.transposed(
+            self.block.starts,
+            self.block.items,
+            *self.pair_factors,
+            factors,
+            self.model.n_features,
+        )
+        return PairStatistics(
+            ((items, self.model.sums(*pairs, users.table)),),
+            self.model.n_features,
+            float(factors @ residuals),
+            float(factors @ self.n_pairs()),
+            users.moments,
+            self.model.room,
+        )
+
+
+# -- factorization of implicit feedback as a `ConjugateModel` --------------------------
 #: Limits of the number of users in a block: the maximum size of their table in bytes,
 #: and the minimum and maximum number of users.  Within these limits, a block has one
 #: user for every SHARE_OF_ITEMS items.  In smaller blocks, the sums over items would

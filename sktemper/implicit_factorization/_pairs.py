@@ -5,14 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._expfam import Moments
-from .._limits import LARGEST_WEIGHT, check_values
-from .._linalg import entries_of_rows, is_canonical, sparse_rows
+from .._families import Moments
 from .._simd.room import empty, zeros
+from .._utils._csr import is_canonical
+from .._utils._limits import LARGEST_WEIGHT, check_values
+from .._utils._linalg import entries_of_rows, sparse_rows
 from ..model import Stopped
 from . import _kernels
-
-__all__ = ["Pairs", "PairStatistics", "add_sums", "pairs_of", "values_of_pairs"]
 
 #: Maximum number of blocks whose statistics are kept before they are summed.
 MOST_PARTS = 2

@@ -1,6 +1,6 @@
 """Latent Dirichlet allocation."""
 
 from ._estimators import AnnealedLDA, SVIPlusLDA, TemperedLDA
-from ._seeds import seeded_prior
+from ._priors import seeded_prior
 
 __all__ = ["AnnealedLDA", "SVIPlusLDA", "TemperedLDA", "seeded_prior"]

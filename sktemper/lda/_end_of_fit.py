@@ -6,8 +6,6 @@ from .._estimator import LARGEST_START_SHARE, is_above_one
 from ..schedules import Clock
 from ._merging import LARGEST_EMPTY
 
-__all__ = ["END_OF_FIT_CHECKS", "near_copies"]
-
 #: Two topics are near copies if the cosine of their word weights is above this.
 LEAST_COSINE = 0.95
 #: Number of most probable words of a topic; near copies have half of them in common.

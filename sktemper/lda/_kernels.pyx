@@ -13,7 +13,7 @@ from cython cimport floating
 from libc.stdlib cimport free, malloc
 
 from sktemper._simd.special import aligned, padded
-from sktemper._tasks import run_shared
+from sktemper._utils._tasks import run_shared
 
 include "_loops.pxi"
 

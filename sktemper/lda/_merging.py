@@ -4,8 +4,7 @@ import numpy as np
 
 from .._simd import special
 
-__all__ = ["Merging", "groups_of_topics", "merged_rows"]
-
+# -- greedy merging of topics by the evidence of their words ---------------------------
 #: Number of nearest topics with which a topic is compared.
 N_NEAREST = 8
 #: Smallest cosine of topics that are merged if the number of topics is to be found.
@@ -197,3 +196,27 @@ def _log_normaliser(parameters):
     log_gammas, _ = special.evaluate("log_gamma", parameters)
     total, _ = special.evaluate("log_gamma", parameters.sum(keepdims=True))
     return total[0] - log_gammas.sum()
+
+
+# -- methods of LDA for renewals, see `sktemper.renewals` ------------------------------
+# A renewal of a stream adds topics that are fitted to recent documents, joins them with
+# the current topics, and merges similar topics.
+
+#: Cosine above which a topic of a renewal is the same as a current topic.
+SAME_COSINE = 0.9
+#: New topics start from the rows with the lowest scores: this share of all rows, and at
+#: least this number of rows per new topic.
+WORST, ROWS_OF_BIRTH = 0.25, 10
+#: Least weight of the current topic in the mean of a current topic and a similar topic
+#: of a renewal.  A renewal fits topics to few documents, with several passes; the
+#: current topics have learned more documents, each of them once.
+LEAST_KEPT = 0.75
+
+
+def _unit(tokens):
+    norm = np.sqrt((tokens**2).sum(axis=0))
+    return tokens / np.where(norm > 0, norm, 1.0)
+
+
+def _cosines(a, b):
+    return _unit(a).T @ _unit(b)

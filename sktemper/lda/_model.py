@@ -6,15 +6,22 @@ word's topics, and alpha and eta the Dirichlet parameters of the priors of theta
 the topics.
 """
 
+import copy
 import math
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.optimize import linear_sum_assignment
 from scipy.special import psi
 
-from .._expfam import _dirichlet
-from .._linalg import entries_of_rows, is_canonical
+from .._families import ROWS_ANALYSED, _dirichlet
+from .._families._counts import MOST_DRAWN, log_mean_powers
+from .._utils._cache import LastCall, are_same_objects
+from .._utils._csr import is_canonical
+from .._utils._limits import check_prior
+from .._utils._linalg import entries_of_rows
 from ..model import (
     ConjugateModel,
     IllDefined,
@@ -25,13 +32,183 @@ from ..model import (
     all_finite,
 )
 from . import _kernels
-from ._checks import positive
-from ._correspondence import ROWS_ANALYSED
-from ._partition import log_partition
-from ._renewing import RenewingMixin
-from ._starts import StartsMixin
+from ._merging import (
+    LEAST_KEPT,
+    ROWS_OF_BIRTH,
+    SAME_COSINE,
+    WORST,
+    _cosines,
+    _unit,
+    groups_of_topics,
+)
+from ._priors import auto_prior, positive
+from ._starts import (
+    ROWS_PER_AXIS,
+    SAMPLED_START,
+    START_OF_A_WORD,
+    analyse,
+    critical_temperatures,
+    spectral_tokens,
+)
 from ._topics import Documents, Prepared, Topics, WordStatistics, deal_words
 
+# -- log normaliser of the tempered likelihood, estimated by sampling ------------------
+#: Largest number of groups of exchangeable words.  With more groups each word is drawn.
+MOST_GROUPS = 256
+#: Words are exchangeable if the logarithms of their priors round to the same multiple
+#: of this value.
+WIDTH = 0.2
+
+
+def log_partition(inverse_temperatures, alpha, eta, n_features, random, n_samples):
+    """Return log C(b) per token, see `LDAModel.log_partition`.
+
+    Parameters
+    ----------
+    inverse_temperatures : ndarray of shape (n_temperatures,)
+    alpha : ndarray of shape (n_topics,)
+    eta : ndarray of shape (1 or n_topics, 1 or n_features)
+    n_features : int
+    random : numpy.random.Generator
+    n_samples : int
+    """
+    n_topics = len(alpha)
+    words = _words(np.broadcast_to(eta, (n_topics, eta.shape[1])), n_features)
+    # one draw of many topics is as precise as many draws of few topics
+    n_topic_draws = min(n_samples, math.ceil(n_samples**2 / n_topics))
+    n_theta_draws = math.ceil(n_samples / n_topic_draws)
+    total = np.zeros(len(inverse_temperatures))
+    theta = np.broadcast_to(alpha, (n_samples, n_topics))
+    for _ in range(n_topic_draws):
+        beta = _dirichlet.log_draws(words.concentrations, random)
+        for _ in range(n_theta_draws):
+            log_theta = _dirichlet.log_draws(theta, random)
+            log_p = _log_matmul(log_theta, beta)
+            total += words.log_sums(inverse_temperatures, log_p, log_theta)
+    return total / (n_topic_draws * n_theta_draws * n_samples)
+
+
+class _EachWord(NamedTuple):
+    """Vocabulary in which every word is drawn individually.
+
+    Attributes
+    ----------
+    concentrations : ndarray of shape (n_topics, n_features)
+        Concentrations of the words that are drawn.
+    """
+
+    concentrations: np.ndarray
+
+    def log_sums(self, exponents, log_p, log_theta):
+        """Return log sum_v p_v^b, summed over documents: (n_exponents,).
+
+        Parameters
+        ----------
+        exponents : ndarray of shape (n_exponents,)
+        log_p : ndarray of shape (n_documents, n_features)
+            Log probabilities of words in documents.
+        log_theta : ndarray of shape (n_documents, n_topics)
+            Log weights of topics in documents.
+        """
+        return np.array([_log_sum_exp(b * log_p).sum() for b in exponents])
+
+
+class _StandIns(NamedTuple):
+    """Vocabulary of groups of exchangeable words; a few words of each group are drawn.
+
+    Attributes
+    ----------
+    sizes : ndarray of shape (n_groups,)
+        Number of words of each group.
+    n_drawn : ndarray of int of shape (n_groups,)
+        Number of words that represent a group, see `sktemper._families._counts`.
+    of_words : ndarray of shape (n_topics, n_groups)
+        Concentration of each word of a group.
+    """
+
+    sizes: np.ndarray
+    n_drawn: np.ndarray
+    of_words: np.ndarray
+
+    @property
+    def concentrations(self):
+        """Concentrations of the words that are drawn, (n_topics, n_drawn.sum())."""
+        return np.repeat(self._of_drawn(), self.n_drawn, axis=1)
+
+    def _of_drawn(self):
+        return self.of_words * (self.sizes / self.n_drawn)
+
+    def log_sums(self, exponents, log_p, log_theta):
+        """Return the same as `_EachWord.log_sums`, for all words of the groups."""
+        log_weights = log_theta - np.log(self.of_words @ self.sizes)
+        both = np.hstack([self.of_words, self._of_drawn()])
+        of_words, of_drawn = np.split(
+            log_mean_powers(exponents, log_weights, both), 2, axis=2
+        )
+        factors = np.exp(of_words - of_drawn) * (self.sizes / self.n_drawn)
+        starts = np.cumsum(self.n_drawn) - self.n_drawn
+        sums = [
+            np.add.reduceat(np.exp(b * log_p), starts, axis=1) * factors[:, m]
+            for m, b in enumerate(exponents)
+        ]
+        return np.log(np.sum(sums, axis=2)).sum(axis=1)
+
+
+def _words(eta, n_features):
+    """Return the vocabulary of a prior, with or without groups.
+
+    Parameters
+    ----------
+    eta : ndarray of shape (n_topics, 1 or n_features)
+    n_features : int
+    """
+    if n_features > MOST_DRAWN:
+        sizes, of_words = _groups(eta, n_features)
+        n_groups = len(sizes)
+        if n_groups <= MOST_GROUPS:
+            # half of the draws in proportion to group sizes, half equally over groups
+            share = 0.5 * (sizes / n_features + 1 / n_groups)
+            n_drawn = np.minimum(sizes, np.ceil(MOST_DRAWN * share)).astype(int)
+            return _StandIns(sizes, n_drawn, of_words)
+    return _EachWord(np.broadcast_to(eta, (len(eta), n_features)))
+
+
+def _groups(eta, n_features):
+    """Return the sizes of groups of words with similar priors, and their priors."""
+    if eta.shape[1] == 1:
+        return np.array([n_features]), eta
+    rows = eta[:1] if (eta == eta[0]).all() else eta
+    keys = np.round(np.log(rows) / WIDTH)
+    _, group = np.unique(keys, axis=1, return_inverse=True)
+    group = group.ravel()
+    sizes = np.bincount(group)
+    sums = np.stack([np.bincount(group, row) for row in rows])
+    return sizes, np.broadcast_to(sums / sizes, (len(eta), len(sizes)))
+
+
+def _log_sum_exp(logs):
+    """Return log(sum(exp(logs), axis=1)), in half the time of SciPy, with equal bits.
+
+    The largest terms are not added to the small terms, which keep their digits in the
+    function log1p.
+    """
+    top = logs.max(axis=1, keepdims=True)
+    is_top = logs == top
+    others = np.exp(logs - top)
+    others[is_top] = 0.0
+    n_top = is_top.sum(axis=1, dtype=float)
+    return np.log1p(others.sum(axis=1) / n_top) + np.log(n_top) + top[:, 0]
+
+
+def _log_matmul(a, b):
+    """Return log(exp(a) @ exp(b))."""
+    top_a, top_b = a.max(axis=1, keepdims=True), b.max(axis=0)
+    with np.errstate(divide="ignore"):
+        product = np.log(np.exp(a - top_a) @ np.exp(b - top_b))
+    return product + top_a + top_b
+
+
+# -- latent Dirichlet allocation as a `ConjugateModel` ---------------------------------
 #: The decay factor of lambda is multiplied into u if it is below this value.
 SMALLEST_DECAY = 1e-6
 #: Default priors (alpha, eta) of log C(T), for one temperature of all documents and for
@@ -53,7 +230,7 @@ TOKENS_PER_BATCH, TOKENS_PER_PIECE = 30_000, 20_000
 ROWS_PER_TOPIC = 200
 
 
-class LDAModel(RenewingMixin, StartsMixin, ConjugateModel):
+class LDAModel(ConjugateModel):
     """Latent Dirichlet allocation.
 
     Parameters
@@ -99,6 +276,7 @@ class LDAModel(RenewingMixin, StartsMixin, ConjugateModel):
         doc_update="variational",
     ):
         super().__init__()
+        self._correspondence = LastCall(are_same_objects)
         self.doc_update = doc_update
         self.is_random = doc_update != "variational"
         self.local_tol = tol
@@ -392,3 +570,258 @@ class LDAModel(RenewingMixin, StartsMixin, ConjugateModel):
         if self.doc_update == "variational":
             rows = max(rows, total / 20)
         return max(1, round(min(rows, total / 5)))
+
+    def auto_temperature(self, hyper):
+        """Return the fourth root of the number of topics.
+
+        A fit of many topics needs a high start temperature.  If the start temperature
+        is too high for few topics, they become equal, and a short fit ends before they
+        differ again.  If documents are sampled, topics become equal at a temperature of
+        1.3.
+        """
+        if self.doc_update == "sampled":
+            return SAMPLED_START
+        return max(1.0, self.n_topics**0.25)
+
+    def initial_hyper(self, X, sample_weight=None):
+        """Return alpha; if none is given, it follows from the documents' lengths."""
+        if self.doc_topic_prior is None:
+            alpha = auto_prior(X, self.n_topics, sample_weight)
+            return np.full(self.n_topics, alpha)
+        return self.doc_topic_prior
+
+    def initial_globals(self, X, random, hyper=None, sample_weight=None):
+        """Return the initial lambda: ``init``, or random draws, or spectral topics.
+
+        The draws are those of scikit-learn.  A spectral start multiplies them by the
+        topics that a correspondence analysis of the documents finds.  If the analysis
+        finds too few topics, the remaining topics start at the draws.
+        """
+        shape = (self.n_topics, self.n_features)
+        init = self.init
+        if init is not None:
+            init = positive(init, "init", [shape])
+            check_prior(init, "init")
+        else:
+            found = tokens = None
+            if self.init_params == "spectral":
+                found = self._analysed(X, hyper, sample_weight)
+            if found is not None:  # before the draws, to limit memory
+                tokens = spectral_tokens(found, self.n_topics)
+            init = random.gamma(100.0, 0.01, shape).astype(self.dtype, copy=False)
+            if tokens is not None:
+                init = init.astype(np.float64, copy=False)
+                tokens += START_OF_A_WORD
+                init[: len(tokens)] *= tokens
+                del tokens
+        return Topics.from_dense(init.T, self.topic_word_prior.T)
+
+    def critical_temperatures(self, X, hyper, sample_weight=None):
+        """Return the temperatures below which topics differ along each axis."""
+        found = self._analysed(X, hyper, sample_weight)
+        if found is None:
+            return None
+        eigenvalues = np.zeros(self.n_topics - 1)
+        of_data = found.eigenvalues_without_sampling_noise()
+        eigenvalues[: len(of_data)] = of_data
+        return critical_temperatures(
+            eigenvalues, found.tokens_per_row, self.n_topics, float(hyper[0])
+        )
+
+    def _analysed(self, X, hyper, sample_weight):
+        """Return the correspondence analysis, or None if it cannot show topics.
+
+        The analysis cannot show topics if their priors differ, or if there are few
+        documents.
+        """
+        hyper = self.initial_hyper(X, sample_weight) if hyper is None else hyper
+        alike = (hyper == hyper[0]).all()
+        alike = alike and (self.topic_word_prior == self.topic_word_prior[:1]).all()
+        if not alike or self.n_topics == 1:
+            return None
+        found = self._correspondence.of(
+            (X, sample_weight, self.n_topics - 1), lambda arguments: analyse(*arguments)
+        )
+        if found is None or found.n_rows < ROWS_PER_AXIS * self.n_topics:
+            return None
+        return found
+
+    @property
+    def n_components(self):
+        """Number of topics."""
+        return self.n_topics
+
+    def with_births(self, globals_, hyper, n_births, X, row_weight, random):
+        """Return a model with ``n_births`` additional topics.
+
+        The current topics are the prior of the model's first topics.
+
+        Parameters
+        ----------
+        globals_, hyper : object
+        n_births : int
+        X : ndarray or CSR
+            Rows to which the returned model will be fitted.
+        row_weight : ndarray of shape (n_rows,)
+            Weights of these rows.
+        random : numpy.random.Generator
+
+        Returns
+        -------
+        model : LDAModel
+        globals_, hyper : object
+        """
+        model, hyper = self._larger(n_births, hyper, self._least_prior(n_births))
+        model.topic_word_prior[: self.n_topics] += globals_.tokens().T
+        start = model.topic_word_prior.copy()
+        start[self.n_topics :] = self._births(globals_, hyper, n_births, X, random)
+        return model, Topics.from_dense(start.T, model.topic_word_prior.T), hyper
+
+    def _births(self, globals_, hyper, n_births, X, random):
+        """Return the start of new topics, computed from the rows that fit worst."""
+        block = self.take(X, slice(0, X.shape[0]))
+        scores, tokens = self.predictive_scores(block, self.prepare(globals_, hyper))
+        per_token = np.where(tokens > 0, scores / np.maximum(tokens, 1e-300), np.inf)
+        n_worst = min(
+            max(round(WORST * len(scores)), ROWS_OF_BIRTH * n_births), len(scores)
+        )
+        worst = np.sort(np.argsort(per_token, kind="stable")[:n_worst])
+        model = copy.copy(self)
+        model.n_topics, model.init, model.init_params = n_births, None, "spectral"
+        model.topic_word_prior = self.topic_word_prior[:1]
+        seed = np.random.RandomState(int(random.integers(2**31)))
+        return model.initial_globals(X[worst], seed, hyper[:n_births]).dense().T
+
+    def joined(self, globals_, hyper, born, X, row_weight):
+        """Return a model of the current topics and the new topics of `with_births`."""
+        tokens = globals_.tokens()
+        new = born.tokens()[:, self.n_topics :]
+        model, hyper = self._larger(
+            new.shape[1], hyper, self._least_prior(new.shape[1])
+        )
+        topic_word = np.hstack([tokens, new]) + model.topic_word_prior.T
+        return model, Topics.from_dense(topic_word, model.topic_word_prior.T), hyper
+
+    def _least_prior(self, n_births):
+        """Return eta of new topics: the smallest eta of each word in current topics."""
+        least = self.topic_word_prior.min(axis=0)
+        return np.tile(np.broadcast_to(least, self.n_features), (n_births, 1))
+
+    def _larger(self, n_births, hyper, prior):
+        """Return a model with more topics, and its alpha."""
+        model = copy.copy(self)  # the stop flag is shared
+        model.n_topics = self.n_topics + n_births
+        model.init, model.init_params = None, "random"
+        shape = self.n_topics, self.n_features
+        model.topic_word_prior = np.vstack(
+            [np.broadcast_to(self.topic_word_prior, shape), prior]
+        )
+        hyper = np.concatenate([hyper, np.full(n_births, np.median(hyper))])
+        if model.doc_topic_prior is not None:
+            model.doc_topic_prior = hyper
+        return model, hyper
+
+    def merged(self, globals_, hyper, present, present_hyper, X, row_weight):
+        """Merge the topics of `joined` to the number of topics of this model.
+
+        A group of merged topics gets the index of its largest current topic.  A group
+        of new topics gets an index that has become free, and is new.  A group with the
+        index of a current topic is new, too, if most of its tokens come from new topics
+        and it differs from the current topic.
+
+        Parameters
+        ----------
+        globals_, hyper : object
+            Fitted parameters of the model of `joined`.
+        present, present_hyper : object
+            Current parameters of this model.
+        X : CSR
+        row_weight : ndarray of shape (n_rows,)
+
+        Returns
+        -------
+        globals_, hyper : object
+        is_new : ndarray of bool of shape (n_topics,)
+        """
+        K, tokens = self.n_topics, globals_.tokens().T
+        groups = groups_of_topics(tokens, globals_.prior.T, K)
+        column_of = np.full(groups.max() + 1, -1)
+        rank = np.lexsort((-tokens[:K].sum(axis=1), ~self._has_own_prior()))
+        for topic in rank:
+            if column_of[groups[topic]] < 0:
+                column_of[groups[topic]] = topic
+        free = np.setdiff1d(np.arange(K), column_of)
+        new = np.flatnonzero(column_of < 0)
+        column_of[new] = free[: len(new)]
+        topic_word = np.zeros((K, self.n_features))
+        np.add.at(topic_word, column_of[groups], tokens)
+        of_new = np.bincount(column_of[groups[K:]], tokens[K:].sum(axis=1), K)
+        cosine = (_unit(topic_word.T) * _unit(present.tokens())).sum(axis=0)
+        is_new = (of_new > topic_word.sum(axis=1) / 2) & (cosine <= SAME_COSINE)
+        is_new[column_of[new]] = True
+        topic_word += self.topic_word_prior
+        globals_ = Topics.from_dense(topic_word.T, self.topic_word_prior.T)
+        return globals_, present_hyper, is_new
+
+    def _has_own_prior(self):
+        """Return a mask of topics whose prior exceeds the smallest prior of a word."""
+        prior = self.topic_word_prior
+        own = (prior > prior.min(axis=0)).any(axis=1)
+        return np.broadcast_to(own, self.n_topics)
+
+    def matched(self, globals_, hyper, present, present_hyper, X, row_weight):
+        """Reorder topics of a new fit such that similar topics keep their indices.
+
+        Parameters
+        ----------
+        globals_, hyper : object
+            Parameters of a new fit.
+        present, present_hyper : object
+            Current parameters.
+        X : CSR
+        row_weight : ndarray of shape (n_rows,)
+
+        Returns
+        -------
+        globals_ : Topics
+        is_same : ndarray of bool of shape (n_topics,)
+            Whether the new topic with each index is similar to the current topic: the
+            cosine is above `SAME_COSINE`.
+        """
+        cosines = _cosines(present.tokens(), globals_.tokens())
+        if self._has_own_prior().any():  # topics are not exchangeable
+            return globals_, cosines.diagonal() > SAME_COSINE
+        _, columns = linear_sum_assignment(-cosines)
+        topic_word = globals_.dense()[:, columns]
+        is_same = cosines[np.arange(self.n_topics), columns] > SAME_COSINE
+        return Topics.from_dense(topic_word, self.topic_word_prior.T), is_same
+
+    def blended(self, globals_, hyper, present, may_be_same, share):
+        """Replace new topics by weighted means with similar current topics.
+
+        The weight of the current topics is ``share``, but at least `LEAST_KEPT`.  If
+        the memory lacks documents, new topics are first scaled to all documents.  A new
+        topic does not change if it differs from the current topic with the same index.
+
+        Parameters
+        ----------
+        globals_, hyper, present : object
+        may_be_same : ndarray of bool of shape (n_topics,)
+            Whether to compare the topics with each index.
+        share : float
+            Weight of the documents that are not remembered, as a share of the weight
+            of all documents.
+        """
+        tokens, old = globals_.tokens(), present.tokens()
+        cosine = _unit(tokens) * _unit(old)
+        same = may_be_same & (cosine.sum(axis=0) > SAME_COSINE)
+        kept = max(share, LEAST_KEPT)
+        tokens[:, same] *= (1.0 - kept) / (1.0 - share)
+        tokens[:, same] += kept * old[:, same]
+        return Topics.from_dense(
+            tokens + self.topic_word_prior.T, self.topic_word_prior.T
+        )
+
+    def component_counts(self, globals_, hyper):
+        """Return the number of expected tokens of each topic."""
+        return globals_.token_totals()

@@ -1,13 +1,210 @@
 """Priors of documents: derived from their lengths, and fitted for predictions."""
 
+import math
+from collections.abc import Iterable, Mapping
+from numbers import Real
+
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import check_array
 
+from .._engine import matrices_of
+from .._utils._arguments import is_number, positive_int, refuse
+from .._utils._notices import warn
 from ..model import Request
 
-__all__ = ["PriorsMixin", "auto_prior", "auto_prior_of_fewer"]
+# -- checks of priors and counts -------------------------------------------------------
+#: Largest number of tokens of a sampled document; each token takes four bytes.
+MOST_TOKENS = 10_000_000
 
+
+def positive(value, name, shapes):
+    """Return a number, or an array of one of ``shapes``, as positive float64."""
+    if isinstance(value, bool):
+        refuse(name, "a positive number", value)
+    if isinstance(value, Real):
+        if not 0 < value < math.inf:
+            raise ValueError(f"{name} must be positive and finite, got {value}.")
+        return np.float64(value)
+    array = check_array(
+        value, dtype=np.float64, ensure_2d=False, allow_nd=False, input_name=name
+    )
+    if array.shape not in shapes:
+        expected = " or ".join(map(str, shapes))
+        raise ValueError(f"{name} has shape {array.shape}; expected {expected}.")
+    if not (array > 0).all():
+        raise ValueError(f"{name} must be positive everywhere.")
+    return array
+
+
+def check_samplable(X):
+    """Raise if the topics of tokens cannot be drawn one by one.
+
+    Raises
+    ------
+    ValueError
+        If counts are not whole, or a document has more than `MOST_TOKENS` tokens.
+    """
+    if sparse.issparse(X) and not X.has_canonical_format:
+        X = X.astype(np.float64)  # a sum may exceed the dtype of X
+        X.sum_duplicates()
+    counts = X.data if sparse.issparse(X) else X
+    if counts.dtype.kind == "f" and (counts != np.rint(counts)).any():
+        raise ValueError(
+            'doc_update="sampled" draws the topic of each token, so counts must be '
+            'whole numbers; doc_update="auto" takes fractional counts variationally.'
+        )
+    if X.sum(axis=1, dtype=np.float64).max() > MOST_TOKENS:
+        raise ValueError(
+            'doc_update="sampled" draws the topic of each token, and a document has '
+            f'more than {MOST_TOKENS:,} tokens; doc_update="auto" takes long documents '
+            "variationally."
+        )
+
+
+# -- priors that seed topics with words ------------------------------------------------
+def seeded_prior(
+    feature_names,
+    seeds,
+    X,
+    n_components,
+    *,
+    strength=1.0,
+    context=0.1,
+    topic_word_prior=0.1,
+):
+    """Return a ``topic_word_prior`` that seeds topics with words.
+
+    The first topics get a prior that expects their words, one topic for each entry of
+    ``seeds``; the other topics are free.
+
+    Parameters
+    ----------
+    feature_names : array-like of shape (n_features,)
+        The words, such as the result of a vectorizer's ``get_feature_names_out``.
+    seeds : dict of str to list of str
+        Names and words of the seeded topics, in the order of the topics.  Words that
+        are not in ``feature_names``, or do not occur in ``X``, are left out, with a
+        warning.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Documents of the later fit; also a list of parts.
+    n_components : int
+        Number of topics of the model.
+    strength : float, default=1.0
+        Prior tokens of a seed, as a multiple of its number of occurrences in ``X``.
+        From about 3 on, topics have few words except for their seeds.
+    context : float, default=0.1
+        Prior tokens of words that are more than twice as frequent in documents with
+        seeds as in all documents, as a multiple of the excess.  With 0 only seeds have
+        additional prior tokens.  The topic of a rare subject may then change its
+        subject while the temperature is high, because the other words of its documents
+        belong to other topics.
+    topic_word_prior : float, default=0.1
+        Smallest prior of a word.
+
+    Returns
+    -------
+    prior : ndarray of shape (n_components, n_features)
+        Value for the parameter ``topic_word_prior``.
+
+    Raises
+    ------
+    ValueError
+        If there are more seeded topics than ``n_components``, if none of the words of a
+        topic occurs, or if shapes do not agree.
+
+    Warns
+    -----
+    UserWarning
+        If some words do not occur.
+
+    Notes
+    -----
+    The defaults are measured by ``benchmarks/results/topics.md``, with 30,000 package
+    descriptions and 50 topics.  Without ``context``, 1 percent of the tokens of
+    "genome", "dna" and "protein" ended in their topic, for all strengths up to 2.  With
+    it, all of them did.  Other topics and the held-out score changed little.
+
+    Examples
+    --------
+    >>> from sktemper import AnnealedLDA, seeded_prior
+    >>> from sktemper.datasets import load_debian_descriptions
+    >>> debian = load_debian_descriptions()
+    >>> X, words = debian.data[:4000], debian.feature_names
+    >>> seeds = {"games": ["game", "player"], "mail": ["mail", "imap", "smtp"]}
+    >>> prior = seeded_prior(words, seeds, X, n_components=20)
+    >>> lda = AnnealedLDA(20, topic_word_prior=prior, random_state=0).fit(X)
+    >>> sorted(lda.top_words(words, 2)[0])
+    ['game', 'player']
+    """
+    n_components = positive_int(n_components, "n_components")
+    _check_seeds(seeds, n_components, {"strength": strength, "context": context})
+    names = np.asarray(feature_names, dtype=object)
+    X = _matrix(X, names)
+    counts = _sums(X)
+    base = positive(topic_word_prior, "topic_word_prior", [(len(names),)])
+    prior = np.broadcast_to(base, (n_components, len(names))).copy()
+    column = {str(names[number]): number for number in np.flatnonzero(counts)}
+    unknown = []
+    for topic, (name, words) in enumerate(seeds.items()):
+        known = [column[word] for word in words if word in column]
+        unknown += [word for word in words if word not in column]
+        if not known:
+            raise ValueError(f"None of the words of {name!r} occurs in X.")
+        prior[topic, known] += strength * counts[known]
+        prior[topic] += context * _excess(X, counts, known)
+    if unknown:
+        warn(f"These seeds do not occur in X: {', '.join(map(repr, unknown))}.")
+    return prior
+
+
+def _check_seeds(seeds, n_components, factors):
+    """Raise if seeds are not lists of words, or a factor is not a valid number."""
+    if not isinstance(seeds, Mapping) or not seeds:
+        raise ValueError("seeds must be a dict of names of topics to lists of words.")
+    if len(seeds) > n_components:
+        raise ValueError(
+            f"seeds has {len(seeds)} topics, more than n_components={n_components}."
+        )
+    for name, words in seeds.items():
+        if isinstance(words, str) or not isinstance(words, Iterable):
+            raise ValueError(f"The words of {name!r} must be a list, got {words!r}.")
+    for name, value in factors.items():
+        if not is_number(value) or not 0 <= value < np.inf:
+            raise ValueError(f"{name} must be finite and at least 0, got {value!r}.")
+
+
+def _matrix(X, names):
+    """Return valid counts as one CSR matrix."""
+    matrices = matrices_of(X)
+    X = sparse.vstack([_counts(matrices[i]) for i in range(len(matrices))], "csr")
+    if names.shape != (X.shape[1],):
+        raise ValueError(
+            f"feature_names has shape {names.shape}, but X has {X.shape[1]} features."
+        )
+    return X
+
+
+def _counts(X):
+    X = check_array(X, accept_sparse="csr", ensure_non_negative=True, input_name="X")
+    return sparse.csr_array(X)
+
+
+def _sums(X):
+    """Return the number of occurrences of each word."""
+    return np.asarray(X.sum(axis=0, dtype=np.float64)).ravel()
+
+
+def _excess(X, counts, seeds):
+    """Return the occurrences with seeds above twice the expected number, by word."""
+    with_seeds = np.asarray(X[:, seeds].sum(axis=1)).ravel() > 0
+    here = _sums(X[with_seeds])
+    excess = np.maximum(here - 2.0 * counts * (here.sum() / counts.sum()), 0.0)
+    excess[seeds] = 0.0
+    return excess
+
+
+# -- priors of documents: derived from their lengths, and fitted for predictions -------
 #: alpha of "auto": its largest value; the factor of the tokens of a document divided by
 #: K; and its smallest value.
 MOST, PER_TOKEN, LEAST = 0.05, 0.07, 1e-3
@@ -52,117 +249,6 @@ def auto_prior(X, n_topics, sample_weight=None):
 def auto_prior_of_fewer(alpha, n_topics, n_left):
     """Return alpha for fewer topics and documents of the same length."""
     return max(LEAST, min(MOST, alpha * n_topics / n_left))
-
-
-class PriorsMixin:
-    """Mixin of LDA with a prior of documents for predictions."""
-
-    def fit_prior(self, X):
-        """Fit the prior of documents for predictions only.
-
-        The prior that is best for training need not be best for predictions.  This
-        method chooses the prior with the best score of document completion.  Candidates
-        differ in the sum of the Dirichlet parameters, and in how far these follow the
-        topics' shares of the corpus.  The training prior is one of them.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Word counts of documents that were not used for training.  With more than
-            2,000 documents, an even sample is used.  Training documents are sufficient
-            if they are many and long; otherwise they prefer priors that are too small,
-            see the notes.
-
-        Returns
-        -------
-        self : object
-            The estimator itself.  `transform`, `score` and methods that call them use
-            ``prediction_prior_`` from now on; `lower_bound` and training use
-            ``doc_topic_prior_`` as before.  `partial_fit` and a `fit` with
-            ``warm_start`` keep the fitted prior, although they change the topics: call
-            this method again.  A new `fit` and `merge_topics` delete it.
-
-        Raises
-        ------
-        ValueError
-            If ``X`` has no held-out tokens.
-
-        Notes
-        -----
-        The score of the documents from which the prior was found is a little too high.
-        With 50 topics and 500 documents that were not used for training, the prior
-        improved the score of other documents by .12 nats per token for documents of 5
-        words, by .08 for 10 words, and by .006 for package descriptions.  A prior from
-        training documents lowered it by .22, .07 and .004
-        (``benchmarks/results/topics.md``).
-
-        Examples
-        --------
-        >>> from sktemper import AnnealedLDA
-        >>> from sktemper.datasets import make_lda_documents
-        >>> X = make_lda_documents(n_samples=400, n_components=5, random_state=0)
-        >>> lda = AnnealedLDA(5, random_state=0).fit(X[:300])
-        >>> before = lda.score(X[300:])
-        >>> bool(lda.fit_prior(X[300:]).score(X[300:]) >= before)
-        True
-        """
-        check_is_fitted(self, "state_")
-        with self._fitted_problem(X) as problem:
-            n_rows = len(problem.data)
-            rows = np.arange(0, n_rows, -(-n_rows // MOST_ROWS))
-            self.prediction_prior_ = self._best_prior(problem, rows)
-        return self
-
-    def _best_prior(self, problem, rows):
-        """Return the candidate with the best score."""
-        trained = self.state_.hyper
-        total = trained.sum()
-        tokens = (
-            sum(self._maps(problem, _topic_tokens, trained, rows)) - len(rows) * trained
-        )
-        share = np.maximum(tokens / tokens.sum(), LEAST_SHARE / len(trained))
-        best, best_score = trained, self._completion(problem, trained, rows)
-        shape = trained / total
-        for asymmetry in ASYMMETRIES:
-            if asymmetry:
-                shape = share**asymmetry / (share**asymmetry).sum()
-            for multiple in MULTIPLES:
-                prior = total * multiple * shape
-                score = self._completion(problem, prior, rows)
-                if score > best_score:
-                    best, best_score = prior, score
-        return np.array(best)
-
-    def _completion(self, problem, prior, rows):
-        """Return the score per held-out token of rows, with a given prior."""
-        parts = self._maps(problem, _predictive_scores, prior, rows)
-        scores, held_out = np.sum(parts, axis=0)
-        if held_out == 0:
-            raise ValueError(
-                "Nothing of X is held out to be predicted: X needs documents with at "
-                "least two distinct words."
-            )
-        return scores / held_out
-
-    def _maps(self, problem, function, prior, rows):
-        prepared = problem.model.prepare(self.state_.globals_, prior)
-        return list(problem.map(function, prepared, rows=rows))
-
-    def _delete_prior_of_predictions(self):
-        vars(self).pop("prediction_prior_", None)
-
-    def _hyper_of_predictions(self):
-        return vars(self).get("prediction_prior_", self.state_.hyper)
-
-    def _check_kept(self, model):
-        prior = vars(self).get("prediction_prior_")
-        if prior is None:
-            return
-        right = isinstance(prior, np.ndarray) and prior.shape == (model.n_topics,)
-        if not right or prior.dtype != np.float64 or not (prior > 0).all():
-            raise ValueError("prediction_prior_ does not fit this model")
-        if not np.isfinite(prior).all():
-            raise ValueError("prediction_prior_ is not finite")
 
 
 def _topic_tokens(model, block, prepared):

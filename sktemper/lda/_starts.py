@@ -1,104 +1,266 @@
 """Start of a fit of topics: the topics, the prior, and the temperature."""
 
+from typing import Any, NamedTuple
+
 import numpy as np
+from scipy import sparse
+from scipy.linalg import qr
+from scipy.special import polygamma
 
-from .._cache import LastCall, are_same_objects
-from .._limits import check_prior
-from ._checks import positive
-from ._correspondence import analyse
-from ._critical import critical_temperatures
-from ._priors import auto_prior
-from ._spectral import spectral_tokens
-from ._topics import Topics
+from .._families import effective_rows, leading_axes, sample_counts
+from .._utils._linalg import one_blas_thread
 
-__all__ = ["StartsMixin"]
+# -- critical temperatures of topics, from eigenvalues of correspondence analysis ------
+#: Number of bisections of the interval of a critical temperature.
+N_HALVINGS = 60
 
+
+def critical_temperatures(eigenvalues, tokens_per_row, n_topics, alpha):
+    r"""Return the temperatures below which topics differ along each axis.
+
+    Equal topics are a fixed point of training.  With b = 1/T and a = b n / K, a small
+    difference between topics along an axis with the eigenvalue :math:`\lambda_j` is
+    multiplied in each pass by
+
+    .. math:: b \left(1 + \lambda_j \frac{u}{1 - u}\right), \qquad
+        u = a b \, \psi'(\alpha + a),
+
+    and a difference in the weights of a single document by u.  The critical temperature
+    is the highest temperature at which one of these two factors is 1.
+
+    Parameters
+    ----------
+    eigenvalues : ndarray of shape (n_axes,)
+    tokens_per_row : float
+        n, the mean number of tokens of nonempty documents.
+    n_topics : int
+        K, at least 2.
+    alpha : float
+        Dirichlet parameter of the documents' prior.
+
+    Returns
+    -------
+    temperatures : ndarray of shape (n_axes,)
+        At least 1.
+    """
+
+    def excess(temperature):
+        """Return a value that is positive above the critical temperature."""
+        a = tokens_per_row / (n_topics * temperature)
+        u = a * polygamma(1, alpha + a) / temperature
+        stable = (temperature - 1.0) * (1.0 - u) - eigenvalues * u
+        return np.where(u < 1.0, stable, -1.0)
+
+    lower, upper = np.ones(len(eigenvalues)), np.full(len(eigenvalues), 2.0)
+    while (too_low := excess(upper) < 0.0).any():
+        upper = np.where(too_low, 2.0 * upper, upper)
+    for _ in range(N_HALVINGS):
+        middle = (lower + upper) / 2.0
+        too_low = excess(middle) < 0.0
+        lower, upper = (
+            np.where(too_low, middle, lower),
+            np.where(too_low, upper, middle),
+        )
+    return lower
+
+
+# -- correspondence analysis of documents, which shows topics before a fit -------------
+#: Smallest eigenvalue of an axis; the largest possible eigenvalue is 1.
+LEAST_EIGENVALUE = 1e-10
+
+
+class Correspondence(NamedTuple):
+    """The leading axes of the correspondence analysis of a sample of documents.
+
+    Let n_d be the number of tokens of document d, m_v the number of tokens of word v,
+    and N the number of all tokens.  The analysed matrix has the entries
+    ``(x_dv - n_d m_v / N) / sqrt(n_d m_v)``.
+
+    Attributes
+    ----------
+    eigenvalues : ndarray of shape (n_axes,)
+        The largest squared singular values of the matrix, decreasing, between 0 and 1.
+    scores : ndarray of shape (n_rows, 1 + n_axes)
+        Orthonormal columns: the trivial axis ``sqrt(n_d / N)``, and the left singular
+        vectors.
+    X : csr_array of shape (n_rows, n_features)
+        Counts of the sampled documents that have tokens, divided by the largest count.
+    weight : ndarray of shape (n_rows,)
+        Number of times that each of these documents counts.
+    tokens_per_row : float
+        Mean number of tokens of these documents.
+    n_words : int
+        Number of words that occur in these documents.
+    """
+
+    eigenvalues: np.ndarray
+    scores: np.ndarray
+    X: Any
+    weight: np.ndarray
+    tokens_per_row: float
+    n_words: int
+
+    @property
+    def n_rows(self):
+        """Number of equivalent rows of weight 1, see `effective_rows`."""
+        return effective_rows(self.weight)
+
+    @property
+    def n_tokens(self):
+        """Number of tokens of the sample."""
+        return self.tokens_per_row * self.weight.sum()
+
+    def eigenvalues_without_sampling_noise(self):
+        """Return the eigenvalues in the limit of many documents of the same kind.
+
+        Independent draws of words add noise of variance 1 / N to each entry of the
+        matrix.  An eigenvalue that would be s without noise is then about
+        ``(s + a) (s + b) / s``, with a = D / N and b = V / N for D rows and V words
+        [1]_.  For many rows it tends to s + a.  The largest eigenvalue of noise alone
+        is ``(sqrt(a) + sqrt(b))**2``.  Eigenvalues that do not exceed this value are
+        replaced by 0.
+
+        References
+        ----------
+        .. [1] F. Benaych-Georges, R. Nadakuditi, "The singular values and vectors of
+           low rank perturbations of large rectangular random matrices", 2012.
+        """
+        a = 1.0 / self.tokens_per_row
+        b = a * self.n_words / self.n_rows
+        excess = self.eigenvalues - a - b
+        is_signal = excess > 2.0 * np.sqrt(a * b)
+        root = np.sqrt(np.maximum(excess**2 - 4.0 * a * b, 0.0))
+        return np.where(is_signal, (excess + root) / 2.0 + a, 0.0)
+
+
+def analyse(X, sample_weight, n_axes):
+    """Return the `Correspondence` of at most `ROWS_ANALYSED` evenly spaced rows.
+
+    Parameters
+    ----------
+    X : ndarray or CSR of shape (n_samples, n_features)
+        Counts.
+    sample_weight : ndarray of shape (n_samples,) or None
+    n_axes : int
+        Largest number of axes; data of a lower rank have fewer.
+
+    Returns
+    -------
+    correspondence : Correspondence or None
+        None if no document has tokens.
+    """
+    counts = sample_counts(X, sample_weight)
+    if counts is None:
+        return None
+    # dividing all counts by the largest count does not change the analysed matrix
+    X, weight, tokens, largest = counts
+    words = X.T @ weight
+    columns = np.flatnonzero(words > 0.0)
+    eigenvalues, scores = _axes(X, weight, tokens, words, columns, n_axes)
+    mean = float(weight @ tokens / weight.sum()) * largest
+    return Correspondence(eigenvalues, scores, X, weight, mean, len(columns))
+
+
+def _axes(X, weight, tokens, words, columns, n_axes):
+    """Return the leading eigenvalues, and the scores of rows on the axes."""
+    A = X if len(columns) == X.shape[1] else X[:, columns]
+    words, total = words[columns], float(weight @ tokens)
+    of_rows, of_words = np.sqrt(weight / tokens), 1.0 / np.sqrt(words)
+    entries = np.repeat(of_rows, np.diff(A.indptr))
+    entries *= A.data
+    entries *= of_words[A.indices]
+    A = sparse.csr_array((entries, A.indices, A.indptr), shape=A.shape)
+    u, v = np.sqrt(weight * tokens / total), np.sqrt(words / total)
+    eigenvalues, vectors = leading_axes(A, u, v, n_axes)
+    found = eigenvalues > LEAST_EIGENVALUE
+    scores = np.column_stack([u, vectors[:, found]])
+    return np.minimum(eigenvalues[found], 1.0), scores
+
+
+# -- topics from the rotated axes of a correspondence analysis -------------------------
+#: Iterations of the rotation.
+N_ROTATIONS = 8
+
+
+def spectral_tokens(correspondence, n_topics):
+    """Return the expected tokens of topics, one topic for each rotated axis.
+
+    The scores of the documents are rotated such that each document is near few axes.
+    The rotated coordinates of a document are proportional to its topic weights.
+
+    Parameters
+    ----------
+    correspondence : Correspondence
+    n_topics : int
+        K.  Each topic has 1 / K of the tokens of the sample.
+
+    Returns
+    -------
+    tokens : ndarray of shape (n_axes, n_features)
+        At most K rows, sorted by the mean column index of a topic's words.
+    """
+    weight, scores = correspondence.weight, correspondence.scores
+    with one_blas_thread():
+        loadings = scores @ _rotation(scores / np.sqrt(weight)[:, None], weight)
+    loadings /= np.sqrt(weight)[:, None]
+    loadings *= np.where(weight @ loadings**3 < 0.0, -1.0, 1.0)
+    shares = np.maximum(loadings, 0.0)
+    sums = shares.sum(axis=1, keepdims=True)
+    shares = weight[:, None] * np.divide(shares, sums, where=sums > 0.0, out=shares)
+    tokens = (correspondence.X.T @ shares).T
+    totals = tokens.sum(axis=1)
+    filled = totals > 0.0
+    if not filled.all():
+        tokens, totals = tokens[filled], totals[filled]
+    tokens /= totals[:, None]  # all changes are in place, because tokens are large
+    # sorted, because rounding decides the order of equally extreme documents
+    order = np.argsort(tokens @ np.arange(tokens.shape[1]), kind="stable")
+    tokens = tokens[order]
+    tokens *= correspondence.n_tokens / n_topics
+    return tokens
+
+
+def _rotation(scores, weight):
+    """Return the rotation after which most documents are near few axes.
+
+    The first axes point to the most extreme documents, which a pivoted QR decomposition
+    finds.  Each iteration replaces the rotation by the polar factor of the gradient of
+    the varimax criterion [1]_.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows, n_axes)
+        Scores of rows, for a weight of 1.  Weighted by ``weight``, the columns are
+        orthonormal.
+    weight : ndarray of shape (n_rows,)
+
+    References
+    ----------
+    .. [1] H. Kaiser, "The varimax criterion for analytic rotation in factor analysis",
+       Psychometrika 23, 1958.
+    """
+    n_axes = scores.shape[1]
+    _, extreme = qr(scores.T, mode="r", pivoting=True)
+    rotation = _polar(scores[extreme[:n_axes]].T)
+    weighted, total = (weight[:, None] * scores).T, weight.sum()
+    for _ in range(N_ROTATIONS):
+        loadings = scores @ rotation
+        squares = loadings**2
+        mean = weight @ squares / total
+        rotation = _polar(weighted @ (loadings * (squares - mean)))
+    return rotation
+
+
+def _polar(matrix):
+    """Return the orthogonal matrix nearest to a square matrix."""
+    left, _, right = np.linalg.svd(matrix)
+    return left @ right
+
+
+# -- start of a fit of topics: the topics, the prior, and the temperature --------------
 #: Start temperature of an annealing with sampled documents.
 SAMPLED_START = 1.2
 #: Initial tokens of each word in a topic, to which the tokens of an axis are added.
 START_OF_A_WORD = 0.1
 #: Smallest number of rows of a correspondence analysis, per topic.
-ROWS_PER_TOPIC = 2
-
-
-class StartsMixin:
-    """The methods of `LDAModel` that are called before the first step."""
-
-    def __init__(self):
-        super().__init__()
-        self._correspondence = LastCall(are_same_objects)
-
-    def auto_temperature(self, hyper):
-        """Return the fourth root of the number of topics.
-
-        A fit of many topics needs a high start temperature.  If the start temperature
-        is too high for few topics, they become equal, and a short fit ends before they
-        differ again.  If documents are sampled, topics become equal at a temperature of
-        1.3.
-        """
-        if self.doc_update == "sampled":
-            return SAMPLED_START
-        return max(1.0, self.n_topics**0.25)
-
-    def initial_hyper(self, X, sample_weight=None):
-        """Return alpha; if none is given, it follows from the documents' lengths."""
-        if self.doc_topic_prior is None:
-            alpha = auto_prior(X, self.n_topics, sample_weight)
-            return np.full(self.n_topics, alpha)
-        return self.doc_topic_prior
-
-    def initial_globals(self, X, random, hyper=None, sample_weight=None):
-        """Return the initial lambda: ``init``, or random draws, or spectral topics.
-
-        The draws are those of scikit-learn.  A spectral start multiplies them by the
-        topics that a correspondence analysis of the documents finds.  If the analysis
-        finds too few topics, the remaining topics start at the draws.
-        """
-        shape = (self.n_topics, self.n_features)
-        init = self.init
-        if init is not None:
-            init = positive(init, "init", [shape])
-            check_prior(init, "init")
-        else:
-            found = tokens = None
-            if self.init_params == "spectral":
-                found = self._analysed(X, hyper, sample_weight)
-            if found is not None:  # before the draws, to limit memory
-                tokens = spectral_tokens(found, self.n_topics)
-            init = random.gamma(100.0, 0.01, shape).astype(self.dtype, copy=False)
-            if tokens is not None:
-                init = init.astype(np.float64, copy=False)
-                tokens += START_OF_A_WORD
-                init[: len(tokens)] *= tokens
-                del tokens
-        return Topics.from_dense(init.T, self.topic_word_prior.T)
-
-    def critical_temperatures(self, X, hyper, sample_weight=None):
-        """Return the temperatures below which topics differ along each axis."""
-        found = self._analysed(X, hyper, sample_weight)
-        if found is None:
-            return None
-        eigenvalues = np.zeros(self.n_topics - 1)
-        of_data = found.eigenvalues_without_sampling_noise()
-        eigenvalues[: len(of_data)] = of_data
-        return critical_temperatures(
-            eigenvalues, found.tokens_per_row, self.n_topics, float(hyper[0])
-        )
-
-    def _analysed(self, X, hyper, sample_weight):
-        """Return the correspondence analysis, or None if it cannot show topics.
-
-        The analysis cannot show topics if their priors differ, or if there are few
-        documents.
-        """
-        hyper = self.initial_hyper(X, sample_weight) if hyper is None else hyper
-        alike = (hyper == hyper[0]).all()
-        alike = alike and (self.topic_word_prior == self.topic_word_prior[:1]).all()
-        if not alike or self.n_topics == 1:
-            return None
-        found = self._correspondence.of(
-            (X, sample_weight, self.n_topics - 1), lambda arguments: analyse(*arguments)
-        )
-        if found is None or found.n_rows < ROWS_PER_TOPIC * self.n_topics:
-            return None
-        return found
+ROWS_PER_AXIS = 2

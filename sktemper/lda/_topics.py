@@ -5,17 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._expfam import _dirichlet
+from .._families import _dirichlet
 from .._simd import special
 from . import _kernels
-
-__all__ = [
-    "Documents",
-    "Prepared",
-    "Topics",
-    "WordStatistics",
-    "deal_words",
-]
 
 #: Number of blocks of statistics that are kept before they are added up.
 MOST_PARTS = 16

@@ -8,11 +8,7 @@ import numpy as np
 from .._simd.room import empty
 from ..model import Stopped
 from . import _kernels
-from ._gaussians import Gaussians, refuse_precisions
-from ._noise import Noise
-from ._ratings import RatingStatistics
-
-__all__ = ["UserInference", "Users"]
+from ._ratings import Gaussians, Noise, RatingStatistics, refuse_precisions
 
 #: Noise of ratings that differs from 1 by less than this does not make precisions
 #: indefinite; the error then has another cause.

@@ -7,13 +7,10 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import validate_params
 
-from .._arguments import Interval
-from .._data import matrices_of
-from .._validation import check_sparse, check_unmasked
+from .._engine import matrices_of
+from .._utils._arguments import Interval
+from .._utils._validation import check_sparse, check_unmasked
 from ._topics import check_columns, topics_of
-
-__all__ = ["npmi_coherence", "umass_coherence"]
-
 
 _COHERENCE_CONSTRAINTS = {
     "X": ["array-like", "sparse matrix"],

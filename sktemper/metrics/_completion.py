@@ -5,11 +5,8 @@ from scipy import sparse
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import StrOptions, validate_params
 
-from .._validation import check_sparse, check_unmasked
+from .._utils._validation import check_sparse, check_unmasked
 from ._topics import BLOCK, check_columns, components_of, scaled
-
-__all__ = ["completion_log_likelihood", "perplexity"]
-
 
 _COMPLETION_CONSTRAINTS = {
     "X": ["array-like", "sparse matrix"],

@@ -5,10 +5,8 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils._param_validation import validate_params
 
-from .._arguments import Interval
+from .._utils._arguments import Interval
 from ._topics import topics_of
-
-__all__ = ["topic_diversity"]
 
 
 @validate_params(

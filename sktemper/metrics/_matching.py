@@ -7,10 +7,8 @@ from sklearn.metrics.pairwise import cosine_similarity
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import StrOptions, validate_params
 
-from .._validation import check_unmasked
+from .._utils._validation import check_unmasked
 from ._topics import scaled
-
-__all__ = ["match_components"]
 
 
 @validate_params(

@@ -10,13 +10,11 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import validate_params
 from sklearn.utils.validation import check_is_fitted
 
-from .._arguments import Interval
-from .._notices import warn
 from .._ranking._labels import labels_of
 from .._ranking._measures import MEASURES, MOST_SCORES, ranking_measures
-from .._validation import check_sparse, check_unmasked
-
-__all__ = ["ndcg_at_k", "precision_at_k", "ranking_report", "recall_at_k"]
+from .._utils._arguments import Interval
+from .._utils._notices import warn
+from .._utils._validation import check_sparse, check_unmasked
 
 _ENTRIES = ["array-like", "sparse matrix"]
 _CONSTRAINTS = {

@@ -3,8 +3,6 @@
 from ..model_selection import train_test_split_entries
 from ._ranking import _parsed, ranking_report
 
-__all__ = ["make_ranking_scorer", "ranking_scorer"]
-
 
 class RankingScorer:
     """Scorer of rankings, a callable ``scorer(estimator, X)``.

@@ -8,13 +8,10 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import validate_params
 from sklearn.utils.validation import check_is_fitted
 
-from .._arguments import check_scale
 from .._ranking._labels import labels_of
-from .._validation import check_sparse, check_unmasked
+from .._utils._arguments import check_scale
+from .._utils._validation import check_sparse, check_unmasked
 from ._topics import BLOCK
-
-__all__ = ["completion_rmse", "heldout_rmse", "interval_coverage"]
-
 
 #: Largest number of predicted ratings in memory at a time.
 BLOCK_RATINGS = 2**22

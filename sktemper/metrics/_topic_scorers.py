@@ -8,19 +8,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils._param_validation import StrOptions, validate_params
 from sklearn.utils.validation import check_is_fitted
 
-from .._arguments import Interval
+from .._utils._arguments import Interval
 from ._coherence import npmi_coherence
 from ._completion import completion_log_likelihood
 from ._diversity import topic_diversity
-
-__all__ = [
-    "completion_scorer",
-    "diversity_scorer",
-    "make_completion_scorer",
-    "make_diversity_scorer",
-    "make_npmi_scorer",
-    "npmi_scorer",
-]
 
 
 class _TopicScorer:

@@ -5,8 +5,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
-__all__ = ["BLOCK", "check_columns", "components_of", "scaled", "topics_of"]
-
 #: Number of rows scored at a time, so that the data are never copied whole.
 BLOCK = 1000
 

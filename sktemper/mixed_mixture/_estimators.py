@@ -1,32 +1,111 @@
 """The estimators of mixtures of rows of several kinds of values."""
 
+import functools
 from collections.abc import Sequence
 from numbers import Real
 
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+import numpy as np
+from scipy import stats
+from scipy.special import xlogy
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import validate_data
 
-from .._arguments import Interval, WholeNumber
+from .._engine import Problem, Source, check_widths, matrices_of
 from .._estimator import (
     AnnealedMixin,
     MixtureMixin,
     SVIPlusMixin,
     TemperedEstimator,
+    Validation,
+    check_n_samples,
+    warn_once,
 )
-from .._expfam import LEAST_CONCENTRATION, WEIGHTS
-from .._limits import check_prior
-from ._coding import CodedColumnsMixin
+from .._families import LEAST_CONCENTRATION, WEIGHTS
+from .._utils._arguments import Interval, WholeNumber, is_number, refuse
+from .._utils._frames import data_frame, is_frame, with_values
+from .._utils._limits import check_prior, check_values
+from .._utils._validation import check_data, check_no_container, check_unmasked
+from ..model import ConjugateModel
+from ._columns import INEXACT, by_number, columns_of, described, kinds_of
 from ._model import MixedMixtureModel
-from ._results import ClassResultsMixin, all_components_are_used
+
+# -- mixin for estimators whose data are coded as numbers ------------------------------
+#: A column looks like an identifier if the number of its distinct texts exceeds both
+#: SHARE_OF_ROWS times the number of rows, and MANY_OPTIONS.
+SHARE_OF_ROWS, MANY_OPTIONS = 0.5, 50
+#: Largest number of distinct values that describe a column of data in parts.
+MOST_KEPT = 4096
+#: Types of arrays that are not converted.
+FLOATS = [np.float64, np.float32]
+#: Largest number of columns in a message.
+NAMED = 3
 
 
+class OfCollection(Validation):
+    """Validation of a collection; workers of a cluster validate whole blocks."""
+
+    def __reduce__(self):
+        return Validation(self.estimator, "_validate_block", self.reset).__reduce__()
+
+
+class Rows(ConjugateModel):
+    """Model whose blocks are rows of data, so that workers can read the data."""
+
+    block_size = 4096
+
+    def take(self, X, rows):
+        """Return ``X[rows]``."""
+        return np.asarray(X[rows])
+
+
+def labels_of(X):
+    """Return the labels of the columns of a data frame; None if it has no labels."""
+    labels = list(X.columns) if is_frame(X) else [()]
+    return None if any(isinstance(label, tuple) for label in labels) else labels
+
+
+def _joined(blocks):
+    """Return the union of the `Values` of columns of some blocks."""
+    return functools.reduce(
+        lambda total, block: [
+            one.joined(other, MOST_KEPT)
+            for one, other in zip(total, block, strict=True)
+        ],
+        blocks,
+    )
+
+
+def _summary(model, block, prepared, weight):
+    """Return the compressed `Values` of the columns of some rows."""
+    return [one.weighted(weight).compressed(MOST_KEPT) for one in columns_of(block)]
+
+
+# -- results of a fitted mixture: profiles, information criteria, samples, imputation
+#: With more components than this, some should stay empty.
+FEW_COMPONENTS = 5
+#: A component with a total responsibility above this value is a class, as in
+#: `n_active_components_`.
+ACTIVE = 0.5
+
+
+def all_components_are_used(estimator, run):
+    """Return a warning if no component is empty: the data may have more classes."""
+    n_components = estimator.n_components
+    if n_components <= FEW_COMPONENTS or len(estimator._active()) < n_components:
+        return None
+    return (
+        f"All {n_components} components are used, so that the data may have more "
+        "classes: raise n_components until some components stay empty. If this never "
+        "happens, columns do not fit their kinds: use 'binned' for skewed numbers, and "
+        "leave out columns that nearly repeat other columns."
+    )
+
+
+# -- the estimators of mixtures of rows of several kinds of values ---------------------
 class _MixedMixture(
-    CodedColumnsMixin,
-    ClassResultsMixin,
-    MixtureMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    TemperedEstimator,
+    MixtureMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator
 ):
     """Base of the estimators of mixtures of mixed columns."""
 
@@ -118,6 +197,535 @@ class _MixedMixture(
             name.item() if hasattr(name, "item") else name for name in self._names()
         ]
         return list(zip(names, self.columns_, strict=True))
+
+    #: Descriptions of columns from another fit, which are used if they are not None.
+    _same_columns = None
+    #: Weights of the rows, from which columns are described.
+    _weight_of_columns = None
+
+    def _validate(self, X, reset):
+        """Return ``X`` as an array of numeric codes of its values."""
+        X = self._checked(X, reset)
+        values = list(columns_of(X))
+        if reset:
+            self.columns_ = self._described(values, labels_of(X), X.shape[0])
+        coded = self._coded(X, values)
+        check_values(coded, coded.dtype, training=reset)
+        return coded
+
+    def _validation(self, X, method, reset):
+        """Return the `Validation` of data; the numbers of collections have no codes."""
+        if isinstance(X, Source):
+            return OfCollection(self, "_validate_numbers", reset)
+        return super()._validation(X, method, reset)
+
+    def _validate_numbers(self, X, reset):
+        """Return rows of a collection, whose values are their own codes."""
+        X = check_data(
+            self, X, reset=reset, dtype=FLOATS, ensure_all_finite="allow-nan"
+        )
+        if not reset:
+            self._check_own(self.columns_)
+        return X
+
+    def _validate_block(self, X, reset):
+        """Return a block of a collection, and warn of unknown values."""
+        return self._validate_numbers(X, reset) if reset else self._validate(X, reset)
+
+    def _check_own(self, columns):
+        """Raise if the categories of columns are not numbers that a collection has."""
+        for number, column in enumerate(columns):
+            own = column.option_values
+            if column.kind in ("categorical", "binary") and not column.is_own(own):
+                raise ValueError(
+                    f"Column {number} of X has the categories {column.categories[:3]}, "
+                    "but a collection has numbers only: pass X as an array or a data "
+                    "frame, or use numbers as categories."
+                )
+
+    def _checked(self, X, reset):
+        """Return a data frame or an array of two dimensions; store column names."""
+        check_no_container(X)
+        if is_frame(X):
+            self._check_labels(X, reset)
+            if not X.shape[1]:
+                raise ValueError(
+                    f"X has no columns (shape={X.shape}): pass at least one."
+                )
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return X
+        check_unmasked(X)
+        kind = getattr(getattr(X, "dtype", None), "kind", None)
+        if isinstance(X, list | tuple):  # an array of objects keeps types
+            X, kind = np.array(X, dtype=object), "O"
+        if kind in ("i", "u") and X.size:  # floats would merge large integers
+            kind = "O" if max(int(X.max()), -int(X.min())) > INEXACT else kind
+        if kind in tuple("OUTSb"):
+            options = {"dtype": None, "ensure_all_finite": "allow-nan"}
+            return validate_data(self, X, reset=reset, **options)
+        return check_data(
+            self, X, reset=reset, dtype=FLOATS, ensure_all_finite="allow-nan"
+        )
+
+    def _check_labels(self, X, reset):
+        """Raise if the labels of a data frame repeat, or differ from those of the fit.
+
+        Labels that are text are compared by `validate_data`.
+        """
+        labels = list(X.columns)
+        if len(set(labels)) < len(labels):
+            twice = next(label for label in labels if labels.count(label) > 1)
+            raise ValueError(
+                f"X has several columns with the name {twice!r}: rename them."
+            )
+        known = vars(self).get("_names_")
+        if reset or known is None or all(isinstance(label, str) for label in labels):
+            return
+        are_numbered = list(range(len(known))) in (labels, known)
+        if labels != known and (not are_numbered or set(labels) == set(known)):
+            raise ValueError(
+                "The column labels of X should match those that were passed during "
+                f"fit, in the same order: {known[:NAMED]} ..., got {labels[:NAMED]} ..."
+            )
+
+    def _described(self, values, names, n_rows):
+        """Return the `Column` of each column, given its values and the parameters."""
+        if self._same_columns is not None:
+            return self._same_columns
+        if values[0].weight is None and self._weight_of_columns is not None:
+            weight = self._weights_of_columns(n_rows)
+            values = [one.weighted(weight) for one in values]
+        values = [one.compressed() for one in values]
+        kinds = kinds_of(self.kinds, names, len(values))
+        categories = self._declared(names, len(values))
+        columns = tuple(
+            described(one, kind, categories.get(number), self.n_bins)
+            for number, (one, kind) in enumerate(zip(values, kinds, strict=True))
+        )
+        self._warn_of_identifiers(columns, values, n_rows)
+        return columns
+
+    def _refitted(self, X, sample_weight, seed):
+        """Return a mixture of the same type fitted to weighted rows.
+
+        The descriptions of the columns do not change.
+        """
+        other = clone(self).set_params(random_state=seed)
+        other._same_columns = self.columns_
+        return other.fit(X, sample_weight=sample_weight)
+
+    def _declared(self, names, n_features):
+        """Return the categories that the user declared, by indices of columns."""
+        if self.categories is None:
+            return {}
+        if not isinstance(self.categories, dict):
+            refuse("categories", "a dict of lists by column, or None", self.categories)
+        return by_number(self.categories, names, n_features, "categories")
+
+    def _coded(self, X, values):
+        """Return an array of the numeric codes of values, or ``X`` itself if equal."""
+        pairs = zip(self.columns_, values, strict=True)
+        parts, unknown = [], {}
+        for column, one in pairs:
+            numbers, others = column.numbers(one)
+            parts.append(numbers)
+            if others:
+                unknown[one.name] = others
+        if unknown:
+            self._warn_of_unknown(unknown)
+        dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
+        if getattr(X, "dtype", None) == dtype and all(
+            numbers is one.entries for numbers, one in zip(parts, values, strict=True)
+        ):
+            return X
+        if dtype == np.float32 and not all(one.is_single for one in self.columns_):
+            dtype = np.float64
+        coded = np.empty((X.shape[0], len(parts)), dtype)
+        for number, numbers in enumerate(parts):
+            coded[:, number] = numbers
+        return check_array(coded, dtype=dtype, ensure_all_finite="allow-nan")
+
+    def _warn_of_unknown(self, unknown):
+        named = [f"{name}: {values[:NAMED]}" for name, values in unknown.items()]
+        warn_once(
+            self,
+            "unknown",
+            "X has values that are none of the categories of the fit. These values "
+            f"count as missing. {'; '.join(named[:NAMED])}",
+            UserWarning,
+        )
+
+    def _warn_of_identifiers(self, columns, values, n_rows):
+        for column, one in zip(columns, values, strict=True):
+            most = max(MANY_OPTIONS, SHARE_OF_ROWS * n_rows)
+            if column.n_options > most and one.declared is None:
+                warn_once(
+                    self,
+                    "identifiers",
+                    f"{one.name} has {column.n_options} different values in {n_rows} "
+                    f"rows, such as {column.categories[:NAMED]}: it looks like an "
+                    "identifier. Leave it out of X.",
+                    UserWarning,
+                )
+
+    def partial_fit(self, X, y=None, sample_weight=None):
+        """Continue the training with a chunk of a stream.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Chunk of a stream.  It is cut, in order, into batches of ``batch_size``
+            rows; a smaller chunk is one batch.  With ``batch_size="auto"`` the batches
+            of a chunk have equal sizes.  The first chunk determines the kinds,
+            intervals and categories of the columns.  Use the parameter ``categories``
+            for categories that the first chunk may lack.
+        y : None
+            Ignored, for compatibility with scikit-learn.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, by which their statistics are multiplied.
+
+        Returns
+        -------
+        self : object
+            The estimator.  A fitted model continues at its temperature and learning
+            rate.  A new model has a single start; ``n_init`` is ignored.
+        """
+        return super().partial_fit(X, y, sample_weight)
+
+    def _training_data(self, X, fresh, sample_weight):
+        """Return validated training data; columns are described by all parts."""
+        self._weight_of_columns = sample_weight
+        is_collection, names = isinstance(X, Source), labels_of(X)
+        if fresh and not is_collection and matrices_of(X) is X:
+            self._same_columns = self._described_by_parts(X)
+        data = super()._training_data(X, fresh, sample_weight)
+        if fresh and is_collection:
+            blocks = self._summaries(data)
+            names = data.feature_names
+            self.columns_ = self._described(blocks, names, len(data))
+            self._check_own(self.columns_)
+        if fresh:
+            self._names_ = names
+        return data
+
+    def _described_by_parts(self, parts):
+        """Return the `Column` of each column of data in parts in memory."""
+        sizes = [part.shape[0] for part in parts]
+        weights = self._weights_of_columns(sum(sizes))
+        weights = np.split(weights, np.cumsum(sizes)[:-1])
+        blocks = (
+            _summary(None, self._checked(part, reset=True), None, weight)
+            for part, weight in zip(parts, weights, strict=True)
+            if len(weight)
+        )
+        check_widths(parts)
+        return self._described(_joined(blocks), None, sum(sizes))
+
+    def _summaries(self, data):
+        """Return compressed `Values` of the columns of a collection."""
+        model, weight = Rows(), self._weights_of_columns(len(data))
+        with self._workers(model, data) as workers:
+            problem = Problem(model, data, workers)
+            return _joined(problem.map(_summary, None, values=weight))
+
+    def _weights_of_columns(self, n_rows):
+        """Return the weights of rows; a wrong shape is refused later."""
+        weight = self._weight_of_columns
+        weight = np.ones(n_rows) if weight is None else np.asarray(weight, dtype=float)
+        return weight if weight.shape == (n_rows,) else np.ones(n_rows)
+
+    def profiles(self, interval=0.95, output="pandas"):
+        """Return a table of the answers of each class.
+
+        Parameters
+        ----------
+        interval : float, default=0.95
+            Posterior probability of the intervals, between 0 and 1.
+        output : {"pandas", "polars"}, default="pandas"
+            Library of the data frame.
+
+        Returns
+        -------
+        profiles : DataFrame
+            A row for each class, column of the data, and option.  "class" is the index
+            of the component, "size" its weight, "item" the column, and "kind" the kind
+            of the column.  "option" is a category or an interval, or "mean" or "sd" for
+            a Gaussian column, or "rate" for a Poisson column.  "mean" is the posterior
+            mean of the probability or number, and "low" and "high" are the ends of its
+            interval.  Components without samples have no rows.
+
+        Raises
+        ------
+        ValueError
+            If ``interval`` is not between 0 and 1, or ``output`` is not a library.
+
+        Notes
+        -----
+        The intervals do not include the uncertainty of the classes of samples.
+        Therefore they are too narrow if classes overlap.
+        `sktemper.model_selection.bootstrap_profiles` includes this uncertainty.
+        """
+        self._check_fitted()
+        if not (is_number(interval) and 0 < interval < 1):
+            refuse("interval", "a float between 0 and 1", interval)
+        tails = 0.5 * (1.0 - interval), 0.5 * (1.0 + interval)
+        names = "class", "size", "item", "kind", "option", "mean", "low", "high"
+        rows = [
+            (k, float(self.weights_[k]), name, column.kind, *one)
+            for k in self._active().tolist()
+            for name, column, place in self._places()
+            for one in self._profile(column, place, k, tails)
+        ]
+        columns = zip(*rows, strict=True)
+        table = {name: list(part) for name, part in zip(names, columns, strict=True)}
+        return data_frame(output, table)
+
+    def _active(self):
+        """Return the indices of the components that have samples."""
+        state, weights = self._state(), self._fitted_model().weights
+        prior = weights.prior(state.hyper.weight_concentration)
+        return np.flatnonzero(weights.counts(state.globals_.weights - prior) > ACTIVE)
+
+    def _places(self):
+        """Yield the name of each column, its `Column`, and its position in its kind."""
+        places = {"options": 0, "poisson": 0, "gaussian": 0}
+        for name, column in self._named_columns():
+            kind = "options" if column.n_options else column.kind
+            place = places[kind]
+            places[kind] += column.n_options or 1
+            yield name, column, place
+
+    def _parameters(self):
+        """Return the family, and the natural parameters of options, counts, normals."""
+        family = self._fitted_model().family
+        return family, family.of_kinds(self._state().globals_.components)
+
+    def _profile(self, column, place, k, tails):
+        """Return tuples of an option, its mean, and the ends of its interval."""
+        family, (options, counts, normals) = self._parameters()
+        if column.n_options:
+            own = options[k, place : place + column.n_options] + 1.0
+            rest = own.sum() - own
+            ends = stats.beta.ppf(
+                np.reshape(tails, (2, 1)), own, np.maximum(rest, 1e-9)
+            )
+            means = own / own.sum()
+            parts = map(np.ndarray.tolist, (means, *ends))
+            return list(zip(column.labels, *parts, strict=False))
+        if column.kind == "poisson":
+            shape, rate = counts[k, [place, place + len(family.counts)]] + [1.0, 0.0]
+            low, high = stats.gamma.ppf(tails, shape, scale=1.0 / rate).tolist()
+            return [("rate", float(shape / rate), low, high)]
+        kappa, m, a, b = (part[k, place] for part in family.parts[-1].usual(normals))
+        low, high = stats.t.ppf(tails, 2.0 * a, m, np.sqrt(b / (a * kappa)))
+        spreads = np.sqrt(b / stats.gamma.ppf(tails[::-1], a))
+        numbers = column.location + column.scale * np.array([m, low, high])
+        sds = column.scale * np.array([np.sqrt(b / a), *spreads])
+        return [("mean", *numbers.tolist()), ("sd", *sds.tolist())]
+
+    # -- criteria ----------------------------------------------------------------------
+    def entropy_r2(self, X, sample_weight=None):
+        """Return how well the classes are separated, from 0 to 1.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Answers, with the columns of the training data; gaps are NaN or None.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Number of times that each sample counts.
+
+        Returns
+        -------
+        entropy_r2 : float
+            One minus the mean entropy of the class probabilities of samples, divided by
+            the logarithm of the number of classes with samples; 1.0 for one class.
+        """
+        entropy, total = self._entropy(X, sample_weight)
+        n_classes = len(self._active())
+        return 1.0 if n_classes < 2 else 1.0 - entropy / (total * np.log(n_classes))
+
+    def _entropy(self, X, sample_weight):
+        """Return the sum of the entropies of samples, and their number."""
+        shares = self.predict_proba(X).astype(np.float64)
+        weight = self._weights_of(shares, sample_weight)
+        return float(-weight @ xlogy(shares, shares).sum(axis=1)), weight.sum()
+
+    def _weights_of(self, rows, sample_weight):
+        weight = self._validate_weight(sample_weight, rows)
+        return np.ones(len(rows)) if weight is None else weight
+
+    def _n_parameters(self):
+        """Return the number of free parameters of the classes with samples."""
+        n_classes, per_class = len(self._active()), 0
+        for column in self.columns_:
+            free = {"poisson": 1, "gaussian": 2}
+            per_class += free.get(column.kind, column.n_options - 1)
+        return n_classes * per_class + n_classes - 1
+
+    def bic(self, X, sample_weight=None):
+        """Return the Bayesian information criterion for data; lower is better.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Answers, with the columns of the training data; gaps are NaN or None.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Number of times that each sample counts.
+
+        Returns
+        -------
+        bic : float
+            Criterion with the posterior predictive density as the likelihood, and the
+            number of parameters of the classes that have samples.
+        """
+        deviance, total = self._deviance(X, sample_weight)
+        return deviance + self._n_parameters() * float(np.log(total))
+
+    def aic(self, X, sample_weight=None):
+        """Return the Akaike information criterion for data; lower is better.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Answers, with the columns of the training data; gaps are NaN or None.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Number of times that each sample counts.
+
+        Returns
+        -------
+        aic : float
+            Criterion with the posterior predictive density as the likelihood, and the
+            number of parameters of the classes that have samples.
+        """
+        return self._deviance(X, sample_weight)[0] + 2.0 * self._n_parameters()
+
+    def icl(self, X, sample_weight=None):
+        """Return the integrated completed likelihood criterion; lower is better.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Answers, with the columns of the training data; gaps are NaN or None.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Number of times that each sample counts.
+
+        Returns
+        -------
+        icl : float
+            `bic` plus twice the sum of the entropies of the class probabilities.  It
+            prefers classes that are well separated.
+        """
+        return self.bic(X, sample_weight) + 2.0 * self._entropy(X, sample_weight)[0]
+
+    def _deviance(self, X, sample_weight):
+        """Return minus twice the log-likelihood, and the number of samples."""
+        scores = self.score_samples(X)
+        weight = self._weights_of(scores, sample_weight)
+        return float(-2.0 * (weight @ scores)), float(weight.sum())
+
+    # -- data --------------------------------------------------------------------------
+    def sample(self, n_samples=1):
+        """Draw samples from the classes at the posterior means.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of samples.
+
+        Returns
+        -------
+        X : ndarray or DataFrame of shape (n_samples, n_features)
+            A data frame of pandas if the model was fitted to data with names.  A value
+            of a binned column is the mean of the training values in its interval.
+        y : ndarray of shape (n_samples,)
+            Components of the samples.
+
+        Raises
+        ------
+        ValueError
+            If ``n_samples`` is less than 1.
+        """
+        self._check_fitted()
+        check_n_samples(n_samples)
+        random = check_random_state(self.random_state)
+        weights = self.weights_.astype(np.float64)
+        y = np.sort(random.choice(len(weights), n_samples, p=weights / weights.sum()))
+        columns = {
+            name: column.decoded(self._drawn(column, place, y, random))
+            for name, column, place in self._places()
+        }
+        if vars(self).get("_names_") is not None:
+            return data_frame("pandas", columns), y
+        return np.column_stack(list(columns.values())), y
+
+    def _drawn(self, column, place, y, random):
+        """Draw values of a column, or indices of options, given components."""
+        means = self._means(column, place)[y]
+        if column.n_options:
+            return (means.cumsum(axis=1) < random.uniform(size=(len(y), 1))).sum(axis=1)
+        if column.kind == "poisson":
+            return random.poisson(means).astype(float)
+        family, (*_, normals) = self._parameters()
+        _, _, a, b = family.parts[-1].usual(normals)
+        spread = column.scale * np.sqrt(b / a)[y, place]
+        return random.normal(means, spread)
+
+    def _means(self, column, place):
+        """Return the mean of a column in each component, or of each of its options."""
+        family, (options, counts, normals) = self._parameters()
+        if column.n_options:
+            own = options[:, place : place + column.n_options] + 1.0
+            return own / own.sum(axis=1, keepdims=True)
+        if column.kind == "poisson":
+            return (counts[:, place] + 1.0) / counts[:, place + len(family.counts)]
+        usual = family.parts[-1].usual(normals)
+        return column.location + column.scale * usual.means[:, place]
+
+    def impute(self, X):
+        """Return data in which expected values replace missing values.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Answers, with the columns of the training data; gaps are NaN or None.
+
+        Returns
+        -------
+        X : DataFrame, ndarray or list
+            A copy of ``X`` in the same container.  A missing option is replaced by the
+            most probable option given the other values of the row, and a missing number
+            by its posterior predictive mean, for which a column of integers becomes a
+            column of floats.  A column without categories keeps its gaps.
+
+        Raises
+        ------
+        TypeError
+            If ``X`` is a collection on disk.
+        """
+        if isinstance(X, Source):
+            raise TypeError(
+                "impute needs rows in memory: pass parts of the collection."
+            )
+        if matrices_of(X) is X:
+            return [self.impute(part) for part in X]
+        shares = self.predict_proba(X).astype(np.float64)
+        table = np.array(X, dtype=object) if isinstance(X, list | tuple) else X
+        values = columns_of(table if is_frame(table) else np.asarray(table))
+        filled = {}
+        for number, ((_, column, place), one) in enumerate(
+            zip(self._places(), values, strict=True)
+        ):
+            gaps = one.missing()
+            if gaps.any() and (column.categories or not column.n_options):
+                filled[number] = gaps, self._expected(column, place, shares[gaps])
+        return with_values(X, filled)
+
+    def _expected(self, column, place, shares):
+        """Return the expected values of a column for rows with these shares."""
+        means = shares @ self._means(column, place)
+        if column.kind == "binned":
+            return means @ np.asarray(column.centres)
+        return column.decoded(means.argmax(axis=1)) if column.n_options else means
 
 
 class TemperedMixedMixture(_MixedMixture):

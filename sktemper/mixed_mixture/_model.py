@@ -1,13 +1,308 @@
 """Mixture of tables with columns of several kinds, as a `ConjugateModel`."""
 
 import numpy as np
+from scipy.special import digamma, gammaln, logsumexp, xlogy
 
-from .._expfam import MixtureModel
-from ._family import MixedFamily
-from ._partition import draw_partition
+from .._families import (
+    CategoricalFamily,
+    MixtureModel,
+    MixturePartition,
+    MomentRows,
+    NormalGammaFamily,
+    PoissonFamily,
+    ProductFamily,
+)
+from .._families._dirichlet import log_draws
+from .._utils._arguments import concentrations_of
 
-__all__ = ["MixedMixtureModel"]
+# -- the family of rows whose columns are of several kinds -----------------------------
+#: Size of the table of log x!.
+N_LOG_FACTORIALS = 256
+LOG_FACTORIALS = gammaln(np.arange(N_LOG_FACTORIALS) + 1.0)
 
+
+class MixedFamily(ProductFamily):
+    """Family of rows of options, counts and normal values.
+
+    The values of a row are independent given the component.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+
+    Attributes
+    ----------
+    options, counts, normals : ndarray of int
+        Indices of the columns of each kind.
+    """
+
+    def __init__(self, columns):
+        self.columns = tuple(columns)
+        sizes = np.array([column.n_options for column in self.columns])
+        is_count = np.array([column.kind == "poisson" for column in self.columns])
+        self.options = np.flatnonzero(sizes)
+        self.counts = np.flatnonzero(is_count)
+        self.normals = np.flatnonzero((sizes == 0) & ~is_count)
+        self.sizes = sizes[self.options]
+        self.option_columns = np.repeat(self.options, self.sizes)
+        self.option_values = np.concatenate(
+            [self._values_of(self.columns[number]) for number in self.options] or [[]]
+        )
+        used = [self.columns[number] for number in self.normals]
+        self.location = np.array([column.location for column in used])
+        self.scale = np.array([column.scale for column in used])
+        ends = np.cumsum(self.sizes)
+        self.binned = [
+            (slice(end - size, end), number)
+            for end, size, number in zip(ends, self.sizes, self.options, strict=True)
+            if self.columns[number].kind == "binned"
+        ]
+        parts = []
+        if len(self.options):
+            parts.append(CategoricalFamily(self.sizes))
+        if len(self.counts):
+            parts.append(PoissonFamily(len(self.counts)))
+        if len(self.normals):
+            parts.append(NormalGammaFamily(len(self.normals)))
+        super().__init__(parts)
+
+    @staticmethod
+    def _values_of(column):
+        """Return the numbers that represent options, or NaN for intervals.
+
+        NaN differs from all values; `block` computes indicators of intervals later.
+        """
+        if column.kind == "binned" or not column.categories:
+            return np.full(column.n_options, np.nan)
+        return column.option_values
+
+    def of_kinds(self, values):
+        """Split natural parameters into parts for options, counts and normal values.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows, n_natural)
+        """
+        ends = np.cumsum([len(self.option_values), 2 * len(self.counts)])
+        return np.split(values, ends, axis=1)
+
+    # -- data --------------------------------------------------------------------------
+    def block(self, rows):
+        """Return `MomentRows` of coded values."""
+        rows = np.asarray(rows, dtype=np.float64)
+        moments = np.empty((len(rows), self.n_natural))
+        log_base = np.zeros(len(rows))
+        options, counts, normals = self.of_kinds(moments)
+        np.equal(
+            rows[:, self.option_columns],
+            self.option_values,
+            out=options,
+            casting="unsafe",
+        )
+        for own, number in self.binned:
+            options[:, own] = _intervals(rows[:, number], self.columns[number].edges)
+        known = options.sum(axis=1)
+        if len(self.counts):
+            log_base -= _counts(rows[:, self.counts], counts)
+            known += counts[:, len(self.counts) :].sum(axis=1)
+        if len(self.normals):
+            values = (rows[:, self.normals] - self.location) / self.scale
+            present = _normals(values, normals)
+            log_base -= present @ np.log(self.scale)
+            known += present.sum(axis=1)
+        return MomentRows(moments, log_base, known)
+
+    def coordinates(self, block, row_weight):
+        """Return rows as vectors, for distances between them.
+
+        A vector has the indicators of options, the square roots of counts, and normal
+        values, all divided by their standard deviations (indicators by 1/2).  Missing
+        values are replaced by the mean.
+        """
+        options, counts, normals = self.of_kinds(block.moments)
+        n_counts, n_normals = len(self.counts), len(self.normals)
+        known = np.hstack(
+            [
+                np.ones_like(options),
+                counts[:, n_counts:],
+                normals[:, :n_normals],
+            ]
+        )
+        values = np.hstack(
+            [
+                options,
+                np.sqrt(counts[:, :n_counts]),
+                normals[:, n_normals : 2 * n_normals],
+            ]
+        )
+        weight = row_weight[:, None] * known
+        totals = np.maximum(weight.sum(axis=0), np.finfo(float).tiny)
+        values -= (weight * values).sum(axis=0) / totals
+        values *= known
+        spread = np.sqrt((weight * values**2).sum(axis=0) / totals)
+        spread[: options.shape[1]] = 0.5
+        return values / np.where(spread > 0, spread, 1.0)
+
+
+def _intervals(values, edges):
+    """Return indicators of the intervals of values, (n_rows, n_intervals)."""
+    above = values[:, None] > np.array([-np.inf, *edges])
+    above[:, :-1] &= ~above[:, 1:]
+    return above
+
+
+def _counts(values, out):
+    """Write the moments of counts; return the sums of log x!, (n_rows,)."""
+    x, known = np.hsplit(out, 2)
+    known[...] = ~np.isnan(values)
+    x[...] = np.where(known, values, 0.0)
+    if x.max(initial=0.0) < N_LOG_FACTORIALS:
+        return LOG_FACTORIALS[x.astype(np.intp)].sum(axis=1)
+    return gammaln(x + 1.0).sum(axis=1)
+
+
+def _normals(values, out):
+    """Write the moments of normal values; return 1 for known values, 0 for others."""
+    known, x, squares, again = np.hsplit(out, 4)
+    known[...] = ~np.isnan(values)
+    again[...] = known
+    x[...] = np.where(known, values, 0.0)
+    np.multiply(x, x, out=squares)
+    return known
+
+
+# -- log partition function of rows of several kinds of values -------------------------
+LOG_2_PI = np.log(2.0 * np.pi)
+#: Rate above which a Poisson distribution is treated as a normal distribution.
+LARGE_RATE = 100.0
+#: Logarithm below which terms are negligible.
+VANISHED = -40.0
+#: Numbers of Poisson probabilities that are summed, at least and at most.  The
+#: probabilities of larger counts are integrated.
+LEAST_SUMMED, MOST_SUMMED = 64, 1024
+#: Step of the trapezoidal rule.
+STEP = 0.1
+
+
+def draw_partition(model, inverse_temperatures, hyper, random, priors, n_samples):
+    r"""Return a `MixturePartition`, see `ConjugateModel.log_partition`.
+
+    The log C of a value depends on its column.  The log C of a row is estimated by the
+    number of its values times the mean log C over all columns.
+
+    Parameters
+    ----------
+    model : MixedMixtureModel
+    inverse_temperatures : ndarray of shape (n_temperatures,)
+    hyper : MixtureHyper
+    random : numpy.random.Generator
+    priors : pair of float, str or None
+        Concentrations of weights and of options.  None, "global" and "local" use the
+        priors of the model.
+    n_samples : int
+        Number of mixtures that are drawn.
+
+    Returns
+    -------
+    partition : MixturePartition
+    """
+    family, concentration = model.family, hyper.weight_concentration
+    options, counts, normals = family.of_kinds(hyper.component[None])
+    if priors is not None and not isinstance(priors, str):
+        concentration, of_options = concentrations_of(priors, "options")
+        options = np.full_like(options, of_options - 1.0)
+    b, n_draws = np.asarray(inverse_temperatures), n_samples * model.n_components
+    log_weights = np.stack(
+        [model.weights.log_draws(concentration, random) for _ in range(n_samples)]
+    )
+    total = np.zeros((n_draws, len(b)))
+    ends = np.cumsum(family.sizes)
+    for end, size in zip(ends, family.sizes, strict=True):
+        own = options[0, end - size : end] + 1.0
+        logs = log_draws(np.broadcast_to(own, (n_draws, size)), random)
+        total += logsumexp(b[:, None] * logs[:, None], axis=-1)
+    if len(family.counts):
+        shapes, rates = np.split(counts[0], 2)
+        for shape, rate in zip(shapes + 1.0, rates, strict=True):
+            total += _of_counts(random.gamma(shape, 1.0 / rate, n_draws), b)
+    if len(family.normals):
+        _, _, shapes, rates = family.parts[-1].usual(normals)
+        for shape, rate, scale in zip(shapes[0], rates[0], family.scale, strict=True):
+            tau = random.gamma(shape, 1.0 / rate, n_draws)
+            total += _of_normals(np.log(tau) - 2.0 * np.log(scale), b)
+    means = total.reshape(n_samples, model.n_components, len(b)) / len(family.columns)
+    return MixturePartition(log_weights[..., None] * b, means)
+
+
+def _of_normals(log_precision, b):
+    """Return the logarithms of integrals of normal densities to the power b."""
+    spread = np.multiply.outer(log_precision - LOG_2_PI, 0.5 * (b - 1.0))
+    return spread - 0.5 * np.log(b)
+
+
+def _of_counts(rates, b):
+    """Return the logarithms of sums of Poisson probabilities to the power b.
+
+    Parameters
+    ----------
+    rates : ndarray of shape (n_draws,)
+    b : ndarray of shape (n_temperatures,)
+
+    Returns
+    -------
+    logs : ndarray of shape (n_draws, n_temperatures)
+    """
+    rates = np.maximum(rates, np.finfo(float).tiny)
+    # for b = 1, these values and the sums below are 0
+    logs = _of_normals(-np.log(rates), b)
+    small = rates <= LARGE_RATE
+    if small.any():
+        logs[small] = _sums(rates[small], b, MOST_SUMMED)
+    for m, one in enumerate(b):
+        # these distributions to the power b reach down to 0, unlike normal ones
+        wide = ~small & (one * rates < -VANISHED)
+        if wide.any():
+            logs[wide, m] = _sums(rates[wide], b[[m]], LEAST_SUMMED)[:, 0]
+    return logs
+
+
+def _sums(rates, b, most):
+    """Return the logarithms of sums of powers: up to ``most`` terms, and the tail."""
+    largest, least = float(LEAST_SUMMED), b.min()
+    while largest < most and least * _log_poisson(largest, rates.max()) > VANISHED:
+        largest *= 2.0
+    terms = _log_poisson(np.arange(largest + 1.0), rates[:, None])
+    logs = np.stack([logsumexp(one * terms, axis=1) for one in b], axis=1)
+    last = terms[:, -1].max()
+    for m in np.flatnonzero((b * last > VANISHED) | (largest < rates.max())):
+        logs[:, m] = np.logaddexp(logs[:, m], _log_tail(largest, rates, b[m]))
+    return logs
+
+
+def _log_tail(start, rates, b):
+    """Return the logarithms of sums of powers, over the counts above ``start``.
+
+    The formula of Euler and Maclaurin replaces the sum by an integral and corrections
+    at its lower end.  Its further terms are negligible, because powers that need a tail
+    change slowly from count to count.  The integral is computed by the trapezoidal rule
+    over t, with x = start + exp(t - exp(-t)).
+    """
+    high = np.log(max(8.0 * rates.max(), -2.0 * VANISHED / max(b, 1e-300)))
+    t = np.arange(-4.0, high + STEP, STEP)
+    log_steps = t - np.exp(-t) + np.log1p(np.exp(-t)) + np.log(STEP)
+    logs = b * _log_poisson(start + np.exp(t - np.exp(-t)), rates[:, None])
+    integral = logsumexp(logs + log_steps, axis=1)
+    first = b * _log_poisson(start, rates)
+    slope = b * (np.log(rates) - digamma(start + 1.0))
+    return integral + np.log1p(-(0.5 + slope / 12.0) * np.exp(first - integral))
+
+
+def _log_poisson(x, rate):
+    """Return the log probability of a count."""
+    return xlogy(x, rate) - rate - gammaln(x + 1.0)
+
+
+# -- mixture of tables with columns of several kinds, as a `ConjugateModel` ------------
 #: Largest number of moments of a block.
 VALUES_OF_BLOCK = 2**17
 #: Largest number of moments of all rows that a fit caches.

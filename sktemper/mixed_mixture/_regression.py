@@ -13,12 +13,10 @@ from sklearn.utils import (
 )
 from sklearn.utils.validation import _check_sample_weight
 
-from .._arguments import is_integer, is_number, refuse
-from .._frames import data_frame
-from .._limits import check_values, checked_weights
-from ._values import columns_of, is_frame
-
-__all__ = ["ClassRegression", "class_regression"]
+from .._utils._arguments import is_integer, is_number, refuse
+from .._utils._frames import data_frame, is_frame
+from .._utils._limits import check_values, checked_weights
+from ._columns import columns_of
 
 #: A component with a smaller sum of posteriors counts as empty.
 EMPTY = 0.5

@@ -4,18 +4,7 @@
 store natural parameters, and `MixtureModel` nearly all of it for mixtures.
 """
 
-from ._contract import ConjugateModel
-from ._values import (
-    IllDefined,
-    LocalStep,
-    Powers,
-    Request,
-    Stopped,
-    all_finite,
-)
-
-# isort: split
-from .._expfam import (
+from .._families import (
     CategoricalFamily,
     DirichletFamily,
     Family,
@@ -27,6 +16,10 @@ from .._expfam import (
     Natural,
     NaturalModel,
 )
+from ._contract import ConjugateModel
+from ._values import IllDefined, LocalStep, Powers, Request, Stopped, all_finite
+
+# isort: split
 
 __all__ = [
     "CategoricalFamily",

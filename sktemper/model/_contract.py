@@ -11,13 +11,645 @@ loop passes them to the methods of the model.
 
 import numpy as np
 
-from ._capabilities import Capabilities
-from ._options import Options
-from ._values import Powers
+from ._values import Powers, all_finite, check_numbers, numbers_in
 
-__all__ = ["ConjugateModel"]
+# -- the capability "renewals": in a stream, components appear and disappear -----------
+# In a renewal, new components are fitted to remembered rows, which are recent rows of
+# the stream, and similar components are merged.  The current components are the
+# components before the renewal; parameters named ``present`` hold them.
 
 
+class Renewing:
+    """Methods of a model whose components are renewed in a stream, see `Renewals`."""
+
+    def with_births(self, globals_, hyper, n_births, X, row_weight, random):
+        """Return a larger model whose prior contains the current components.
+
+        Parameters
+        ----------
+        globals_, hyper : object
+            Current parameters.
+        n_births : int
+            Number of new components, which follow the current components.
+        X : array-like
+            Recent rows, to which the larger model will be fitted.
+        row_weight : ndarray of shape (n_rows,)
+            Weights of the rows, with mean 1 over all remembered rows.
+        random : numpy.random.Generator
+
+        Returns
+        -------
+        model : ConjugateModel
+            Larger model with the same `stop`.
+        globals_, hyper : object
+            Initial parameters of a fit of the larger model.
+        """
+        raise NotImplementedError
+
+    def joined(self, globals_, hyper, born, X, row_weight):
+        """Return a model with the current and the new components.
+
+        Parameters
+        ----------
+        globals_, hyper : object
+            Current parameters.
+        born : object
+            Fitted parameters of the model that `with_births` returned.
+        X : array-like
+            Remembered rows.
+        row_weight : ndarray of shape (n_rows,)
+            Weights of the rows, with mean 1.
+
+        Returns
+        -------
+        model : ConjugateModel
+            Model with the prior of this model for all components.
+        globals_, hyper : object
+        """
+        raise NotImplementedError
+
+    def merged(self, globals_, hyper, present, present_hyper, X, row_weight):
+        """Merge components of the joined model until this model's number is left.
+
+        A component that continues a current component keeps the index of the latter.
+
+        Parameters
+        ----------
+        globals_, hyper : object
+            Fitted parameters of the model that `joined` returned.
+        present, present_hyper : object
+            Current parameters.
+        X : array-like
+            Remembered rows.
+        row_weight : ndarray of shape (n_rows,)
+            Weights of the rows, with mean 1.
+
+        Returns
+        -------
+        globals_, hyper : object
+        is_new : ndarray of bool of shape (n_components,)
+            Whether the component with each index is new.
+        """
+        raise NotImplementedError
+
+    def matched(self, globals_, hyper, present, present_hyper, X, row_weight):
+        """Order the components of a new fit by their similarity to current components.
+
+        In the result, similar components have the same index.
+
+        Parameters
+        ----------
+        globals_, hyper : object
+            Parameters of a new fit.
+        present, present_hyper : object
+            Current parameters.
+        X : array-like
+            Remembered rows.
+        row_weight : ndarray of shape (n_rows,)
+            Weights of the rows, with mean 1.
+
+        Returns
+        -------
+        globals_ : object
+        is_same : ndarray of bool of shape (n_components,)
+            Whether the component with each index continues the current component.
+        """
+        raise NotImplementedError
+
+    def blended(self, globals_, hyper, present, may_be_same, share):
+        """Return components that keep information of similar earlier components.
+
+        Parameters
+        ----------
+        globals_, hyper : object
+            Parameters after a renewal.
+        present : object
+            Global parameters before the renewal.
+        may_be_same : ndarray of bool of shape (n_components,)
+            Whether to compare the components with each index.
+        share : float
+            Weight of the components before the renewal: the weight of all rows that are
+            no longer remembered, as a share of the weight of all rows.
+
+        Returns
+        -------
+        globals_ : object
+        """
+        raise NotImplementedError
+
+    def component_counts(self, globals_, hyper):
+        """Return the number of observations that each component has.
+
+        Parameters
+        ----------
+        globals_, hyper : object
+
+        Returns
+        -------
+        counts : ndarray of shape (n_components,)
+            Amount that the data added to the prior, for instance expected tokens.
+        """
+        raise NotImplementedError
+
+
+# -- capabilities of models: optional methods that some policies need ------------------
+#: Methods of each capability.
+_CAPABILITIES = {
+    "dense_vectors": (
+        "natural_parameters",
+        "from_natural_parameters",
+        "target_parameters",
+    ),
+    "fisher_products": ("fisher_product",),
+    "largest_rates": ("largest_rate", "is_valid"),
+    "log_partitions": ("log_partition",),
+    "critical_temperatures": ("critical_temperatures",),
+    "births": ("propose_birth",),
+    "splits": ("propose_split_merge",),
+    "other_features": ("on_features",),
+    "renewals": (
+        "with_births",
+        "joined",
+        "merged",
+        "matched",
+        "blended",
+        "component_counts",
+    ),
+}
+
+
+class Capabilities(Renewing):
+    """Methods that a model may define so that policies can use them.
+
+    A model has a capability if it defines all its methods, see `_CAPABILITIES`.  A
+    policy lists the capabilities that it needs in `Policy.requires`.  If the model
+    lacks one of them, `fit` raises before the first step.
+    """
+
+    @classmethod
+    def capabilities(cls):
+        """Return the names of the capabilities whose methods are defined.
+
+        Returns
+        -------
+        names : set of str
+        """
+        return {name for name in _CAPABILITIES if not cls._missing(name)}
+
+    @classmethod
+    def _missing(cls, capability):
+        return [
+            method
+            for method in _CAPABILITIES[capability]
+            if getattr(cls, method) is getattr(Capabilities, method)
+        ]
+
+    @classmethod
+    def require(cls, capability, policy):
+        """Raise if the model lacks a capability that a policy needs.
+
+        Parameters
+        ----------
+        capability : str
+            Name of the capability.
+        policy : object
+            The policy, for the message.
+
+        Raises
+        ------
+        ValueError
+            If the model does not define the methods of the capability.
+        """
+        missing = cls._missing(capability)
+        if missing:
+            raise ValueError(
+                f"{policy!r} needs a model with {capability}, and {cls.__name__} has "
+                f"none: it does not define {', '.join(missing)}."
+            )
+
+    # -- dense_vectors: for adaptive rates, and tests ----------------------------------
+    def natural_parameters(self, globals_):
+        """Return the natural parameters as one vector; do not change ``globals_``.
+
+        Parameters
+        ----------
+        globals_ : object
+
+        Returns
+        -------
+        vector : ndarray of shape (n_parameters,)
+            A contiguous vector of float64.
+        """
+        raise NotImplementedError
+
+    def from_natural_parameters(self, vector):
+        """Convert a vector of `natural_parameters` back to global parameters.
+
+        Parameters
+        ----------
+        vector : ndarray of shape (n_parameters,)
+
+        Returns
+        -------
+        globals_ : object
+        """
+        raise NotImplementedError
+
+    def target_parameters(self, statistics, scale, powers, hyper):
+        """Return the target of a step as a vector.
+
+        Parameters
+        ----------
+        statistics, scale, powers, hyper
+            As in `ConjugateModel.step`.
+
+        Returns
+        -------
+        vector : ndarray of shape (n_parameters,)
+        """
+        raise NotImplementedError
+
+    # -- fisher_products ---------------------------------------------------------------
+    def fisher_product(self, globals_, vector):
+        """Return the Fisher information of q(globals) times a vector.
+
+        Parameters
+        ----------
+        globals_ : object
+        vector : ndarray of shape (n_parameters,)
+            Change of the natural parameters.
+
+        Returns
+        -------
+        product : ndarray of shape (n_parameters,)
+            Change of the expected sufficient statistics.
+        """
+        raise NotImplementedError
+
+    # -- largest_rates: for Gaussian noise, whose factors may be negative --------------
+    def largest_rate(self, globals_, statistics, scale, powers, hyper):
+        """Return the rate at which a step would leave the domain of the parameters.
+
+        This can happen only if statistics have negative factors.
+
+        Parameters
+        ----------
+        globals_, statistics, scale, powers, hyper
+            As in `ConjugateModel.step`.
+
+        Returns
+        -------
+        rate : float
+            Infinity if no rate leaves the domain.
+        """
+        return np.inf
+
+    def is_valid(self, globals_):
+        """Return whether the parameters are in their domain.
+
+        Parameters
+        ----------
+        globals_ : object
+
+        Returns
+        -------
+        is_valid : bool
+        """
+        raise NotImplementedError
+
+    # -- log_partitions: for temperatures that are inferred ----------------------------
+    def log_partition(self, inverse_temperatures, hyper, random, priors, n_samples):
+        """Return the log normaliser of the tempered likelihood.
+
+        It normalises the ``score`` of `LocalStep`: log C(b) is the logarithm of the sum
+        of exp(b score) over all values that a sample could have.
+
+        Parameters
+        ----------
+        inverse_temperatures : ndarray of shape (n_temperatures,)
+        hyper : object
+        random : numpy.random.Generator
+        priors : object or None
+            Priors to use instead of the model's priors; None uses the model's priors.
+            "global" means priors that suit a common temperature of all samples, and
+            "local" priors that suit a temperature for each sample.
+        n_samples : int
+            Number of draws, if the normaliser is estimated by sampling.
+
+        Returns
+        -------
+        log_partition : ndarray of shape (n_temperatures,) or object
+            If log C(b) of a sample is proportional to its number of observations, an
+            array of log C(b) per observation.  Otherwise a picklable object with the
+            method ``of_rows(n_observed)``, which returns log C(b) of samples with the
+            given numbers of observations, of shape (n_rows, n_temperatures).
+        """
+        raise NotImplementedError
+
+    # -- critical_temperatures: for schedules with start="auto" ------------------------
+    def critical_temperatures(self, X, hyper, sample_weight=None):
+        """Return the temperatures below which components become distinct.
+
+        In a fit at a constant temperature above the first critical temperature, all
+        components become equal.  Between the first and the second critical temperature
+        the components differ in one direction, and below the last critical temperature
+        in all directions.  The temperature is the reciprocal of `Powers.local`.
+
+        Parameters
+        ----------
+        X : array-like
+            The data, or an even sample of at most `max_start_rows` rows of the data, or
+            the first chunk of a stream.
+        hyper : object
+            Initial hyperparameters.
+        sample_weight : ndarray of shape (n_samples,) or None
+            Number of times that each row counts.
+
+        Returns
+        -------
+        temperatures : ndarray of shape (n_components - 1,) or None
+            Finite, positive and not increasing, corrected for the noise of a finite
+            sample.  Components do not differ at T=1 in a direction whose temperature is
+            below 1.  None if there are no critical temperatures: the priors of
+            components differ, or X has too few rows.
+        """
+        raise NotImplementedError
+
+    # -- births, splits ----------------------------------------------------------------
+    def propose_birth(self, globals_, hyper, block, random, row_weight=None):
+        """Propose global parameters with a new component for rows that fit badly.
+
+        Parameters
+        ----------
+        globals_, hyper : object
+        block : object
+            Rows among which badly fitting rows are chosen.
+        random : numpy.random.Generator
+        row_weight : ndarray of shape (n_rows,) or None
+            Number of times that each row counts; None means once.
+
+        Returns
+        -------
+        globals_, hyper : object
+        """
+        raise ValueError(f"{type(self).__name__} makes no birth moves.")
+
+    def propose_split_merge(
+        self, globals_, hyper, block, random, refused, row_weight=None
+    ):
+        """Propose global parameters after splits and merges of components.
+
+        Parameters
+        ----------
+        globals_, hyper : object
+        block : object
+            Rows from which the components are chosen.
+        random : numpy.random.Generator
+        refused : frozenset
+            Keys of rejected proposals, which must not be repeated.
+        row_weight : ndarray of shape (n_rows,) or None
+            As in `propose_birth`.
+
+        Returns
+        -------
+        globals_, hyper, key : object
+            The proposal and its key.  If no proposal promises a better bound, a single
+            None is returned instead.
+        """
+        raise ValueError(f"{type(self).__name__} makes no split and merge moves.")
+
+    # -- other_features: for data with more columns, or fewer --------------------------
+    def on_features(self, globals_, hyper, places, start_share):
+        """Convert the parameters of a model with other features to this model.
+
+        Parameters
+        ----------
+        globals_, hyper : object
+            Parameters and hyperparameters of the other model.
+        places : ndarray of int of shape (n_features,)
+            Column in the other model for each feature of this model; -1 for a new
+            feature, which no sample has contained so far.
+        start_share : float
+            Weight of the initial parameters in the current parameters.
+
+        Returns
+        -------
+        globals_, hyper : object
+            Parameters and hyperparameters of this model.
+        """
+        raise NotImplementedError
+
+
+# -- attributes and methods of models that have defaults -------------------------------
+class Options:
+    """Attributes and methods that a model may replace, see `ConjugateModel`."""
+
+    block_size = 256
+    parameter_dtype = np.dtype(np.float64)
+    max_start_rows = 100_000
+    stream_rows = None
+    most_kept_rows = 0
+    watches_bound = False
+    keeps_local = False
+    n_local = None
+    birth_steps = 5
+    products_per_value = np.inf
+    is_random = False
+    local_tol = 0.0
+    scores_whole_rows = False
+    scores_rankings = False
+    weighs_observations = False
+    has_continuous_local = None
+    steps_in_place = False
+
+    # -- the step ----------------------------------------------------------------------
+    def step(self, globals_, statistics, scale, powers, rate, hyper):
+        """Return the global parameters after a step.
+
+        If `steps_in_place` is True, the step may overwrite the old parameters.  It must
+        then check that its target is finite, and raise `IllDefined` otherwise, before
+        it changes anything.
+
+        Parameters
+        ----------
+        globals_ : object
+        statistics : object
+        scale : float
+            D / S.
+        powers : Powers
+            Only ``powers.prior`` is used; ``statistics`` contain the other powers.
+        rate : float
+            Weight of the target, in [0, 1].
+        hyper : object
+
+        Returns
+        -------
+        globals_ : object
+        """
+        old = self.natural_parameters(globals_)
+        target = self.target_parameters(statistics, scale, powers, hyper)
+        return self.from_natural_parameters((1 - rate) * old + rate * target)
+
+    def update_hyper(self, hyper, globals_, statistics, scale, rate, powers):
+        """Return priors and variances after a step; change only learned values.
+
+        Parameters
+        ----------
+        hyper : object
+        globals_ : object
+            Parameters before the step, under which the statistics were computed.
+        statistics, scale, rate, powers
+            As in `step`.
+
+        Returns
+        -------
+        hyper : object
+        """
+        return hyper
+
+    def is_finite(self, globals_, hyper, prepared):
+        """Return whether all parameters after a step are finite.
+
+        If some are not finite, the step is not taken.  A model with many parameters may
+        check a few numbers instead, such as sums, if any parameter that is not finite
+        makes one of them not finite.
+
+        Parameters
+        ----------
+        globals_, hyper : object
+        prepared : object or None
+            Result of `prepare`, if it was called.
+
+        Returns
+        -------
+        is_finite : bool
+        """
+        return all_finite(globals_, hyper, prepared)
+
+    # -- units of a row ----------------------------------------------------------------
+    def units_per_row(self, X, rows):
+        """Return the number of units of each row.
+
+        A unit is a part of a row with a separate noise factor and a separate power.
+
+        Parameters
+        ----------
+        X : array-like
+        rows : ndarray of shape (n_rows,)
+
+        Returns
+        -------
+        counts : ndarray of shape (n_rows,)
+            By default 1, so that each row is one unit.
+        """
+        return np.ones(len(rows), dtype=np.intp)
+
+    @classmethod
+    def has_units(cls):
+        """Return whether the number of units of a row can differ from 1."""
+        return cls.units_per_row is not Options.units_per_row
+
+    def per_unit(self, block, values):
+        """Return an inverse temperature for each unit.
+
+        Parameters
+        ----------
+        block : object
+        values : ndarray
+            One value for each unit if the model returns `LocalStep.unit_scores`,
+            otherwise one value for each row of the block.
+
+        Returns
+        -------
+        values : ndarray of shape (n_units,)
+        """
+        return values
+
+    # -- values of "auto" --------------------------------------------------------------
+    def auto_batch_size(self, X, total):
+        """Return the batch size for ``batch_size="auto"``, at least 1.
+
+        Parameters
+        ----------
+        X : array-like
+            The data, or the first chunk of a stream.
+        total : int or None
+            Number of rows of a pass; None for a stream of unknown size.
+
+        Returns
+        -------
+        batch_size : int
+        """
+        return 256
+
+    def auto_temperature(self, hyper):
+        """Return the start temperature of schedules with ``start="auto"``.
+
+        Parameters
+        ----------
+        hyper : object
+            Initial hyperparameters.
+
+        Returns
+        -------
+        temperature : float
+        """
+        return 2.0
+
+    # -- checks of pickles -------------------------------------------------------------
+    def global_shapes(self, globals_):
+        """Return the shapes that numbers and arrays in `globals_` must have, in order.
+
+        Parameters
+        ----------
+        globals_ : object
+
+        Returns
+        -------
+        shapes : list of tuple or None
+            None disables the check.  By default, the parameters are converted to a
+            vector and back, and the shapes of the result are returned.  A model without
+            the capability "dense_vectors" returns None.
+        """
+        if "dense_vectors" not in self.capabilities():
+            return None
+        same = self.from_natural_parameters(self.natural_parameters(globals_))
+        return [np.shape(part) for part in numbers_in(same)]
+
+    def hyper_shapes(self):
+        """Return the shapes in `hyper`; by default None, which disables the check."""
+        return None
+
+    def check(self, globals_, hyper):
+        """Raise if values cannot be parameters of this model; kernels do not check.
+
+        Parameters
+        ----------
+        globals_, hyper : object
+
+        Raises
+        ------
+        ValueError
+            If they are not finite numbers of the right shapes.
+        """
+        check_numbers("global parameters", globals_, self.global_shapes(globals_))
+        check_numbers("priors and variances", hyper, self.hyper_shapes())
+
+    def check_local(self, local):
+        """Raise if values cannot be the local parameters from which a step starts.
+
+        Raises
+        ------
+        ValueError
+            If they are not finite numbers, `n_local` for each row.
+        """
+        if not (isinstance(local, np.ndarray) and local.dtype.kind == "f"):
+            raise ValueError("Local parameters must be an array of numbers.")
+        width = local.shape[-1] if self.n_local is None else self.n_local
+        check_numbers("local parameters", local, [(len(local), width)])
+
+
+# -- the contract of models: the required methods --------------------------------------
 class ConjugateModel(Options, Capabilities):
     r"""A conditionally conjugate model under mean-field inference.
 

@@ -5,8 +5,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["LinearPartition", "SizedPartition", "as_partition"]
-
 
 @dataclass(frozen=True)
 class LinearPartition:

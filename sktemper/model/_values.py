@@ -7,17 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = [
-    "IllDefined",
-    "LocalStep",
-    "Powers",
-    "Request",
-    "Stopped",
-    "all_finite",
-    "check_numbers",
-    "numbers_in",
-]
-
 #: Types of numbers that may be NaN or infinite.  This is a tuple because `isinstance`,
 #: which each step calls often, is faster with a tuple than with a union.
 FLOATS = float, np.floating

@@ -4,17 +4,6 @@ import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_is_fitted
 
-__all__ = [
-    "axes_of",
-    "chosen",
-    "colours_of",
-    "grid_on",
-    "label_of",
-    "needs",
-    "needs_matplotlib",
-    "topic_word_of",
-]
-
 #: Colour map of topics and components, and the order of its colours.  Strong colours
 #: come first, and grey is left out because it looks like no colour.
 COLOURS = "tab20"

@@ -7,8 +7,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._axes import axes_of, grid_on, needs_matplotlib
 
-__all__ = ["ComponentsDisplay"]
-
 #: Maximum number of images that are drawn by default.
 MOST_IMAGES = 64
 

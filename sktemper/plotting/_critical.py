@@ -4,8 +4,6 @@ import numpy as np
 
 from ._axes import axes_of, grid_on, needs_matplotlib
 
-__all__ = ["CriticalTemperaturesDisplay"]
-
 #: Number of points of the curve of a schedule.
 N_POINTS = 200
 #: Last time of the curve: a multiple of the time at which the schedule becomes

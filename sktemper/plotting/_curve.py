@@ -4,8 +4,6 @@ from sklearn.utils._optional_dependencies import check_matplotlib_support
 
 from ._lines import X_COLUMNS, Y_LABELS, check_name, draw_line, read_history
 
-__all__ = ["TrainingCurveDisplay"]
-
 
 class TrainingCurveDisplay:
     """Plot the held-out score or the lower bound during a fit.

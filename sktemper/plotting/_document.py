@@ -6,8 +6,6 @@ import numpy as np
 
 from ._axes import axes_of, colours_of, label_of, needs, needs_matplotlib
 
-__all__ = ["DocumentDisplay"]
-
 #: Words of a text, as scikit-learn's vectorizers find them by default.
 WORDS = re.compile(r"\b\w\w+\b")
 #: Largest number of topics in the legend, which shows the most frequent topics.

@@ -5,8 +5,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._axes import axes_of, colours_of, needs, needs_matplotlib
 
-__all__ = ["MixtureEllipsesDisplay"]
-
 #: Largest number of points that are drawn.
 MOST_POINTS = 10_000
 

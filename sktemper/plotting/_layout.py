@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["SHARE_OF_CIRCLES", "positions_of", "push_apart", "topic_map_layout"]
-
 #: Smallest distance between the centres of two circles, relative to the sum of their
 #: radii, and largest number of steps of `push_apart`.
 APART, N_PUSHES = 0.8, 200

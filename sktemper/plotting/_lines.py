@@ -5,8 +5,6 @@ from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils._param_validation import StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["X_COLUMNS", "Y_LABELS", "check_name", "draw_line", "read_history"]
-
 #: Column of ``history_`` and label of the axis for each name of a quantity.
 X_COLUMNS = {
     "passes": ("passes", "Passes over the data"),

@@ -5,8 +5,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._axes import axes_of, needs_matplotlib
 
-__all__ = ["NumberOfComponentsDisplay"]
-
 
 class NumberOfComponentsDisplay:
     """Plot of held-out scores against the number of components, with two suggestions.

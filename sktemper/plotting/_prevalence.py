@@ -6,11 +6,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_consistent_length
 
-from .._data import matrices_of
+from .._engine import matrices_of
 from ._axes import axes_of, chosen, colours_of, label_of, needs, needs_matplotlib
 from ._shares import topic_shares
-
-__all__ = ["TopicPrevalenceDisplay"]
 
 #: Styles of lines, and number of lines of each style, because few colours are distinct.
 STYLES, N_ALIKE = (("-", "o"), ("--", "s"), (":", "^"), ("-.", "D")), 6

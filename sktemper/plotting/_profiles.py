@@ -5,8 +5,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._axes import axes_of, needs_matplotlib
 
-__all__ = ["ClassProfilesDisplay"]
-
 #: Inches of a row and of a column of the picture, and for labels.
 ROW, COLUMN, LABELS, HEAD = 0.24, 0.85, 3.2, 0.9
 #: Widths of labels in characters.

@@ -4,8 +4,6 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length
 
-__all__ = ["topic_shares"]
-
 #: Largest number of distinct dates or numbers that are not merged into intervals.
 MOST_POINTS = 40
 #: Tolerance of the difference from 1 of the sum of a document's topic weights.

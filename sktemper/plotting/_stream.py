@@ -7,8 +7,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._axes import axes_of, colours_of, grid_on, label_of, needs, needs_matplotlib
 
-__all__ = ["StreamDisplay"]
-
 #: Width of running means as a share of all points, and smallest number of points in a
 #: running mean of the components' shares.
 SHARE_OF_MEAN, LEAST_OF_MEAN = 0.02, 3

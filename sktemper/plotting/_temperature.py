@@ -6,8 +6,6 @@ from sklearn.utils._param_validation import StrOptions, validate_parameter_const
 
 from ._lines import X_COLUMNS, Y_LABELS, check_name, draw_line, read_history
 
-__all__ = ["TemperatureDisplay"]
-
 
 class TemperatureDisplay:
     """Plot of the temperature during a fit.

@@ -5,8 +5,6 @@ import numpy as np
 from ._axes import axes_of, colours_of, needs, needs_matplotlib, topic_word_of
 from ._layout import SHARE_OF_CIRCLES, positions_of, push_apart
 
-__all__ = ["TopicMapDisplay"]
-
 #: Tried places of a label: number of directions around its circle, and gaps between the
 #: circle and the label, in points.
 N_DIRECTIONS, GAPS = 16, (3, 9, 18, 30)

@@ -4,8 +4,6 @@ import numpy as np
 
 from ._axes import axes_of, chosen, colours_of, grid_on, needs, needs_matplotlib
 
-__all__ = ["TopicWordsDisplay"]
-
 
 class TopicWordsDisplay:
     """Plot of the most probable words of each topic, as panels of bars.

@@ -4,14 +4,7 @@ from numbers import Integral
 
 import numpy as np
 
-from .._extras import missing_packages
-
-__all__ = [
-    "check_count",
-    "check_documents",
-    "check_length",
-    "check_packages",
-]
+from .._utils._extras import missing_packages
 
 
 def check_packages(user):

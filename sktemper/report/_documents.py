@@ -8,8 +8,6 @@ from scipy import sparse
 from ._order import largest
 from ._texts import Reader, tinted_pieces
 
-__all__ = ["Texts", "shown_documents"]
-
 #: Largest number of shown characters of a text, and of shown words of a document
 #: without text.
 MOST_LETTERS, MOST_WORDS = 2000, 40

@@ -8,8 +8,6 @@ import numpy as np
 from ..text._clusters import class_idf
 from ._order import largest
 
-__all__ = ["MOST_IN_LABEL", "Facts"]
-
 #: Largest number of words of a label.
 MOST_IN_LABEL = 6
 

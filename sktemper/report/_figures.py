@@ -6,8 +6,6 @@ from ..plotting import topic_map_layout
 from ._facts import MOST_IN_LABEL
 from ._labels import label_places
 
-__all__ = ["line_figure", "map_figure"]
-
 #: Size of the map in pixels, and height of the toolbar above the map.  Labels are
 #: placed for this size, but a page may draw the map larger.
 WIDTH, HEIGHT, TOOLS = 500, 480, 30

@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["label_places"]
-
 #: Assumed width of a letter and height of a line, in pixels.
 LETTER, LINE = 6.9, 15.0
 #: Gaps between a circle and its label, in pixels, in the order in which they are tried.

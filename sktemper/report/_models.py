@@ -10,8 +10,6 @@ from ..plotting import topic_shares
 from ..text._clusters import PRIOR_TOKENS, check_names
 from ._facts import ClusterFacts, Facts
 
-__all__ = ["model_of"]
-
 #: Number of words of a topic whose coherence is computed.
 COHERENT_WORDS = 10
 #: Topics of a word with a smaller probability are left out, except for the most

@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["largest"]
-
 
 def largest(values, n):
     """Return the positions of the ``n`` largest values; ties keep their order.

@@ -5,8 +5,6 @@ import re
 from html import escape
 from importlib.resources import files
 
-__all__ = ["page_of"]
-
 #: A placeholder in the template.
 FIELD = re.compile(r"\{\{(\w+)\}\}")
 

@@ -7,8 +7,6 @@ import numpy as np
 
 from ..plotting import topic_shares
 
-__all__ = ["as_dates", "group_table", "line_table"]
-
 #: Largest number of groups that are shown.
 MOST_GROUPS = 30
 #: Largest year and number that are accepted.  Browsers support dates up to the year

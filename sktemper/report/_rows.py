@@ -4,9 +4,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
-from .._data import matrices_of
-
-__all__ = ["Rows"]
+from .._engine import matrices_of
 
 
 class Rows:

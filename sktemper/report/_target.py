@@ -7,8 +7,6 @@ import shutil
 import stat
 from pathlib import Path
 
-__all__ = ["check_path", "write_page"]
-
 
 def check_path(path):
     """Return the absolute path of a file that can be written or replaced.

@@ -3,8 +3,6 @@
 import re
 from functools import cache
 
-__all__ = ["Reader", "tinted_pieces"]
-
 #: Words of a text, by the default pattern of scikit-learn's vectorizers.
 WORDS = re.compile(r"\b\w\w+\b")
 #: Chunks of a text without white space, which are passed to the analyzer one by one.

@@ -12,8 +12,6 @@ from ._rows import Rows
 from ._target import check_path, write_page
 from ._words import word_tables
 
-__all__ = ["topic_report"]
-
 
 def topic_report(
     lda,

@@ -4,8 +4,6 @@ import numpy as np
 
 from ._order import largest
 
-__all__ = ["word_tables"]
-
 #: Relevances that the slider of the page offers.
 RELEVANCES = np.linspace(0.0, 1.0, 21)
 #: Number of most frequent words that the search finds, in addition to words of topics.

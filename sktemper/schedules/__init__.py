@@ -7,9 +7,9 @@ each mini-batch, or in passes over the data (``unit="passes"``).
 
 from ._base import AUTO_START, HOTTEST, Clock, Plan, Schedule  # noqa: F401
 from ._composed import FunctionSchedule, StepSchedule, as_schedule  # noqa: F401
-from ._ramps import (
-    AUTO_LENGTH,  # noqa: F401
-    STREAM_LENGTH,  # noqa: F401
+from ._ramps import (  # noqa: F401
+    AUTO_LENGTH,
+    STREAM_LENGTH,
     ConstantSchedule,
     ExponentialSchedule,
     LinearSchedule,

@@ -4,9 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .._policy import Policy, as_number
-
-__all__ = ["AUTO_START", "HOTTEST", "Clock", "Plan", "Schedule"]
+from .._utils._policy import Policy, as_number
 
 #: Value of ``start="auto"`` without a plan, and its largest value in a stream without a
 #: planned number of steps.

@@ -3,12 +3,10 @@
 import math
 from numbers import Integral, Real
 
-from .._arguments import Interval, refuse
-from .._policy import Slot
+from .._utils._arguments import Interval, refuse
+from .._utils._policy import Slot
 from ._base import Schedule
 from ._ramps import ExponentialSchedule
-
-__all__ = ["FunctionSchedule", "StepSchedule", "as_schedule"]
 
 
 class StepSchedule(Schedule):

@@ -5,18 +5,8 @@ from numbers import Real
 
 from sklearn.utils._param_validation import StrOptions
 
-from .._arguments import Interval
+from .._utils._arguments import Interval
 from ._base import AUTO_START, Schedule
-
-__all__ = [
-    "AUTO_LENGTH",
-    "AUTO_PASSES",
-    "STREAM_LENGTH",
-    "ConstantSchedule",
-    "ExponentialSchedule",
-    "LinearSchedule",
-    "RampSchedule",
-]
 
 #: Number of steps of ``length="auto"`` in a fit that is long enough, and largest number
 #: in a stream of unknown length, which may end at any step.

@@ -4,7 +4,7 @@ A high temperature T flattens the likelihood to p(x, z | globals)^(1/T), which m
 poor local optima shallower.  Scores and transforms are always computed at T=1.
 """
 
-from .._arguments import refuse
+from .._utils._arguments import refuse
 from ._annealing import Annealing
 from ._base import Tempering, Untempered
 from ._global import GlobalTempering

@@ -2,13 +2,11 @@
 
 from sklearn.utils._param_validation import StrOptions
 
-from .._arguments import refuse
-from .._policy import Slot
+from .._utils._arguments import refuse
+from .._utils._policy import Slot
 from ..model import Powers
 from ..schedules import as_schedule
 from ._base import Tempering
-
-__all__ = ["TARGETS", "Annealing", "refuse_cold"]
 
 #: Powers of each target for an inverse temperature b.
 TARGETS = {

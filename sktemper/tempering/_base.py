@@ -1,9 +1,7 @@
 """Base of the tempering policies, and training without tempering."""
 
-from .._policy import Policy
+from .._utils._policy import Policy
 from ..model import Powers
-
-__all__ = ["Tempering", "Untempered"]
 
 
 class Tempering(Policy):

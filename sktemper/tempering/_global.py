@@ -8,13 +8,11 @@ from scipy.special import softmax
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
-from .._arguments import Interval
-from .._policy import Slot
+from .._utils._arguments import Interval
+from .._utils._policy import Slot
 from ..schedules import as_schedule
 from ._annealing import TARGETS, refuse_cold
 from ._ladder import _Ladder
-
-__all__ = ["GlobalTempering"]
 
 #: Least value of ``max_temperature="auto"``.
 AUTO_MAX_TEMPERATURE = 10.0

@@ -10,8 +10,6 @@ from sklearn.utils import check_array
 from ..model._partitions import as_partition
 from ._base import Tempering
 
-__all__ = ["LadderState", "_Ladder"]
-
 
 class LadderState(NamedTuple):
     """State of `GlobalTempering` and `LocalTempering`.

@@ -6,11 +6,9 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
-from .._arguments import Interval
+from .._utils._arguments import Interval
 from ..model import Powers, Request
 from ._ladder import _Ladder
-
-__all__ = ["LocalTempering"]
 
 
 class LocalTempering(_Ladder):

@@ -6,9 +6,6 @@ import numpy as np
 
 from ..model import Powers, Request
 
-__all__ = ["OBJECTIVES", "POWERS", "Case", "Skip"]
-__all__ += ["close", "close_statistics", "precision", "same"]
-
 #: Powers for the checks: without temperature, and for each target of `Annealing`.
 POWERS = (
     Powers(),

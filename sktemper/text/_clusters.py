@@ -5,10 +5,8 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from .._arguments import positive_int
-from .._frames import data_frame, frame_library
-
-__all__ = ["class_tfidf", "cluster_words"]
+from .._utils._arguments import positive_int
+from .._utils._frames import data_frame, frame_library
 
 RANKINGS = ("class_tfidf", "lift", "weight")
 #: Number of tokens with the distribution of the corpus that are added to each cluster.

@@ -9,8 +9,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-__all__ = ["Chunk", "WordFrequencies", "admitted", "as_documents"]
-
 #: Words without a column are forgotten when their number of documents, in which older
 #: documents count less, is below this value.
 LEAST_DOCUMENTS = 0.1

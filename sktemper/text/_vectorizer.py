@@ -9,14 +9,12 @@ from scipy import sparse
 from sklearn.base import TransformerMixin, _fit_context
 from sklearn.feature_extraction.text import CountVectorizer
 
-from .._arguments import Interval, columns_of
-from .._checksums import checked, with_checksum
-from .._frames import frame_library
-from .._notices import warn
-from .._sklearn import prefers_sparse_arrays
+from .._utils._arguments import Interval, columns_of
+from .._utils._checksums import checked, with_checksum
+from .._utils._frames import frame_library
+from .._utils._notices import warn
+from .._utils._sklearn import prefers_sparse_arrays
 from ._frequencies import Chunk, WordFrequencies, admitted, as_documents
-
-__all__ = ["StreamingCountVectorizer"]
 
 #: Share of the tokens of a chunk above which tokens without a column cause a warning.
 MOST_REFUSED = 0.05

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sources import PACKAGE, objects, sources
 
 import sktemper
-from sktemper._policy import Policy
+from sktemper._utils._policy import Policy
 from sktemper.metrics import ndcg_at_k, precision_at_k, ranking_report, recall_at_k
 
 ESTIMATORS = {

@@ -7,8 +7,8 @@ import pytest
 from sources import PACKAGE, PUBLIC, PUBLIC_MODULES, ROOT, objects
 
 import sktemper
-from sktemper import _documentation
-from sktemper._policy import Policy
+from sktemper._utils import _policy as _documentation
+from sktemper._utils._policy import Policy
 
 REFERENCE = ROOT / "doc" / "reference"
 

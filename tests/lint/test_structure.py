@@ -233,15 +233,15 @@ def test_violations_are_found(tmp_path, monkeypatch):
     path, tree = tmp_path / "_loop" / "_module.py", ast.parse(text)
     imports = list(upward_imports(path, tree))
     assert imports == [
-        "_loop/_module.py imports lda",
-        "_loop/_module.py imports metrics",
+        "_engine/_module.py imports lda",
+        "_engine/_module.py imports metrics",
     ]
     assert len(list(other_threads(path, text))) == 1
     assert len(list(knows_models(path, text))) == 1
     long = list(what_is_long(path, text, tree, MOST_PARAMETERS))
     assert [line.partition(" has ")[0] for line in long] == [
-        "_loop/_module.py: wide",
-        "_loop/_module.py: long",
+        "_engine/_module.py: wide",
+        "_engine/_module.py: long",
     ]
 
 

@@ -8,7 +8,7 @@ import runpy
 import pytest
 from sources import PACKAGE, ROOT
 
-from sktemper._sklearn import HAS_CALLBACKS
+from sktemper._utils._sklearn import HAS_CALLBACKS
 
 STUBS = runpy.run_path(str(ROOT / ".ci" / "stubs"))
 

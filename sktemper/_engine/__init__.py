@@ -1,0 +1,86 @@
+"""The training loop: stochastic natural-gradient steps, moves, state and history.
+
+The engine knows neither estimators nor scikit-learn.  Each module imports only modules
+that precede it in this list: `_data` (parts of the data, and the order of their rows),
+`_workers` (threads, and sums in a fixed order), `_problem` (a model with its data,
+weights and workers; batches and their blocks), `_policies` (policies, with checks of
+their results), `_memory` (state of a stream with a half-life), `_state` (state and
+history of a fit), `_step`, `_passes` (passes and held-out scores), `_moves`,
+`_renewals` (fits of new components in a stream) and `_stream` (training on a stream).
+"""
+
+from ._data import (
+    ByRows,
+    Data,
+    InMemory,
+    Rows,
+    Source,
+    as_slice,
+    check_widths,
+    cuts,
+    data_of,
+    matrices_of,
+)
+from ._memory import Reservoir, Stream
+from ._moves import run_moves
+from ._passes import (
+    Best,
+    HeldOut,
+    Hooks,
+    check_scorable,
+    clocks_of_passes,
+    heldout_score,
+    planned_clocks,
+    run_passes,
+    run_pieces,
+)
+from ._policies import Policies
+from ._problem import QUIETLY, Batch, Problem, generator
+from ._state import History, MoveProgress, State
+from ._step import Steps
+from ._stream import Chunk, Listener, rows_of, run_stream
+from ._workers import InlineWorkers, Workers, combined, compacted, threads_for, tree_sum
+
+__all__ = [
+    "Batch",
+    "Best",
+    "ByRows",
+    "Chunk",
+    "Data",
+    "HeldOut",
+    "History",
+    "Hooks",
+    "InMemory",
+    "InlineWorkers",
+    "Listener",
+    "MoveProgress",
+    "Policies",
+    "Problem",
+    "QUIETLY",
+    "Reservoir",
+    "Rows",
+    "Source",
+    "State",
+    "Steps",
+    "Stream",
+    "Workers",
+    "as_slice",
+    "check_scorable",
+    "check_widths",
+    "clocks_of_passes",
+    "combined",
+    "compacted",
+    "cuts",
+    "data_of",
+    "generator",
+    "heldout_score",
+    "matrices_of",
+    "planned_clocks",
+    "rows_of",
+    "run_moves",
+    "run_passes",
+    "run_pieces",
+    "run_stream",
+    "threads_for",
+    "tree_sum",
+]

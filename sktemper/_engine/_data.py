@@ -1,0 +1,439 @@
+"""Data: consecutive parts with the same columns."""
+
+import contextlib
+import operator
+
+import numpy as np
+from scipy import sparse
+
+from .._utils._cache import LastCall
+from .._utils._csr import are_consecutive
+from .._utils._linalg import sparse_rows
+
+# -- parts of data.  All rows of a block belong to the same part -----------------------
+#: Blocks have a multiple of this number of rows, so that SIMD vectors are full.
+ROWS_TOGETHER = 16
+
+
+class InMemory:
+    """Part of data: a matrix in memory or in mapped memory.
+
+    Classes for other kinds of parts have the same methods.  A part of a collection on
+    disk is pickled as a path.  A part in the memory of another machine is represented
+    by a name.
+
+    Parameters
+    ----------
+    X : ndarray or CSR of shape (n_rows, n_features)
+    """
+
+    #: Whether a part may cache blocks; False for parts that outlive a fit.
+    _keeps_blocks = True
+
+    def __init__(self, X):
+        self.X, self._kept = X, (None, {})
+
+    def __getstate__(self):
+        return vars(self) | {"_kept": (None, {})}  # without cached blocks
+
+    @property
+    def n_rows(self):
+        """Number of rows."""
+        return self.X.shape[0]
+
+    def take(self, model, rows):
+        """Return some rows as a block of a model, see `ConjugateModel.take`.
+
+        Blocks are cached if the part has few rows, see `ConjugateModel.most_kept_rows`.
+        """
+        is_kept = self._keeps_blocks and self.n_rows <= model.most_kept_rows
+        if not (is_kept and isinstance(rows, slice)):
+            return model.take(self.X, rows)
+        owner, blocks = self._kept
+        if owner is not model:
+            owner, blocks = self._kept = model, {}
+        key = rows.indices(self.n_rows)
+        if key not in blocks:
+            block = model.take(self.X, rows)
+            if len(range(*key)) > model.block_size:  # too large for the cache
+                return block
+            blocks[key] = block
+        return blocks[key]
+
+    def units_per_row(self, model, rows):
+        """Return the number of units of each row in ``rows``."""
+        return model.units_per_row(self.X, rows)
+
+    def rows(self, rows):
+        """Return some rows as a matrix."""
+        return sparse_rows(self.X, rows) if sparse.issparse(self.X) else self.X[rows]
+
+
+class ByRows:
+    """Base of parts that read rows into memory by their method ``rows``."""
+
+    __slots__ = ()
+
+    def take(self, model, rows):
+        """Return some rows as a block of a model, see `ConjugateModel.take`."""
+        X = self.rows(rows)
+        return model.take(X, slice(0, X.shape[0]))
+
+    def units_per_row(self, model, rows):
+        """Return the number of units of each row in ``rows``."""
+        X = self.rows(rows)
+        return model.units_per_row(X, np.arange(X.shape[0]))
+
+
+def cuts(n_rows, size):
+    """Yield slices of at most ``size`` rows, the last one shorter.
+
+    If there are several slices, they have about the same size, and their number is
+    even, so that two threads get the same amount of work.  Sizes are multiples of
+    `ROWS_TOGETHER`, which may prevent this.
+    """
+    n_blocks = -(-n_rows // size)
+    if n_blocks > 1:
+        rows = -(-n_rows // (n_blocks + n_blocks % 2))
+        size = min(size, -(-rows // ROWS_TOGETHER) * ROWS_TOGETHER)
+    return (slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size))
+
+
+def as_slice(rows):
+    """Return rows as a slice if they are consecutive, so that indexing makes a view."""
+    first, last = int(rows[0]), int(rows[-1])
+    if last - first == len(rows) - 1 and are_consecutive(rows):
+        return slice(first, last + 1)
+    return rows
+
+
+# -- ordered sequences of rows, stored as runs of adjacent rows to save memory ---------
+class Rows:
+    """Sequence of rows that consists of runs of adjacent rows.
+
+    Parameters
+    ----------
+    starts : ndarray of int of shape (n_runs,)
+        First row of each run.
+    sizes : ndarray of int of shape (n_runs,) or None
+        Number of rows of each run; None means 1.
+    """
+
+    def __init__(self, starts, sizes=None):
+        self.starts, self.sizes = starts, sizes
+        self._ends = None if sizes is None else np.cumsum(sizes)
+
+    @classmethod
+    def of_parts(cls, ends, size):
+        """Return all rows of parts that end at ``ends``, in runs of up to ``size``."""
+        if size == 1:
+            return cls(np.arange(ends[-1]))
+        firsts = np.concatenate([[0], ends[:-1]])
+        starts = np.concatenate(
+            [np.arange(*part, size) for part in zip(firsts, ends, strict=True)]
+        )
+        return cls(starts, np.diff(starts, append=ends[-1]))
+
+    def __len__(self):
+        return len(self.starts) if self.sizes is None else int(self._ends[-1])
+
+    @property
+    def n_runs(self):
+        """Number of runs."""
+        return len(self.starts)
+
+    def runs(self, numbers):
+        """Return the runs with the indices ``numbers``, in this order."""
+        sizes = None if self.sizes is None else self.sizes[numbers]
+        return Rows(self.starts[numbers], sizes)
+
+    def at(self, places):
+        """Return the rows at some positions of the sequence, as an array."""
+        if self.sizes is None:
+            return self.starts[places]
+        if isinstance(places, slice):
+            places = np.arange(*places.indices(len(self)))
+        run = np.searchsorted(self._ends, places, "right")
+        return self.starts[run] + places - (self._ends - self.sizes)[run]
+
+    def counted_runs(self, weight):
+        """Return the indices of the runs that have a row with a positive weight.
+
+        The sequence must consist of all rows of the data, in their order.
+
+        Parameters
+        ----------
+        weight : ndarray of shape (n_rows,) or None
+            None means that all weights are 1.
+        """
+        if weight is None:
+            return np.arange(self.n_runs)
+        if self.sizes is not None:
+            weight = np.add.reduceat(weight, self.starts)
+        return np.flatnonzero(weight)
+
+    def counted(self, weight):
+        """Return the rows with positive weights, or all rows if ``weight`` is None."""
+        if weight is None:
+            return self
+        rows = self.at(slice(None))
+        return Rows(rows[weight[rows] > 0])
+
+    def some(self, most, random):
+        """Return at most ``most`` rows, drawn at random, as an increasing array."""
+        if len(self) <= most:
+            return self.at(slice(None))
+        return np.sort(self.at(random.choice(len(self), most, replace=False)))
+
+
+# -- data: consecutive parts with the same columns -------------------------------------
+#: Message for Dask collections, which methods would have to load completely.
+OF_DASK = (
+    "X is a Dask collection. Use functions of sktemper.dask instead of methods: "
+    "sktemper.dask.fit(estimator, X), and likewise sktemper.dask.partial_fit, "
+    "transform, predict, predict_proba, score_samples, score and lower_bound."
+)
+#: Largest number of parts whose sums one node adds, and the fan-in for more parts.
+FEW_PARTS, FAN_IN = 16, 4
+#: Smallest number of runs into which data are divided.  A run is a group of adjacent
+#: rows that a pass visits together, see `Data`.
+FEWEST_RUNS = 256
+
+
+class Source:
+    """Base of objects other than arrays that can be converted to `Data`."""
+
+    def as_data(self, validate):
+        """Return valid `Data`.
+
+        Parameters
+        ----------
+        validate : callable
+            ``validate(X)`` returns a valid matrix, or raises as scikit-learn would.
+        """
+        raise NotImplementedError
+
+
+class Data:
+    """Rows of data in parts with the same columns.
+
+    Parameters
+    ----------
+    parts : sequence of InMemory or the like
+        Parts with at least one row.
+    validated : sequence of ndarray or CSR
+        Matrices that passed validation: the matrices of the parts, or small matrices
+        with the same smallest and largest values.
+    source : object
+        Input of the user, or its validated form.
+    run : int, default=1
+        Number of adjacent rows that a pass visits together, because they are stored
+        together.
+    """
+
+    def __init__(self, parts, validated, source, run=1):
+        self.parts, self.validated, self.source = tuple(parts), tuple(validated), source
+        sizes = [part.n_rows for part in self.parts]
+        self.ends = np.cumsum(sizes)
+        self.starts = self.ends - sizes
+        self.shape = int(self.ends[-1]), validated[0].shape[1]
+        self.dtype = np.result_type(*(matrix.dtype for matrix in validated))
+        self.feature_names = getattr(source, "feature_names", None)
+        self.run = max(1, min(run, self.shape[0] // FEWEST_RUNS))
+        self._sample_cache = LastCall(operator.eq)
+
+    def __len__(self):
+        return self.shape[0]
+
+    def workers(self, threads, n_threads, stop):
+        """Return the workers for the parts, by default threads of this process.
+
+        Parameters
+        ----------
+        threads : callable
+            ``threads(n_threads, stop)`` returns workers of this process.
+        n_threads : int
+        stop : ndarray of shape (1,), int
+            `ConjugateModel.stop`.
+        """
+        return threads(n_threads, stop)
+
+    @contextlib.contextmanager
+    def held(self, rows):
+        """Enter a context in which some rows are read many times.
+
+        A subclass may keep these rows in memory meanwhile.
+        """
+        yield
+
+    @property
+    def fan_in(self):
+        """Fan-in of the tree that adds the sums of parts.
+
+        One node adds the sums of few parts, so that a single sum is in memory.  With
+        many parts the fan-in is small, so that no machine of a cluster receives the
+        sums of many others.
+        """
+        return FEW_PARTS if len(self.parts) <= FEW_PARTS else FAN_IN
+
+    @property
+    def values_per_row(self):
+        """Mean number of stored values of a row; infinite if it is unknown."""
+        matrices = self.validated
+        n_rows = sum(X.shape[0] for X in matrices)
+        if n_rows < len(self) and any(map(sparse.issparse, matrices)):
+            return np.inf
+        return sum(X.size for X in matrices) / n_rows
+
+    def all_rows(self):
+        """Return all rows as `Rows`."""
+        return Rows.of_parts(self.ends, self.run)
+
+    def by_part(self, rows):
+        """Return rows sorted by their parts; rows of the same part keep their order."""
+        if len(self.parts) == 1:
+            return rows
+        order = np.argsort(np.searchsorted(self.ends, rows, "right"), kind="stable")
+        return rows[order]
+
+    def groups(self, rows=None):
+        """Yield the parts that contain some rows, with these rows.
+
+        Parameters
+        ----------
+        rows : ndarray of int or None
+            Row indices sorted by their parts; None means all rows.
+
+        Yields
+        ------
+        part : InMemory or the like
+        rows : slice or ndarray of int
+            Row indices within the part.
+        places : slice
+            Positions of these rows in ``rows``.
+        """
+        if rows is None:
+            for part, start in zip(self.parts, self.starts, strict=True):
+                yield part, slice(0, part.n_rows), slice(start, start + part.n_rows)
+        elif len(self.parts) == 1:
+            if len(rows):
+                yield self.parts[0], rows, slice(0, len(rows))
+        else:
+            numbers = np.searchsorted(self.ends, rows, "right")
+            places = np.searchsorted(numbers, np.arange(len(self.parts) + 1))
+            for part, start, first, end in zip(
+                self.parts, self.starts, places, places[1:], strict=False
+            ):
+                if first < end:
+                    yield part, rows[first:end] - start, slice(first, end)
+
+    def rows(self, rows):
+        """Return some rows, sorted by their parts, as one matrix in memory."""
+        found = [part.rows(chosen) for part, chosen, _ in self.groups(rows)]
+        if len(found) == 1:
+            return found[0]
+        if sparse.issparse(found[0]):
+            return sparse.vstack(found, format="csr")
+        return np.concatenate(found)
+
+    def take(self, model, rows):
+        """Return some rows, sorted by their parts, as one block of a model."""
+        if len(self.parts) == 1:
+            return self.parts[0].take(model, as_slice(rows))
+        return model.take(self.rows(rows), slice(0, len(rows)))
+
+    def sample(self, most):
+        """Return the rows from which the start of a fit is computed, and their indices.
+
+        A matrix in memory is returned whole.  From other data, at most ``most`` evenly
+        spaced rows are returned.
+
+        Returns
+        -------
+        X : ndarray or CSR
+        rows : slice or ndarray of int
+        """
+        return self._sample_cache.of(most, self._sample)
+
+    def _sample(self, most):
+        if len(self.parts) == 1 and isinstance(self.parts[0], InMemory):
+            return self.parts[0].X, slice(None)
+        rows = np.arange(0, len(self), -(-len(self) // most))
+        return self.rows(rows), rows
+
+
+def data_of(X, validate):
+    """Return the `Data` of the input of a user.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, Source, or list of ndarray or sparse matrix
+        A list is taken as data in parts if each item is a matrix.
+    validate : callable
+        ``validate(X)`` returns a valid matrix, or raises as scikit-learn would.
+
+    Raises
+    ------
+    TypeError
+        If ``X`` is a Dask collection, or a list in which only some items are matrices
+        of `numpy` or `scipy.sparse`.
+    ValueError
+        If the parts have different numbers of columns.
+    """
+    if isinstance(X, Source):
+        return X.as_data(validate)
+    first = X[0] if isinstance(X, list) and X else None
+    if hasattr(X, "__dask_graph__") or hasattr(first, "__dask_graph__"):
+        raise TypeError(OF_DASK)
+    if not _is_list_of_parts(X):
+        _refuse_what_is_nearly_one(X)
+        X = validate(X)
+        return Data([InMemory(X)], [X], X)
+    # empty parts are left out, but their numbers of columns are checked
+    parts = [part for part in X if part.shape[0]] or X[:1]
+    check_widths(X)
+    parts = [validate(part) for part in parts]
+    return Data(map(InMemory, parts), parts, parts)
+
+
+def check_widths(parts):
+    """Raise a ValueError if parts, which have a ``shape``, differ in their columns."""
+    widths = sorted({part.shape[1] for part in parts})
+    if len(widths) > 1:
+        raise ValueError(
+            f"The parts of X have different numbers of columns: {widths[0]} and "
+            f"{widths[-1]}."
+        )
+
+
+def matrices_of(X):
+    """Return the parts of a user's input as a list.
+
+    An input that is not in parts is the only item of the list.
+    """
+    return X if isinstance(X, Source) or _is_list_of_parts(X) else [X]
+
+
+def _refuse_what_is_nearly_one(X):
+    """Raise if X seems to be data in parts, but is not a list of matrices only."""
+    if not isinstance(X, list | tuple):
+        return
+    for item in X:
+        is_frame = hasattr(item, "iloc") and np.ndim(item) == 2
+        if isinstance(item, Source) or sparse.issparse(item) or is_frame:
+            raise TypeError(
+                "Data in parts must be a list in which each item is an array of two "
+                f"dimensions or a sparse matrix; X is a {type(X).__name__} with a "
+                f"{type(item).__name__}."
+            )
+
+
+def _is_list_of_parts(X):
+    return (
+        isinstance(X, list)
+        and len(X) > 0
+        and all(
+            (isinstance(part, np.ndarray) or sparse.issparse(part)) and part.ndim == 2
+            for part in X
+        )
+    )

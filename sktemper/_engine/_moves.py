@@ -1,0 +1,487 @@
+"""Moves: proposals are fitted to a part of the rows, then tested on more rows."""
+
+import copy
+import functools
+import math
+import operator
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._utils._cache import LastCall
+from ..learning_rates import ConstantRate
+from ..model import IllDefined, all_finite
+from ..noise import NoNoise
+from ..tempering import Untempered
+from ._data import Rows
+from ._passes import Hooks
+from ._policies import Policies, proposed, steps_on_proposal
+from ._problem import QUIETLY, Batch, generator
+from ._step import StepInputs, prepared_of
+
+
+# -- coordinate ascent on trial parameters, outside the history of the fit -------------
+class Ascent:
+    """Consecutive steps of rate 1 on the same rows, without noise.
+
+    The steps change only a trial state, which an interrupted fit discards.  Therefore
+    they may be interrupted halfway, unlike the steps of a fit, whose results are
+    installed all at once.
+
+    Parameters
+    ----------
+    problem : Problem
+    tempering : Tempering
+    batch : Batch
+    trial : State
+        Trial state, which no other code may change meanwhile.  Its clock starts at 0.
+    """
+
+    def __init__(self, problem, tempering, batch, trial):
+        self.problem, self.batch, self.trial = problem, batch, trial
+        self.policies = Policies(tempering, ConstantRate(1.0), NoNoise())
+        self._units, self._n_units = problem.units(batch.rows)
+        is_random = problem.model.is_random
+        self._random = generator(trial.seed, 0) if is_random else None
+        self._prepared = prepared_of(problem.model, trial.globals_, trial.hyper)
+        self._blocks = LastCall(operator.eq)
+        self._step_inputs, self._local = None, None
+        trial.progress.steps = trial.progress.samples = 0
+
+    @QUIETLY()
+    def local_step(self, watched=True):
+        """Take the first half of a step: the local steps at the current parameters.
+
+        Parameters
+        ----------
+        watched : bool
+            Whether to compute the bound.
+
+        Returns
+        -------
+        bound : float
+            Lower bound of all data, scaled up from the rows; NaN if ``watched`` is
+            False or the temperature is not 1.
+
+        Raises
+        ------
+        IllDefined
+            If the bound is not finite.
+        """
+        trial, inputs = self.trial, self._inputs()
+        local = self.problem.local_steps(
+            self.batch, inputs, self.policies.tempering, trial, self._cut(inputs)
+        )
+        if not all_finite(local.bound, local.score):
+            raise IllDefined()
+        self._step_inputs, self._local = inputs, local
+        if not watched or inputs.temperature != 1.0:
+            return math.nan
+        try:
+            rest = self.problem.model.global_bound(trial.globals_, trial.hyper)
+        except np.linalg.LinAlgError as error:
+            raise IllDefined() from error
+        return self.batch.scale * local.bound + rest
+
+    @QUIETLY()
+    def global_step(self, last=False):
+        """Take the second half of the step: update the global parameters.
+
+        Parameters
+        ----------
+        last : bool
+            Whether this is the last step.  If so, nothing is prepared for a next step.
+
+        Raises
+        ------
+        IllDefined
+            If the step would leave the domain of the parameters; it is not taken then.
+        """
+        model, trial = self.problem.model, self.trial
+        inputs, local, scale = self._step_inputs, self._local, self.batch.scale
+        arguments = local.statistics, scale
+        old, powers = trial.globals_, inputs.powers
+        try:
+            hyper = model.update_hyper(trial.hyper, old, *arguments, 1.0, powers)
+            globals_ = model.step(old, *arguments, powers, 1.0, hyper)
+        except np.linalg.LinAlgError as error:
+            raise IllDefined() from error
+        self._prepared = prepared_of(model, globals_, hyper, not last)
+        trial.globals_, trial.hyper = globals_, hyper
+        trial.local = np.concatenate(local.kept) if local.kept else None
+        trial.policies.tempering = self.policies.tempering_after(
+            trial.policies.tempering, local, scale, inputs.clock
+        )
+        trial.progress.steps += 1
+        trial.progress.samples += len(self.batch.rows)
+
+    def _inputs(self):
+        """Return the inputs of the local steps."""
+        clock = self.trial.clock(self.batch.total_of_clock)
+        policies, tempering = self.policies, self.trial.policies.tempering
+        return StepInputs(
+            clock,
+            policies.temperature(tempering, clock),
+            policies.powers(tempering, clock, self._n_units),
+            self._prepared,
+            self._random,
+            self._units,
+            None,
+        )
+
+    def _cut(self, inputs):
+        """Return the blocks of a step, cached if equal to the last step's blocks."""
+        model, powers = self.problem.model, inputs.powers
+        are_common = not any(isinstance(power, np.ndarray) for power in powers)
+        if not are_common or model.is_random or model.keeps_local:
+            return self.problem.blocks(self.batch, inputs, self.trial)
+
+        def listed(_):
+            blocks = self.problem.blocks(self.batch, inputs, self.trial)
+            return [(part, list(own)) for part, own in blocks]
+
+        return self._blocks.of(powers, listed)
+
+
+# -- moves: proposals are fitted to a part of the rows, then tested on more rows -------
+#: Number of steps on all test rows before the test of a proposal that was fitted to a
+#: part of the rows.
+SETTLING_STEPS = 3
+#: Largest number of test rows of a fit with mini-batches, where steps on all rows would
+#: be slow.
+JUDGING_ROWS = 100_000
+#: Largest number of consecutive proposals that are fitted to the same part.
+MOVES_OF_A_PART = 10
+#: Largest number of steps on all rows after the last move of a phase.  A phase consists
+#: of all moves of one kind.
+FINISHING_STEPS = 100
+#: Least estimated rise of the lower bound, in nats, for which a proposal that was
+#: fitted to a part of the rows is fitted to all test rows.  One standard error is added
+#: to the estimate.
+LEAST_RISE = 0.5
+#: Keys of random numbers: for proposals, for parts of the rows, and for test rows.
+PROPOSING, TRYING, JUDGING = 4, 5, 6
+
+
+class MoveOutcome(NamedTuple):
+    """Outcome of a move.
+
+    Attributes
+    ----------
+    proposal : Proposal or None
+    kept : bool
+        Whether the proposal was accepted.
+    chosen : State or None
+        State with the new parameters; None if the parameters stay.
+    moves : MoveProgress
+    bound : float
+        Lower bound after the move.  The last move of a phase includes steps until
+        convergence.
+    """
+
+    proposal: Any
+    kept: bool
+    chosen: Any
+    moves: Any
+    bound: float
+
+
+def run_moves(problem, policies, state, hooks=Hooks(), least_gain=0.0):  # noqa: B008
+    """Make the planned moves of a fit.
+
+    A proposal is first fitted to a part of the rows, and so is a copy of the current
+    state.  The proposal is rejected if its lower bound of these rows is clearly worse.
+    Otherwise it takes a few steps on the test rows, and is accepted if it raises the
+    lower bound of these rows.  The steps on proposals do not count as steps of the fit.
+    They end early if the policy gives up the proposal.
+
+    The test rows are all rows, or at most `JUDGING_ROWS` of them if the fit uses
+    mini-batches.  In the latter case the model takes a few steps on all rows after the
+    last move.
+
+    Parameters
+    ----------
+    problem : Problem
+    policies : Policies
+    state : State
+    hooks : Hooks
+    least_gain : float
+        Least rise of the lower bound for which a proposal is accepted.
+    """
+    trials = _Trials(problem, state, least_gain)
+    if any(state.moves.left):
+        with problem.data.held(trials.rows):
+            _make_moves(trials, policies, state, hooks)
+
+
+def _make_moves(trials, policies, state, hooks):
+    problem, best = trials.problem, trials.bound(state)
+    while any(state.moves.left):
+        hooks.before()
+        begin = time.perf_counter()
+        outcome = _move(trials, policies.moves, state, best)
+        best = outcome.bound
+        problem.workers.run_whole(
+            lambda outcome=outcome, begin=begin: _commit(state, outcome, hooks, begin)
+        )
+        if hooks.after(best, outcome.kept):
+            return
+
+
+def _move(trials, moves, state, best):
+    """Make the next proposal and return its outcome."""
+    number = next(i for i, left in enumerate(state.moves.left) if left)
+    policy = moves.phases()[number]
+    proposal, trial, reached = trials.of(policy, state, best)
+    rounding = 8 * float(np.finfo(state.dtype).eps) * abs(best)
+    kept = bool(reached > best + max(trials.least_gain, rounding))
+    best = reached if kept else best
+    done = state.moves.after(policy, number, proposal, kept)
+    chosen = trial if kept else None
+    on_part = trials.on_part and (kept or done.on_part)
+    if on_part and not any(done.left):
+        chosen = trials.settled(chosen or state)
+        best, on_part = trials.bound(chosen, trials.all_rows.at(slice(None))), False
+    elif not trials.on_part and not done.left[number]:
+        chosen, best = trials.finished(chosen, state, best)
+    return MoveOutcome(proposal, kept, chosen, done._replace(on_part=on_part), best)
+
+
+def _commit(state, outcome, hooks, begin):
+    """Write the outcome of a move to the state."""
+    if outcome.chosen is not None:
+        state.globals_, state.hyper = outcome.chosen.globals_, outcome.chosen.hyper
+        chosen = outcome.chosen.convergence
+        state.convergence.lower_bound = chosen.lower_bound
+        state.convergence.bound_change = chosen.bound_change
+        state.local = None
+    state.moves = outcome.moves
+    state.progress.seconds += time.perf_counter() - begin
+    if outcome.proposal is not None:
+        state.history.add_move(
+            step=state.progress.steps,
+            seconds=state.progress.seconds,
+            kept=outcome.kept,
+            bound=outcome.bound,
+        )
+    hooks.on_commit()
+
+
+def _is_given_up(policy, best, before, now, n_left):
+    """Return whether the policy gives up a proposal, see `Moves.is_hopeless`."""
+    return bool(policy.is_hopeless(best - now, now - before, n_left))
+
+
+class _Trials:
+    """Trials of proposals on a part of the rows, and on the test rows.
+
+    Attributes
+    ----------
+    all_rows : Rows
+        Training rows of positive weight.
+    rows : ndarray
+        Test rows.
+    on_part : bool
+        Whether there are fewer test rows than training rows.
+    least_gain : float
+        Least rise of the lower bound for which a proposal is accepted.  Steps have
+        converged if the lower bound rises by less.
+    """
+
+    def __init__(self, problem, state, least_gain=0.0):
+        self.least_gain = least_gain
+        rows, weight = problem.rows, problem.sample_weight
+        self.problem, self.model = problem, problem.model
+        self.scale = problem.total / len(rows)
+        rows = rows.counted(weight)
+        self.all_rows, most = rows, len(rows)
+        if state.policies.batch_size < len(rows):
+            most = JUDGING_ROWS
+        drawing = generator(state.seed, state.progress.passes, JUDGING)
+        self.rows = rows.some(most, drawing)
+        self.on_part = len(self.rows) < len(rows)
+        self._present_bounds = LastCall(operator.eq)
+
+    def of(self, policy, state, best):
+        """Propose a move of a state whose lower bound is ``best``.
+
+        Returns
+        -------
+        proposal : Proposal or None
+        trial : State
+            State after the steps on the proposal.
+        bound : float
+            Lower bound of this state; -inf if the proposal was given up, or rejected
+            after the steps on a part of the rows.
+        """
+        done, weight = state.moves, self.problem.sample_weight
+        # Consecutive proposals share a part, so that the copy of the current state is
+        # fitted to it only once.
+        number, part = done.n_proposed - done.failed % MOVES_OF_A_PART, self.rows
+        if policy.max_samples < len(part):
+            drawing = generator(state.seed, number, TRYING)
+            part = Rows(part).some(policy.max_samples, drawing)
+        random = generator(state.seed, done.n_proposed, PROPOSING)
+        proposal = proposed(
+            policy,
+            self.model,
+            state.globals_,
+            state.hyper,
+            self.problem.data.take(self.model, part),
+            random,
+            done.refused,
+            None if weight is None else weight[part],
+        )
+        if proposal is None:
+            return None, None, -math.inf
+        seed = int(random.integers(2**31))
+        trial = state.beside(proposal.globals_, proposal.hyper, seed)
+        try:
+            reached = self.problem.call_with_workers(
+                lambda problem: self._on(problem)._reached(
+                    trial, policy, state, number, part, best
+                ),
+                self.rows,
+            )
+        except IllDefined:
+            reached = -math.inf
+        return proposal, trial, reached
+
+    def _on(self, problem):
+        """Return a copy of the trials for a problem with other workers."""
+        trials = copy.copy(self)
+        trials.problem = problem
+        return trials
+
+    def _reached(self, trial, policy, state, number, part, best):
+        """Fit a trial and return its lower bound, see `of`."""
+        n_steps, tempering = steps_on_proposal(policy, self.model)
+        if len(part) == len(self.rows):
+            given_up = functools.partial(_is_given_up, policy, best)
+            if self.improve(trial, part, n_steps, tempering, given_up):
+                return self.bound(trial)
+            return -math.inf
+        present = self._fitted(state, part, (number, id(policy)), n_steps)
+        least = present[0].sum() + present[1]
+
+        def given_up(*bounds):
+            if not _is_given_up(policy, least, *bounds):
+                return False
+            return self._is_worse(trial, present, part)
+
+        if not self.improve(trial, part, n_steps, tempering, given_up):
+            return -math.inf
+        if self._is_worse(trial, present, part):
+            return -math.inf
+        self.improve(trial, self.rows, SETTLING_STEPS)
+        return self.bound(trial)
+
+    def _fitted(self, state, part, key, n_steps):
+        """Return the bounds of a copy of the current state, fitted to a part."""
+
+        def bounds(_):
+            present = state.beside(state.globals_, state.hyper)
+            self.improve(present, part, n_steps)
+            return self._bounds(present, part)
+
+        return self._present_bounds.of(key, bounds)
+
+    def _is_worse(self, trial, present, part):
+        """Return whether a trial is not worth steps on all test rows.
+
+        This is so if the rise of the bound of a part of the rows, plus one standard
+        error, is at most `LEAST_RISE`.  The standard error is added because a proposal
+        that helps few rows may show little gain on a part.
+        """
+        rises, rise = (
+            a - b for a, b in zip(self._bounds(trial, part), present, strict=True)
+        )
+        rise += rises.sum()
+        return rise <= LEAST_RISE - rises.std() * len(part) ** 0.5
+
+    def _bounds(self, state, rows):
+        """Return the rows' terms of the lower bound, and the parameters' term."""
+        model, weight = self.model, self.problem.sample_weight
+        prepared = model.prepare(state.globals_, state.hyper)
+        scale = self._scale_of(rows)
+        if weight is not None:
+            scale = scale * weight[rows]
+        bounds = scale * self.problem.row_bounds(prepared, rows)
+        return bounds, model.global_bound(state.globals_, state.hyper)
+
+    def settled(self, state):
+        """Return the state after a few steps on all rows."""
+        settled = state.beside(state.globals_, state.hyper)
+        self.improve(settled, self.all_rows.at(slice(None)), SETTLING_STEPS)
+        return settled
+
+    def finished(self, chosen, state, best):
+        """Take steps until the lower bound has converged, if the model watches it.
+
+        A move takes only a few steps.  Without convergence, the bound of the current
+        state, with which later proposals are compared, would be too low.
+
+        Parameters
+        ----------
+        chosen : State or None
+            State after the move; None if the parameters of ``state`` stay.
+        state : State
+        best : float
+            Lower bound after the move.
+
+        Returns
+        -------
+        chosen : State or None
+        best : float
+        """
+        present = chosen or state
+        has_moved = abs(present.convergence.bound_change) > self.least_gain > 0
+        if not (self.model.watches_bound and has_moved):
+            return chosen, best
+
+        def is_finished(before, now, n_left):
+            return now - before < self.least_gain
+
+        finished = present.beside(present.globals_, present.hyper)
+        self.improve(finished, self.rows, FINISHING_STEPS, given_up=is_finished)
+        reached = self.bound(finished)
+        return (finished, reached) if reached > best else (chosen, best)
+
+    def bound(self, state, rows=None):
+        """Return the bound of all data, estimated from some rows, by default `rows`."""
+        rows = self.rows if rows is None else rows
+        return self.problem.bound(
+            state.globals_, state.hyper, rows, self._scale_of(rows)
+        )
+
+    def improve(self, trial, rows, n_steps, tempering=Untempered(), given_up=None):  # noqa: B008
+        """Take steps of coordinate ascent on some rows; return whether all were taken.
+
+        Steps end early if ``given_up(before, now, n_left)`` returns True.  Its
+        arguments are the bounds of two consecutive steps at T=1, and the number of
+        steps left.
+        """
+        batch = Batch(rows, self._scale_of(rows) * len(rows))
+        ascent, before = Ascent(self.problem, tempering, batch, trial), math.nan
+        watches = self.model.watches_bound and batch.is_whole
+        for number in range(n_steps):
+            ends = watches and number >= n_steps - 2
+            now = ascent.local_step(ends or (given_up is not None and number > 0))
+            if watches:
+                trial.convergence.bound_change = now - before
+                trial.convergence.lower_bound = now
+            if given_up is not None and not math.isnan(now - before):
+                if given_up(before, now, n_steps - number):
+                    return False
+            ascent.global_step(last=number == n_steps - 1)
+            before = now
+        return True
+
+    def _scale_of(self, rows):
+        """Return the factor that scales sums over some rows to all rows."""
+        weight = self.problem.sample_weight
+        if weight is None:
+            return self.scale * (len(self.all_rows) / len(rows))
+        counted = self.all_rows.at(slice(None))
+        return self.scale * (weight[counted].sum() / weight[rows].sum())

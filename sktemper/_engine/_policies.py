@@ -1,0 +1,171 @@
+"""The policies of a fit, with checks of the values that they return."""
+
+import contextlib
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .._utils._policy import as_number, as_numbers
+from ..learning_rates import LearningRate
+from ..model import Powers
+from ..moves import Moves, NoMoves, Proposal
+from ..noise import GradientNoise
+from ..renewals import NoRenewals
+from ..schedules import HOTTEST
+from ..tempering import Tempering
+
+#: Smallest power, the reciprocal of the highest temperature.
+LEAST_POWER = 1 / HOTTEST
+
+
+class Policies(NamedTuple):
+    """The policies of a fit, with values instead of all "auto" parameters.
+
+    Users may write their own policies.  If a policy returns an invalid value, the
+    methods raise TypeError or ValueError with the name of the policy.
+    """
+
+    tempering: Tempering
+    learning_rate: LearningRate
+    gradient_noise: GradientNoise
+    moves: Moves = NoMoves()
+    renewals: NoRenewals = NoRenewals()
+
+    def check(self, model):
+        """Raise ValueError if the model lacks what a policy requires."""
+        for policy in (*self[:3], *self.moves.phases(), self.renewals):
+            policy.check(model)
+
+    def check_plan(self, states, clocks):
+        """Raise if a value that depends on the time only is invalid at some clock.
+
+        Parameters
+        ----------
+        states : PolicyStates
+        clocks : list of Clock
+            Clocks of planned steps.
+        """
+        temperatures = self.tempering.schedule_of_temperatures()
+        if temperatures is not None:
+            temperatures.check_values(clocks)
+        elif states.tempering is None:
+            for clock in clocks:
+                self.temperature(None, clock)
+        sizes = self.gradient_noise.schedule_of_sizes()
+        if sizes is not None:
+            sizes.check_values(clocks, "effective batch size", math.inf)
+        if states.learning_rate is None:
+            with contextlib.suppress(_DataNeeded):
+                for clock in clocks:
+                    self.rate(None, clock, _no_gradient)
+
+    def temperature(self, state, clock):
+        """Return the temperature of the next step."""
+        return as_number(
+            self.tempering.temperature(state, clock),
+            self.tempering,
+            f"temperature of step {clock.steps + 1}",
+            1.0,
+            HOTTEST,
+        )
+
+    def powers(self, state, clock, n_units):
+        """Return the `Powers` of the next step."""
+        powers = self.tempering.powers(state, clock)
+        if not isinstance(powers, Powers):
+            raise TypeError(
+                f"{type(self.tempering).__name__} gave {powers!r} as the powers, which "
+                "must be of the class Powers."
+            )
+
+        def checked(power, name):
+            what = f"power of the {name}"
+            if np.ndim(power):
+                return as_numbers(
+                    power, self.tempering, what, n_units, LEAST_POWER, 1.0
+                )
+            return as_number(power, self.tempering, what, LEAST_POWER, 1.0)
+
+        prior = as_number(
+            powers.prior, self.tempering, "power of the prior", LEAST_POWER, 1.0
+        )
+        return Powers(
+            prior,
+            checked(powers.statistics, "statistics"),
+            checked(powers.local, "local step"),
+        )
+
+    def ladder(self, state):
+        """Return the ladder's temperatures and their probabilities, or None twice."""
+        ladder = self.tempering.ladder()
+        probabilities = self.tempering.probabilities(state)
+        if ladder is None and probabilities is None:
+            return None, None
+        n, of = np.size(ladder), "of the ladder"
+        return (
+            as_numbers(ladder, self.tempering, f"temperatures {of}", n, 0.0),
+            as_numbers(probabilities, self.tempering, f"probabilities {of}", n, 0.0),
+        )
+
+    def tempering_after(self, state, local, scale, clock):
+        """Return the new state of the tempering after a step."""
+        state = self.tempering.next_state(state, local, scale, clock)
+        self.ladder(state)
+        return state
+
+    def unit_noise(self, n_units, clock, random):
+        """Return the noise factors of the units of a batch, or None without noise."""
+        factors = self.gradient_noise.unit_noise(n_units, clock, random)
+        if factors is None:
+            return None
+        return as_numbers(factors, self.gradient_noise, "factors", n_units)
+
+    def rate(self, state, clock, gradient):
+        """Return the rate of the next step, and the new state of the learning rate."""
+        answer = self.learning_rate.next_rate(state, clock, gradient)
+        if not (isinstance(answer, tuple) and len(answer) == 2):
+            raise TypeError(
+                f"{type(self.learning_rate).__name__} gave {answer!r}, which must be a "
+                "pair: the rate of a step and the state after it."
+            )
+        rate, state = answer
+        what = f"learning rate of step {clock.steps + 1}"
+        return as_number(rate, self.learning_rate, what, 0.0, 1.0), state
+
+    def guarded(self, rate, largest_rate):
+        """Return the rate, reduced so that the step stays in the domain."""
+        rate = self.gradient_noise.guarded(rate, largest_rate)
+        return as_number(rate, self.gradient_noise, "guarded rate", 0.0, 1.0)
+
+
+class _DataNeeded(Exception):
+    """Error of a learning rate that needs the gradient, before there is one."""
+
+
+def _no_gradient():
+    raise _DataNeeded
+
+
+def proposed(policy, *arguments):
+    """Return the `Proposal` of a policy for moves, or None."""
+    proposal = policy.propose(*arguments)
+    if not (proposal is None or isinstance(proposal, Proposal)):
+        raise TypeError(
+            f"{type(policy).__name__} gave {proposal!r} as the proposal, which must be "
+            "of the class Proposal, or None."
+        )
+    return proposal
+
+
+def steps_on_proposal(policy, model):
+    """Return the number of steps on a proposal, and their tempering."""
+    n_steps = policy.n_steps(model)
+    n_steps = int(as_number(n_steps, policy, "number of steps", 1.0))
+    tempering = policy.tempering(n_steps)
+    if not isinstance(tempering, Tempering):
+        raise TypeError(
+            f"{type(policy).__name__} gave {tempering!r} as the tempering of its "
+            "steps, which must be of the class Tempering."
+        )
+    return n_steps, tempering

@@ -1,0 +1,309 @@
+"""One stochastic natural-gradient step, and its commit to the state of a fit."""
+
+import math
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..model import IllDefined, Powers, all_finite
+from ..schedules import Clock
+from ._problem import QUIETLY, generator
+
+#: Sums of weighted observations up to this value are treated as no observations.
+TINY_COUNT = 1e-100
+
+
+class StepInputs(NamedTuple):
+    """Inputs of the local steps of a batch.
+
+    Attributes
+    ----------
+    clock : Clock
+    temperature : float
+    powers : Powers
+    prepared : object
+        Result of `ConjugateModel.prepare`.
+    random : numpy.random.Generator or None
+        Generator of this step; None if nothing is drawn.
+    units_per_row : ndarray of shape (n_rows,) or None
+        Number of units of each row of the batch; None if each row is one unit.
+    unit_noise : ndarray of shape (n_units,) or None
+        Factors of the units of the batch.
+    """
+
+    clock: Clock
+    temperature: float
+    powers: Powers
+    prepared: Any
+    random: np.random.Generator | None
+    units_per_row: Any
+    unit_noise: Any
+
+
+class StepOutcome(NamedTuple):
+    """Outcome of the local steps: arguments of `ConjugateModel.step`, and new states.
+
+    Attributes
+    ----------
+    statistics : object
+    scale : float
+    powers : Powers
+    rate : float
+    hyper : object
+    wanted_rate : float
+        Learning rate before the noise policy reduced it.
+    local : ndarray or None
+        Local parameters of all rows, if the model keeps them.
+    tempering, learning_rate : object
+        New states of these policies.
+    lower_bound : float
+        Lower bound before the step, or NaN.
+    """
+
+    statistics: Any
+    scale: float
+    powers: Powers
+    rate: float
+    hyper: Any
+    wanted_rate: float
+    local: Any
+    tempering: Any
+    learning_rate: Any
+    lower_bound: float
+
+
+class Steps:
+    """Consecutive steps of a fit, each committed to the state of the fit.
+
+    The parameters prepared at the end of one step are used by the next step.
+
+    Parameters
+    ----------
+    problem : Problem
+    policies : Policies
+    state : State
+        State of the fit, which no other code may change meanwhile.
+    """
+
+    def __init__(self, problem, policies, state):
+        self.problem, self.policies, self.state = problem, policies, state
+        self._prepared = None
+
+    @property
+    def prepared(self):
+        """The prepared form of the current parameters."""
+        if self._prepared is None:
+            self._prepared = prepared_of(
+                self.problem.model, self.state.globals_, self.state.hyper
+            )
+        return self._prepared
+
+    def take(self, batch, on_commit=lambda: None, last=False):
+        """Take one step on a batch.
+
+        The step is committed only if the new parameters, and the values prepared from
+        them for the next step, are finite.
+
+        Parameters
+        ----------
+        batch : Batch
+        on_commit : callable
+            Called inside the commit, which no signal can interrupt.
+        last : bool
+            Whether this is the last step.  If so, nothing is prepared for a next step.
+
+        Raises
+        ------
+        IllDefined
+            If the step would leave the domain of the parameters; it is not committed
+            then.
+        """
+        self.problem.workers.run_whole(self.commit_of(batch, on_commit, last))
+
+    @QUIETLY()
+    def commit_of(self, batch, on_commit=lambda: None, last=False, **noted):
+        """Return the function that commits a step, see `take`.
+
+        Parameters
+        ----------
+        batch, on_commit, last
+            As in `take`.
+        **noted : float
+            Values of further columns in the history's row of this step.
+
+        Returns
+        -------
+        commit : callable
+            Raises `IllDefined`, before it changes the state, if the step is invalid.
+        """
+        begin = time.perf_counter()
+        problem, state = self.problem, self.state
+        inputs = self._inputs(batch)
+        local = problem.local_steps(batch, inputs, self.policies.tempering, state)
+        try:
+            outcome = self._outcome(batch, inputs, local)
+        except np.linalg.LinAlgError as error:
+            raise IllDefined() from error
+        in_place = problem.model.steps_in_place
+        moved = None if in_place else self._moved(outcome, not last)
+
+        def commit():
+            row = self._row(batch, inputs, local, outcome)
+            globals_, self._prepared = moved or self._moved(outcome, not last)
+            _commit(state, globals_, batch, inputs, outcome)
+            state.progress.seconds += time.perf_counter() - begin
+            state.history.append(
+                step=state.progress.steps,
+                seconds=state.progress.seconds,
+                **row,
+                **noted,
+            )
+            on_commit()
+
+        return commit
+
+    def _inputs(self, batch):
+        """Return the inputs of the local steps."""
+        state, policies, model = self.state, self.policies, self.problem.model
+        clock = state.clock(batch.total_of_clock)
+        prepared = self.prepared
+        draws = model.is_random or policies.gradient_noise.is_random
+        random = generator(state.seed, state.progress.steps) if draws else None
+        units, n_units = self.problem.units(batch.rows)
+        return StepInputs(
+            clock,
+            policies.temperature(state.policies.tempering, clock),
+            policies.powers(state.policies.tempering, clock, n_units),
+            prepared,
+            random,
+            units,
+            policies.unit_noise(n_units, clock, random),
+        )
+
+    def _outcome(self, batch, inputs, local):
+        """Return the outcome of the summed local steps; the state is unchanged."""
+        if not all_finite(local.bound, local.score):
+            raise IllDefined()
+        model, policies, state = self.problem.model, self.policies, self.state
+        arguments = local.statistics, batch.scale, inputs.powers
+
+        def gradient():
+            vector = model.target_parameters(*arguments, state.hyper)
+            vector = vector - model.natural_parameters(state.globals_)
+            return vector, model.fisher_product(state.globals_, vector)
+
+        def guarded(rate, hyper):
+            return policies.guarded(
+                rate, lambda: model.largest_rate(state.globals_, *arguments, hyper)
+            )
+
+        wanted, rate_state = policies.rate(
+            state.policies.learning_rate, inputs.clock, gradient
+        )
+        rate = guarded(wanted, state.hyper)
+        hyper = model.update_hyper(
+            state.hyper,
+            state.globals_,
+            local.statistics,
+            batch.scale,
+            rate,
+            inputs.powers,
+        )
+        return StepOutcome(
+            *arguments,
+            rate=guarded(rate, hyper),
+            hyper=hyper,
+            wanted_rate=wanted,
+            local=np.concatenate(local.kept) if local.kept else None,
+            tempering=policies.tempering_after(
+                state.policies.tempering, local, batch.scale, inputs.clock
+            ),
+            learning_rate=rate_state,
+            lower_bound=self._lower_bound(batch, inputs, local),
+        )
+
+    def _lower_bound(self, batch, inputs, local):
+        """Return the lower bound before the step, NaN if it is not computed."""
+        model, state = self.problem.model, self.state
+        plain = inputs.unit_noise is None and inputs.temperature == 1.0
+        if not (model.watches_bound and batch.is_whole and plain):
+            return math.nan
+        return local.bound + model.global_bound(state.globals_, state.hyper)
+
+    def _moved(self, outcome, prepare):
+        """Return the global parameters after the step, and their prepared form."""
+        model = self.problem.model
+        with QUIETLY():  # numpy's error settings apply to one thread only
+            globals_ = model.step(
+                self.state.globals_,
+                outcome.statistics,
+                outcome.scale,
+                outcome.powers,
+                outcome.rate,
+                outcome.hyper,
+            )
+        return globals_, prepared_of(model, globals_, outcome.hyper, prepare)
+
+    def _row(self, batch, inputs, local, outcome):
+        """Return the row of the history, before the step is committed."""
+        n_rows, wanted = len(batch.rows), outcome.wanted_rate
+        ladder, probabilities = self.policies.ladder(self.state.policies.tempering)
+        none = local.n_observed <= TINY_COUNT
+        per_observed = 0.0 if none else local.bound / local.n_observed
+        return {
+            "passes": (self.state.progress.samples + n_rows) / batch.total,
+            "temperature": inputs.temperature,
+            "learning_rate": outcome.rate,
+            "rate_share": outcome.rate / wanted if wanted else 1.0,
+            "batch_bound": per_observed,
+            "mean_iterations": local.n_iterations / n_rows,
+            "lower_bound": outcome.lower_bound,
+            "ladder": ladder,
+            "probabilities": probabilities,
+        }
+
+
+def _commit(state, globals_, batch, inputs, outcome):
+    """Make a step part of the state."""
+    state.globals_, state.hyper, state.local = globals_, outcome.hyper, outcome.local
+    policies, progress, convergence = state.policies, state.progress, state.convergence
+    policies.tempering, policies.learning_rate = (
+        outcome.tempering,
+        outcome.learning_rate,
+    )
+    policies.temperature = inputs.temperature
+    progress.steps += 1
+    progress.samples += len(batch.rows)
+    # the rate of all steps so far was 0, as in a warm-up
+    if outcome.rate == 0 and convergence.start_share == 1:
+        progress.idle_steps, progress.idle_samples = progress.steps, progress.samples
+    convergence.bound_change = outcome.lower_bound - convergence.lower_bound
+    convergence.lower_bound = outcome.lower_bound
+    convergence.start_share *= 1.0 - outcome.rate
+
+
+def prepared_of(model, globals_, hyper, prepare=True):
+    """Return the prepared parameters, and check that everything is finite.
+
+    If ``prepare`` is False, check the parameters only and return None.
+
+    Raises
+    ------
+    IllDefined
+        If a value is not finite, or the parameters have left their domain.
+    """
+    with QUIETLY(divide="ignore"):
+        try:
+            prepared = model.prepare(globals_, hyper) if prepare else None
+        except IllDefined:
+            raise
+        except (ValueError, np.linalg.LinAlgError) as error:
+            # in NumPy before 1.25 LinAlgError is no ValueError
+            overflow = isinstance(error, np.linalg.LinAlgError)
+            if overflow or not all_finite(globals_, hyper):
+                raise IllDefined() from error
+            raise
+        if not model.is_finite(globals_, hyper, prepared):
+            raise IllDefined()
+    return prepared

@@ -1,0 +1,307 @@
+"""Training on streams with a half-life, with renewals between steps.
+
+A renewal fits new components to the memory, a sample of recent rows.  Its result is a
+challenger: parameters that replace the current parameters if they predict the next rows
+better.
+"""
+
+import math
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..model import IllDefined
+from ..tempering import Untempered
+from ._memory import FIRST_RENEWAL, Stream
+from ._problem import Batch, generator
+from ._renewals import Remembered, challenger_of
+from ._step import Steps
+
+#: Key of the random numbers that draw the memory.
+REMEMBERING = 8
+
+
+class Listener(NamedTuple):
+    """Callbacks of a stream.
+
+    Attributes
+    ----------
+    on_commit : callable
+        Called inside each commit, an update of the state that no signal can interrupt.
+    on_event : callable
+        Called with the `Stream` after an alarm, after a renewal, and after the decision
+        about its challenger.
+    """
+
+    on_commit: Any = lambda: None
+    on_event: Any = lambda stream: None
+
+
+class Chunk(NamedTuple):
+    """Chunk of a stream with a half-life.
+
+    Attributes
+    ----------
+    size : int
+        Largest number of rows of a step.
+    half_lives : ndarray of shape (n_rows,)
+        Age of the stream at the arrival of each row, in half-lives.
+    weight : ndarray of shape (n_rows,)
+        Weights of the rows.
+    times : ndarray of datetime64 of shape (n_rows,) or None
+    """
+
+    size: int
+    half_lives: np.ndarray
+    weight: np.ndarray
+    times: Any = None
+
+
+def run_stream(problem, policies, tempering, state, chunk, listener):
+    """Learn a chunk of a stream with a half-life in pieces of ``chunk.size`` rows.
+
+    Each piece is scored before it is learned.  The scores decide whether a challenger
+    replaces the current parameters, and may raise an alarm.  A renewal that is due is
+    made before the next piece.
+
+    Parameters
+    ----------
+    problem : Problem
+    policies : Policies
+        Policies of the steps.
+    tempering : Tempering
+        Tempering of the fits that renewals make; its "auto" parameters are resolved in
+        each fit.
+    state : State
+    chunk : Chunk
+    listener : Listener
+    """
+    if state.stream is None:
+        state.stream = Stream(due=min(FIRST_RENEWAL, policies.renewals.memory))
+    pieces = _Pieces(problem, policies, tempering, state, chunk, listener)
+    n_rows = len(problem.data)
+    for start in range(0, n_rows, chunk.size):
+        pieces.learn(slice(start, min(start + chunk.size, n_rows)))
+
+
+class _Pieces:
+    """Consecutive pieces of a chunk, see `run_stream`."""
+
+    def __init__(self, problem, policies, tempering, state, chunk, listener):
+        self.problem, self.state, self.chunk = problem, state, chunk
+        self.policies, self.tempering, self.listener = policies, tempering, listener
+        if policies.renewals.is_on:
+            self.policies = policies._replace(tempering=Untempered())
+        self._start_steps()
+
+    def _start_steps(self):
+        """Prepare steps of the current parameters and of the challenger."""
+        self._present = Steps(self.problem, self.policies, self.state)
+        challenger = self.state.stream.challenger
+        self._challenging = None
+        if challenger is not None:
+            self._challenging = Steps(self.problem, self.policies, challenger.state)
+
+    def learn(self, piece):
+        """Score and learn the rows of a slice."""
+        if self.policies.renewals.is_on:
+            self._renew_if_due()
+        scores, n_scored = self._scores(self._present, piece)
+        stream = self._judged(self.state.stream, scores, n_scored, piece)
+        total = n_scored.sum()
+        score = float(scores.sum() / total) if total > 0 else math.nan
+        self._step(stream, piece, score)
+
+    def _scores(self, steps, piece):
+        """Return the scores of rows, and the number of scored observations of each."""
+        rows = np.arange(piece.start, piece.stop)
+        parts = self.problem.map(_predictive_scores, steps.prepared, rows)
+        scores, counts = zip(*parts, strict=True)
+        return np.concatenate(scores), np.concatenate(counts)
+
+    def _judged(self, stream, scores, n_scored, piece):
+        """Return the stream updated by scores; install a challenger that has won."""
+        renewals, counts = self.policies.renewals, n_scored > 0
+        counts &= self.chunk.weight[piece] > 0
+        if not (renewals.is_on and counts.any()):
+            return stream
+        own = scores[counts] / n_scored[counts]
+        if stream.challenger is not None:
+            theirs, _ = self._scores(self._challenging, piece)
+            gains = theirs[counts] / n_scored[counts] - own
+            challenger = stream.challenger.after(gains)
+            stream = replace(stream, challenger=challenger)
+            won = challenger.has_won(renewals.trial)
+            if won is not None:
+                stream = stream.decided(won)
+                self._decide(challenger, stream)
+                own = own + gains if won else own
+        watch, fired = stream.watch.after(own, renewals)
+        stream = replace(stream, watch=watch)
+        if fired and (stream.reason != "start" or stream.samples >= stream.due):
+            stream = stream.alarmed(renewals.wait, self.state.progress.steps)
+            self.listener.on_event(stream)
+        return stream
+
+    def _decide(self, challenger, stream):
+        """Commit the decision whether a challenger replaces the current parameters."""
+        state = self.state
+
+        def commit():
+            if stream.renewals[-1].kept:
+                state.globals_ = challenger.state.globals_
+                state.hyper = challenger.state.hyper
+                state.local = None
+            state.stream = stream
+            self.listener.on_commit()
+
+        self.problem.workers.run_whole(commit)
+        self.listener.on_event(stream)
+        self._start_steps()
+
+    def _step(self, stream, piece, score):
+        """Take a step on a piece and add its rows to the memory, in one commit."""
+        state, chunk = self.state, self.chunk
+        age, weight = chunk.half_lives[piece], chunk.weight[piece]
+        rate_state = state.policies.learning_rate
+        population = rate_state.with_rows(
+            float(weight.sum()), float(age[-1] - stream.half_lives)
+        )
+        stream = replace(
+            self._remembered(stream, piece, population.size),
+            samples=stream.samples + len(age),
+            half_lives=float(age[-1]),
+            time=None if chunk.times is None else chunk.times[piece][-1],
+        )
+        rows = np.arange(piece.start, piece.stop)
+        total = population.size
+        if population.weight > 0:
+            total *= len(rows) / population.weight
+        batch = Batch(rows, total or 1.0)
+        own = _step_of(batch, population, state, self._present, prequential_score=score)
+        other, challenger = None, stream.challenger
+        if challenger is not None:
+            try:
+                other = _step_of(batch, population, challenger.state, self._challenging)
+            except IllDefined:
+                stream = stream.decided(False)
+        self._commit(own, other, stream, len(rows), score)
+
+    def _commit(self, step, other, stream, n_rows, score):
+        """Commit the steps on a piece; a challenger whose step fails has lost."""
+
+        def commit():
+            before = self._counts()
+            step()
+            own = self._with_prevalence(stream, before, score)
+            try:
+                if other is not None:
+                    other()
+            except IllDefined:
+                own = own.decided(False)
+            self.state.stream = own
+            self.state.progress.total_rows += n_rows
+            self.listener.on_commit()
+
+        self.problem.workers.run_whole(commit)
+        if self.state.stream.challenger is None:
+            self._challenging = None
+
+    def _counts(self):
+        """Return the number of observations per component, or None without renewals."""
+        if not self.policies.renewals.is_on:
+            return None
+        state = self.state
+        return self.problem.model.component_counts(state.globals_, state.hyper)
+
+    def _with_prevalence(self, stream, before, score):
+        """Return the stream with the counts and the score of the last step added."""
+        if before is None:
+            return stream
+        population = self.state.policies.learning_rate
+        kept = 1.0 - population.weight / population.size if population.size else 1.0
+        counts = self._counts() - kept * before
+        prevalence = stream.prevalence.after(stream.samples, stream.time, score, counts)
+        return replace(stream, prevalence=prevalence)
+
+    def _remembered(self, stream, piece, size):
+        """Return the stream with the rows of a piece in its memory."""
+        renewals = self.policies.renewals
+        if not renewals.is_on:
+            return stream
+        chunk, first = self.chunk, stream.samples
+        weight = chunk.weight[piece]
+        random = generator(self.state.seed, first, REMEMBERING)
+        with np.errstate(divide="ignore"):
+            logs = chunk.half_lives[piece] * math.log(2) + np.log(weight)
+        X = self.problem.data.rows(np.arange(piece.start, piece.stop))
+        memory = stream.memory.with_rows(
+            X, logs, random, first, rows_of(renewals, ROWS_PER_SIZE * size)
+        )
+        return replace(stream, memory=memory)
+
+    def _renew_if_due(self):
+        """Make a renewal, if one is due, and commit it.
+
+        A renewal waits until the memory has `ROWS_OF_BIRTH` recent rows for each new
+        component; fewer rows carry all weight if the half-life is short, and few new
+        rows enter the memory if it is long.
+        """
+        state, renewals = self.state, self.policies.renewals
+        stream = state.stream
+        if stream.samples < stream.due or not len(stream.memory):
+            return
+        size = state.policies.learning_rate.size
+        remembered = Remembered.of(stream, rows_of(renewals, ROWS_PER_SIZE * size))
+        n_births = renewals.n_births(self.problem.model.n_components)
+        if remembered.n_recent < ROWS_OF_BIRTH * n_births:
+            return
+        if stream.challenger is not None:
+            stream = stream.decided(stream.challenger.gain > 0)
+            self._decide(state.stream.challenger, stream)
+        challenger = challenger_of(
+            self.problem, self.policies, self.tempering, state, remembered
+        )
+
+        def commit():
+            state.stream = stream.renewed(
+                challenger,
+                rows_of(renewals, size),
+                renewals.memory,
+                state.progress.steps,
+            )
+            self.listener.on_commit()
+
+        self.problem.workers.run_whole(commit)
+        self.listener.on_event(state.stream)
+        self._start_steps()
+
+
+def _step_of(batch, population, state, steps, **noted):
+    """Return a function that commits a step, whose rate depends on ``population``."""
+    before = state.policies.learning_rate
+    state.policies.learning_rate = population
+    try:
+        return steps.commit_of(batch, **noted)
+    finally:
+        state.policies.learning_rate = before
+
+
+#: Least effective number of recent rows for each new component of a renewal.  A
+#: component that is fitted to one row is that row.
+ROWS_OF_BIRTH = 2
+#: Least capacity of a memory, in rows.
+LEAST_CAPACITY = 1000
+#: Capacity of a memory, in multiples of the effective number of rows of the stream, in
+#: which older rows count less.  Some old rows improve fits while the stream is short.
+ROWS_PER_SIZE = 2
+
+
+def rows_of(renewals, size):
+    """Return ``size`` as an int, limited to the range of capacities of a memory."""
+    return min(renewals.memory, max(LEAST_CAPACITY, math.ceil(size)))
+
+
+def _predictive_scores(model, block, prepared):
+    return model.predictive_scores(block, prepared)

@@ -1,0 +1,393 @@
+"""Workers for the blocks of a batch, the only parallelism of the package."""
+
+import _signal  # the functions of `signal` spend most of their time on enumerations
+import contextlib
+import functools
+import itertools
+import operator
+import threading
+from collections import deque
+
+import numpy as np
+
+from .._utils._linalg import one_blas_thread
+from .._utils._tasks import Pool, Task
+from ..model import Stopped
+
+# -- function calls that signals such as Ctrl-C do not interrupt -----------------------
+#: Signal numbers of all signals.
+SIGNALS = tuple(map(int, _signal.valid_signals()))
+
+
+def run_undisturbed(function):
+    """Call ``function()`` in this thread; delay signals until its end if possible.
+
+    Handlers of signals that are written in Python, such as the handler of Ctrl-C, run
+    in the main thread between any two instructions, and may raise there.  If there is
+    one such handler, it is replaced during the call, and called afterwards if its
+    signal has arrived.  If there are several, signals cannot wait, because several
+    handlers could not be restored in one uninterrupted operation.
+
+    Parameters
+    ----------
+    function : callable
+
+    Returns
+    -------
+    done : bool
+        False if signals could not be delayed; ``function`` is then not called.
+    """
+    handlers = _handlers()
+    if len(handlers) > 1:
+        return False
+    if not handlers:
+        function()
+        return True
+    ((number, handler),) = handlers
+    waiting = []
+    # An earlier signal raises before the handler is replaced.
+    _signal.signal(number, lambda *arguments: waiting.append(arguments))
+    try:
+        function()
+    finally:
+        _signal.signal(number, handler)
+        if waiting:
+            handler(*waiting[0])
+    return True
+
+
+def _handlers():
+    """Return pairs of signals and handlers that may interrupt this thread."""
+    if threading.current_thread() is not threading.main_thread():
+        return []
+    pairs = [(number, _signal.getsignal(number)) for number in SIGNALS]
+    return [pair for pair in pairs if callable(pair[1])]
+
+
+# -- sums whose bits depend only on the values and their order -------------------------
+class Fold:
+    """Sum of values from left to right, added as they arrive.
+
+    The sum of a single value is the value itself.  Values may have a method
+    ``accumulator()`` that returns an object with ``add(value)`` and ``total()``, if
+    this needs less memory or time than ``+``.  It must not change the added values.
+    """
+
+    def __init__(self):
+        self.n_values, self._total = 0, None
+
+    def add(self, value):
+        """Add the next value."""
+        self.n_values += 1
+        if self.n_values == 1:
+            self._total = value
+            return
+        if self.n_values == 2:
+            self._total = _accumulator(self._total)
+        self._total.add(value)
+
+    def total(self):
+        """Return the sum of the values, and start a new sum."""
+        total = self._total if self.n_values == 1 else self._total.total()
+        self.n_values, self._total = 0, None
+        return total
+
+
+class _Plus:
+    """Accumulator of values without a method ``accumulator``."""
+
+    def __init__(self, value):
+        self._value = value
+
+    def add(self, value):
+        self._value = self._value + value
+
+    def total(self):
+        return self._value
+
+
+def _accumulator(value):
+    return value.accumulator() if hasattr(value, "accumulator") else _Plus(value)
+
+
+def combined(values):
+    """Return the sum of values, added from left to right."""
+    fold = Fold()
+    for value in values:
+        fold.add(value)
+    return fold.total()
+
+
+def compacted(value):
+    """Return the most compact form of a value; sums of compact forms are the same."""
+    return value.compacted() if hasattr(value, "compacted") else value
+
+
+def tree_sum(values, fan_in, fold=Fold):
+    """Return the sum of values, added by a tree over their order.
+
+    A node of the lowest level adds ``fan_in`` consecutive values.  A node of a higher
+    level adds ``fan_in`` consecutive nodes of the level below.  Values are added as
+    they arrive, so that only one sum of each level is in memory.
+
+    Parameters
+    ----------
+    values : iterable
+        At least one value.
+    fan_in : int
+        Largest number of children of a node.
+    fold : callable
+        Returns an object that adds the values of a node, such as a `Fold`.
+    """
+    levels = []
+    for value in values:
+        _put(levels, 0, value, fan_in, fold)
+        del value  # free its memory while the next one is computed
+    left_over = None
+    for node in levels:
+        # values in incomplete nodes of lower levels arrived last
+        if left_over is not None:
+            node.add(left_over)
+        left_over = node.total() if node.n_values else None
+    return left_over
+
+
+def _put(levels, number, value, fan_in, fold):
+    if number == len(levels):
+        levels.append(fold())
+    levels[number].add(value)
+    if levels[number].n_values == fan_in:
+        _put(levels, number + 1, levels[number].total(), fan_in, fold)
+
+
+# -- workers for the blocks of a batch, the only parallelism of the package ------------
+#: Number of calls in each task of a single thread, because the start of a task takes
+#: longer than many calls.  With several threads a task has one call, so that all
+#: threads end at about the same time.
+CALLS_AT_ONCE = 4
+#: Least number of multiplications of a block that several threads share.  Local steps
+#: with fewer take about 250 microseconds, mostly in Python code, in which threads wait
+#: for each other.
+LEAST_SHARED = 2e6
+
+
+def threads_for(n_threads, model, data):
+    """Return how many of some threads share the blocks of data.
+
+    This depends on sizes only, so that the speed of a fit is reproducible.
+
+    Parameters
+    ----------
+    n_threads : int
+    model : ConjugateModel
+    data : Data
+
+    Returns
+    -------
+    n_threads : int
+        1 if a local step of a block has fewer than `LEAST_SHARED` multiplications.
+    """
+    if n_threads == 1:
+        return 1
+    n_values = min(model.block_size, len(data)) * data.values_per_row
+    return 1 if n_values * model.products_per_value < LEAST_SHARED else n_threads
+
+
+class _Maps:
+    """Base with `map` and `sum`; a subclass defines ``_results(calls)``.
+
+    This method yields the results of the calls, which are functions without arguments,
+    in their order.
+    """
+
+    def map(self, task, shared, groups):
+        """Yield the results ``task(shared, part, item)`` in the order of the items.
+
+        Few calls run before their results are requested.
+
+        Parameters
+        ----------
+        task : callable
+            A pure function, defined at the top level of a module.
+        shared : object
+            Argument that is the same for all items.
+        groups : iterable of (part, items)
+            Parts of data, see `sktemper._engine`, each with an iterable of items.
+        """
+        calls = (
+            functools.partial(task, shared, part, item)
+            for part, items in groups
+            for item in items
+        )
+        return self._results(calls)
+
+    def sum(self, task, shared, groups, fan_in):
+        """Return the sum of ``task(shared, part, item)``, see `map`.
+
+        The results of a part, at least one, are added in their order, and the sums of
+        parts by `tree_sum` with ``fan_in``.
+        """
+        numbers = deque()
+
+        def calls():
+            for number, (part, items) in enumerate(groups):
+                for item in items:
+                    numbers.append(number)
+                    yield functools.partial(task, shared, part, item)
+
+        results = ((numbers.popleft(), result) for result in self._results(calls()))
+        parts = (
+            functools.reduce(operator.add, (result for _, result in group))
+            for _, group in itertools.groupby(results, operator.itemgetter(0))
+        )
+        return tree_sum(parts, fan_in)
+
+
+class Workers(_Maps):
+    """Pool of threads.
+
+    The calling thread only waits, so that Ctrl-C reaches it at any time.  It then stops
+    the kernels, waits for them, and raises.
+
+    Parameters
+    ----------
+    n_threads : int
+    stop : ndarray of shape (1,), int
+        `ConjugateModel.stop`.
+    """
+
+    def __init__(self, n_threads, stop):
+        self.n_threads = n_threads
+        self.stop = stop
+        self._pool = Pool(n_threads)
+        self._blas, self._helping = one_blas_thread(), self._pool.helping()
+
+    def __enter__(self):
+        self._blas.__enter__()
+        self._helping.__enter__()
+        return self
+
+    def __exit__(self, error, *_):
+        if error is not None:
+            self.stop[0] = 1  # stops tasks for which no caller waits
+        try:
+            self._helping.__exit__(None, None, None)
+            self._pool.shutdown()
+            self.stop[0] = 0
+        finally:
+            self._blas.__exit__(None, None, None)
+
+    def _results(self, calls):
+        calls, pending = iter(calls), deque()
+        size = CALLS_AT_ONCE if self.n_threads == 1 else 1
+        try:
+            while True:
+                while len(pending) < 2 * self.n_threads:
+                    chunk = list(itertools.islice(calls, size))
+                    if not chunk:
+                        break
+                    pending.append(Task(functools.partial(self._run_calls, chunk)))
+                    self._pool.submit(pending[-1])
+                if not pending:
+                    return
+                results = pending[0].result()
+                pending.popleft()
+                yield from results
+        except BaseException as error:
+            self.stop[0] = 1
+            # tasks that have not begun are cancelled
+            for begun in [task for task in pending if not task.cancel()]:
+                begun.wait()
+            if not isinstance(error, KeyboardInterrupt):
+                self.stop[0] = 0  # after Ctrl-C a submitted task may not be pending yet
+            raise
+
+    def _run_calls(self, calls):
+        """Return the results of some calls; raise `Stopped` if `stop` is set."""
+        results = []
+        for call in calls:
+            if self.stop[0]:
+                raise Stopped
+            results.append(call())
+        return results
+
+    def call_with_workers(self, function, n_tasks):
+        """Return ``function(workers)``, whose maps have at most ``n_tasks`` tasks.
+
+        The workers are this pool if several threads can share the tasks.  Otherwise one
+        thread runs the whole function with `InlineWorkers`, because handing over each
+        task may take longer than the task.
+        """
+        if min(self.n_threads, n_tasks) > 1:
+            return function(self)
+        here = InlineWorkers(1, self.stop)
+        task = Task(functools.partial(function, here))
+        try:
+            self._pool.submit(task)
+            return task.result()
+        except BaseException as error:
+            self.stop[0] = 1
+            if not task.cancel():
+                task.wait()
+            if not isinstance(error, KeyboardInterrupt):
+                self.stop[0] = 0  # after Ctrl-C the task may still be queued
+            raise
+
+    def run_whole(self, function):
+        """Run ``function()`` completely or not at all, even if signals arrive."""
+        if _is_run_here(function):
+            return
+        task = Task(function)
+        try:
+            self._pool.submit(task)
+            task.result()
+        except KeyboardInterrupt:
+            while not task.cancel() and not task.done():
+                # only the first Ctrl-C counts, which is raised below
+                with contextlib.suppress(KeyboardInterrupt):
+                    task.wait()
+            raise
+
+
+class InlineWorkers(_Maps):
+    """Workers that run few or small tasks in the calling thread.
+
+    Parameters
+    ----------
+    n_threads : int
+        Ignored; present because `Workers` has it.
+    stop : ndarray of shape (1,), int
+        `ConjugateModel.stop`.
+    """
+
+    def __init__(self, n_threads, stop):
+        self.stop = stop
+        self._blas = one_blas_thread()
+
+    def __enter__(self):
+        self._blas.__enter__()
+        return self
+
+    def __exit__(self, *_):
+        self._blas.__exit__(None, None, None)
+
+    def run_whole(self, function):
+        """Run ``function()`` completely or not at all, even if signals arrive."""
+        if not _is_run_here(function):
+            with Workers(1, np.zeros(1, dtype=np.intc)) as workers:
+                workers.run_whole(function)
+
+    def _results(self, calls):
+        for call in calls:
+            if self.stop[0]:
+                raise Stopped
+            yield call()
+
+
+@np.errstate(divide="warn", over="warn", under="ignore", invalid="warn")
+def _is_run_here(function):
+    """Run ``function()`` while signals wait; return whether this was possible.
+
+    Errors of numpy are treated as in a new thread, whatever the caller has set.
+    """
+    return run_undisturbed(function)

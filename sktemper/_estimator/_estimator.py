@@ -1,0 +1,1332 @@
+"""The base class of all estimators: parameters, `fit` and `partial_fit`."""
+
+import contextlib
+import copy
+import inspect
+import math
+import operator
+import sys
+from dataclasses import fields, is_dataclass, replace
+from datetime import datetime, timedelta
+from numbers import Integral, Number, Real
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from .._engine import (
+    QUIETLY,
+    Chunk,
+    InlineWorkers,
+    Listener,
+    Problem,
+    Reservoir,
+    State,
+    Stream,
+    Workers,
+    as_slice,
+    data_of,
+    generator,
+    rows_of,
+    run_pieces,
+    run_stream,
+    threads_for,
+)
+from .._utils._arguments import (
+    Interval,
+    WholeNumber,
+    half_life_of,
+    positive_int,
+    refuse,
+)
+from .._utils._cache import LastCall, are_same_objects
+from .._utils._checksums import checked, with_checksum
+from .._utils._limits import checked_weights
+from .._utils._linalg import one_blas_thread
+from .._utils._notices import log, warn
+from .._utils._policy import Slot, SlotsMixin
+from .._utils._sklearn import CallbackSupportMixin, with_callbacks
+from .._utils._validation import check_unmasked, is_small_matrix
+from ..learning_rates import (
+    HalfLife,
+    LearningRate,
+    Population,
+    RobbinsMonro,
+    as_learning_rate,
+)
+from ..model import IllDefined, Request, all_finite
+from ..moves import as_moves
+from ..noise import as_noise
+from ..renewals import as_renewals
+from ..tempering import as_tempering
+from ._end_of_fit import (
+    is_above_one,
+    largest_final_change,
+    warn_if_above_one,
+    warn_of_a_long_stream,
+    warn_of_the_end,
+)
+from ._fit import plan_stream, run_fits
+
+
+# -- cache of the model of a fit and its prepared parameters between calls -------------
+class ReadyModel:
+    """Cache of the model of a fit, and of the parameters prepared from it.
+
+    Calls with few rows use the cache, because they would spend most of their time on
+    making the model and preparing the parameters.  Calls that use a pool of threads
+    need separate models, because Ctrl-C stops all threads that share a model.
+    """
+
+    def __init__(self):
+        self._model = LastCall(are_same_objects)
+        self._prepared = LastCall(are_same_objects)
+        self.last_model = None
+        self._parameters = (), operator.itemgetter("state_")
+
+    def __reduce__(self):
+        return ReadyModel, ()  # a pickle is empty
+
+    def model(self, estimator):
+        """Return the model of a fitted estimator."""
+        attributes = vars(estimator)
+        known, values_of = self._parameters
+        if known != (names := tuple(attributes)):
+            parameters = (n for n in names if n[0] != "_" and n[-1] != "_")
+            values_of = operator.itemgetter("state_", "state_", *parameters)
+            self._parameters = names, values_of
+        state, _, *parameters = values_of(attributes)
+        key = (state.fixed, state.n_features, state.dtype, *parameters)
+        self.last_model = self._model.of(key, lambda _: estimator._fitted_model())
+        return self.last_model
+
+    def prepared(self, model, globals_, hyper):
+        """Return ``model.prepare(globals_, hyper)``."""
+        key = model, globals_, hyper
+        return self._prepared.of(key, lambda _: model.prepare(globals_, hyper))
+
+
+# -- pickles of estimators, which store a version, and checks of loaded pickles --------
+#: Attributes of a fit that a pickle leaves out: past warnings, and caches.
+NOT_PICKLED = ("_warned", "_loaded", "_cache", "_ready")
+
+
+#: Attributes that pickles only have.
+OF_PICKLES = {"_checksum", "_sktemper_version"}
+
+
+class VersionWarning(InconsistentVersionWarning):
+    """Warning about an estimator that another version of sktemper has pickled."""
+
+    def __str__(self):
+        return (
+            f"Trying to unpickle estimator {self.estimator_name} of sktemper "
+            f"{self.original_sklearn_version} when using sktemper "
+            f"{self.current_sklearn_version}. This might lead to breaking code or "
+            "invalid results: fit it anew, or load it with the version that wrote it."
+        )
+
+
+class Validation:
+    """The function ``validate(X)`` of an estimator, with a small pickle.
+
+    The pickle contains no fitted parameters and no callbacks, because it is sent to
+    workers.
+
+    Parameters
+    ----------
+    estimator : TemperedEstimator
+    method : str
+        Name of the method that validates.
+    reset : bool
+        Argument of the method.
+    """
+
+    def __init__(self, estimator, method, reset):
+        self.estimator, self.method, self.reset = estimator, method, reset
+
+    def __call__(self, X):
+        return getattr(self.estimator, self.method)(X, reset=self.reset)
+
+    def __reduce__(self):
+        attributes = {
+            name: value
+            for name, value in vars(self.estimator).items()
+            if not name.startswith("_")
+        }
+        if "state_" in attributes:
+            # validation needs dtypes and priors only
+            attributes["state_"] = replace(
+                attributes["state_"], globals_=None, local=None, best=None, history=None
+            )
+        arguments = type(self.estimator), attributes, self.method, self.reset
+        return _light_validation, arguments
+
+
+def _light_validation(cls, attributes, method, reset):
+    estimator = object.__new__(cls)
+    vars(estimator).update(attributes, _warned={})
+    return Validation(estimator, method, reset)
+
+
+def _version():
+    return sys.modules[__name__.partition(".")[0]].__version__
+
+
+def writable(value):
+    """Return a value in which copies replace read-only arrays."""
+    if isinstance(value, np.ndarray):
+        return value if value.flags.writeable else np.array(value)
+    if isinstance(value, dict):
+        return {key: writable(part) for key, part in value.items()}
+    if hasattr(value, "_fields"):
+        return type(value)(*map(writable, value))
+    if isinstance(value, list | tuple):
+        return type(value)(map(writable, value))
+    if is_dataclass(value):
+        parts = {one.name: writable(getattr(value, one.name)) for one in fields(value)}
+        return replace(value, **parts)
+    return value
+
+
+def without_callbacks(estimator, **others):
+    """Return a shallow copy without callbacks, with some attributes replaced.
+
+    It can be sent to workers even if callbacks cannot be pickled.
+    """
+    copied = object.__new__(type(estimator))
+    kept = {k: v for k, v in vars(estimator).items() if "callback" not in k}
+    vars(copied).update(kept, **others)
+    return copied
+
+
+# -- methods of fitted estimators: scores, bounds, and views of the state --------------
+def _has_sample_temperatures(estimator):
+    """Return True, or raise if samples have no individual temperatures."""
+    fitted = hasattr(estimator, "state_")
+    tempering = estimator.tempering_ if fitted else estimator._tempering()
+    if not tempering.per_sample:
+        raise AttributeError(
+            f"{type(tempering).__name__} infers no temperatures of single samples; "
+            "use a tempering such as sktemper.tempering.LocalTempering."
+        )
+    return True
+
+
+def _score_of_block(model, block, prepared, weight):
+    """Return the sum of the scores of a block, and its number of held-out units."""
+    return [(weight * part).sum() for part in model.predictive_scores(block, prepared)]
+
+
+def _mean_score(score, n_held_out):
+    """Return the score per held-out observation; raise if there is none."""
+    if n_held_out == 0:
+        raise ValueError(
+            "Nothing is held out to be scored: each row of X is empty, or too short to "
+            "be split into an observed and a held-out half."
+        )
+    return float(score / n_held_out)
+
+
+# -- streams with a half-life: parameters, times of rows, memory and records -----------
+#: Key of the random numbers that choose the remembered rows of a fit.
+REMEMBERING_FIT = 9
+#: Longer gaps between rows count as this number of half-lives.  It leaves no weight to
+#: earlier rows, and the age of a stream stays finite.
+MOST_HALF_LIVES = 10_000
+#: Range of times.  All differences of such times are finite in microseconds.
+LATEST_YEAR = 100_000
+#: Strings of missing times: of NumPy and pandas, and of a float NaN.
+MISSING = ("NaT", "<NA>", "nan")
+#: Columns of `renewals_`.
+COLUMNS = ("sample", "step", "time", "reason", "kept", "decided", "gain", "columns")
+
+
+def _sample_of_fit(problem, renewals, weight, seed):
+    """Return a weighted sample of the rows of a fit, a `Reservoir`."""
+    n_rows = len(problem.data)
+    capacity, logs = min(renewals.memory, n_rows), np.zeros(n_rows)
+    random = generator(seed, 0, REMEMBERING_FIT)
+    if weight is not None:
+        with np.errstate(divide="ignore"):
+            logs = np.log(weight)
+    keys = logs + random.gumbel(size=n_rows)
+    order = np.argsort(-keys, kind="stable")
+    rows = np.sort(order[:capacity])
+    rows = rows[keys[rows] > -np.inf]
+    cut = keys[order[capacity]] if capacity < n_rows else -np.inf
+    X = problem.data.rows(as_slice(rows) if capacity < n_rows else rows)
+    return Reservoir((X,), keys[rows], logs[rows], rows, float(cut))
+
+
+def _table(records, columns):
+    """Return records as a dict of arrays."""
+    table = {}
+    for name in columns:
+        values = [getattr(record, name) for record in records]
+        if name in ("time", "kept", "columns"):
+            column = np.empty(len(values), dtype=object)
+            column[:] = values
+        else:
+            kind = {"reason": str, "gain": float}.get(name, np.int64)
+            column = np.array(values, dtype=kind)
+        table[name] = column
+    return table
+
+
+def _checked_times(times, n_rows, last):
+    """Return the times of rows as an array of datetime64, or raise an error."""
+    check_unmasked(times, "times", may_be_nan=False)
+    try:
+        times = np.asarray(times)
+        if times.dtype.kind in "biufcm":
+            raise ValueError("numbers and durations are no times")
+        is_typed = times.dtype.kind == "M"
+        convert = _microseconds if is_typed else np.vectorize(_moment, ["M8[us]"])
+        times = convert(times)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(
+            "times must be dates or times, such as numpy.datetime64 or strings "
+            f'"2024-05-31": {error}.'
+        ) from error
+    if times.ndim == 0:
+        times = np.repeat(times, n_rows)
+    if times.shape != (n_rows,):
+        raise ValueError(f"times has shape {times.shape}, expected ({n_rows},).")
+    if np.isnat(times).any():
+        raise ValueError("times contains missing values (NaT).")
+    before = times[:1] if last is None else np.array([last])
+    if (np.diff(np.concatenate([before, times])) < np.timedelta64(0, "us")).any():
+        raise ValueError(
+            "times must not decrease, within a chunk or from chunk to chunk: sort the "
+            "samples by time."
+        )
+    return times
+
+
+def _moment(time):
+    """Return one time as a datetime64 in UTC; a missing time is NaT."""
+    if time is None or str(time) in MISSING:
+        return np.datetime64("NaT")
+    if isinstance(time, Number | timedelta | np.timedelta64):
+        raise ValueError("numbers and durations are no times")
+    if isinstance(time, str):
+        try:
+            time = datetime.fromisoformat(time)
+        except ValueError:
+            # NumPy reads more formats, but takes any number of digits for a year.
+            if len(time) > 4 and time.isdigit():
+                raise
+    offset = None
+    if getattr(time, "tzinfo", None) is not None:
+        offset, time = time.utcoffset(), time.replace(tzinfo=None)
+    if hasattr(time, "to_datetime64"):  # of pandas, which knows more years
+        time = time.to_datetime64()
+    time = _microseconds(np.datetime64(time))
+    return time if offset is None else time - np.timedelta64(offset)
+
+
+def _microseconds(times):
+    """Return datetime64 values in microseconds; raise if they are out of range."""
+    years = times.astype("datetime64[Y]").astype(np.int64) + 1970
+    if (~np.isnat(times) & (np.abs(years) > LATEST_YEAR)).any():
+        raise ValueError(f"years above {LATEST_YEAR:,} are not supported")
+    return times.astype("datetime64[us]")
+
+
+# -- the base class of all estimators: parameters, `fit` and `partial_fit` -------------
+#: Errors after which a fit can continue: a cluster is lost, for instance.
+KEEPING = ConnectionError
+#: Largest integer up to which floats represent every integer.
+MOST_SAMPLES = 2**53
+
+
+class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
+    """Base of estimators that fit a `ConjugateModel` under any policies.
+
+    A subclass defines `_make_model`, which builds the model, and `_validate`, which
+    validates data.  A subclass with a fixed policy also defines the method of this
+    policy, such as `_tempering`.  A constructor may omit parameters if it does not need
+    values other than the defaults below.
+    """
+
+    # defaults of parameters that a constructor may omit
+    tempering = learning_rate = gradient_noise = moves = None
+    n_init, max_iter, batch_size, total_samples = 1, 10, "auto", None
+    shuffle, evaluate_every, validation_fraction = True, 0, 0.1
+    n_iter_no_change, tol = None, 1e-3
+    half_life, renewals = None, "auto"
+    warm_start, n_jobs, random_state, verbose = False, None, None, 0
+
+    _slots = {
+        "tempering": Slot(as_tempering, True, "sktemper.tempering.Annealing()"),
+        "learning_rate": Slot(lambda value: as_learning_rate(value, RobbinsMonro())),
+        "gradient_noise": Slot(as_noise, True, "sktemper.noise.SVIPlusNoise()"),
+        "moves": Slot(as_moves, True, "sktemper.moves.BirthMoves()"),
+        "renewals": Slot(as_renewals, True, "sktemper.renewals.Renewals()"),
+    }
+    _parameter_constraints: dict = {
+        "n_components": [WholeNumber(1)],
+        "tempering": "no_validation",
+        "learning_rate": "no_validation",
+        "gradient_noise": "no_validation",
+        "moves": "no_validation",
+        "half_life": "no_validation",
+        "renewals": "no_validation",
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [
+            Interval(Integral, 1, None, closed="left"),
+            StrOptions({"auto"}),
+            None,
+        ],
+        "total_samples": [Interval(Integral, 1, MOST_SAMPLES, closed="both"), None],
+        "evaluate_every": [Interval(Integral, 0, None, closed="left")],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "shuffle": ["boolean"],
+        "warm_start": ["boolean"],
+        "n_jobs": [Interval(Integral, None, None, closed="neither"), None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    # -- for subclasses ----------------------------------------------------------------
+    #: Names of the parameters that define the model.  A fit cannot continue after one
+    #: of these parameters changed, and a fitted model keeps the values of its fit.
+    _fixed_by_fit = ()
+
+    def _make_model(self, n_features, dtype):
+        """Return the `ConjugateModel` of these parameters."""
+        raise NotImplementedError
+
+    def _validate(self, X, reset):
+        """Return ``X`` in the form that the model needs, or raise an error."""
+        raise NotImplementedError
+
+    def _validate_training(self, X, reset):
+        """Return training data in the form that the model needs, or raise an error."""
+        return self._validate(X, reset)
+
+    #: Further checks at the end of a fit, see `_end_of_fit`.
+    _end_of_fit_checks = ()
+
+    #: Least number of samples of a fit, or of the first chunk of a stream.
+    _min_samples = 1
+
+    def _check_enough(self, data):
+        """Raise if the `Data` of a `fit` are too few; not called for a stream."""
+
+    def _prepare_fit(self, data, sample_weight):
+        """Choose parameters from the `Data` of a `fit`; not called for a stream."""
+
+    def _check_weighted(self, X, sample_weight):
+        """Raise if valid data cannot have these weights."""
+
+    def _finish(self, problem, state):
+        """Store results for the training rows, at the end of a fit."""
+
+    def _inspect_training_data(self, data, fresh):
+        """Warn if training data look wrong, alone or in comparison to earlier data."""
+
+    def _is_logged(self, passes):
+        """Return whether a verbose fit logs a line after this number of passes."""
+        return True
+
+    def _largest_final_change(self, run):
+        """Return the largest last change of the lower bound of a converged fit."""
+        return largest_final_change(self, run)
+
+    def _compute_dtype(self, X):
+        """Return the dtype of kernels and public arrays for these data."""
+        return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
+
+    def _dtype_for(self, X, reset):
+        """Return the dtype of computations with data during their validation."""
+        if reset:
+            return self._compute_dtype(X)
+        dtype = vars(self).get("training_dtype_")
+        return self.state_.dtype if dtype is None else dtype
+
+    def _tempering(self):
+        """Return the tempering policy, in which "auto" is not yet resolved."""
+        return as_tempering(self.tempering)
+
+    def _noise(self):
+        """Return the noise policy, in which "auto" is not yet resolved."""
+        return as_noise(self.gradient_noise)
+
+    def _moves(self):
+        """Return the policy for moves."""
+        return as_moves(self.moves)
+
+    # -- fitting -----------------------------------------------------------------------
+    def fit(self, X, y=None, sample_weight=None, *, X_val=None):
+        """Fit the model to ``X``, from the start.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data, which are never changed and never copied as a whole.  All
+            methods also accept data in parts: a list of arrays or sparse matrices with
+            the same columns, or a collection on disk, see
+            `sktemper.datasets.open_counts`.
+        y : None
+            Ignored, for compatibility with scikit-learn.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, by which their statistics are multiplied.
+        X_val : {array-like, sparse matrix} of shape (n_validation, n_features), \
+                default=None
+            Validation data, of any kind that ``X`` may have.  They are scored after
+            each ``evaluate_every`` passes, or after each pass if that is 0.  All of
+            ``X`` is then used for training, and ``validation_fraction`` is ignored.  A
+            fit that continues by ``warm_start`` needs the same ``X_val`` again.
+
+        Returns
+        -------
+        self : object
+            The estimator with the best of ``n_init`` fits.  With ``warm_start=True``,
+            an earlier fit continues instead: an interrupted plan of ``max_iter`` passes
+            is finished, or a finished plan is extended by ``max_iter`` passes.  The
+            temperature and the learning rate continue too.
+
+        Raises
+        ------
+        ValueError
+            If data or parameters are invalid, or if a planned step would have an
+            invalid temperature, learning rate or effective batch size.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the fit ended above T=1, if much of its random start is left, or for
+            another reason that the message states, such as empty or equal topics.
+
+        Notes
+        -----
+        Sums over the samples are computed part by part, so that results for the same
+        data in other parts differ by rounding.  The start of a fit to data in parts is
+        computed from at most 100,000 rows, taken at even distances.
+
+        With ``n_init > 1`` the fits run one after another.  If a callback or
+        ``n_iter_no_change`` stops a fit, the next fit starts.
+
+        An error leaves an earlier fit as it was.  After Ctrl-C, the estimator has the
+        state after the last complete step or, with ``n_init > 1``, the best of the
+        completed fits if there is one.  The same holds after an error if there was no
+        earlier fit, or if an earlier fit continued by ``warm_start``.  Values that
+        depend on time only, such as those of a schedule, are checked before the first
+        step: at all planned steps, or at 256 of more steps.
+        """
+        continued = self.warm_start and hasattr(self, "state_")
+        return self._fit(X, sample_weight, continued, X_val)
+
+    @with_callbacks
+    @_fit_context(prefer_skip_nested_validation=True)
+    def _fit(self, X, sample_weight, continued, X_val=None):
+        """Start a fit, or continue an earlier fit."""
+        other, earlier = self._apart(), self._apart()
+        other._warned = {"hot": True}  # callbacks may use a model above T=1
+        try:
+            data = other._training_data(X, not continued, sample_weight)
+            if not continued:
+                other._check_enough(data)
+                other._prepare_fit(data, sample_weight)
+            problem = other._problem(data, sample_weight, fresh=not continued)
+            problem = other._with_validation(problem, X_val, fresh=not continued)
+            if continued:
+                state = other._state_to_go_on_from()
+                # a score may be added before the first step is committed
+                state.history = state.history.copied()
+                starts, n_runs = iter([state]), 1
+            else:
+                starts, n_runs = other._starts(problem), self.n_init
+            other._forgetting_rate()
+            run = run_fits(self, other, problem, starts, n_runs)
+            other._remember_fit(problem, run.state)
+            self._publish(other)
+        except BaseException as error:
+            other._warned.clear()
+            # after Ctrl-C, or if a cluster is lost, the last complete step is kept
+            keeps = not isinstance(error, Exception) or isinstance(
+                error, ConnectionError
+            )
+            if not keeps and not continued and "state_" in vars(earlier):
+                self._publish(earlier)
+            raise
+        warn_of_the_end(other, run)
+        return self
+
+    def _apart(self):
+        """Return a copy, in which a fit sets its attributes before it publishes them.
+
+        Until then, this estimator is unchanged: after an error, and for other threads.
+        """
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
+        return other
+
+    def _publish(self, other):
+        """Take the fitted attributes of a copy, all at once; the end of a commit."""
+        kept = {k: v for k, v in vars(self).items() if not _is_fitted(k)}
+        theirs = {k: v for k, v in vars(other).items() if _is_fitted(k)}
+        # one assignment, so that two threads never leave parts of two fits
+        self.__dict__ = kept | theirs
+
+    def _training_data(self, X, fresh, sample_weight):
+        """Return validated training `Data`."""
+        data = data_of(X, self._validation(X, "_validate_training", reset=fresh))
+        if fresh:
+            self._names_ = data.feature_names
+        else:
+            self._check_names(data)
+        if fresh and len(data) < self._min_samples:
+            raise ValueError(
+                f"Found array with {len(data)} sample(s) (shape={data.shape}) while a "
+                f"minimum of {self._min_samples} is required by "
+                f"{type(self).__name__}."
+            )
+        self._inspect_training_data(data, fresh)
+        return data
+
+    def _problem(self, data, sample_weight, fresh, inline=False):
+        """Return the `Problem` of validated data.
+
+        If ``inline`` is True, the calling thread computes, with the cached model for
+        calls with few rows.
+        """
+        sample_weight = self._validate_weight(sample_weight, data)
+        for matrix in data.validated:
+            self._check_weighted(matrix, sample_weight)
+        if not fresh:
+            self._check_fixed()
+        dtype = self._compute_dtype(data) if fresh else self.state_.dtype
+        ready = vars(self).get("_ready") if inline else None
+        if ready is None:
+            model = self._make_model(data.shape[1], dtype)
+        else:
+            model = ready.model(self)
+        return Problem(
+            model,
+            data,
+            self._workers(model, data, InlineWorkers if inline else Workers),
+            sample_weight,
+            total_samples=self.total_samples,
+        )
+
+    def _with_validation(self, problem, X_val, fresh):
+        """Return the problem with the validation data of the user, if given."""
+        if X_val is None:
+            return problem
+        other = object.__new__(type(self))
+        vars(other).update(vars(self), training_dtype_=problem.model.dtype)
+        if fresh:  # an earlier fit does not restrict the validation data
+            vars(other).pop("state_", None)
+        try:
+            data = data_of(X_val, other._validation(X_val, "_validate", reset=False))
+            other._check_names(data)
+            for matrix in data.validated:
+                self._check_weighted(matrix, None)
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"X_val cannot be scored: {error}") from error
+        workers = self._workers(problem.model, data)
+        return replace(problem, validation=Problem(problem.model, data, workers))
+
+    def _fixed(self):
+        """Return the current values of the parameters that define the model."""
+        return {name: getattr(self, name) for name in self._fixed_by_fit}
+
+    def _check_fixed(self):
+        """Raise if a parameter that defines the model changed since the fit began."""
+        now, then = self._fixed(), self.state_.fixed or {}
+        changed = [name for name in then if not np.array_equal(now[name], then[name])]
+        if changed:
+            raise ValueError(
+                f"{', '.join(changed)} changed since the model was fitted, and cannot "
+                "change in a fit that continues: restore the earlier value, or start a "
+                "new fit with warm_start=False."
+            )
+
+    def _state_to_go_on_from(self):
+        """Return a copy of the state in which no array is read-only."""
+        state = self.state_.copied()
+        return writable(state) if self._loaded else state
+
+    def _starts(self, problem):
+        """Yield the states of new starts, from the same stream of random numbers."""
+        model, (X, sample_weight) = problem.model, problem.sample
+        random = check_random_state(self.random_state)
+        with QUIETLY():
+            hyper = model.initial_hyper(X, sample_weight)
+        if not all_finite(hyper):
+            raise IllDefined()
+        for _ in range(self.n_init):
+            with QUIETLY():
+                globals_ = model.initial_globals(X, random, hyper, sample_weight)
+            yield State(
+                globals_=globals_,
+                hyper=hyper,
+                seed=int(random.randint(2**31 - 1)),
+                dtype=model.dtype,
+                n_features=problem.data.shape[1],
+                fixed=copy.deepcopy(self._fixed()),
+            )
+
+    def _install(self, state, policies):
+        """Set the attributes of a fit; `_publish` follows."""
+        self.state_ = state
+        vars(self).pop("_loaded", None)
+        vars(self).setdefault("_ready", ReadyModel())
+        self.tempering_, self.learning_rate_, self.gradient_noise_ = policies[:3]
+        self.batch_size_ = state.policies.batch_size
+
+    def _workers(self, model, data, threads=Workers):
+        n_jobs = 1 if threads is InlineWorkers else effective_n_jobs(self.n_jobs)
+        return data.workers(threads, threads_for(n_jobs, model, data), model.stop)
+
+    #: Largest numbers of rows and of values for which the calling thread computes,
+    #: because the start of another thread would take longer.
+    _max_inline_rows, _max_inline_values = 32, 100_000
+    #: Largest limit of the iterations of a row for which the calling thread computes.
+    #: With a larger limit, a row may take long, and the calling thread cannot be
+    #: interrupted in a kernel.
+    _max_inline_iterations = 1000
+    #: Name of the parameter that limits the iterations of a row, or None.
+    _iteration_limit = None
+
+    def _check_fitted(self):
+        """Raise if there is no fit; warn once if its temperature is above 1."""
+        if "state_" not in vars(self):  # the function reads the estimator's tags
+            check_is_fitted(self, "state_")
+        warn_if_above_one(self)
+
+    def _widened_for(self, X):
+        """Return a copy that continues with ``X``, which may be wider."""
+        return self._apart()
+
+    def _fitted_model(self):
+        """Return the model with the parameters of the fit."""
+        return self._model_of(self._state().fixed or {})
+
+    def _model_of(self, parameters):
+        """Return the model of the fitted estimator with other parameters."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self) | parameters)
+        state = self._state()
+        return other._make_model(state.n_features, state.dtype)
+
+    def _validation(self, X, method, reset):
+        """Return the function that validates ``X`` by this method."""
+        return Validation(self, method, reset)
+
+    @contextlib.contextmanager
+    def _fitted_problem(self, X, sample_weight=None):
+        """Yield the `Problem` of the fitted model and ``X``."""
+        if "state_" not in vars(self):
+            check_is_fitted(self, "state_")
+        data = data_of(X, self._validation(X, "_validate", reset=False))
+        self._check_names(data)
+        sample_weight = self._validate_weight(sample_weight, data)
+        for matrix in data.validated:
+            self._check_weighted(matrix, sample_weight)
+        few = self._are_few(data)
+        ready = vars(self).get("_ready") if few else None
+        model = self._fitted_model() if ready is None else ready.model(self)
+        warn_if_above_one(self)
+        workers = self._workers(model, data, InlineWorkers if few else Workers)
+        with workers:
+            yield Problem(model, data, workers, sample_weight)
+
+    def _are_few(self, data):
+        """Return whether the calling thread computes with these rows."""
+        if len(data) > self._max_inline_rows or not self._has_short_rows():
+            return False
+        return sum(X.size for X in data.validated) <= self._max_inline_values
+
+    def _has_short_rows(self):
+        """Return whether the limit of iterations keeps the time of a row short."""
+        name = self._iteration_limit
+        return name is None or getattr(self, name) <= self._max_inline_iterations
+
+    def _is_few_rows(self, X):
+        """Return whether data that are not validated yet are one small matrix."""
+        is_ready = vars(self).get("_ready") is not None and self._has_short_rows()
+        most = self._max_inline_rows, self._max_inline_values
+        return is_ready and is_small_matrix(X, *most)
+
+    def _of_few_rows(self, X, function):
+        """Return ``function(model, block, prepared)`` for rows that are one block."""
+        X = self._validate(X, reset=False)
+        self._check_weighted(X, None)
+        model = self._ready.model(self)
+        warn_if_above_one(self)
+        with one_blas_thread():
+            block = model.take(X, slice(0, X.shape[0]))
+            return function(model, block, self._prepared(model))
+
+    def _names(self, feature_names=None):
+        """Return ``feature_names`` as an array, or names from the training data.
+
+        Raises
+        ------
+        ValueError
+            If the number of names differs from the number of features.
+        """
+        if feature_names is None:
+            known = vars(self).get("_names_")  # of a collection on disk
+            numbers = np.arange(self.n_features_in_) if known is None else known
+            feature_names = getattr(self, "feature_names_in_", numbers)
+        names = np.asarray(feature_names, dtype=object)
+        if names.ndim == 0:
+            raise ValueError(
+                "feature_names must be a list or an array of names in the order of the "
+                "columns, as a vectorizer's get_feature_names_out() returns them, got "
+                f"a {type(feature_names).__name__}."
+            )
+        if names.shape != (self.n_features_in_,):
+            raise ValueError(
+                f"feature_names has shape {names.shape}, but the model was fitted to "
+                f"{self.n_features_in_} features."
+            )
+        return names
+
+    def _validate_weight(self, sample_weight, X):
+        if sample_weight is None:
+            return None
+        if isinstance(sample_weight, bool):
+            refuse("sample_weight", "an array of weights, or None", sample_weight)
+        check_unmasked(sample_weight, "sample_weight", may_be_nan=False)
+        return checked_weights(
+            _check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+        )
+
+    def _check_names(self, data):
+        """Raise if the columns of a collection differ from the columns of the fit.
+
+        A column of hashed words may represent several words, and its name contains only
+        some of them.  Therefore columns are accepted if at least one name occurs in
+        both, and all names that occur in both have the same positions.
+        """
+        found = data.feature_names
+        known = vars(self).get("_names_")
+        if known is None:
+            known = vars(self).get("feature_names_in_")
+        if found is None or known is None or found is known:
+            return
+        if np.array_equal(found, known):
+            return
+        places = {name: place for place, name in enumerate(known)}
+        both = [(places[n], p) for p, n in enumerate(found) if n in places]
+        if not both or any(there != here for there, here in both):
+            raise ValueError(
+                "The feature names of X should match those that were passed during "
+                "fit, in the same order: the columns of this collection stand for "
+                "other words. Write the collection with the vectorizer of the training "
+                "data."
+            )
+
+    def _top_words(self, feature_names, n_words):
+        """Return lists of the words with the largest ``components_``."""
+        self._check_fitted()
+        names = self._names(feature_names)
+        n_words = positive_int(n_words, "n_words")
+        order = np.argsort(-self.components_, axis=1, kind="stable")[:, :n_words]
+        return [[str(word) for word in names[row]] for row in order]
+
+    def _map(self, X, function):
+        """Return a list of ``function(model, block, prepared)``, one for each block."""
+        if self._is_few_rows(X):
+            return [self._of_few_rows(X, function)]
+        with self._fitted_problem(X) as problem:
+            model = problem.model
+            return list(problem.map(function, self._prepared(model)))
+
+    def _prepared(self, model):
+        """Return the prepared parameters of the fit, cached for the ready model."""
+        parameters = self.state_.globals_, self._hyper_of_predictions()
+        ready = vars(self).get("_ready")
+        if ready is not None and model is ready.last_model:
+            return ready.prepared(model, *parameters)
+        return model.prepare(*parameters)
+
+    def _hyper_of_predictions(self):
+        """Return the hyperparameters for predictions."""
+        return self.state_.hyper
+
+    def _local_parameters(self, X):
+        """Return each row's local parameters at T=1."""
+
+        def local(model, block, prepared):
+            step = model.local_step(block, prepared, Request(want=("local",)))
+            return step.local_parameters
+
+        return np.concatenate(self._map(X, local))
+
+    def _predictive_scores(self, X):
+        parts = self._map(
+            X, lambda model, block, prepared: model.predictive_scores(block, prepared)
+        )
+        return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+
+    def score_samples(self, X):
+        """Return each row's held-out predictive log-likelihood at T=1.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            Log-likelihoods in nats, 0.0 for rows without held-out observations.
+        """
+        return self._predictive_scores(X)[0]
+
+    def score(self, X, y=None, sample_weight=None):
+        """Return the held-out log-likelihood per token, sample or rating at T=1.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : None
+            Ignored, for compatibility with scikit-learn.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Number of times that each sample counts.
+
+        Returns
+        -------
+        score : float
+            Mean log-likelihood in nats per token, sample or rating, comparable between
+            data sets of different sizes.  Higher is better.
+
+        Raises
+        ------
+        ValueError
+            If no observation is held out.
+        """
+        scores, n_held_out = self._predictive_scores(X)
+        weight = self._validate_weight(sample_weight, scores)
+        if weight is not None:
+            scores, n_held_out = weight * scores, weight * n_held_out
+        return _mean_score(scores.sum(), n_held_out.sum())
+
+    def _score(self, X, sample_weight):
+        """Return the score of data without gathering the scores of all rows."""
+        with self._fitted_problem(X, sample_weight) as problem:
+            weight = problem.sample_weight
+            if weight is None:
+                weight = np.ones(len(problem.data))
+            hyper = self._hyper_of_predictions()
+            prepared = problem.model.prepare(self.state_.globals_, hyper)
+            blocks = problem.map(_score_of_block, prepared, values=weight)
+            return _mean_score(*np.sum(list(blocks), axis=0))
+
+    @available_if(_has_sample_temperatures)
+    def temperatures(self, X):
+        """Return each sample's temperature, inferred under the fitted model.
+
+        A sample that the model explains badly, such as an outlier, has a high
+        temperature.  This method is only available with a tempering that infers a
+        temperature for each sample, such as `sktemper.tempering.LocalTempering`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        temperatures : ndarray of shape (n_samples,)
+            1 / b_d, from 1 to the highest temperature of ``tempering_.ladder()``.  A
+            sample without observations has the temperature of the prior over
+            temperatures.
+
+        Raises
+        ------
+        AttributeError
+            If the tempering does not infer a temperature for each sample.
+        """
+        check_is_fitted(self, "state_")
+        tempering, state = self.tempering_, self.state_.policies.tempering
+        return np.concatenate(
+            self._map(
+                X,
+                lambda model, block, prepared: tempering.sample_temperatures(
+                    model, block, prepared, state
+                ),
+            )
+        )
+
+    def lower_bound(self, X, sample_weight=None):
+        """Return the evidence lower bound of ``X`` at T=1, with every constant.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The data of the fit, which count as the whole data set.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The sample weights of the fit.
+
+        Returns
+        -------
+        bound : float
+            Lower bound of log p(X) in nats.  A better optimum has a higher bound.
+        """
+        with self._fitted_problem(X, sample_weight) as problem:
+            return problem.bound(self.state_.globals_, self.state_.hyper)
+
+    # -- views of the state ------------------------------------------------------------
+    @property
+    def n_iter_(self):
+        """Number of completed passes of `fit`."""
+        return self._state().progress.passes
+
+    @property
+    def n_batch_iter_(self):
+        """Number of completed steps."""
+        return self._state().progress.steps
+
+    @property
+    def n_samples_seen_(self):
+        """Total number of rows in the batches of all steps."""
+        return self._state().progress.samples
+
+    @property
+    def temperature_(self):
+        """Temperature of the last step."""
+        return self._state().policies.temperature
+
+    @property
+    def history_(self):
+        """History of the training: a dict of arrays with an entry for each step."""
+        return self._state().history.to_dict()
+
+    def _state(self):
+        try:
+            return vars(self)["state_"]
+        except KeyError:
+            raise AttributeError(
+                f"This {type(self).__name__} is not fitted yet."
+            ) from None
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y=None, sample_weight=None, *, times=None):
+        """Continue the training with a chunk of a stream.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Chunk of a stream.  It is cut, in order, into batches of ``batch_size``
+            rows; a smaller chunk is one batch.  With ``batch_size="auto"`` the batches
+            of a chunk have equal sizes.  Unless ``total_samples`` is given, the number
+            of rows so far includes all rows of the chunk, so that the fit depends on
+            the sizes of the chunks.
+        y : None
+            Ignored, for compatibility with scikit-learn.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, by which their statistics are multiplied.
+        times : array-like of shape (n_samples,) or scalar, default=None
+            Dates or times of the samples, which must not decrease: anything that
+            `numpy` converts to ``datetime64``, such as strings "2024-05-31" or a column
+            of a data frame.  Times with a time zone are converted to UTC.  A scalar is
+            the time of the whole chunk.  Times are required if ``half_life`` is a
+            duration.  With any half-life, they are stored in `renewals_`.
+
+        Returns
+        -------
+        self : object
+            The estimator.  A fitted model continues at its temperature and learning
+            rate.  A new model has a single start; ``n_init`` is ignored.  After Ctrl-C
+            or an error in a step it has learned the complete batches.
+
+        Notes
+        -----
+        With ``half_life``, each batch is scored before it is learned, see
+        "prequential_score" in `history_`, and renewals replace components, see
+        `sktemper.renewals.Renewals`.
+        """
+        fresh = not hasattr(self, "state_")
+        other = self._apart() if fresh else self._widened_for(X)
+        if fresh:
+            other._warned = {}
+        data = other._training_data(X, fresh, sample_weight)
+        problem = other._problem(
+            data, sample_weight, fresh, other._is_inline(data, fresh)
+        )
+        state = next(other._starts(problem)) if fresh else other._state_to_go_on_from()
+
+        def install():
+            other._install(state, policies)
+            self._publish(other)
+
+        policies, size = plan_stream(other, problem, state, fresh)
+        chunk = self._chunk(problem, policies, state, times, size)
+        with problem.workers:
+            if chunk is None:
+                run_pieces(problem, policies, state, size, install)
+            else:
+                listener = Listener(install, self._log_event)
+                tempering = self._tempering()
+                run_stream(problem, policies, tempering, state, chunk, listener)
+            other._finish(problem, state)
+            self._publish(other)
+        if not is_above_one(self):
+            self._warned.pop("hot", None)
+        warn_of_a_long_stream(self)
+        return self
+
+    def _is_inline(self, data, fresh):
+        """Return whether the calling thread takes the steps on a chunk.
+
+        Other threads compute starts and renewals, because these may take long.
+        """
+        return not fresh and self._are_few(data) and self._forgetting_rate() is None
+
+    def _renewals(self):
+        """Return the policy for renewals."""
+        return as_renewals(self.renewals)
+
+    def _forgetting_rate(self):
+        """Return the `HalfLife` of streams, or None.
+
+        Raises
+        ------
+        ValueError
+            If a half-life is given together with parameters that it replaces.
+        """
+        self._renewals()  # checks the parameter even if it is not used
+        if self.half_life is None:
+            rate = self.learning_rate
+            rate = rate if isinstance(rate, LearningRate) and rate.forgets else None
+        else:
+            half_life_of(self.half_life)
+            if self.learning_rate is not None:
+                raise ValueError(
+                    "half_life and learning_rate are both given, but half_life sets "
+                    "the learning rate: leave one of them at None."
+                )
+            rate = HalfLife(self.half_life)
+        if rate is not None and self.total_samples is not None:
+            raise ValueError(
+                "A half-life and total_samples are both given, but a half-life sets "
+                "the effective number of samples: leave total_samples at None."
+            )
+        return rate
+
+    def _chunk(self, problem, policies, state, times, size):
+        """Return the `Chunk` of a stream with a half-life; None without one."""
+        rate, n_rows = policies.learning_rate, len(problem.data)
+        if not rate.forgets:
+            if times is not None:
+                raise ValueError(
+                    "times is given, but half_life is None: the times of samples "
+                    "matter for a half-life only."
+                )
+            return None
+        stream, unit = state.stream or Stream(), rate.unit()
+        weight = problem.sample_weight
+        weight = np.ones(n_rows) if weight is None else np.asarray(weight, np.float64)
+        times = None if times is None else _checked_times(times, n_rows, stream.time)
+        if isinstance(unit, float):
+            gaps = weight
+        elif times is None:
+            raise ValueError(
+                f"half_life={rate.samples!r} is a duration, so that partial_fit needs "
+                "times: the dates or times of the samples."
+            )
+        else:
+            first = times[:1] if stream.time is None else [stream.time]
+            gaps = np.diff(times, prepend=first) / np.timedelta64(1, "us")
+            one = np.timedelta64(1, np.datetime_data(unit.dtype)[0])
+            # in microseconds as an integer, a long half-life might overflow
+            unit = float(unit / one) * float(one / np.timedelta64(1, "us"))
+        half_lives = np.cumsum(np.minimum(gaps, MOST_HALF_LIVES * unit)) / unit
+        return Chunk(size, stream.half_lives + half_lives, weight, times)
+
+    def _log_event(self, stream):
+        """Log the last event of a stream."""
+        if stream.alarms and stream.alarms[-1].sample == stream.samples:
+            log(self, "alarm after %d samples", stream.samples)
+        if not stream.renewals:
+            return
+        last = stream.renewals[-1]
+        if last.decided == stream.samples and last.kept is not None:
+            outcome = "won" if last.kept else "lost"
+            log(
+                self,
+                "renewal after %d samples (%s): %s, gain %.4f",
+                last.sample,
+                last.reason,
+                outcome,
+                last.gain,
+            )
+
+    def _remember_fit(self, problem, state):
+        """Fill the memory of a stream with a sample of the rows of a fit."""
+        rate = self._forgetting_rate()
+        state.stream = None
+        if rate is None:
+            return
+        renewals, n_rows, weight = self._renewals(), len(problem.data), None
+        if problem.sample_weight is not None:
+            weight = np.asarray(problem.sample_weight, dtype=np.float64)
+        total = float(n_rows if weight is None else weight.sum())
+        unit = rate.unit()
+        if isinstance(unit, float):  # as if the rows had been a stream
+            steady = unit / math.log(2.0)
+            total = steady * -math.expm1(-total / steady)
+        stream = Stream(samples=n_rows, last=n_rows)
+        if renewals.is_on:
+            memory = _sample_of_fit(problem, renewals, weight, state.seed)
+            due = n_rows + rows_of(renewals, total)
+            stream = replace(stream, memory=memory, due=due)
+            if len(memory) >= rows_of(renewals, 0):  # large enough for usual renewals
+                stream = replace(stream, reason="schedule")
+        state.stream, state.policies.learning_rate = stream, Population(total)
+
+    def clear_memory(self):
+        """Delete the memory of a stream, which consists of rows of the training data.
+
+        With a half-life, the estimator and its pickles contain up to
+        ``renewals.memory`` rows of the training data.  The predictions of the estimator
+        do not depend on these rows.  If `partial_fit` follows, the memory fills again,
+        and renewals begin after 1,000 further rows.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+        """
+        state = self._state().copied()
+        if state.stream is not None:
+            stream = state.stream
+            state.stream = Stream(
+                samples=stream.samples,
+                time=stream.time,
+                half_lives=stream.half_lives,
+                last=stream.samples,
+                due=stream.samples + 1000,
+                reason=stream.reason,
+                renewals=stream.renewals,
+                alarms=stream.alarms,
+                prevalence=stream.prevalence,
+            )
+            self.state_ = state
+        return self
+
+    @property
+    def alarms_(self):
+        """Alarms of a stream: a dict of arrays with an entry for each alarm.
+
+        "sample" and "step" are the numbers of rows and steps before the alarm, and
+        "time" is the time of the last row before it, or None.
+        """
+        stream = self._state().stream
+        return _table(() if stream is None else stream.alarms, COLUMNS[:3])
+
+    @property
+    def prevalence_(self):
+        """Scores and components along a stream: a dict of arrays, at most 513 points.
+
+        A point summarises consecutive batches of a stream with renewals.  "sample" is
+        the number of rows up to the end of the point, "time" is the time of its last
+        row or None, "score" is the mean score that its rows had before they were
+        learned, and "shares", of shape (n_points, n_components), are the shares of the
+        components in its rows.
+        """
+        return (self._state().stream or Stream()).prevalence.to_dict()
+
+    @property
+    def renewals_(self):
+        """Renewals of a stream: a dict of arrays with an entry for each renewal."""
+        stream = self._state().stream
+        return _table(() if stream is None else stream.renewals, COLUMNS)
+
+    #: Whether the state comes from a pickle, so that its arrays may be read-only.
+    _loaded = False
+
+    def __getstate__(self):
+        """Return the attributes with the version and a checksum."""
+        attributes = self._pickled_attributes()
+        return with_checksum(attributes | {"_sktemper_version": _version()})
+
+    def _pickled_attributes(self):
+        """Return the attributes without caches and past warnings."""
+        state = dict(super().__getstate__())
+        for name in NOT_PICKLED:
+            state.pop(name, None)
+        return state
+
+    def __setstate__(self, state):
+        """Set the attributes, check the fit, and warn of another version.
+
+        Raises
+        ------
+        ValueError
+            If the checksum differs, or parameters of the fit have wrong shapes or are
+            not finite, because kernels do not check them.
+        """
+        version = state.get("_sktemper_version", "of no known version")
+        if version == _version():
+            with self._refusing_damage():
+                state = checked(state)
+        else:  # classes may have more attributes than in that version
+            warn(
+                VersionWarning(
+                    estimator_name=type(self).__name__,
+                    current_sklearn_version=_version(),
+                    original_sklearn_version=version,
+                )
+            )
+        state = {k: v for k, v in state.items() if k not in OF_PICKLES}
+        super().__setstate__(state)
+        self._warned, self._loaded = {}, True
+        if "state_" in state:
+            self._ready = ReadyModel()
+            self._check_loaded()
+
+    def _check_loaded(self):
+        """Raise if the fit does not match the model of its parameters."""
+        state = self.state_
+        signature = inspect.signature(type(self).__init__).parameters.values()
+        defaults = {p.name: p.default for p in signature if p.default is not p.empty}
+        with self._refusing_damage():
+            if state.dtype not in (np.float32, np.float64):
+                raise ValueError(f"dtype is {state.dtype}")
+            if self.n_features_in_ != state.n_features:
+                raise ValueError(f"n_features_in_ is {self.n_features_in_}")
+            model = self._model_of(defaults | (state.fixed or self._fixed()))
+            model.check(state.globals_, state.hyper)
+            if state.best is not None:
+                model.check(state.best.globals_, state.best.hyper)
+            if state.local is not None:
+                model.check_local(state.local)
+            self.tempering_.check_state(state.policies.tempering)
+            self._check_kept(model)
+
+    @contextlib.contextmanager
+    def _refusing_damage(self):
+        """Turn any error into one about damage."""
+        try:
+            yield
+        except Exception as error:
+            raise ValueError(
+                f"This {type(self).__name__} cannot be loaded: it is damaged, or of "
+                f"another version of sktemper ({error})."
+            ) from error
+
+    def _check_kept(self, model):
+        """Raise if attributes other than the state do not match the model."""
+
+
+def _is_fitted(name):
+    """Return whether a fit sets the attribute of this name."""
+    return name.endswith("_") or name in NOT_PICKLED

@@ -1,0 +1,102 @@
+"""Foundations of the models: exponential families and their natural parameters."""
+
+from .._utils._cache import LastCall
+from ._births import USED, Search
+from ._counts import (
+    CategoricalFamily,
+    DirichletFamily,
+    GammaFamily,
+    MultinomialFamily,
+    PoissonFamily,
+    log_predictive_of_counts,
+)
+from ._critical import (
+    ROWS_ANALYSED,
+    MixturePartition,
+    effective_rows,
+    even_sample,
+    leading_axes,
+    sample_counts,
+)
+from ._family import ONCE, Family, MomentRows, ProductFamily, dense, times
+from ._gaussian import (
+    GaussianPrior,
+    Moments,
+    SharedGaussian,
+    blended,
+    least_eigenvalue,
+    packed,
+    packed_fisher_product,
+    unpacked,
+)
+from ._mixture import Mixture, MixtureHyper, MixtureModel, softmax
+from ._natural import Natural, NaturalModel, rate_to_zero
+from ._normal_gamma import NormalGammaFamily
+from ._normal_wishart import (
+    COVARIANCES,
+    ILL_DEFINED,
+    Covariance,
+    GammaPrecision,
+    GammasPrecision,
+    NormalWishartFamily,
+    NormalWishartParts,
+    Usual,
+    WishartPrecision,
+    log_chisquare,
+)
+from ._weights import LEAST_CONCENTRATION, WEIGHTS
+from ._wide_mixture import Wide, WideMixtureModel
+
+__all__ = [
+    "COVARIANCES",
+    "CategoricalFamily",
+    "Covariance",
+    "DirichletFamily",
+    "Family",
+    "GammaFamily",
+    "GammaPrecision",
+    "GammasPrecision",
+    "GaussianPrior",
+    "ILL_DEFINED",
+    "LEAST_CONCENTRATION",
+    "LastCall",
+    "Mixture",
+    "MixtureHyper",
+    "MixtureModel",
+    "MixturePartition",
+    "MomentRows",
+    "Moments",
+    "MultinomialFamily",
+    "Natural",
+    "NaturalModel",
+    "NormalGammaFamily",
+    "NormalWishartFamily",
+    "NormalWishartParts",
+    "ONCE",
+    "PoissonFamily",
+    "ProductFamily",
+    "ROWS_ANALYSED",
+    "Search",
+    "SharedGaussian",
+    "USED",
+    "Usual",
+    "WEIGHTS",
+    "Wide",
+    "WideMixtureModel",
+    "WishartPrecision",
+    "blended",
+    "dense",
+    "effective_rows",
+    "even_sample",
+    "leading_axes",
+    "least_eigenvalue",
+    "log_chisquare",
+    "log_predictive_of_counts",
+    "packed",
+    "packed_fisher_product",
+    "rate_to_zero",
+    "sample_counts",
+    "softmax",
+    "times",
+    "unpacked",
+]

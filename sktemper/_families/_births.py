@@ -1,0 +1,505 @@
+"""Splits and merges of a mixture's components, by the evidence of responsibilities.
+
+The best lower bound for given responsibilities is, up to a constant,
+
+    sum_k F(s_k) + W(n) + H,
+
+where F(s_k) is the log evidence of component k with statistics s_k, W(n) is the log
+evidence of the components' row counts n, and H is the entropy of the responsibilities.
+The gain of a split or a merge is the increase of this sum.  The lower bound increases
+by at least the gain, because the responsibilities of the other components are
+optimised afterwards.  Therefore changes of slightly negative gain are also proposed.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit, gammaln, psi, xlogy
+
+from .._utils._tasks import run_shared
+from ..model._values import IllDefined
+from ._family import dense
+
+# -- births: restarts of a component of a mixture around a row -------------------------
+#: Components with a smaller weighted number of rows count as empty.
+USED = 0.5
+
+
+def birth(model, globals_, hyper, block, random, row_weight):
+    """Return responsibilities in which one component starts again around a row.
+
+    A component is drawn at random, and its rows are divided among the other components.
+    Then a row is drawn, usually a row that the mixture explains badly.  The component
+    gets the nearest neighbours of this row: half of the mean number of rows of a
+    nonempty component.
+
+    Parameters
+    ----------
+    model : MixtureModel
+    globals_, hyper : object
+    block : object
+    random : numpy.random.Generator
+    row_weight : ndarray of shape (n_rows,)
+
+    Returns
+    -------
+    responsibilities : ndarray of shape (n_rows, n_components)
+    """
+    prepared = model.prepare(globals_, hyper)
+    shares, bounds, _ = model.responsibilities(block, prepared)
+    shares, k = shares.astype(np.float64), random.integers(model.n_components)
+    n_used = max((row_weight @ shares > USED).sum(), 1)
+    shares[:, k] = 0.0
+    shares += 1e-300
+    shares /= shares.sum(axis=1, keepdims=True)
+    coordinates = model.family_of(hyper).coordinates(block, row_weight)
+    centre = _drawn(bounds, row_weight, random)
+    n_near = max(row_weight.sum() / (2 * n_used), 2)
+    near = _neighbours(coordinates, centre, row_weight, n_near)
+    shares[near] = 0.0
+    shares[near, k] = 1.0
+    return shares
+
+
+def _drawn(bounds, row_weight, random):
+    """Return the index of a random row, usually a row with a small bound.
+
+    The draw does not depend on the order of the rows, and a row of weight 2 is
+    equivalent to two equal rows.
+    """
+    order = np.argsort(bounds, kind="stable")
+    ends = np.cumsum(row_weight[order])
+    # The product of two uniform numbers is small: a third of the draws are among the
+    # tenth of the rows with the smallest bounds.
+    place = random.random(2).prod() * ends[-1]
+    drawn = np.searchsorted(ends, place, side="right")
+    return order[min(drawn, len(order) - 1)]
+
+
+def _neighbours(coordinates, centre, row_weight, n_near):
+    """Return a mask of the rows that are nearest to the row ``centre``.
+
+    The total weight of these rows is at least ``n_near``, unless all rows weigh less.
+    All rows at the largest distance are included.
+    """
+    own = dense(coordinates[[centre]]).ravel()
+    distances = (coordinates**2).sum(axis=1) - 2.0 * (coordinates @ own)
+    nearest = np.argsort(distances, kind="stable")
+    last = np.searchsorted(np.cumsum(row_weight[nearest]), n_near)
+    return distances <= distances[nearest[min(last, len(nearest) - 1)]]
+
+
+# -- principal axes of weighted rows, dense or sparse, by power iterations -------------
+#: Number of principal axes along which splits start, and of power iterations.
+AXES, POWER_ITERATIONS = 2, 8
+
+
+def axes(coordinates, weight):
+    """Return the leading principal axes of weighted rows, followed by a random axis.
+
+    Parameters
+    ----------
+    coordinates : ndarray or CSR array of shape (n_rows, n_coordinates)
+    weight : ndarray of shape (n_rows,)
+
+    Returns
+    -------
+    axes : ndarray of shape (n_coordinates, AXES + 1)
+    """
+    start = np.random.default_rng(0).normal(size=(coordinates.shape[1], AXES + 1))
+    mean, leading = weight @ coordinates / weight.sum(), start[:, :AXES]
+    for _ in range(POWER_ITERATIONS):
+        values = weight[:, None] * (coordinates @ leading - mean @ leading)
+        leading = coordinates.T @ values - np.outer(mean, values.sum(axis=0))
+        leading, _ = np.linalg.qr(leading)
+    missing = AXES - leading.shape[1]  # positive if there are fewer coordinates
+    return np.concatenate([leading, start[:, AXES - missing :]], axis=1)
+
+
+# -- splits and merges of a mixture's components, by the evidence of responsibilities
+# The best lower bound for given responsibilities is, up to a constant,
+#
+#     sum_k F(s_k) + W(n) + H,
+#
+# where F(s_k) is the log evidence of component k with statistics s_k, W(n) is the log
+# evidence of the components' row counts n, and H is the entropy of the
+# responsibilities. The gain of a split or a merge is the increase of this sum.  The
+# lower bound increases by at least the gain, because the responsibilities of the other
+# components are optimised afterwards.  Therefore changes of slightly negative gain are
+# also proposed.
+
+#: Smallest gain of a proposal, in nats.
+LEAST_GAIN = -20.0
+#: Typical further gain of a split, in nats, from rows that later move between
+#: components.
+AFTER_SPLITS = 2.0
+#: Smallest gain, in nats, that rounding errors cannot explain.
+ROUNDING = 1e-3
+#: Merges of a component are tried with this many nearest components, and with this many
+#: components that share the most rows with it.
+NEIGHBOURS, OVERLAPPING = 4, 2
+#: Largest number of rounds that refine a split.  Several starts are refined for
+#: ROUNDS_OF_STARTS rounds; then only the best start continues.
+ROUNDS, ROUNDS_OF_STARTS = 6, 2
+#: Smallest responsibility of a row that takes part in a split, and smallest number of
+#: rows of a part.
+LEAST_SHARE, LEAST_COUNT = 0.01, 2.0
+#: Smaller responsibilities change the entropy of a merge less than rounding errors do.
+LEAST_OVERLAP = 1e-18
+#: Largest number of changes in a proposal.
+MOST_AT_ONCE = 10
+#: Key of the proposal to reorder components.
+ORDER = "order"
+
+
+class Part(NamedTuple):
+    """The part of a component that a split moves to another component.
+
+    Attributes
+    ----------
+    rows, shares : ndarray of shape (n_rows,)
+        Rows that take part in the split, and the shares of their responsibilities that
+        move to the part.
+    statistics : ndarray of shape (n_natural,)
+        Statistics of the part.
+    count : float
+        Weighted number of rows of the part.
+    entropy : float
+        Increase of the entropy of the responsibilities by the split.
+    """
+
+    rows: np.ndarray
+    shares: np.ndarray
+    statistics: np.ndarray
+    count: float
+    entropy: float
+
+
+def split_merge(model, globals_, hyper, block, refused, row_weight):
+    """Return responsibilities after the most promising splits and merges.
+
+    The first proposal reorders components, if their order matters and can be improved.
+    The next proposal is the combination of splits and merges that raises the bound
+    most.  For instance, it merges several copies of a component that share
+    the rows of a cluster.  Further proposals are single changes, the best change first.
+    A change is either a merge, or a split whose second part replaces a component that
+    is empty or becomes empty by a merge.
+
+    Parameters
+    ----------
+    model : MixtureModel
+    globals_, hyper : object
+    block : object
+    refused : collection
+        Keys of rejected proposals, which are not repeated.
+    row_weight : ndarray of shape (n_rows,)
+
+    Returns
+    -------
+    responsibilities : ndarray of shape (n_rows, n_components)
+    key : object
+        Key of the proposal; None if there is no proposal.
+    """
+    prepared = model.prepare(globals_, hyper)
+    shares, bounds, _ = model.responsibilities(block, prepared)
+    shares = shares.astype(np.float64)
+    gain = model.weights.gain_of_order(row_weight @ shares, hyper.weight_concentration)
+    if ORDER not in refused and gain > ROUNDING:
+        return shares, ORDER
+    try:
+        search = model.last_search.of(
+            (hyper, shares, bounds, row_weight),
+            lambda _: Search(model, hyper, block, shares, row_weight),
+        )
+        changes = search.best(refused)
+    except IllDefined:  # identical rows have no finite evidence without reg_covar
+        return shares, None
+    return shares if changes is None else search.after(changes), changes
+
+
+class Search:
+    """The gains of all splits and merges of a mixture.
+
+    A change is a triple (split, first, second) of components: ``second`` is merged into
+    ``first``, and then receives a part of ``split``.  If ``split`` is None, ``second``
+    stays empty.  If ``second`` equals ``first``, this component was empty before, and
+    no merge is made.
+
+    Parameters
+    ----------
+    model : MixtureModel
+    hyper : object
+    block : object
+    shares : ndarray of shape (n_rows, n_components)
+        Responsibilities.
+    row_weight : ndarray of shape (n_rows,)
+    splits : bool
+        Whether to search for splits as well as for merges.
+
+    Attributes
+    ----------
+    counts : ndarray of shape (n_components,)
+    statistics : ndarray of shape (n_components, n_natural)
+    parts : dict of Part
+        The best split of each component that can be split.
+    merges, splits : dict
+        Gains of merges by (first, second), and of splits by component.
+    together : tuple of changes
+        The combination of changes that raises the bound most.
+    """
+
+    def __init__(self, model, hyper, block, shares, row_weight, splits=True):
+        self.weights, self.concentration = model.weights, hyper.weight_concentration
+        self.mixture, self.prior = model.family_of(hyper), model.component_prior(hyper)
+        self.family, self.block = self.mixture.alone, block
+        self.shares, self.row_weight = np.ascontiguousarray(shares.T), row_weight
+        self.counts, self.statistics = self.family.statistics(block, shares, row_weight)
+        self.empty = np.flatnonzero(self.counts < USED).tolist()
+        self.merges, self.parts = self._gains_of_merges(), {}
+        if splits and (self.merges or self.empty):
+            self.coordinates = self.family.coordinates(block, row_weight)
+            self.parts = self._parts()
+        self.splits = self._gains_of_splits()
+        self.together = self._best_together()
+
+    # -- proposals ---------------------------------------------------------------------
+    def best(self, refused):
+        """Return a tuple of the most promising changes, or None."""
+        if self.together and self.together not in refused:
+            return self.together
+        gain, change = self._best_single(refused=refused)
+        return (change,) if gain > LEAST_GAIN else None
+
+    def best_merge(self):
+        """Return a tuple of the merge with the largest gain, even if it is negative."""
+        return ((None, *max(self.merges, key=self.merges.get)),)
+
+    def _best_single(self, used=frozenset(), refused=()):
+        """Return the most promising change, and its gain.
+
+        Components in ``used`` do not change.  The second part of a split replaces the
+        best available component.
+        """
+        places = {(k, k): 0.0 for k in self.empty} | self.merges
+        places = {p: gain for p, gain in places.items() if used.isdisjoint(p)}
+        ranked = sorted(places, key=places.get, reverse=True)
+        candidates = [(places[p], (None, *p)) for p in ranked if p[0] != p[1]]
+        for split in self.splits.keys() - used:
+            changes = ((split, *place) for place in ranked if split not in place)
+            for change in changes:
+                if (change,) not in refused:
+                    gain = self.splits[split] + places[change[1:]]
+                    candidates.append((gain, change))
+                    break
+        candidates = [c for c in candidates if (c[1],) not in refused]
+        return max(candidates, key=_promise, default=(-np.inf, None))
+
+    def _best_together(self):
+        """Return the combination of changes that raises the bound most."""
+        changes, used, best, most = (), frozenset(), (), ROUNDING
+        while len(changes) < MOST_AT_ONCE:
+            _, change = self._best_single(used)
+            if change is None:
+                break
+            changes += (change,)
+            used = used | set(change)
+            gain = self._gain(changes)
+            if gain > most:
+                best, most = changes, gain
+        return best
+
+    def after(self, changes):
+        """Return the responsibilities after changes, (n_rows, n_components)."""
+        shares = self.shares.copy()
+        for split, first, second in changes:
+            if second != first:
+                shares[first] += shares[second]
+                shares[second] = 0.0
+            if split is not None:
+                part = self.parts[split]
+                moved = shares[split, part.rows] * part.shares
+                shares[second, part.rows] += moved
+                shares[split, part.rows] -= moved
+        return shares.T
+
+    # -- gains -------------------------------------------------------------------------
+    def _gain(self, changes):
+        """Return the gain of changes that are made together."""
+        counts, statistics = self.counts.copy(), self.statistics.copy()
+        entropy = 0.0
+        for split, first, second in changes:
+            if second != first:
+                for sums in (counts, statistics):
+                    sums[first] += sums[second]
+                    sums[second] = 0.0
+                entropy += self._entropy_of_merge(first, second)
+            if split is not None:
+                part = self.parts[split]
+                for sums, moved in (counts, part.count), (statistics, part.statistics):
+                    sums[second] += moved
+                    sums[split] -= moved
+                entropy += part.entropy
+        changed = np.array(sorted({k for change in changes for k in change} - {None}))
+        (gain,) = self.mixture.gains(
+            self.prior, self.statistics, changed[None], statistics[changed][None]
+        )
+        return gain + entropy + self._gains_of_counts(counts[None])[0]
+
+    def _gains_of_counts(self, counts, before=None):
+        """Return the increases of the evidence of the row counts, (n_changes,)."""
+        before = self.counts if before is None else before
+        counts = np.vstack([before, counts])
+        evidence = self.weights.evidence(counts, self.concentration)
+        return evidence[1:] - evidence[0]
+
+    def _entropy_of_merge(self, first, second):
+        """Return the increase of the entropy of the responsibilities by a merge."""
+        one, other = self.shares[first], self.shares[second]
+        rows = np.flatnonzero(np.minimum(one, other) > LEAST_OVERLAP)
+        one, other = one[rows], other[rows]
+        rises = xlogy(one, one) + xlogy(other, other) - xlogy(one + other, one + other)
+        return self.row_weight[rows] @ rises
+
+    def _gains_of_merges(self):
+        """Return the gains of merges of similar components, by pair."""
+        pairs = self._pairs()
+        if not len(pairs):
+            return {}
+        first, second = pairs.T
+        both = self.statistics[first] + self.statistics[second]
+        added = np.stack([both, np.zeros_like(both)], axis=1)
+        gains = self.mixture.gains(self.prior, self.statistics, pairs, added)
+        counts, numbers = np.tile(self.counts, (len(pairs), 1)), np.arange(len(pairs))
+        counts[numbers, first] += counts[numbers, second]
+        counts[numbers, second] = 0.0
+        gains = gains + self._gains_of_counts(counts)
+        pairs = [tuple(pair) for pair in pairs.tolist()]
+        return {
+            pair: float(gain) + self._entropy_of_merge(*pair)
+            for pair, gain in zip(pairs, gains, strict=True)
+        }
+
+    def _pairs(self):
+        """Return pairs of similar components, (n_pairs, 2).
+
+        Two components are similar if the rows of one component have a high likelihood
+        under the other component, or if they share rows.
+        """
+        used = np.flatnonzero(self.counts >= USED)
+        if len(used) < 2:
+            return np.empty((0, 2), dtype=int)
+        statistics, shares = self.statistics[used], self.shares[used]
+        likelihoods = self.family.expected_log(self.prior + statistics, statistics)
+        overlaps = shares * self.row_weight @ shares.T
+        pairs = set()
+        for alike, n_others in (likelihoods, NEIGHBOURS), (overlaps, OVERLAPPING):
+            np.fill_diagonal(alike, -np.inf)
+            nearest = np.argsort(-alike, axis=1, kind="stable")
+            nearest = nearest[:, : min(n_others, len(used) - 1)]
+            pairs |= {
+                tuple(sorted((k, int(other))))
+                for k, others in zip(used.tolist(), used[nearest], strict=True)
+                for other in others
+            }
+        return np.array(sorted(pairs))
+
+    def _gains_of_splits(self):
+        """Return the gains of splits whose second part replaces an empty component."""
+        if not self.parts:
+            return {}
+        split, parts = np.array(list(self.parts)), list(self.parts.values())
+        moved = np.stack([part.statistics for part in parts])
+        added = np.stack([self.statistics[split] - moved, moved], axis=1)
+        statistics, before, empty = self.statistics, self.counts, self.empty[:1]
+        if not empty:  # compute the gain for a mixture with one more component
+            statistics = np.vstack([statistics, np.zeros_like(moved[:1])])
+            before, empty = np.append(before, 0.0), [len(before)]
+        place = np.full(len(split), empty[0])
+        gains = self.mixture.gains(
+            self.prior, statistics, np.stack([split, place], axis=1), added
+        )
+        counts, numbers = np.tile(before, (len(parts), 1)), np.arange(len(parts))
+        counts[numbers, place] = [part.count for part in parts]
+        counts[numbers, split] -= counts[numbers, place]
+        gains = gains + self._gains_of_counts(counts, before)
+        gains = gains + [part.entropy for part in parts]
+        return dict(zip(split.tolist(), gains.tolist(), strict=True))
+
+    # -- the parts of a component ------------------------------------------------------
+    def _parts(self):
+        """Return the best split of each component that can be split."""
+        large = np.flatnonzero(self.counts >= 2 * LEAST_COUNT).tolist()
+        parts = run_shared([lambda k=k: self._part(k) for k in large])
+        return {k: part for k, part in zip(large, parts, strict=True) if part}
+
+    def _part(self, k):
+        """Return the best split of component k; None if no split is found.
+
+        A mixture of two components is fitted to the rows of component k, weighted by
+        their responsibilities for k.
+        """
+        rows = np.flatnonzero((self.shares[k] >= LEAST_SHARE) & (self.row_weight > 0))
+        weight = self.row_weight[rows] * self.shares[k, rows]
+        if weight.sum() < 2 * LEAST_COUNT:  # many small responsibilities
+            return None
+        coordinates = self.coordinates[rows]
+        values = coordinates @ axes(coordinates, weight)
+        shares = (values > weight @ values / weight.sum()).astype(np.float64)
+        block, best, most = self.block[rows], None, -np.inf
+        for number in range(ROUNDS):
+            counts, sums = self.family.statistics(block, shares, weight)
+            large = np.minimum(counts, self.counts[k] - counts) >= LEAST_COUNT
+            if not large.any():
+                break
+            shares, counts, sums = shares[:, large], counts[large], sums[large]
+            values, entropies, next_shares = self._round(
+                k, block, weight, (shares, counts, sums)
+            )
+            i = values.argmax()
+            if values[i] <= most + ROUNDING:
+                break
+            most = values[i]
+            best = Part(rows, shares[:, i], sums[i], counts[i], entropies[i])
+            shares = next_shares
+            if number == ROUNDS_OF_STARTS - 1:
+                shares = shares[:, [i]]
+        return best
+
+    def _round(self, k, block, weight, parts):
+        """Return the evidence of splits of a component, and the next shares.
+
+        Parameters
+        ----------
+        k : int
+        block : object
+        weight : ndarray of shape (n_rows,)
+        parts : tuple of ndarray
+            The shares of the rows that move, (n_rows, n_splits), and the counts,
+            (n_splits,), and statistics, (n_splits, n_natural), of the second parts.
+
+        Returns
+        -------
+        values, entropies : ndarray of shape (n_splits,)
+        shares : ndarray of shape (n_rows, n_splits)
+        """
+        shares, counts, moved = parts
+        counts = np.stack([self.counts[k] - counts, counts], axis=1)
+        statistics = np.stack([self.statistics[k] - moved, moved], axis=1)
+        posterior = self.prior + statistics.reshape(-1, statistics.shape[2])
+        evidence = self.family.log_normaliser(posterior).reshape(-1, 2)
+        evidence = evidence + gammaln(self.concentration + counts)
+        entropies = -weight @ (xlogy(shares, shares) + xlogy(1 - shares, 1 - shares))
+        tables = self.family.prepare(posterior)
+        logs = self.family.log_likelihoods(block, tables)
+        logs = logs + psi(self.concentration + counts).ravel()
+        return (
+            evidence.sum(axis=1) + entropies,
+            entropies,
+            expit(logs[:, 1::2] - logs[:, ::2]),
+        )
+
+
+def _promise(candidate):
+    """Return the gain of a change, plus the typical further gain if it is a split."""
+    gain, (split, *_) = candidate
+    return gain if split is None else gain + AFTER_SPLITS

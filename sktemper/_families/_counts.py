@@ -1,0 +1,450 @@
+"""Conjugate families of counts: numbers of words, answers, and numbers of events."""
+
+import copy
+import functools
+
+import numpy as np
+from scipy import sparse
+from scipy.special import betaln, gammaln, polygamma, psi
+
+from .._simd import special
+from .._utils._tasks import run_shared
+from ._family import Family, Tables, times
+
+# -- log Gamma and digamma of arrays of positive numbers -------------------------------
+#: The kernels are as precise as SciPy between these bounds, and some ten times as fast.
+LEAST, LARGEST = 1e-300, 1e300
+
+
+def digamma(x):
+    """Return psi(x), in the memory layout of ``x``."""
+    return _evaluated("digamma", psi, x)
+
+
+def log_gamma(x):
+    """Return log Gamma(x), in the memory layout of ``x``."""
+    return _evaluated("log_gamma", gammaln, x)
+
+
+def _evaluated(name, reference, x):
+    # a comparison with NaN is false
+    if x.size == 0 or not (x.min() >= LEAST and x.max() <= LARGEST):
+        return reference(x)
+    if x.flags.f_contiguous and not x.flags.c_contiguous:
+        return _evaluated(name, reference, x.T).T
+    flat = np.ascontiguousarray(x, dtype=np.float64).ravel()
+    values, _ = special.evaluate(name, flat)
+    return values.reshape(x.shape)
+
+
+# -- sums of powers of many Dirichlet variables, sum_v x_v^b, from few draws -----------
+# V exchangeable variables with the concentration a are replaced by N variables with the
+# concentration V a / N, which are drawn.  The total concentration is the same, so that
+# the total of the variables fluctuates by the same amount.  The sum over the N
+# variables is multiplied by the ratio of the means of both sums, so that it has the
+# same mean as the sum over V variables.  The ratio is exact up to terms of relative
+# order 1 / (V a), which are nearly the same in both sums.
+
+#: Largest number of variables of a Dirichlet distribution that are drawn.
+MOST_DRAWN = 4096
+#: Smaller counts are treated as 0, because their Gamma function overflows.
+TINY_COUNT = 1e-100
+#: Step of trapezoidal rules, whose error is then similar to the rounding error.
+STEP = 0.03
+#: An integrand is negligible if its exponent is below minus this number.
+VANISHED = 45.0
+#: Beta distributions with a larger concentration are computed with this concentration,
+#: because the results are equal to 8 digits.
+POINT = 1e8
+
+
+def log_rising(a, n):
+    """Return log Gamma(a + n) - log Gamma(a), accurate even for a large ``a``."""
+    counts = n > TINY_COUNT
+    some = np.where(counts, n, 1.0)
+    return np.where(counts, gammaln(some) - betaln(a, some), 0.0)
+
+
+def log_mean_powers(exponents, log_weights, concentrations):
+    r"""Return log E (sum_k w_k g_k)^b of independent variables g_k of Gamma(a_k).
+
+    With the Laplace transform L(s) = prod_k (1 + s w_k)^(-a_k) of the sum, the
+    expectation is
+
+    .. math:: \frac{1}{\Gamma(3 - b)} \int_0^\infty s^{2 - b} (-L'''(s)) \, ds,
+
+    which the trapezoidal rule integrates over asinh(log s).  The integrand is positive.
+
+    Parameters
+    ----------
+    exponents : ndarray of shape (n_exponents,)
+        b, above 0 and less than 3.
+    log_weights : ndarray of shape (n_sums, n_variables)
+        log w.
+    concentrations : ndarray of shape (n_variables, n_groups)
+        Concentrations a of each group of variables, for all sums.
+
+    Returns
+    -------
+    logs : ndarray of shape (n_sums, n_exponents, n_groups)
+    """
+    low = VANISHED + np.log(max(1.0, concentrations.sum(axis=0).max()))
+    high = VANISHED / exponents.min()
+    x = np.arange(-np.arcsinh(low), np.arcsinh(high) + STEP, STEP)
+    log_s = np.sinh(x)
+    kernel = np.exp(-np.outer(exponents, log_s) - gammaln(3.0 - exponents)[:, None])
+    kernel *= STEP * np.cosh(x)
+    logs = np.empty((len(log_weights), len(exponents), concentrations.shape[1]))
+    for log_weight, out in zip(log_weights, logs, strict=True):
+        largest = log_weight.max()  # s is multiplied by the largest weight
+        log_sw = log_s[:, None] + (log_weight - largest)
+        softplus = np.logaddexp(0.0, log_sw)
+        share = np.exp(log_sw - softplus)  # s w / (1 + s w)
+        a1, a2, a3 = (share**n @ concentrations for n in (1, 2, 3))
+        integrand = np.exp(-softplus @ concentrations)
+        integrand *= a1**3 + 3.0 * a1 * a2 + 2.0 * a3
+        out[...] = np.log(kernel @ integrand) + largest * exponents[:, None]
+    return logs
+
+
+def mean_log_power_sums(exponents, concentration):
+    """Return E log(x^b + (1 - x)^b), where x has the distribution Beta(a, a).
+
+    The density and the function are even in the logit of x.  The trapezoidal rule
+    integrates over the logarithm of the logit.
+
+    Parameters
+    ----------
+    exponents : ndarray of shape (n_exponents,)
+        b, above 0 and at most 1.
+    concentration : float
+        a.
+
+    Returns
+    -------
+    means : ndarray of shape (n_exponents,)
+    """
+    a = min(concentration, POINT)
+    first = -0.5 * np.log1p(a) - VANISHED
+    last = np.log(VANISHED / exponents.min())
+    logit = np.exp(np.arange(first, last + STEP, STEP))
+    below = np.log1p(np.exp(-logit))  # -log x
+    log_density = -a * (logit + 2.0 * below) - betaln(a, a)
+    weights = 2.0 * STEP * logit * np.exp(log_density)
+    sums = np.log1p(np.exp(-np.outer(exponents, logit)))
+    return (sums - np.outer(exponents, below)) @ weights
+
+
+# -- conjugate families of counts: numbers of words, answers, and numbers of events ----
+#: Number of rows whose predictive probabilities a thread computes at once.
+ROWS_AT_ONCE = 1024
+
+
+class DirichletFamily(Family):
+    """Probabilities of options, with a Dirichlet prior for each question.
+
+    The moments are the counts of the options.  u is the logarithm of the probabilities,
+    and the natural parameters are the concentrations minus 1.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Number of options of each question.  The options of a question are contiguous.
+
+    Attributes
+    ----------
+    repeats : ndarray of shape (n_natural,) or None
+        Number of options that each option represents, see `grouped`.
+    """
+
+    repeats = None
+
+    def __init__(self, sizes):
+        self.sizes = np.asarray(sizes)
+        super().__init__(int(self.sizes.sum()))
+        self._same_size = bool((self.sizes == self.sizes[0]).all())
+
+    # -- options that represent many ---------------------------------------------------
+    def grouped(self, repeats):
+        """Return the family of fewer columns, each of which represents several columns.
+
+        Parameters
+        ----------
+        repeats : ndarray of shape (n_columns,)
+            Number of columns with the same parameters that each column represents.
+
+        Returns
+        -------
+        family : DirichletFamily
+        """
+        raise NotImplementedError
+
+    def of_all(self, values):
+        """Return values of options, times the number of options that each represents.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows, n_natural)
+
+        Returns
+        -------
+        values : ndarray of shape (n_rows, n_natural)
+        """
+        return values if self.repeats is None else values * self.repeats
+
+    def of_all_questions(self, values):
+        """Return values of questions, times the number that each represents."""
+        return values
+
+    def by_question(self, values):
+        """Return values of options by question, if all questions have the same size.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows, n_natural)
+        """
+        return values.reshape(len(values), -1, self.sizes[0])
+
+    def totals(self, values):
+        """Return the sums over the options of each question.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows, n_natural)
+
+        Returns
+        -------
+        totals : ndarray of shape (n_rows, n_questions)
+        """
+        if self._same_size:
+            return self.by_question(values).sum(axis=2)
+        starts = np.cumsum(self.sizes) - self.sizes
+        return np.add.reduceat(values, starts, axis=1)
+
+    def of_options(self, values):
+        """Return values of questions, repeated for each of their options."""
+        return np.repeat(values, self.sizes, axis=1)
+
+    # -- data --------------------------------------------------------------------------
+    def n_observed(self, block):
+        """Return the number of answers in each row."""
+        if self.repeats is None:
+            return np.asarray(block.sum(axis=1)).ravel()
+        return block @ self.repeats
+
+    # -- the distribution of the parameters --------------------------------------------
+    def log_normaliser(self, parameters):
+        """Return A, of shape (n_components,)."""
+        concentration = parameters + 1.0
+        logs = self.totals(log_gamma(concentration))
+        logs = logs - log_gamma(self.totals(concentration))
+        return self.of_all_questions(logs).sum(axis=1)
+
+    def expected(self, parameters):
+        """Return E log theta."""
+        concentration = parameters + 1.0
+        totals = digamma(self.totals(concentration))
+        return digamma(concentration) - self.of_options(totals)
+
+    def expected_log(self, parameters, sums):
+        """Return expected log-likelihoods of rows, given the sums of their moments."""
+        return sums @ self.of_all(self.expected(parameters)).T
+
+    def prepare(self, parameters):
+        """Return the `Tables` of components."""
+        expected = self.of_all(self.expected(parameters))
+        return Tables(np.ascontiguousarray(expected.T), parameters)
+
+    def bound(self, parameters, prior, power):
+        """Return power * E log p - E log q of each component."""
+        expected = self.of_all(self.expected(parameters))
+        log_prior = (prior * expected).sum(axis=1) - self.log_normaliser(prior)
+        log_q = (parameters * expected).sum(axis=1)
+        return power * log_prior - log_q + self.log_normaliser(parameters)
+
+    def fisher_product(self, parameters, change):
+        """Return the derivative of E log theta in the direction ``change``."""
+        concentration = parameters + 1.0
+        product = polygamma(1, concentration) * change
+        totals = polygamma(1, self.totals(concentration)) * self.totals(change)
+        return product - self.of_options(totals)
+
+    def is_valid(self, parameters):
+        """Return whether all concentrations are positive."""
+        return bool((parameters > -1).all())
+
+
+class MultinomialFamily(DirichletFamily):
+    """Counts of words.
+
+    Parameters
+    ----------
+    n_features : int
+    """
+
+    def __init__(self, n_features):
+        super().__init__([n_features])
+
+    def grouped(self, repeats):
+        """Return the family of fewer words, each of which represents several words."""
+        family = type(self)(len(repeats))
+        family.repeats = repeats
+        return family
+
+    def totals(self, values):
+        """Return the sums over all words."""
+        return self.of_all(values).sum(axis=1, keepdims=True)
+
+    def block(self, rows):
+        """Return counts as a canonical CSR array of float64."""
+        block = rows
+        if not sparse.issparse(rows):
+            block = sparse.csr_array(np.asarray(rows, dtype=np.float64))
+        if not block.has_canonical_format:
+            block = block.astype(np.float64)  # a sum may exceed the dtype of X
+            block.sum_duplicates()
+        parts = block.data.astype(np.float64), block.indices, block.indptr
+        return sparse.csr_array(parts, shape=block.shape)
+
+    def coordinates(self, block, row_weight):
+        """Return the square roots of the words' shares in each document."""
+        sizes = np.maximum(np.asarray(block.sum(axis=1)).ravel(), TINY_COUNT)
+        roots = np.sqrt(block.data / np.repeat(sizes, np.diff(block.indptr)))
+        return sparse.csr_array((roots, block.indices, block.indptr), block.shape)
+
+    def log_predictive(self, block, tables, log_weights=0.0):
+        """Return the log posterior predictive probability of sequences of words."""
+        concentration = tables.parameters + 1.0
+        totals = self.totals(concentration)[:, 0]
+        return log_predictive_of_counts(concentration, totals, block) + log_weights
+
+
+def log_predictive_of_counts(concentration, totals, counts):
+    """Return log E prod_v theta_v^n_v of sparse counts n.
+
+    Parameters
+    ----------
+    concentration : ndarray of shape (n_components, n_features)
+        Concentrations of the Dirichlet distributions of theta.
+    totals : ndarray of shape (n_components,)
+        Sums of the concentrations over all features.
+    counts : CSR of shape (n_samples, n_features)
+
+    Returns
+    -------
+    logs : ndarray of shape (n_samples, n_components)
+    """
+    sizes = np.asarray(counts.sum(axis=1)).reshape(-1, 1)
+
+    def sums(first):
+        """Return the sums over the features of some rows."""
+        starts = counts.indptr[first : first + ROWS_AT_ONCE + 1]
+        entries = slice(starts[0], starts[-1])
+        places, some = counts.indices[entries], counts.data[entries, None]
+        terms = sparse.csr_array(
+            (np.ones(len(places)), np.arange(len(places)), starts - starts[0]),
+            shape=(len(starts) - 1, len(places)),
+        )
+        return terms @ log_rising(concentration[:, places].T, some)
+
+    starts = range(0, counts.shape[0], ROWS_AT_ONCE)
+    logs = run_shared([functools.partial(sums, first) for first in starts])
+    logs = np.concatenate(logs) if logs else np.zeros((0, len(totals)))
+    return logs - log_rising(totals, sizes)
+
+
+class CategoricalFamily(DirichletFamily):
+    """Answers to questions; a row has one answer to a question or none."""
+
+    def grouped(self, repeats):
+        """Return the family of fewer questions, each of which represents several."""
+        family = copy.copy(self)
+        CategoricalFamily.__init__(family, np.full(len(repeats), self.sizes[0]))
+        family.repeats = np.repeat(repeats, self.sizes[0])
+        return family
+
+    def of_all_questions(self, values):
+        """Return values of questions, times the number that each represents."""
+        if self.repeats is None:
+            return values
+        return values * self.repeats[np.cumsum(self.sizes) - 1]
+
+    def log_means(self, parameters):
+        """Return the logarithms of the mean probabilities."""
+        concentration = parameters + 1.0
+        return np.log(concentration / self.of_options(self.totals(concentration)))
+
+    def log_predictive(self, block, tables, log_weights=0.0):
+        """Return the log posterior predictive probability of answers."""
+        logs = self.of_all(self.log_means(tables.parameters))
+        return times(self.moments(block), logs.T) + log_weights
+
+
+class GammaFamily(Family):
+    """Independent rates with Gamma priors.
+
+    For a rate theta, u is (log theta, -theta), and the natural parameters are
+    (shape - 1, rate).  Arrays have the first of these numbers for all rates, followed
+    by the second numbers.  A Poisson variable x has the moments (x, 1), and an
+    exponential variable x has (1, x).
+
+    Parameters
+    ----------
+    n_rates : int
+    """
+
+    def __init__(self, n_rates):
+        super().__init__(2 * n_rates)
+
+    def split(self, values):
+        """Return the first and the second half of the columns."""
+        return np.hsplit(values, 2)
+
+    def log_normaliser(self, parameters):
+        """Return A, of shape (n_components,)."""
+        shape, rate = self.split(parameters)
+        shape = shape + 1.0
+        return (gammaln(shape) - shape * np.log(rate)).sum(axis=1)
+
+    def expected(self, parameters):
+        """Return E log theta and -E theta."""
+        shape, rate = self.split(parameters)
+        shape = shape + 1.0
+        return np.hstack([psi(shape) - np.log(rate), -shape / rate])
+
+    def fisher_product(self, parameters, change):
+        """Return the change of E u along a change of the parameters."""
+        shape, rate = self.split(parameters)
+        shape = shape + 1.0
+        shape_change, rate_change = self.split(change)
+        return np.hstack(
+            [
+                polygamma(1, shape) * shape_change - rate_change / rate,
+                shape / rate**2 * rate_change - shape_change / rate,
+            ]
+        )
+
+    def is_valid(self, parameters):
+        """Return whether all shapes and rates are positive."""
+        shape, rate = self.split(parameters)
+        return bool((shape > -1).all() and (rate > 0).all())
+
+
+class PoissonFamily(GammaFamily):
+    """Independent Poisson counts, with a Gamma distribution for the rate of each.
+
+    A count x has the moments (x, 1), and a missing count has the moments (0, 0).
+    """
+
+    def log_predictive(self, block, tables, log_weights=0.0):
+        """Return the log probabilities of the counts, which are negative binomial.
+
+        The results omit the term -log x!, which is the same in all components.
+        """
+        x, known = self.split(self.moments(block))
+        out = np.empty((len(block), len(tables.parameters)))
+        shapes, rates = self.split(tables.parameters)
+        for k, (shape, rate) in enumerate(zip(shapes + 1.0, rates, strict=True)):
+            logs = log_rising(shape, x) - x * np.log1p(rate)
+            out[:, k] = logs.sum(axis=1) - known @ (shape * np.log1p(1.0 / rate))
+        return out + log_weights

@@ -1,0 +1,547 @@
+"""Products of conjugate families, for rows with columns of several kinds."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from .._utils._linalg import tiled_matmul
+from ._kernels import sparse_sums, sparse_times
+
+
+# -- products of dense or sparse moments, in which the bits of a row are its own -------
+def dense(array):
+    """Return a dense or sparse array as a NumPy array."""
+    return array.toarray() if sparse.issparse(array) else np.asarray(array)
+
+
+def times(moments, matrix):
+    """Return ``moments @ matrix``; the bits of a row do not depend on other rows.
+
+    Parameters
+    ----------
+    moments : ndarray or CSR array of shape (n_rows, n_moments)
+    matrix : ndarray of shape (n_moments, n_columns)
+
+    Returns
+    -------
+    product : ndarray of shape (n_rows, n_columns)
+    """
+    if not sparse.issparse(moments):
+        return tiled_matmul(moments, matrix)
+    return sparse_times(*_entries(moments), _rows(matrix))
+
+
+def sums_of(moments, shares):
+    """Return ``shares.T @ moments``, the sums of the moments of components.
+
+    Parameters
+    ----------
+    moments : ndarray or CSR array of shape (n_rows, n_moments)
+    shares : ndarray of shape (n_rows, n_components)
+
+    Returns
+    -------
+    sums : ndarray of shape (n_components, n_moments)
+    """
+    if not sparse.issparse(moments):
+        return shares.T @ moments
+    # one row of memory for each moment, because a row of data has few moments
+    return sparse_sums(*_entries(moments), _rows(shares), moments.shape[1]).T
+
+
+def _entries(moments):
+    """Return the arrays of a CSR array, for kernels that hold no lock.
+
+    The products of SciPy hold the lock of the interpreter, so that threads would wait
+    for each other.
+    """
+    columns = np.ascontiguousarray(moments.indices)
+    return np.ascontiguousarray(moments.indptr, np.intp), columns, _rows(moments.data)
+
+
+def _rows(array):
+    return np.ascontiguousarray(array, dtype=np.float64)
+
+
+# -- conjugate families: the likelihood of a component, and its prior and posterior ----
+# Each family is an exponential family.  The log-likelihood of a row is linear in its
+# moments,
+#
+#     log p(row | theta) = moments . u(theta) + log_base.
+#
+# The parameters theta of a component have the following density with respect to
+# Lebesgue measure:
+#
+#     exp(eta . u(theta) - A(eta)).
+#
+# An array has the natural parameters eta of each component in a row.  If the moments of
+# a component's rows have the sum s, its posterior has the parameters eta + s.  The log
+# normaliser A and its gradient therefore determine everything else: the expected log-
+# likelihood, the evidence of a cluster, the predictive density and the lower bound.
+
+#: Factor of the shares of all rows, see `Family.statistics`.
+ONCE = np.ones(1)
+
+
+class Tables(NamedTuple):
+    """Parameters of components, in the form that local steps use.
+
+    Attributes
+    ----------
+    expected : ndarray of shape (n_natural, n_components)
+        E u.
+    parameters : ndarray of shape (n_components, n_natural)
+    """
+
+    expected: Any
+    parameters: Any
+
+
+class Family:
+    """Base of the conjugate families.
+
+    A subclass defines A (`log_normaliser`), the gradient of A (`expected`), its second
+    derivative (`fisher_product`) and its domain (`is_valid`).  If its data need it, a
+    subclass also defines `block` and `moments`.  It may replace `log_likelihoods` and
+    `statistics` by faster kernels.
+
+    Parameters
+    ----------
+    n_natural : int
+        Number of natural parameters of a component.
+    """
+
+    def __init__(self, n_natural):
+        self.n_natural = n_natural
+
+    @property
+    def alone(self):
+        """Return the family of a cluster that shares no parameter with others."""
+        return self
+
+    # -- data --------------------------------------------------------------------------
+    def resized(self, n_components):
+        """Return the family for another number of components, by default itself."""
+        return self
+
+    def block(self, rows):
+        """Return rows of data as a block, for the other methods.
+
+        Parameters
+        ----------
+        rows : ndarray or CSR array of shape (n_rows, n_features)
+
+        Returns
+        -------
+        block : ndarray or CSR array
+            Block with one row for each row of data, which supports selection of rows.
+            By default, the block is the data in float64.
+        """
+        return np.ascontiguousarray(rows, dtype=np.float64)
+
+    def moments(self, block):
+        """Return the moments of rows, in which the log-likelihood is linear.
+
+        Missing values have moments 0.
+
+        Parameters
+        ----------
+        block : ndarray or CSR array
+
+        Returns
+        -------
+        moments : ndarray or CSR array of shape (n_rows, n_natural)
+            By default the block.
+        """
+        return block
+
+    def log_base(self, block):
+        """Return the part of the log-likelihoods that is the same in all components.
+
+        Parameters
+        ----------
+        block : ndarray or CSR array
+
+        Returns
+        -------
+        logs : ndarray of shape (n_rows,) or float
+            By default 0.
+        """
+        return 0.0
+
+    def n_observed(self, block):
+        """Return the number of observations of each row.
+
+        Parameters
+        ----------
+        block : ndarray or CSR array
+
+        Returns
+        -------
+        counts : ndarray of shape (n_rows,)
+            By default 1.
+        """
+        return np.ones(block.shape[0])
+
+    def coordinates(self, block, row_weight):
+        """Return coordinates of rows in which similar rows are near to each other.
+
+        Births and splits use them to compute neighbours and principal axes.
+
+        Parameters
+        ----------
+        block : ndarray or CSR array
+        row_weight : ndarray of shape (n_rows,)
+            Number of times that each row counts.
+
+        Returns
+        -------
+        coordinates : ndarray or CSR array of shape (n_rows, n_coordinates)
+            By default the moments.
+        """
+        return self.moments(block)
+
+    # -- the distribution of the parameters --------------------------------------------
+    def shape(self, n_components):
+        """Return the shape of the array of natural parameters of a mixture."""
+        return n_components, self.n_natural
+
+    def repeated(self, prior, n_components):
+        """Return the parameters of components that have the same prior.
+
+        Parameters
+        ----------
+        prior : ndarray of shape (n_natural,)
+        n_components : int
+
+        Returns
+        -------
+        parameters : ndarray
+            Array with the result of `shape` as its shape.
+        """
+        return np.broadcast_to(prior, (n_components, len(prior)))
+
+    def counted(self, sums):
+        """Return the change of the natural parameters for sums of moments.
+
+        Parameters
+        ----------
+        sums : ndarray of shape (n_clusters, n_natural)
+            Sums, which the method may overwrite.
+
+        Returns
+        -------
+        statistics : ndarray of shape (n_clusters, n_natural)
+            By default ``sums``.
+        """
+        return sums
+
+    def log_normaliser(self, parameters):
+        """Return A.
+
+        Parameters
+        ----------
+        parameters : ndarray of shape (n_components, n_natural)
+
+        Returns
+        -------
+        logs : ndarray of shape (n_components,)
+        """
+        raise NotImplementedError
+
+    def expected(self, parameters):
+        """Return E u, the gradient of A.
+
+        Parameters
+        ----------
+        parameters : ndarray of shape (n_components, n_natural)
+
+        Returns
+        -------
+        expected : ndarray of shape (n_components, n_natural)
+        """
+        raise NotImplementedError
+
+    def expected_log(self, parameters, sums):
+        """Return expected log-likelihoods of rows, given the sums of their moments.
+
+        Parameters
+        ----------
+        parameters : ndarray of shape (n_components, n_natural)
+        sums : ndarray of shape (n_clusters, n_natural)
+
+        Returns
+        -------
+        logs : ndarray of shape (n_clusters, n_components)
+            Values without `log_base`.
+        """
+        return sums @ self.expected(parameters).T
+
+    def fisher_product(self, parameters, change):
+        """Return the derivative of E u in the direction ``change``.
+
+        Parameters
+        ----------
+        parameters, change : ndarray of shape (n_components, n_natural)
+
+        Returns
+        -------
+        product : ndarray of shape (n_components, n_natural)
+            The Hessian of A, the Fisher information, times ``change``.
+        """
+        raise NotImplementedError
+
+    def is_valid(self, parameters):
+        """Return whether these are parameters of distributions.
+
+        Parameters
+        ----------
+        parameters : ndarray of shape (n_components, n_natural)
+
+        Returns
+        -------
+        is_valid : bool
+        """
+        raise NotImplementedError
+
+    def bound(self, parameters, prior, power):
+        """Return power * E log p - E log q of each component.
+
+        Parameters
+        ----------
+        parameters, prior : ndarray of shape (n_components, n_natural)
+        power : float
+            Exponent of the prior.
+
+        Returns
+        -------
+        bounds : ndarray of shape (n_components,)
+            In nats.
+        """
+        expected = self.expected(parameters)
+        log_prior = (prior * expected).sum(axis=1) - self.log_normaliser(prior)
+        log_q = (parameters * expected).sum(axis=1)
+        return power * log_prior - log_q + self.log_normaliser(parameters)
+
+    def evidence(self, prior, statistics):
+        """Return the log marginal likelihood of clusters, up to their base measure.
+
+        Parameters
+        ----------
+        prior : ndarray of shape (n_natural,)
+        statistics : ndarray of shape (n_clusters, n_natural)
+            Result of `counted`, or parameters of the posterior minus parameters of the
+            prior.
+
+        Returns
+        -------
+        logs : ndarray of shape (n_clusters,)
+        """
+        logs = self.log_normaliser(prior + statistics)
+        return logs - self.log_normaliser(prior[None])
+
+    def gains(self, prior, statistics, removed, added):
+        """Return the increases of the evidence if new clusters replace old clusters.
+
+        Parameters
+        ----------
+        prior : ndarray of shape (n_natural,)
+        statistics : ndarray of shape (n_components, n_natural)
+            Statistics of all old clusters.
+        removed : ndarray of shape (n_changes, n_changed), of int
+            Indices of the old clusters that each change removes.
+        added : ndarray of shape (n_changes, n_changed, n_natural)
+            Statistics of the new clusters that replace them.
+
+        Returns
+        -------
+        gains : ndarray of shape (n_changes,)
+        """
+        before = self.evidence(prior, statistics)
+        after = self.evidence(prior, added.reshape(-1, added.shape[-1]))
+        return after.reshape(removed.shape).sum(axis=1) - before[removed].sum(axis=1)
+
+    # -- local steps -------------------------------------------------------------------
+    def prepare(self, parameters):
+        """Return the tables of components for `log_likelihoods` and `log_predictive`.
+
+        Parameters
+        ----------
+        parameters : ndarray of shape (n_components, n_natural)
+
+        Returns
+        -------
+        tables : object
+            A picklable value, which is computed once for each step.
+        """
+        expected = self.expected(parameters)
+        return Tables(np.ascontiguousarray(expected.T), parameters)
+
+    def log_likelihoods(self, block, tables):
+        """Return the expected log-likelihood of each row under each component.
+
+        Parameters
+        ----------
+        block : ndarray or CSR array
+        tables : object
+            Result of `prepare`.
+
+        Returns
+        -------
+        logs : ndarray of shape (n_rows, n_components)
+            The bits of a row do not depend on the rows around it.
+        """
+        logs = times(self.moments(block), tables.expected)
+        logs += np.reshape(self.log_base(block), (-1, 1))
+        return logs
+
+    def statistics(self, block, shares, factors=ONCE, tables=None):
+        """Return the statistics of rows, which are added to the natural parameters.
+
+        Parameters
+        ----------
+        block : ndarray or CSR array
+        shares : ndarray of shape (n_rows, n_components)
+        factors : ndarray of shape (n_rows,) or (1,)
+            Factors of the shares.
+        tables : object or None
+            Components with which the shares were computed, for families whose moments
+            depend on the component.  None at the start of a fit.
+
+        Returns
+        -------
+        counts : ndarray of shape (n_components,)
+            Sums of the shares.
+        statistics : ndarray
+            Array with the result of `shape` as its shape.
+        """
+        shares = shares * factors[:, None]
+        return shares.sum(axis=0), self.counted(sums_of(self.moments(block), shares))
+
+    def log_predictive(self, block, tables, log_weights=0.0):
+        """Return the log posterior predictive density of rows in each component.
+
+        Parameters
+        ----------
+        block : ndarray or CSR array
+        tables : object
+            Result of `prepare`.
+        log_weights : ndarray of shape (n_components,) or float
+            Values that are added.
+
+        Returns
+        -------
+        logs : ndarray of shape (n_rows, n_components)
+            log E exp(moments . u) + log_base + log_weights.
+        """
+        moments, prior = self.moments(block), tables.parameters
+        logs = np.stack([self.evidence(one, moments) for one in prior], axis=1)
+        return logs + log_weights + np.reshape(self.log_base(block), (-1, 1))
+
+
+# -- products of conjugate families, for rows with columns of several kinds ------------
+@dataclass(frozen=True)
+class MomentRows:
+    """Block of a `ProductFamily`: moments of rows, and values for each row.
+
+    Attributes
+    ----------
+    moments : ndarray of shape (n_rows, n_natural)
+    log_base : ndarray of shape (n_rows,)
+        Part of the log-likelihood that all components share.
+    known : ndarray of shape (n_rows,)
+        Numbers of values that are not missing.
+    """
+
+    moments: np.ndarray
+    log_base: np.ndarray
+    known: np.ndarray
+
+    @property
+    def shape(self):
+        """The shape of the moments."""
+        return self.moments.shape
+
+    def __len__(self):
+        return len(self.moments)
+
+    def __getitem__(self, rows):
+        return MomentRows(self.moments[rows], self.log_base[rows], self.known[rows])
+
+
+class ProductFamily(Family):
+    """Product of families, one for each of several independent parts of a row.
+
+    The natural parameters of the parts follow one another, and A is the sum of the log
+    normalisers of the parts.  A block is `MomentRows`.
+
+    Parameters
+    ----------
+    parts : sequence of Family
+        Families whose blocks are their moments.
+    """
+
+    def __init__(self, parts):
+        self.parts = tuple(parts)
+        ends = np.cumsum([part.n_natural for part in self.parts])
+        super().__init__(int(ends[-1]))
+        self.slices = [
+            slice(int(end) - part.n_natural, int(end))
+            for part, end in zip(self.parts, ends, strict=True)
+        ]
+
+    def each(self, *arrays):
+        """Yield each part with its columns of each array."""
+        for part, own in zip(self.parts, self.slices, strict=True):
+            yield part, *(array[:, own] for array in arrays)
+
+    # -- data --------------------------------------------------------------------------
+    def block(self, rows):
+        """Return `MomentRows`; a subclass defines it."""
+        raise NotImplementedError
+
+    def moments(self, block):
+        """Return the moments, of shape (n_rows, n_natural)."""
+        return block.moments
+
+    def log_base(self, block):
+        """Return the part of the log-likelihoods that all components share."""
+        return block.log_base
+
+    def n_observed(self, block):
+        """Return the number of values of each row that are not missing."""
+        return block.known
+
+    # -- the distribution of the parameters --------------------------------------------
+    def log_normaliser(self, parameters):
+        """Return A, of shape (n_components,)."""
+        return sum(part.log_normaliser(own) for part, own in self.each(parameters))
+
+    def expected(self, parameters):
+        """Return E u."""
+        return np.hstack([part.expected(own) for part, own in self.each(parameters)])
+
+    def fisher_product(self, parameters, change):
+        """Return the change of E u along a change of the parameters."""
+        both = self.each(parameters, change)
+        return np.hstack([part.fisher_product(own, along) for part, own, along in both])
+
+    def is_valid(self, parameters):
+        """Return whether the parameters of all parts are valid."""
+        return all(part.is_valid(own) for part, own in self.each(parameters))
+
+    # -- local steps -------------------------------------------------------------------
+    def log_predictive(self, block, tables, log_weights=0.0):
+        """Return the log posterior predictive density of rows in each component."""
+        logs = np.zeros((len(block), len(tables.parameters)))
+        logs += log_weights + np.reshape(block.log_base, (-1, 1))
+        for part, moments, own in self._parts_of(block, tables):
+            logs += part.log_predictive(moments, Tables(None, own))
+        return logs
+
+    def _parts_of(self, block, tables):
+        """Yield each part with its columns of the moments and of the parameters."""
+        for part, own in zip(self.parts, self.slices, strict=True):
+            yield part, block.moments[:, own], tables.parameters[:, own]

@@ -1,0 +1,260 @@
+"""Gaussians: natural parameters, packed or shared, and learned priors."""
+
+import functools
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg.blas import dtrsm
+from scipy.linalg.lapack import dpotrf, dpotrs
+
+from ._natural import Natural
+
+#: The least eigenvalue of a learned covariance, as a share of its largest eigenvalue;
+#: and the least variance.  Without the latter, the variance of equal ratings would fall
+#: until its inverse overflows.
+LEAST_EIGENVALUE, LEAST_VARIANCE = 1e-9, 1e-120
+
+
+@dataclass(frozen=True)
+class SharedGaussian(Natural):
+    """Vectors that are jointly Gaussian, with the same covariance in every dimension.
+
+    Methods with ``structured=False`` use a diagonal covariance.  The means are computed
+    from the whole precision in both cases.
+
+    Attributes
+    ----------
+    precision : ndarray of shape (n_components, n_components)
+    weighted_means : ndarray of shape (n_components, n_features)
+        ``precision @ means``.
+    """
+
+    precision: np.ndarray
+    weighted_means: np.ndarray
+
+    def means(self):
+        """Return the means, of shape (n_components, n_features)."""
+        root = _root(self.precision, lower=1)
+        # Solving from the right saves a copy, because the transpose is contiguous.
+        half = dtrsm(1.0, root, self.weighted_means.T, side=1, lower=1, trans_a=1)
+        return dtrsm(1.0, root, half, side=1, lower=1, overwrite_b=1).T
+
+    def covariance(self, structured=True):
+        """Return the covariance in each dimension, (n_components, n_components)."""
+        if structured:
+            root = _root(self.precision, lower=0)
+            return dpotrs(root, np.eye(len(root)), lower=0)[0]
+        return np.diag(1 / np.diag(self.precision))
+
+    def log_determinant(self, structured=True):
+        """Return the log determinant of the covariance."""
+        try:
+            return _log_determinant(self.covariance(structured))
+        except np.linalg.LinAlgError:  # the inverse may be indefinite by rounding
+            return -_log_determinant(self.precision)
+
+    def fisher_product(self, change, structured=True):
+        """Return the change of mean parameters along a change of natural parameters.
+
+        The mean parameters are the expectations of -mu mu^T / 2, summed over
+        dimensions, and of mu.
+        """
+        means = self.means()
+        # The means are at their joint optimum for both types of covariance.
+        means_change = self.covariance() @ (
+            change.weighted_means - change.precision @ means
+        )
+        product = means_change @ means.T
+        second_change = product + product.T
+        covariance, precision = self.covariance(structured), change.precision
+        if not structured:
+            precision = np.diag(np.diag(precision))
+        n_features = means.shape[1]
+        second_change -= n_features * (covariance @ precision @ covariance)
+        return type(self)(-0.5 * second_change, means_change)
+
+
+def _root(matrix, lower):
+    """Return the triangular root of a matrix, with zeros in the other triangle.
+
+    This calls LAPACK directly: for few components, the checks of
+    `scipy.linalg.cholesky` would take most of the time.
+    """
+    root, info = dpotrf(matrix, lower=lower)
+    if info:
+        raise np.linalg.LinAlgError("The matrix is not positive definite.")
+    return root
+
+
+def _log_determinant(matrix):
+    return 2 * np.log(np.diag(_root(matrix, lower=0))).sum()
+
+
+#: Cache of the natural parameters of the last priors.  The same priors are used for
+#: many blocks, or for one user after the other.
+_found, MOST_FOUND = (), 4
+
+
+class GaussianPrior(NamedTuple):
+    """The Gaussian prior of the users or of the items.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (n_own,)
+    covariance : ndarray of shape (n_own, n_own)
+    """
+
+    mean: np.ndarray
+    covariance: np.ndarray
+
+    def natural(self):
+        """Return the packed precision, and precision times mean, as one vector."""
+        global _found
+        for prior, natural in _found:
+            if all(map(np.array_equal, prior, self)):
+                return natural.copy()
+        natural = self._natural()
+        copied = self.mean.copy(), self.covariance.copy()
+        _found = ((copied, natural), *_found[: MOST_FOUND - 1])
+        return natural.copy()
+
+    def _natural(self):
+        # The result is symmetric, and equally accurate in directions of large and of
+        # small variances, unlike the result of `np.linalg.inv`.
+        variances, directions = np.linalg.eigh(self.covariance)
+        precision = (directions / variances) @ directions.T
+        return np.concatenate([packed(precision), precision @ self.mean])
+
+    def log_normaliser(self):
+        """Return the part of E log p that does not depend on the posterior.
+
+        It uses the precision of `natural`, like the other terms of E log p.  The
+        inverse of the covariance differs from this precision in the last digits, and
+        the difference would be added once for each user and item.
+        """
+        natural = self.natural()
+        linear = natural[-len(self.mean) :]
+        precision = unpacked(natural, len(self.mean))
+        log_determinant = np.linalg.slogdet(precision / (2 * math.pi))[1]
+        return 0.5 * (log_determinant - self.mean @ linear)
+
+
+class Moments(NamedTuple):
+    """Weighted sums of moments of posteriors of x.
+
+    Attributes
+    ----------
+    total : float
+        Sum of the weights.
+    first : ndarray of shape (n_own,)
+        Sum of E[x].
+    second : ndarray of shape (n_own, n_own)
+        Sum of E[x x^T].
+    """
+
+    total: float
+    first: np.ndarray
+    second: np.ndarray
+
+    def scaled(self, factor):
+        """Return ``factor`` times the sums."""
+        return Moments(*(factor * part for part in self))
+
+    def plus(self, other):
+        """Return the sum of both objects."""
+        return Moments(*(a + b for a, b in zip(self, other, strict=True)))
+
+    def prior(self):
+        """Return the prior that maximizes the lower bound for these posteriors."""
+        mean = self.first / self.total
+        return GaussianPrior(mean, self.second / self.total - np.outer(mean, mean))
+
+
+def blended(prior, moments, power, rate):
+    """Return a prior between ``prior`` and the best prior for ``moments``.
+
+    A Gaussian prior to a power is a Gaussian whose covariance is divided by the power.
+    Without ratings, this is the posterior.  The covariance of the best prior is
+    therefore multiplied by the power, so that data without ratings do not change the
+    prior.  The result is positive definite.
+    """
+    if not moments.total > 0:
+        return prior
+    best = moments.prior()
+    mean = (1 - rate) * prior.mean + rate * best.mean
+    covariance = (1 - rate) * prior.covariance + rate * power * best.covariance
+    values, vectors = np.linalg.eigh(covariance)
+    least = max(LEAST_EIGENVALUE * values[-1], LEAST_VARIANCE)
+    if values[0] < least:
+        covariance = (vectors * np.maximum(values, least)) @ vectors.T
+    return GaussianPrior(mean, covariance)
+
+
+@functools.lru_cache(8)
+def _lower(n):
+    """Return the places of the lower triangle of a matrix, which callers only read."""
+    return np.tril_indices(n)
+
+
+def packed(matrix):
+    """Return the lower triangle of a matrix, row by row."""
+    return matrix[_lower(len(matrix))]
+
+
+def unpacked(triangles, n_own):
+    """Return the symmetric matrices of packed lower triangles, (..., n_own, n_own)."""
+    lower = _lower(n_own)
+    out = np.empty((*triangles.shape[:-1], n_own, n_own))
+    out[..., lower[0], lower[1]] = triangles[..., : len(lower[0])]
+    out[..., lower[1], lower[0]] = triangles[..., : len(lower[0])]
+    return out
+
+
+def least_eigenvalue(rows, n_own, other=None):
+    """Return the least eigenvalue of the precisions of Gaussians.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_packed + n_own)
+        Natural parameters: packed precisions, and precisions times means.
+    n_own : int
+    other : ndarray of the same shape or None
+        Gaussians whose precisions are the identity matrix in the coordinates for the
+        eigenvalues.  None means the original coordinates.
+    """
+    n_packed = rows.shape[1] - n_own
+    precisions = unpacked(rows[:, :n_packed], n_own)
+    if other is not None:
+        root = np.linalg.cholesky(unpacked(other[:, :n_packed], n_own))
+        half = np.linalg.solve(root, precisions)
+        precisions = np.linalg.solve(root, half.transpose(0, 2, 1))
+    return np.linalg.eigvalsh(precisions)[:, 0].min()
+
+
+def packed_fisher_product(means, covariances, changes):
+    """Return the changes of mean parameters along changes of natural parameters.
+
+    Parameters
+    ----------
+    means : ndarray of shape (n_rows, n_own)
+    covariances : ndarray of shape (n_rows, n_packed)
+        Packed covariances.
+    changes : ndarray of shape (n_rows, n_packed + n_own)
+        Changes of packed precisions, followed by changes of precisions times means.
+        Packed precisions are the coefficients of -x x^T / 2, in which off-diagonal
+        elements count twice.  Precisions times means are the coefficients of x.
+    """
+    n_own, n_packed = means.shape[1], covariances.shape[1]
+    covariance = unpacked(covariances, n_own)
+    precision = unpacked(changes[:, :n_packed], n_own)
+    linear = changes[:, n_packed:] - np.einsum("nij,nj->ni", precision, means)
+    # the changes of E[x] and of E[x x^T]
+    first = np.einsum("nij,nj->ni", covariance, linear)
+    outer = first[:, :, None] * means[:, None, :]
+    second = outer + outer.transpose(0, 2, 1)
+    second -= covariance @ precision @ covariance
+    lower = _lower(n_own)
+    factors = np.where(lower[0] == lower[1], -0.5, -1.0)
+    return np.concatenate([factors * second[:, *lower], first], axis=1)

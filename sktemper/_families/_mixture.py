@@ -1,0 +1,603 @@
+"""Mixtures of components that have conjugate priors."""
+
+import copy
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse, special
+from scipy.optimize import linear_sum_assignment
+from scipy.special import logsumexp
+
+from .._utils._cache import LastCall
+from .._utils._linalg import sparse_rows
+from ..model._values import LocalStep, Powers, Request
+from ._births import USED, Search, birth, split_merge
+from ._family import ONCE, dense
+from ._natural import Natural, NaturalModel, are_equal
+from ._weights import WEIGHTS
+
+
+# -- values of a mixture: parameters, priors, and tables for local steps ---------------
+@dataclass(frozen=True)
+class Mixture(Natural):
+    """Natural parameters of a mixture, or statistics to add to them.
+
+    Attributes
+    ----------
+    weights : ndarray
+        Parameters of the distribution of the weights, see `WEIGHTS`.
+    components : ndarray of shape (n_components, n_natural)
+        Parameters of the distributions of the components, see `Family`.
+    """
+
+    weights: np.ndarray
+    components: np.ndarray
+
+
+class MixtureHyper(NamedTuple):
+    """Priors: the concentration of the weights, and parameters of a component.
+
+    Attributes
+    ----------
+    weight_concentration : float
+    component : ndarray of shape (n_natural,)
+    """
+
+    weight_concentration: float
+    component: np.ndarray
+
+
+class Prepared(NamedTuple):
+    """Values of a mixture for local steps.
+
+    Attributes
+    ----------
+    log_weights : ndarray of shape (n_components,)
+        E log pi.
+    tables : object
+        Result of `Family.prepare` for the components.
+    globals_ : Mixture
+    hyper : object
+    """
+
+    log_weights: np.ndarray
+    tables: Any
+    globals_: Mixture
+    hyper: Any
+
+
+# -- renewals of mixtures in streams: births from rows that fit badly, and merges ------
+#: Cosine of responsibilities above which two components are the same.
+SAME_COSINE = 0.5
+#: New components start from the rows with the lowest scores: this share of all rows,
+#: and at least this number of rows per new component.
+WORST, ROWS_OF_BIRTH = 0.25, 10
+
+
+def _cosines(a, b):
+    """Return the cosines of the columns of responsibilities, (n_a, n_b)."""
+    norms = [np.sqrt((shares**2).sum(axis=0)) for shares in (a, b)]
+    a, b = (s / np.where(n > 0, n, 1.0) for s, n in zip((a, b), norms, strict=True))
+    return a.T @ b
+
+
+# -- mixtures of components that have conjugate priors ---------------------------------
+#: Largest number of rows that a start uses.
+ROWS_LOOKED_AT = 20_000
+
+
+class MixtureModel(NaturalModel):
+    """A mixture of components of one conjugate family.
+
+    The family defines the data and the likelihood of a component.  A subclass defines
+    the prior of a component, `prior_of_component`.
+
+    Parameters
+    ----------
+    n_components, n_features : int
+    family : Family
+    weight_prior : {"dirichlet_process", "dirichlet_distribution"}
+    weight_concentration : float or None
+        None is 1 / n_components.
+    dtype : {float32, float64}
+        Type of public arrays.
+    """
+
+    watches_bound = True
+    scores_whole_rows = True
+    parameters = Mixture
+    birth_steps = 10
+
+    def __init__(
+        self,
+        n_components,
+        n_features,
+        family,
+        *,
+        weight_prior="dirichlet_distribution",
+        weight_concentration=None,
+        dtype=np.float64,
+    ):
+        super().__init__()
+        self.n_components, self.n_features = n_components, n_features
+        self.family = family
+        self.weights = WEIGHTS[weight_prior](n_components)
+        if weight_concentration is None:
+            weight_concentration = 1.0 / n_components
+        self.weight_concentration = weight_concentration
+        self.dtype = dtype
+        self.last_search, self._prior = LastCall(are_equal), LastCall()
+
+    @property
+    def products_per_value(self):
+        """Approximate number of multiplications of a local step per value of a row."""
+        return 2 * self.n_components * self.family.n_natural / self.n_features
+
+    # -- what a subclass defines -------------------------------------------------------
+    def prior_of_component(self, X, sample_weight=None):
+        """Return the natural parameters of a component's prior.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The data, or the first chunk of a stream.
+        sample_weight : ndarray of shape (n_samples,) or None
+            Number of times that each row counts.
+
+        Returns
+        -------
+        prior : ndarray of shape (n_natural,)
+        """
+        raise NotImplementedError
+
+    def n_observed(self, block):
+        """Return the number of observations of each row, by which scores are divided.
+
+        Parameters
+        ----------
+        block : object
+            Result of `take`.
+
+        Returns
+        -------
+        counts : ndarray of shape (n_rows,)
+            By default the result of `Family.n_observed`.
+        """
+        return self.family.n_observed(block)
+
+    def n_scored(self, n_observed):
+        """Return the numbers by which the scores of rows are divided.
+
+        Parameters
+        ----------
+        n_observed : ndarray of shape (n_rows,)
+            Result of `n_observed`.
+
+        Returns
+        -------
+        n_scored : ndarray of shape (n_rows,)
+            By default 1.
+        """
+        return np.ones(len(n_observed))
+
+    def family_of(self, hyper):
+        """Return the family for data in the coordinates that the priors define.
+
+        By default, the coordinates of the data do not change.
+        """
+        return self.family
+
+    def component_prior(self, hyper):
+        """Return the natural parameters of a component's prior, (n_natural,)."""
+        return hyper.component
+
+    # -- the state of a fit ------------------------------------------------------------
+    def take(self, X, rows):
+        """Return ``X[rows]`` as a block of the family, see `Family.block`."""
+        own = sparse_rows(X, rows) if sparse.issparse(X) else X[rows]
+        return self.family.block(own)
+
+    def initial_hyper(self, X, sample_weight=None):
+        """Return the priors."""
+        prior = self.prior_of_component(X, sample_weight)
+        return MixtureHyper(self.weight_concentration, np.asarray(prior, np.float64))
+
+    def initial_globals(self, X, random, hyper=None, sample_weight=None):
+        """Return the optimum after each sample is assigned to its nearest random seed.
+
+        The nearest seed of a sample is the one with the highest predictive density of
+        the sample, given a posterior from this seed alone.
+        """
+        hyper = self.initial_hyper(X, sample_weight) if hyper is None else hyper
+        n_rows = X.shape[0]
+        weight = np.ones(n_rows) if sample_weight is None else sample_weight
+        weight = weight if weight.any() else np.ones(n_rows)
+        known = np.flatnonzero(weight > 0)
+        rows = known[:: -(-len(known) // ROWS_LOOKED_AT)]
+        few = len(rows) < self.n_components
+        shares = weight[rows] / weight[rows].sum()
+        seeds = random.choice(len(rows), self.n_components, few, shares)
+        scale = weight.sum() / weight[rows].sum()
+        return self.dealt(self.take(X, rows), seeds, weight[rows], scale, hyper)
+
+    def dealt(self, block, seeds, row_weight, scale, hyper):
+        """Return the optimum after each row is assigned to its nearest seed.
+
+        Parameters
+        ----------
+        block : object
+        seeds : ndarray of int of shape (n_components,)
+            Rows of the block.
+        row_weight : ndarray of shape (n_rows,)
+        scale : float
+            Factor of the statistics that the rows add to the prior.
+        hyper : object
+
+        Returns
+        -------
+        globals_ : Mixture
+        """
+        family = self.family_of(hyper)
+        alone = family.counted(dense(family.moments(block[seeds])))
+        tables = family.prepare(alone + self.component_prior(hyper))
+        labels = family.log_predictive(block, tables).argmax(axis=1)
+        shares = row_weight[:, None] * (labels[:, None] == np.arange(self.n_components))
+        return self.optimum(block, shares, hyper, scale)
+
+    def optimum(self, block, shares, hyper, scale=1.0):
+        """Return the best parameters for responsibilities of rows.
+
+        Parameters
+        ----------
+        block : object
+        shares : ndarray of shape (n_rows, n_components)
+            Responsibilities, times the number of times that each row counts.
+        hyper : object
+        scale : float
+            Factor of the statistics that the rows add to the prior.
+
+        Returns
+        -------
+        globals_ : Mixture
+        """
+        statistics = self.statistics(block, shares, hyper)
+        return self.target(statistics, scale, Powers(), hyper)
+
+    def prior(self, hyper):
+        """Return the prior's natural parameters; the last result is cached."""
+        return self._prior.of(hyper, self._prior_of)
+
+    def _prior_of(self, hyper):
+        component = self.component_prior(hyper)
+        return Mixture(
+            self.weights.prior(hyper.weight_concentration),
+            self.family.repeated(component, self.n_components),
+        )
+
+    def shapes(self):
+        """Return the shapes of the arrays of the parameters."""
+        return self.weights.prior(1.0).shape, self.family.shape(self.n_components)
+
+    def hyper_shapes(self):
+        """Return the shapes of the parts of `hyper`."""
+        return [(), (self.family.n_natural,)]
+
+    def global_shapes(self, globals_):
+        """Return the shapes of the parts of the global parameters."""
+        return list(self.shapes())
+
+    def is_valid(self, globals_):
+        """Return whether these are parameters of distributions."""
+        return bool((globals_.weights > -1).all()) and self.family.is_valid(
+            globals_.components
+        )
+
+    def prepare(self, globals_, hyper):
+        """Return the arguments of `local_step` that are computed once per step."""
+        return Prepared(
+            self.weights.expected_log(globals_.weights),
+            self.family_of(hyper).prepare(globals_.components),
+            globals_,
+            hyper,
+        )
+
+    # -- the step ----------------------------------------------------------------------
+    def local_step(self, block, prepared, request):
+        """Compute the responsibilities of a block; see `ConjugateModel.local_step`."""
+        local = np.asarray(request.powers.local, dtype=np.float64)
+        responsibilities, bounds, scores = self.responsibilities(block, prepared, local)
+        statistics = None
+        if "statistics" in request.want:
+            factors = _factors(request, len(bounds))
+            statistics = self.statistics(
+                block, responsibilities, prepared.hyper, factors, prepared.tables
+            )
+        return LocalStep.of_rows(
+            row_observed=self.n_observed(block),
+            row_bounds=bounds,
+            row_scores=scores,
+            n_iterations=len(bounds),
+            statistics=statistics,
+            local_parameters=responsibilities if "local" in request.want else None,
+        )
+
+    def responsibilities(self, block, prepared, power=1.0):
+        """Return the responsibilities of the components for rows.
+
+        Parameters
+        ----------
+        block : object
+        prepared : Prepared
+        power : ndarray of shape (n_rows,) or ()
+            Exponent of the likelihood and of the weights.
+
+        Returns
+        -------
+        responsibilities : ndarray of shape (n_rows, n_components)
+        bounds : ndarray of shape (n_rows,)
+            log sum_k exp(power * E log p(x, k)).
+        scores : ndarray of shape (n_rows,)
+            The mean of E log p(x, k) under the responsibilities.
+        """
+        return softmax(self.log_joint(block, prepared), power)
+
+    def log_joint(self, block, prepared):
+        """Return E log p(x, component) of each row, (n_rows, n_components)."""
+        family = self.family_of(prepared.hyper)
+        logs = family.log_likelihoods(block, prepared.tables)
+        logs += prepared.log_weights
+        return logs
+
+    def statistics(self, block, shares, hyper, factors=ONCE, tables=None):
+        """Return the sums of the statistics that rows add to the parameters.
+
+        Parameters
+        ----------
+        block : object
+        shares : ndarray of shape (n_rows, n_components)
+        hyper : object
+        factors, tables
+            See `Family.statistics`.
+
+        Returns
+        -------
+        statistics : Mixture
+        """
+        family = self.family_of(hyper)
+        counts, statistics = family.statistics(block, shares, factors, tables)
+        return Mixture(self.weights.counted(counts), statistics)
+
+    def fisher_product(self, globals_, vector):
+        """Return the Fisher information of q(weights, components) times ``vector``."""
+        change = self.from_natural_parameters(vector)
+        return Mixture(
+            self.weights.fisher_product(globals_.weights, change.weights),
+            self.family.fisher_product(globals_.components, change.components),
+        ).vector()
+
+    # -- objectives --------------------------------------------------------------------
+    def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
+        """Return p E log p(weights, components) - E log q, p = ``powers.prior``."""
+        prior, power = self.prior(hyper), powers.prior
+        bound = self.weights.bound(globals_.weights, prior.weights, power)
+        components = self.family.bound(globals_.components, prior.components, power)
+        return float(bound + components.sum())
+
+    def predictive_scores(self, block, prepared):
+        """Return the log posterior predictive of each row, and `n_scored`.
+
+        The scores are exact given q.  They are the logarithm of the mixture of the
+        components' predictive densities.
+        """
+        log_weights = np.log(self.weights.mean(prepared.globals_.weights))
+        family = self.family_of(prepared.hyper)
+        logs = family.log_predictive(block, prepared.tables, log_weights)
+        return logsumexp(logs, axis=1), self.n_scored(self.n_observed(block))
+
+    # -- leaving a poor optimum --------------------------------------------------------
+    def complete(self, block, globals_, hyper):
+        """Return rows from which moves and merges compute statistics."""
+        return block
+
+    def propose_birth(self, globals_, hyper, block, random, row_weight=None):
+        """Return the mixture with one component replaced by a new component."""
+        if row_weight is None:
+            row_weight = np.ones(block.shape[0])
+        responsibilities = birth(self, globals_, hyper, block, random, row_weight)
+        return self._moved(block, responsibilities, globals_, hyper, row_weight), hyper
+
+    def propose_split_merge(
+        self, globals_, hyper, block, random, refused, row_weight=None
+    ):
+        """Return the mixture after the most promising splits and merges."""
+        if row_weight is None:
+            row_weight = np.ones(block.shape[0])
+        responsibilities, key = split_merge(
+            self, globals_, hyper, block, refused, row_weight
+        )
+        if key is None:
+            return None
+        moved = self._moved(block, responsibilities, globals_, hyper, row_weight)
+        return moved, hyper, key
+
+    def _moved(self, block, responsibilities, globals_, hyper, row_weight):
+        """Return the best parameters for responsibilities of some of the rows."""
+        order = self.weights.order(row_weight @ responsibilities)
+        shares = row_weight[:, None] * responsibilities[:, order]
+        prior = self.weights.prior(hyper.weight_concentration)
+        counts = self.weights.counts(globals_.weights - prior)
+        return self.optimum(block, shares, hyper, counts.sum() / row_weight.sum())
+
+    def resized(self, n_components):
+        """Return the model with another number of components, and the same `stop`."""
+        model = copy.copy(self)
+        model.n_components = n_components
+        model.weights = type(self.weights)(n_components)
+        model.family = self.family.resized(n_components)
+        model.last_search, model._prior = LastCall(are_equal), LastCall()
+        return model
+
+    def with_births(self, globals_, hyper, n_births, X, row_weight, random):
+        """Return a model with new components, which start from the rows that fit worst.
+
+        See `ConjugateModel.with_births`.
+        """
+        block = self.take(X, slice(0, X.shape[0]))
+        scores, counts = self.predictive_scores(block, self.prepare(globals_, hyper))
+        scores = np.where(counts > 0, scores / np.maximum(counts, 1e-300), np.inf)
+        n_worst = max(round(WORST * len(scores)), ROWS_OF_BIRTH * n_births)
+        worst = np.sort(np.argsort(scores, kind="stable")[:n_worst])
+        few, seed = self.resized(n_births), int(random.integers(2**31))
+        new = few.initial_globals(
+            X[worst], np.random.RandomState(seed), hyper, row_weight[worst]
+        )
+        logs = few.log_shares(block, new, hyper)
+        return self._with_others(block, row_weight, globals_, hyper, logs)
+
+    def joined(self, globals_, hyper, born, X, row_weight):
+        """Return a model of the current components and the new components."""
+        block = self.take(X, slice(0, X.shape[0]))
+        logs = self.resized(len(born.weights)).log_shares(block, born, hyper)
+        logs = logs[:, self.n_components :]
+        return self._with_others(block, row_weight, globals_, hyper, logs)
+
+    def _with_others(self, block, row_weight, globals_, hyper, logs):
+        """Return a model of the current components and of other components.
+
+        Parameters
+        ----------
+        block, row_weight, globals_, hyper : object
+        logs : ndarray of shape (n_rows, n_others)
+            Result of `log_shares` for the other components.
+
+        Returns
+        -------
+        model : MixtureModel
+        globals_ : Mixture
+            Optimum for the responsibilities of all components together.
+        hyper : object
+        """
+        logs = np.hstack([self.log_shares(block, globals_, hyper), logs])
+        shares = special.softmax(logs, axis=1) * row_weight[:, None]
+        larger = self.resized(shares.shape[1])
+        return larger, larger.optimum(block, shares, hyper), hyper
+
+    def shares(self, block, globals_, hyper):
+        """Return the responsibilities for rows, float64, and the rows' bounds."""
+        prepared = self.prepare(globals_, hyper)
+        step = self.local_step(block, prepared, Request(want=("local",)))
+        return np.asarray(step.local_parameters, np.float64), step.row_bounds
+
+    def log_shares(self, block, globals_, hyper):
+        """Return E log p(x, component) of each row, (n_rows, n_components)."""
+        shares, bounds = self.shares(block, globals_, hyper)
+        with np.errstate(divide="ignore"):
+            return np.log(shares) + bounds[:, None]
+
+    def search(self, block, shares, hyper, row_weight):
+        """Return the `Search` for merges, given the responsibilities of rows."""
+        return Search(self, hyper, block, shares, row_weight, splits=False)
+
+    def merged(self, globals_, hyper, present, present_hyper, X, row_weight):
+        """Merge the components of `joined` to this model's number of components.
+
+        First, all merges that raise the evidence are made.  Then the best of the other
+        merges is made, until there are few enough components.  See
+        `ConjugateModel.merged`.
+        """
+        block = self.take(X, slice(0, X.shape[0]))
+        before, _ = self.shares(block, present, present_hyper)
+        larger = self.resized(len(globals_.weights))
+        shares, _ = larger.shares(block, globals_, hyper)
+        rows = larger.complete(block, globals_, hyper)
+        while True:
+            search = larger.search(rows, shares, hyper, row_weight)
+            changes = search.together
+            if not changes:
+                used = np.flatnonzero(search.counts >= USED)
+                if len(used) <= self.n_components:
+                    break
+                changes = search.best_merge()
+            shares = search.after(changes)
+        shares = (
+            shares[:, used] / np.maximum(shares[:, used].sum(axis=1), 1e-300)[:, None]
+        )
+        cosines = _cosines(before, shares)
+        columns, groups = linear_sum_assignment(-cosines)
+        placed = np.zeros_like(before)
+        placed[:, columns] = shares[:, groups]
+        is_new = np.zeros(self.n_components, dtype=bool)
+        is_new[columns] = cosines[columns, groups] <= SAME_COSINE
+        placed *= row_weight[:, None]
+        start = self.optimum(block, placed, present_hyper)
+        # the earlier priors are kept, because births distort learned priors
+        return start, present_hyper, is_new
+
+    def matched(self, globals_, hyper, present, present_hyper, X, row_weight):
+        """Order components by the rows that they share with current components."""
+        block = self.take(X, slice(0, X.shape[0]))
+        before, _ = self.shares(block, present, present_hyper)
+        shares, _ = self.shares(block, globals_, hyper)
+        cosines = _cosines(before, shares)
+        rows, columns = linear_sum_assignment(-cosines)
+        shares = shares[:, columns]
+        is_same = cosines[rows, columns] > SAME_COSINE
+        shares *= row_weight[:, None]
+        is_same |= shares.sum(axis=0) < USED
+        return self.optimum(block, shares, hyper), is_same
+
+    def blended(self, globals_, hyper, present, may_be_same, share):
+        """Return components with their statistics scaled to all rows of the stream.
+
+        The components were fitted to the remembered rows.  ``share`` is the weight of
+        all other rows, as a share of the weight of all rows.
+        """
+        prior = self.prior(hyper)
+        statistics = globals_ + prior.scaled(-1.0)
+        return prior + statistics.scaled(1.0 / (1.0 - share))
+
+    def component_counts(self, globals_, hyper):
+        """Return the number of rows of each component."""
+        prior = self.weights.prior(hyper.weight_concentration)
+        return self.weights.counts(globals_.weights - prior)
+
+
+def softmax(logs, power):
+    """Return responsibilities, bounds and scores; see `MixtureModel.responsibilities`.
+
+    Parameters
+    ----------
+    logs : ndarray of shape (n_rows, n_components)
+        E log p(x, component).
+    power : ndarray of shape (n_rows,) or ()
+    """
+    # one row for each component, because sums over an axis of few values are slow
+    logs = np.ascontiguousarray(logs.T)
+    shares = logs * power
+    largest = shares.max(axis=0)
+    shares -= largest
+    np.exp(shares, out=shares)
+    totals = _summed(shares)
+    shares /= totals
+    logs *= shares
+    return np.ascontiguousarray(shares.T), largest + np.log(totals), _summed(logs)
+
+
+def _summed(values):
+    """Return the sums over components.
+
+    The order of the terms does not depend on the number of rows, unlike in NumPy's sum.
+    """
+    total = values[0].copy()
+    for row in values[1:]:
+        total += row
+    return total
+
+
+def _factors(request, n_rows):
+    """Return the factors of a block's rows, (n_rows,), or (1,) if all are equal."""
+    power = request.powers.statistics
+    if request.unit_noise is None and isinstance(power, float):
+        return np.full(1, power)
+    return request.factors(n_rows)

@@ -1,0 +1,787 @@
+"""The Normal-Wishart family, the conjugate prior of means and precisions of Gaussians.
+
+The parameters have the usual symbols m, kappa, W and nu.
+"""
+
+import functools
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import gammaln, polygamma, psi
+
+from .._utils._cache import LastCall
+from ..model._values import IllDefined
+from . import _kernels
+from ._family import Family
+
+# -- distributions of precisions: Wishart distributions, and products of Gammas --------
+# The precision Lambda of a component has the degrees of freedom nu and the inverse
+# scale S, in the form of the covariance type.  Each observation adds 1 to nu and its
+# squares to S, and the expected precision is nu S^-1.  The distributions differ in
+# their normalisers.
+
+LOG_2, LOG_2_PI = math.log(2.0), math.log(2.0 * math.pi)
+
+
+def log_chisquare(degrees, random, size):
+    """Draw log x of chi-square variables x, finite even for tiny degrees of freedom.
+
+    Draws of x might underflow to 0.  A draw from Gamma(a) is therefore replaced by a
+    draw from Gamma(a + 1) times U^(1 / a), for a uniform U, which has the same
+    distribution and whose logarithm is finite.
+    """
+    if np.min(degrees) >= 1:
+        return np.log(random.chisquare(degrees, size))
+    halves = 0.5 * np.broadcast_to(degrees, size)
+    draws = np.log(2.0 * random.standard_gamma(halves + 1.0))
+    return draws + np.log1p(-random.random(size)) / halves
+
+
+class WishartPrecision:
+    """Wishart distribution of a full matrix.
+
+    scikit-learn uses it for diagonal and spherical precisions, too.
+
+    Parameters
+    ----------
+    n_features : int
+
+    Attributes
+    ----------
+    least : float
+        Lower limit of the degrees of freedom.
+    shift : float
+        Degrees of freedom minus their natural parameter.
+    is_product : bool
+        Whether predictive densities are products over the features.
+    width : float
+        Factor of the degrees of freedom in a predictive density.
+    """
+
+    def __init__(self, n_features):
+        self.n_features = n_features
+        self.least, self.shift = n_features - 1.0, float(n_features)
+
+    def expected_log(self, freedom):
+        """Return E log |Lambda| if the inverse scale is the identity matrix."""
+        halves = 0.5 * (np.asarray(freedom)[..., None] - np.arange(self.n_features))
+        return psi(halves).sum(axis=-1) + self.n_features * LOG_2
+
+    def derivative(self, freedom):
+        """Return the derivative of `expected_log`."""
+        halves = 0.5 * (np.asarray(freedom)[..., None] - np.arange(self.n_features))
+        return 0.5 * polygamma(1, halves).sum(axis=-1)
+
+    def log_gammas(self, freedom):
+        """Return the logarithm of the normaliser's Gamma functions and factors of 2."""
+        halves = 0.5 * (np.asarray(freedom)[..., None] - np.arange(self.n_features))
+        return gammaln(halves).sum(axis=-1) + 0.5 * self.n_features * LOG_2 * freedom
+
+    def terms(self, precision, freedom, log_determinants):
+        """Return terms of lower bounds.
+
+        Parameters
+        ----------
+        precision, freedom, log_determinants : ndarray of shape (n_components,)
+            See `Usual`.
+
+        Returns
+        -------
+        log_precisions, log_normalisers, log_densities : ndarray of shape \
+                (n_components,)
+            E log |Lambda|; the logarithm of the density's normaliser, without the
+            factor |Lambda|; and the expected log density of samples at distance 0.
+        """
+        return _kernels.wishart_terms(
+            self.n_features, precision, freedom, log_determinants
+        )
+
+    def bounds(self, power, q, p, traces, squares):
+        """Return power * E log p - E log q of each component.
+
+        Parameters
+        ----------
+        power : float
+        q, p : tuple of four ndarray of shape (n_components,)
+            Precisions of the means, degrees of freedom, and the first two of `terms`.
+        traces, squares : ndarray of shape (n_components,)
+            See `Covariance.traces_and_squares`.
+        """
+        return _kernels.wishart_bounds(self.n_features, power, q, p, traces, squares)
+
+    is_product, width = False, 1.0
+
+    def exponent(self, freedom):
+        """Return the exponent of a predictive density, without its negative sign."""
+        return 0.5 * (freedom + 1.0)
+
+    def log_student(self, freedom, log_determinants, spread):
+        """Return the logarithm of predictive densities at their modes.
+
+        Parameters
+        ----------
+        freedom, log_determinants, spread : ndarray of shape (n_components,)
+            ``spread`` is (kappa + 1) / kappa.
+        """
+        D = self.n_features
+        halves, exponent = 0.5 * (freedom + 1.0 - D), self.exponent(freedom)
+        logs = gammaln(exponent) - gammaln(halves)
+        return logs - 0.5 * D * np.log(math.pi * spread) + 0.5 * log_determinants
+
+    def draws(self, freedom, random, n_components):
+        """Draw log |Lambda|, (n_components,), if the inverse scale is the identity."""
+        degrees = freedom - np.arange(self.n_features)
+        return log_chisquare(degrees, random, (n_components, len(degrees))).sum(axis=1)
+
+
+class GammasPrecision(WishartPrecision):
+    """Independent Gamma distributions of the precisions of features.
+
+    The precision of feature d has the distribution Gamma(nu / 2, rate S_d / 2).
+    """
+
+    def __init__(self, n_features):
+        self.n_features = n_features
+        self.least, self.shift = 0.0, 1.0
+
+    def expected_log(self, freedom):
+        """Return E log |Lambda| if the inverse scale is the identity matrix."""
+        return self.n_features * (psi(0.5 * freedom) + LOG_2)
+
+    def derivative(self, freedom):
+        """Return the derivative of `expected_log`."""
+        return 0.5 * self.n_features * polygamma(1, 0.5 * freedom)
+
+    def log_gammas(self, freedom):
+        """Return the logarithm of the normaliser's Gamma functions and factors of 2."""
+        halves = 0.5 * freedom
+        return self.n_features * (gammaln(halves) + halves * LOG_2)
+
+    def terms(self, precision, freedom, log_determinants):
+        """Return terms of lower bounds."""
+        D = self.n_features
+        log_precisions = self.expected_log(freedom) + log_determinants
+        log_normalisers = 0.5 * D * (np.log(precision) - LOG_2_PI)
+        log_normalisers = log_normalisers - 0.5 * freedom * log_determinants
+        log_normalisers = log_normalisers - self.log_gammas(freedom)
+        log_densities = 0.5 * (log_precisions - D * (LOG_2_PI + 1.0 / precision))
+        return log_precisions, log_normalisers, log_densities
+
+    def bounds(self, power, q, p, traces, squares):
+        """Return power * E log p - E log q of each component."""
+        D = self.n_features
+        precision, nu, log_precision, log_q = q
+        log_q = log_q + 0.5 * ((nu - self.shift) * log_precision - D * (1.0 + nu))
+        log_p = p[3] + 0.5 * (p[1] - self.shift) * log_precision
+        log_p = log_p - 0.5 * p[0] * (D / precision + nu * squares) - 0.5 * nu * traces
+        return power * log_p - log_q
+
+    is_product = True
+
+    def log_student(self, freedom, log_determinants, spread):
+        """Return the logarithm of predictive densities at their modes."""
+        halves, D = 0.5 * freedom, self.n_features
+        logs = D * (gammaln(halves + 0.5) - gammaln(halves))
+        return logs - 0.5 * D * np.log(math.pi * spread) + 0.5 * log_determinants
+
+    def draws(self, freedom, random, n_components):
+        """Draw log |Lambda|, (n_components,), if the inverse scale is the identity."""
+        size = n_components, self.n_features
+        return log_chisquare(freedom, random, size).sum(axis=1)
+
+
+class GammaPrecision(GammasPrecision):
+    """One Gamma distribution of the common precision of all features.
+
+    The precision lambda has the distribution Gamma(D nu / 2, rate D S / 2), because S
+    is a mean over the D features.  Densities are with respect to the base measure
+    lambda^((D - 1) / 2), so that their powers in tempered posteriors can always be
+    normalised.
+    """
+
+    def __init__(self, n_features):
+        self.n_features = n_features
+        self.least, self.shift = 0.0, 1.0 / n_features
+        self.width = float(n_features)
+
+    def expected_log(self, freedom):
+        """Return E log |Lambda| if the inverse scale is the identity matrix."""
+        D = self.n_features
+        return D * (psi(0.5 * D * freedom) - math.log(0.5 * D))
+
+    def derivative(self, freedom):
+        """Return the derivative of `expected_log`."""
+        D = self.n_features
+        return 0.5 * D**2 * polygamma(1, 0.5 * D * freedom)
+
+    def log_gammas(self, freedom):
+        """Return the logarithm of the normaliser's Gamma function and factor."""
+        halves = 0.5 * self.n_features * freedom
+        return gammaln(halves) - halves * math.log(0.5 * self.n_features)
+
+    is_product = False
+
+    def exponent(self, freedom):
+        """Return the exponent of a predictive density, without its negative sign."""
+        return 0.5 * self.n_features * (freedom + 1.0)
+
+    def log_student(self, freedom, log_determinants, spread):
+        """Return the logarithm of predictive densities at their modes."""
+        D, exponent = self.n_features, self.exponent(freedom)
+        logs = gammaln(exponent) - gammaln(exponent - 0.5 * D)
+        logs = logs - 0.5 * D * np.log(math.pi * D * spread)
+        return logs + 0.5 * log_determinants
+
+    def draws(self, freedom, random, n_components):
+        """Draw log |Lambda|, (n_components,), if the inverse scale is the identity."""
+        D = self.n_features
+        logs = log_chisquare(D * freedom, random, n_components)
+        return D * (logs - math.log(D))
+
+
+# -- covariance types: the elements of a symmetric matrix that a component stores ------
+# The precision of a component is a full matrix, a diagonal matrix or a multiple of the
+# identity.  The elements that a covariance type stores are linear functions of the
+# second moments.  Therefore sums, targets and steps have the same form for all types.
+
+#: The message of scikit-learn's mixtures.
+ILL_DEFINED = (
+    "Fitting the mixture model failed because some components have ill-defined "
+    "empirical covariance (for instance caused by singleton or collapsed samples). Try "
+    "to decrease the number of components, increase reg_covar, or scale the input data."
+)
+
+
+@functools.lru_cache(maxsize=8)
+def _triangle(n_features):
+    """Return indices that convert a symmetric matrix to its packed upper triangle.
+
+    Returns
+    -------
+    rows, columns : ndarray of int of shape (n_packed,)
+        Indices of each element of the triangle.
+    places : ndarray of int of shape (n_features, n_features)
+        Position in the triangle of each element of the matrix.
+    """
+    rows, columns = np.triu_indices(n_features)
+    places = np.empty((n_features, n_features), dtype=np.intp)
+    places[rows, columns] = places[columns, rows] = np.arange(len(rows))
+    return rows, columns, places
+
+
+class Covariance:
+    """A full matrix for each component.
+
+    Parameters
+    ----------
+    n_features : int
+    law : WishartPrecision or None
+        Distribution of the precisions.  None is the default of the type: a Wishart
+        distribution for full matrices, a Gamma distribution for each element of
+        diagonal matrices, and one Gamma distribution for spherical matrices.
+
+    Attributes
+    ----------
+    products : bool
+        Whether the second moments of samples are all products x_i x_j; otherwise they
+        are the squares x_i^2.
+    n_kept : int
+        Number of elements of a matrix that the type stores.
+    is_variance : ndarray of shape (n_kept,)
+        1 for each element of the diagonal, 0 for others.
+    """
+
+    products = True
+
+    def __init__(self, n_features, law=None):
+        self.n_features = n_features
+        self.law = WishartPrecision(n_features) if law is None else law
+        self._rows, self._columns, self._places = _triangle(n_features)
+        self.is_variance = (self._rows == self._columns).astype(np.float64)
+        self.n_kept = len(self.is_variance)
+
+    def default_prior(self, covariance):
+        """Return the covariance of the data in the form of this type."""
+        return covariance
+
+    def kept(self, second):
+        """Return the elements of packed second moments that the type stores.
+
+        Parameters
+        ----------
+        second : ndarray of shape (..., n_second)
+            The upper triangles row by row if ``products``, otherwise the squares.
+
+        Returns
+        -------
+        kept : ndarray of shape (..., n_kept)
+        """
+        return second
+
+    def unpacked(self, kept):
+        """Return the matrices, in the type's form, with these stored elements."""
+        return np.take(kept, self._places, axis=-1)
+
+    def packed(self, matrices):
+        """Return the stored elements of matrices in the type's form."""
+        return matrices[..., self._rows, self._columns]
+
+    def outer(self, factors, vectors):
+        """Return ``factor * v v^T`` of each component, in the type's form."""
+        return factors[:, None, None] * vectors[:, :, None] * vectors[:, None, :]
+
+    def centred(self, precision, sums, second):
+        """Return means and inverse scales, given natural parameters."""
+        given = precision, sums, second
+        return _kernels.centred(*map(np.ascontiguousarray, given))
+
+    def factors(self, inverse_scale):
+        """Return F with F^T F = scale, and log |scale|, of each component.
+
+        Parameters
+        ----------
+        inverse_scale : ndarray of shape (..., n_features, n_features)
+
+        Returns
+        -------
+        factors : ndarray of shape (..., n_features, n_features)
+            Lower triangular.
+        log_determinants : ndarray of shape (...)
+
+        Raises
+        ------
+        IllDefined
+            If an inverse scale is not positive definite.
+        """
+        factors, log_determinants, n_bad = _kernels.inverse_factors(
+            np.ascontiguousarray(inverse_scale).reshape(-1, *inverse_scale.shape[-2:])
+        )
+        if n_bad:
+            raise IllDefined(ILL_DEFINED)
+        shape = inverse_scale.shape
+        return factors.reshape(shape), log_determinants.reshape(shape[:-2])
+
+    def traces_and_squares(self, scale_factors, matrices, vectors):
+        """Return tr(scale @ matrix) and ``v^T @ scale @ v`` of each component.
+
+        Factors and matrices are in the type's form.
+        """
+        return _kernels.traces_and_squares(scale_factors, matrices, vectors)
+
+    def triangles(self, factors, scales):
+        """Return scales times factors of each component in the kernel's layout."""
+        return _kernels.packed_triangles(factors, scales)
+
+    def derivative(self, inverse_scale, change):
+        """Return the change of the scale W, -W dW^-1 W, and tr(W dW^-1)."""
+        scale = self.scale(inverse_scale)
+        product = scale @ change
+        return -product @ scale, np.trace(product, axis1=-2, axis2=-1)
+
+    def scale(self, inverse_scale):
+        """Return the inverse of the inverse scale."""
+        try:
+            return np.linalg.inv(inverse_scale)
+        except np.linalg.LinAlgError:  # the root is better conditioned
+            factors, _ = self.factors(inverse_scale)
+            return np.swapaxes(factors, -1, -2) @ factors
+
+    def symmetric(self, matrices):
+        """Return the symmetric parts of matrices in the type's form."""
+        return 0.5 * (matrices + np.swapaxes(matrices, -1, -2))
+
+    def roots(self, inverse_scale):
+        """Return the upper triangular R with R R^T = scale."""
+        factors, _ = self.factors(inverse_scale)
+        return np.swapaxes(factors, -1, -2)
+
+    def matrices(self, covariances):
+        """Return a matrix for each component from covariances in the type's form."""
+        return covariances
+
+    def widened(self, freedom):
+        """Return degrees of freedom in a shape that broadcasts with the scales."""
+        return freedom[:, None, None]
+
+    def times(self, scale, vectors):
+        """Return ``scale @ v`` of each component."""
+        return np.einsum("kij,kj->ki", scale, vectors)
+
+    def paired(self, freedom, scale):
+        """Return the coefficients of the stored elements in the expected log density.
+
+        The coefficients are the expected precision times -1/2.  A stored
+        off-diagonal element represents two elements of the matrix, so that its
+        coefficient is twice as large.
+        """
+        precision = self.packed(self.widened(freedom) * scale)
+        return (0.5 * self.is_variance - 1.0) * precision
+
+    def each(self, value):
+        """Return the value of a parameter for each component.
+
+        If components share the parameter, a subclass repeats the common value.
+        """
+        return value
+
+    def common(self, values):
+        """Return the sum over the components that share a parameter."""
+        return values
+
+
+class Diagonal(Covariance):
+    """The diagonal of a matrix, for each component."""
+
+    products = False
+
+    def __init__(self, n_features, law=None):
+        self.n_features = self.n_kept = n_features
+        self.law = GammasPrecision(n_features) if law is None else law
+        self.is_variance = np.ones(n_features)
+
+    def default_prior(self, covariance):
+        """Return the variances of the data."""
+        return np.diag(covariance).copy()
+
+    def unpacked(self, kept):
+        """Return the diagonals."""
+        return kept
+
+    def packed(self, matrices):
+        """Return the diagonals."""
+        return matrices
+
+    def outer(self, factors, vectors):
+        """Return the diagonals."""
+        return factors[:, None] * vectors**2
+
+    def centred(self, precision, sums, second):
+        """Return means and inverse scales, given natural parameters."""
+        means = sums / precision[:, None]
+        return means, second - self.outer(precision, means)
+
+    def factors(self, inverse_scale):
+        """Return the roots of the scales, and log |scale|."""
+        if not ((inverse_scale > 0) & (inverse_scale < np.inf)).all():
+            raise IllDefined(ILL_DEFINED)
+        return inverse_scale**-0.5, -np.log(inverse_scale).sum(axis=-1)
+
+    def traces_and_squares(self, scale_factors, matrices, vectors):
+        """Return tr(scale @ matrix) and ``v^T @ scale @ v`` of each component."""
+        scale = scale_factors**2
+        return (scale * matrices).sum(axis=-1), (scale * vectors**2).sum(axis=-1)
+
+    def triangles(self, factors, scales):
+        """Return scales times factors of each component in the kernel's layout."""
+        return scales[:, None] * factors
+
+    def derivative(self, inverse_scale, change):
+        """Return the change of the scale, and tr(W dW^-1)."""
+        product = change / inverse_scale
+        return -product / inverse_scale, product.sum(axis=-1)
+
+    def scale(self, inverse_scale):
+        """Return the inverse of the inverse scale."""
+        return 1.0 / inverse_scale
+
+    def symmetric(self, matrices):
+        """Return the diagonals."""
+        return matrices
+
+    def roots(self, inverse_scale):
+        """Return the roots of the scales."""
+        return inverse_scale**-0.5
+
+    def matrices(self, covariances):
+        """Return a matrix for each component from covariances in the type's form."""
+        return covariances[:, :, None] * np.eye(self.n_features)
+
+    def widened(self, freedom):
+        """Return degrees of freedom in a shape that broadcasts with the scales."""
+        return freedom[:, None]
+
+    def times(self, scale, vectors):
+        """Return ``scale @ v`` of each component."""
+        return scale * vectors
+
+
+class Spherical(Diagonal):
+    """The mean of a matrix's diagonal, for each component."""
+
+    def __init__(self, n_features, law=None):
+        self.n_features, self.n_kept = n_features, 1
+        self.law = GammaPrecision(n_features) if law is None else law
+        self.is_variance = np.ones(1)
+
+    def default_prior(self, covariance):
+        """Return the mean variance of the data."""
+        return np.float64(np.diag(covariance).mean())
+
+    def kept(self, second):
+        """Return the mean squares."""
+        return second.mean(axis=-1, keepdims=True)
+
+    def unpacked(self, kept):
+        """Return the mean squares."""
+        return kept[..., 0]
+
+    def packed(self, matrices):
+        """Return the mean squares."""
+        return matrices[..., None]
+
+    def outer(self, factors, vectors):
+        """Return the means of the diagonals."""
+        return factors * (vectors**2).mean(axis=1)
+
+    def factors(self, inverse_scale):
+        """Return the roots of the scales for each dimension, and log |scale|."""
+        return super().factors(self._each_dimension(inverse_scale))
+
+    def traces_and_squares(self, scale_factors, matrices, vectors):
+        """Return tr(scale @ matrix) and ``v^T @ scale @ v`` of each component."""
+        matrices = self._each_dimension(matrices)
+        return super().traces_and_squares(scale_factors, matrices, vectors)
+
+    def derivative(self, inverse_scale, change):
+        """Return the change of the scale, and tr(W dW^-1)."""
+        product = change / inverse_scale
+        return -product / inverse_scale, self.n_features * product
+
+    def matrices(self, covariances):
+        """Return a matrix for each component from covariances in the type's form."""
+        return covariances[:, None, None] * np.eye(self.n_features)
+
+    def widened(self, freedom):
+        """Return the degrees of freedom."""
+        return freedom
+
+    def times(self, scale, vectors):
+        """Return ``scale @ v`` of each component."""
+        return scale[:, None] * vectors
+
+    def paired(self, freedom, scale):
+        """Return the trace of the expected precision times -1/2."""
+        return self.n_features * super().paired(freedom, scale)
+
+    def _each_dimension(self, value):
+        return np.repeat(np.asarray(value)[..., None], self.n_features, axis=-1)
+
+
+#: Covariance types by their names in scikit-learn.
+COVARIANCES = {"full": Covariance, "diag": Diagonal, "spherical": Spherical}
+
+
+# -- the Normal-Wishart family, the conjugate prior of means and precisions of Gaussians
+# The parameters have the usual symbols m, kappa, W and nu.
+
+
+class NormalWishartParts(NamedTuple):
+    """Natural parameters of components, split into their parts.
+
+    Attributes
+    ----------
+    precision : ndarray of shape (n_components,)
+        kappa.
+    means : ndarray of shape (n_components, n_features)
+        kappa m.
+    second : ndarray
+        W^-1 + kappa m m^T, in the form of the covariance type.
+    freedom : ndarray of shape (n_components,) or ()
+        nu - n_features.
+    """
+
+    precision: Any
+    means: Any
+    second: Any
+    freedom: Any
+
+
+class Usual(NamedTuple):
+    """Parameters of components in their usual form.
+
+    Attributes
+    ----------
+    precision : ndarray of shape (n_components,)
+    means : ndarray of shape (n_components, n_features)
+    inverse_scale : ndarray
+        Inverse scale W^-1 in the form of the covariance type.
+    freedom : ndarray of shape (n_components,) or ()
+    factors, log_determinants : ndarray
+        See `Covariance.factors`.
+    """
+
+    precision: Any
+    means: Any
+    inverse_scale: Any
+    freedom: Any
+    factors: Any
+    log_determinants: Any
+
+
+class NormalWishartFamily(Family):
+    """Means and precisions of Gaussians.
+
+    The natural parameters of a component are kappa, kappa m, the stored elements of
+    W^-1 + kappa m m^T, and nu - shift.  The corresponding u are -mu^T Lambda mu / 2,
+    Lambda mu, -Lambda / 2, and (log |Lambda| - n_features log 2 pi) / 2.  The moments
+    of a row are 1, x, the stored elements of x x^T, and 1.
+
+    Parameters
+    ----------
+    covariance : Covariance
+        Covariance type.  Its ``law`` is the distribution of the precision, with the
+        shift.
+    """
+
+    def __init__(self, covariance):
+        super().__init__(2 + covariance.n_features + covariance.n_kept)
+        self.covariance, self.n_features = covariance, covariance.n_features
+        self.law = covariance.law
+        self._usual, self._terms = LastCall(), LastCall()
+        self._usual_prior, self._prior_terms = LastCall(), LastCall()
+
+    # -- natural and usual parameters --------------------------------------------------
+    def split(self, parameters):
+        """Return `NormalWishartParts` of an array of natural parameters."""
+        first = 1 + self.n_features
+        return NormalWishartParts(
+            parameters[:, 0],
+            parameters[:, 1:first],
+            self.covariance.unpacked(parameters[:, first:-1]),
+            parameters[:, -1],
+        )
+
+    def joined(self, precision, means, kept, freedom):
+        """Return one array of the parts, in the order of `NormalWishartParts`.
+
+        ``kept`` are the stored elements of second moments.
+        """
+        columns = precision[:, None], means, kept, freedom[:, None]
+        return np.concatenate(columns, axis=1)
+
+    def natural(self, precision, means, inverse_scale, freedom):
+        """Return the natural parameters, given the usual parameters."""
+        return self.joined(
+            precision,
+            precision[:, None] * means,
+            self.covariance.packed(
+                inverse_scale + self.covariance.outer(precision, means)
+            ),
+            freedom - self.law.shift,
+        )
+
+    def usual(self, parameters):
+        """Return `Usual` parameters, given natural ones; the last result is cached.
+
+        Raises
+        ------
+        IllDefined
+            If ``parameters`` are not parameters of distributions.
+        """
+        return self._usual.of(parameters, self._usual_of)
+
+    def _usual_of(self, parameters):
+        parts = self.split(parameters)
+        kappa = np.ascontiguousarray(parts.precision)
+        freedom = parts.freedom + self.law.shift
+        if not ((kappa > 0).all() and (freedom > self.law.least).all()):
+            raise IllDefined(ILL_DEFINED)
+        means, inverse_scale = self.covariance.centred(kappa, parts.means, parts.second)
+        factors = self.covariance.factors(inverse_scale)
+        return Usual(kappa, means, inverse_scale, freedom, *factors)
+
+    # -- the distribution of the parameters --------------------------------------------
+    def is_valid(self, parameters):
+        """Return whether these are parameters of distributions."""
+        try:
+            self.usual(parameters)
+        except IllDefined:
+            return False
+        return True
+
+    def log_normaliser(self, parameters):
+        """Return A, of shape (n_components,)."""
+        usual = self.usual(parameters)
+        constant = 0.5 * self.n_features * math.log(2 * math.pi)
+        return -self.terms(usual)[1] - constant * (usual.freedom - self.law.shift)
+
+    def terms(self, usual):
+        """Return ``law.terms`` of the parameters; the last result is cached."""
+        return self._terms.of(usual, self._terms_of)
+
+    def _terms_of(self, usual):
+        precision, shape = usual.precision, usual.precision.shape
+        given = precision, usual.freedom, usual.log_determinants
+        given = (np.ravel(_like(value, shape)) for value in given)
+        return self.law.terms(*given)
+
+    def expected(self, parameters):
+        """Return E u."""
+        D, kind = self.n_features, self.covariance
+        kappa, means, inverse_scale, freedom, _, _ = usual = self.usual(parameters)
+        scale, nu = kind.scale(inverse_scale), kind.each(freedom)
+        weighted = kind.times(scale, means)
+        logs = self.terms(usual)[0] - D * math.log(2 * math.pi)
+        return self.joined(
+            -0.5 * (D / kappa + nu * (means * weighted).sum(axis=1)),
+            nu[:, None] * weighted,
+            kind.paired(freedom, scale),
+            0.5 * kind.common(logs),
+        )
+
+    def bound(self, parameters, prior, power):
+        """Return power * E log p - E log q of each component."""
+        q, p = self.usual(parameters), self._usual_prior.of(prior, self._usual_of)
+        shape = q.precision.shape
+        prior_terms = self._prior_terms.of(p, self._terms_of)
+        traces, squares = self.covariance.traces_and_squares(
+            q.factors, p.inverse_scale, q.means - p.means
+        )
+        return self.law.bounds(
+            power,
+            (q.precision, _like(q.freedom, shape), *self.terms(q)[:2]),
+            (p.precision, _like(p.freedom, shape), *prior_terms[:2]),
+            _like(traces, shape),
+            squares,
+        )
+
+    def fisher_product(self, parameters, change):
+        """Return the derivative of E u in the direction ``change``."""
+        D, kind, change = self.n_features, self.covariance, self.split(change)
+        kappa, means, inverse_scale, freedom, _, _ = self.usual(parameters)
+        scale, nu = kind.scale(inverse_scale), kind.each(freedom)
+        nu_change = np.broadcast_to(change.freedom, nu.shape)
+        means_change = change.means - change.precision[:, None] * means
+        means_change = means_change / kappa[:, None]
+        # W^-1 = second - kappa m m^T
+        moved = kind.outer(change.precision, means)
+        moved = moved + _symmetric(kind, kappa, means, means_change)
+        scale_change, trace = kind.derivative(inverse_scale, change.second - moved)
+        weighted = kind.times(scale, means)
+        weighted_change = kind.times(scale_change, means)
+        weighted_change = weighted_change + kind.times(scale, means_change)
+        square = (means * weighted).sum(axis=1)
+        square_change = (means_change * weighted + means * weighted_change).sum(axis=1)
+        precision = -D * change.precision / kappa**2
+        precision = precision + nu_change * square + nu * square_change
+        log_change = self.law.derivative(nu) * nu_change - trace
+        paired = kind.paired(freedom, scale_change)
+        return self.joined(
+            -0.5 * precision,
+            nu_change[:, None] * weighted + nu[:, None] * weighted_change,
+            paired + kind.paired(change.freedom, scale),
+            0.5 * kind.common(log_change),
+        )
+
+
+def _like(value, shape):
+    """Return an array with a value for each component."""
+    value = np.ascontiguousarray(value)
+    return value if value.shape == shape else np.full(shape, value)
+
+
+def _symmetric(covariance, factors, left, right):
+    """Return factors * (l r^T + r l^T), in the form of the covariance type."""
+    both = covariance.outer(factors, left + right)
+    return both - covariance.outer(factors, left) - covariance.outer(factors, right)

@@ -1,0 +1,578 @@
+"""Mixtures of sparse data with so many columns that most of them have no entry."""
+
+import copy
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.special import logsumexp
+
+from .._utils._cache import LastCall
+from .._utils._linalg import sparse_rows
+from ..model._values import Powers
+from ._family import ONCE, sums_of, times
+from ._mixture import Mixture, MixtureModel
+
+# -- arrays in which most columns are equal, and sparse rows without entries in these
+#: A dense array is used instead of `Wide` if more than one in this number of columns
+#: has had an entry.
+ONE_IN = 4
+
+
+@dataclass(frozen=True)
+class Wide:
+    """An array of shape (n_rows, n_columns * n_each) with few different columns.
+
+    A column is a group of ``n_each`` consecutive numbers.  The sum of two `Wide` is
+    `Wide`, or an array if many columns differ.  The sum of a `Wide` and an array is an
+    array, and `numpy.asarray` converts a `Wide` to an array.
+
+    Attributes
+    ----------
+    columns : ndarray of int of shape (n_kept,)
+        The columns that may differ from the others, in increasing order.
+    values : ndarray of shape (n_rows, n_kept, n_each)
+        The values of these columns.
+    rest : ndarray of shape (n_rows, n_each)
+        The value that all other columns share.
+    n_columns : int
+    """
+
+    columns: np.ndarray
+    values: np.ndarray
+    rest: np.ndarray
+    n_columns: int
+
+    __array_ufunc__ = None  # so that NumPy calls __radd__ and __rmul__ of this class
+
+    @classmethod
+    def of_narrow(cls, columns, narrow, n_columns):
+        """Return the `Wide` whose method `on` returns ``narrow`` for these columns."""
+        groups = narrow.reshape(len(narrow), len(columns) + 1, -1)
+        return cls(columns, groups[:, :-1], groups[:, -1], n_columns)
+
+    def on(self, columns):
+        """Return a dense array of some columns, and of a last one equal to all others.
+
+        Parameters
+        ----------
+        columns : ndarray of int of shape (n,)
+            Indices in increasing order, which include all indices in `columns`.
+
+        Returns
+        -------
+        narrow : ndarray of shape (n_rows, (n + 1) * n_each)
+        """
+        rest = self.rest[:, None]
+        if columns is self.columns:
+            narrow = np.concatenate([self.values, rest], axis=1)
+        else:
+            shape = len(rest), len(columns) + 1, rest.shape[2]
+            narrow = np.empty(shape, self.values.dtype)
+            narrow[...] = rest
+            narrow[:, np.searchsorted(columns, self.columns)] = self.values
+        return narrow.reshape(len(narrow), -1)
+
+    def __array__(self, dtype=None, copy=None):
+        shape = len(self.rest), self.n_columns, self.rest.shape[1]
+        dense = np.empty(shape, self.values.dtype if dtype is None else dtype)
+        dense[...] = self.rest[:, None]
+        dense[:, self.columns] = self.values
+        return dense.reshape(len(dense), -1)
+
+    def __add__(self, other):
+        if not isinstance(other, Wide):
+            return np.asarray(self) + other
+        columns = self.columns
+        if columns is other.columns:  # true for most blocks of a step
+            values, rest = self.values + other.values, self.rest + other.rest
+            return replace(self, values=values, rest=rest)
+        if not np.array_equal(columns, other.columns):
+            columns = np.union1d(columns, other.columns)
+        if len(columns) > self.n_columns // ONE_IN:
+            return np.asarray(self) + np.asarray(other)
+        narrow = self.on(columns) + other.on(columns)
+        return Wide.of_narrow(columns, narrow, self.n_columns)
+
+    def __radd__(self, other):
+        return other + np.asarray(self)
+
+    def __rmul__(self, factor):
+        return replace(self, values=factor * self.values, rest=factor * self.rest)
+
+    def placed(self, places):
+        """Return a `Wide` with the columns in another order, and with new columns.
+
+        Parameters
+        ----------
+        places : ndarray of int
+            For each column of the result, the index of the column in this object, or -1
+            for a new column without entries.
+        """
+        kept = np.full(self.n_columns + 1, -1)  # the last element is for places of -1
+        kept[self.columns] = np.arange(len(self.columns))
+        sources = kept[places]
+        columns = np.flatnonzero(sources >= 0)
+        values = self.values[:, sources[columns]]
+        return Wide(columns, values, self.rest, len(places))
+
+    def check(self, n_columns):
+        """Raise ValueError if `columns` are not increasing indices of columns."""
+        columns, n_kept = self.columns, len(self.columns)
+        if self.n_columns != n_columns or columns.dtype.kind != "i":
+            raise ValueError("global parameters have the wrong columns")
+        if n_kept and not 0 <= columns[0] <= columns[-1] < n_columns:
+            raise ValueError("global parameters have columns that do not exist")
+        if (np.diff(columns) <= 0).any():
+            raise ValueError("global parameters have columns out of order")
+
+
+class Entries(NamedTuple):
+    """A block of sparse rows with all columns, before it is `Aligned`.
+
+    Attributes
+    ----------
+    X : CSR of shape (n_rows, n_features)
+    """
+
+    X: Any
+
+    def columns(self):
+        """Return the columns that have entries, in increasing order."""
+        return np.unique(self.X.indices)
+
+    def on(self, columns):
+        """Return the rows on some columns and an empty last column.
+
+        The result is None if another column has entries.
+        """
+        places = np.searchsorted(columns, self.X.indices)
+        known = len(columns) > 0 or len(places) == 0
+        if not known or (columns.take(places, mode="clip") != self.X.indices).any():
+            return None
+        shape = self.X.shape[0], len(columns) + 1
+        return sparse.csr_array((self.X.data, places, self.X.indptr), shape=shape)
+
+
+class Aligned(NamedTuple):
+    """A block of sparse rows in the form that `WideMixtureModel` computes with.
+
+    Attributes
+    ----------
+    columns : ndarray of int of shape (n,)
+        Indices in increasing order.
+    moments : CSR of shape (n_rows, (n + 1) * n_each)
+        Moments of the entries minus the moments of an absent entry.  The last column
+        represents all columns that are not in ``columns``, and is empty.
+    """
+
+    columns: np.ndarray
+    moments: Any
+
+
+def rows_at(columns, others, rows):
+    """Return the rows of a table for other columns.
+
+    Parameters
+    ----------
+    columns, others : ndarray of int
+        Indices of columns in increasing order.
+    rows : ndarray of shape (len(columns) + 1, ...)
+        Table with a row for each of ``columns``.  The last row is for each other
+        column.
+
+    Returns
+    -------
+    rows : ndarray of shape (len(others) + 1, ...)
+        Table of the same form for ``others``.
+    """
+    if others is columns:
+        return rows
+    places = np.searchsorted(columns, others)
+    known = places < len(columns)
+    known[known] = columns[places[known]] == others[known]
+    return rows[np.append(np.where(known, places, -1), -1)]
+
+
+# -- mixtures of sparse data with so many columns that most of them have no entry ------
+#: Largest number of columns of data for which arrays of all columns are used.
+FEWEST_COLUMNS = 4096
+
+
+class Prepared(NamedTuple):
+    """Values for local steps of a mixture in which few columns had entries.
+
+    Kept columns are the columns that had entries.  Tables have ``n_each`` rows for each
+    kept column, followed by ``n_each`` rows that represent all other columns.
+
+    Attributes
+    ----------
+    columns : ndarray of int of shape (n_kept,)
+    log_weights : ndarray of shape (n_components,)
+        E log pi.
+    tables : ndarray of shape ((n_kept + 1) * n_each, n_components)
+        E u.
+    of_none : ndarray of shape (n_components,)
+        E log p(x) of a row without entries.
+    globals_ : Mixture
+    hyper : MixtureHyper
+    """
+
+    columns: np.ndarray
+    log_weights: np.ndarray
+    tables: np.ndarray
+    of_none: np.ndarray
+    globals_: Mixture
+    hyper: Any
+
+
+class View(NamedTuple):
+    """A model of some columns and of one column that represents all others; a block.
+
+    Attributes
+    ----------
+    model : WideMixtureModel
+        Model of these columns, or of all columns if ``columns`` is None.
+    columns : ndarray of int or None
+    block : object
+        Block of the model.
+    """
+
+    model: Any
+    columns: Any
+    block: Any = None
+
+    def hyper(self, hyper):
+        """Return the priors of the model's columns."""
+        if self.columns is None:
+            return hyper
+        return hyper._replace(component=hyper.component[: self.model.family.n_natural])
+
+    def globals_(self, globals_):
+        """Return the parameters of the model's columns."""
+        if self.columns is None:
+            return _of_arrays(globals_)
+        return Mixture(globals_.weights, globals_.components.on(self.columns))
+
+    def widened(self, mixture, n_features):
+        """Return the parameters of all columns."""
+        if self.columns is None:
+            return mixture
+        components = Wide.of_narrow(self.columns, mixture.components, n_features)
+        return Mixture(mixture.weights, components)
+
+
+def _of_arrays(globals_):
+    """Return the parameters as an array of all columns."""
+    return Mixture(globals_.weights, np.asarray(globals_.components))
+
+
+class WideMixtureModel(MixtureModel):
+    """Mixture with one prior for all columns, so that columns without data are alike.
+
+    For sparse data with many columns and entries in few of them, the parameters are
+    stored as `Wide`.  Computations use the columns that have had entries, and one
+    column that represents all other columns, so that the time of a computation does not
+    grow with the number of columns.
+
+    The family of a subclass is a `DirichletFamily`.  A subclass defines
+    `moments_of_entries`, ``none`` and `predictive`.
+    """
+
+    #: Moments of a column without an entry, of shape (n_each,).
+    none = np.zeros(1)
+    #: Whether one column may represent all columns without entries.
+    _splits = True
+
+    def __init__(self, *args, **parameters):
+        super().__init__(*args, **parameters)
+        self._of_arrays = LastCall()
+
+    # -- methods of subclasses ---------------------------------------------------------
+    def moments_of_entries(self, X):
+        """Return the moments of the entries of rows, minus moments of absent entries.
+
+        Parameters
+        ----------
+        X : CSR of shape (n_rows, n)
+
+        Returns
+        -------
+        moments : CSR of shape (n_rows, n * n_each)
+        """
+        raise NotImplementedError
+
+    def predictive(self, block, prepared):
+        """Return the log predictive densities of the rows in the components.
+
+        Parameters
+        ----------
+        block : Aligned
+        prepared : Prepared
+
+        Returns
+        -------
+        logs : ndarray of shape (n_rows, n_components)
+        """
+        raise NotImplementedError
+
+    # -- columns of computations -------------------------------------------------------
+    def take(self, X, rows):
+        """Return ``X[rows]`` as a block of the family, or as `Entries` if wide."""
+        if self._keeps_all() or not sparse.issparse(X):
+            return super().take(X, rows)
+        return Entries(sparse_rows(X, rows))
+
+    def _keeps_all(self):
+        return not self._splits or self.n_features <= FEWEST_COLUMNS
+
+    def on(self, columns):
+        """Return the model of some columns and of one that represents all others.
+
+        ``columns=None`` returns a model of all columns.
+        """
+        model = copy.copy(self)
+        model._splits, model._prior = False, LastCall()
+        if columns is not None:
+            repeats = np.ones(len(columns) + 1)
+            repeats[-1] = self.n_features - len(columns)
+            model.family = self.family.grouped(repeats)
+            model.n_features = len(repeats)
+        return model
+
+    def _view(self, block, globals_=None):
+        """Return a `View` of `Entries` and of the columns that parameters have."""
+        kept = None if globals_ is None else globals_.components
+        columns = None
+        if isinstance(kept, Wide):
+            columns = np.union1d(kept.columns, block.columns())
+        elif kept is None:
+            columns = block.columns()
+            if len(columns) > self.n_features // ONE_IN:
+                columns = None
+        model, X = self.on(columns), block.X
+        if columns is not None:
+            X = block.on(columns)
+        return View(model, columns, model.take(X, slice(None)))
+
+    def _aligned(self, block, columns):
+        """Return `Entries` as an `Aligned` block, whose columns include ``columns``."""
+        X = block.on(columns)
+        if X is None:
+            columns = np.union1d(columns, block.columns())
+            X = block.on(columns)
+        return Aligned(columns, self.moments_of_entries(X))
+
+    def linear(self, block, prepared, table, of_none):
+        """Return a linear function of the moments of each row of a block.
+
+        Parameters
+        ----------
+        block : Aligned
+        prepared : Prepared
+        table : ndarray
+            Table of the form of ``prepared.tables``.
+        of_none : ndarray of shape (n_components,)
+            Value of a row without entries, see `of_none`.
+        """
+        rows = table.reshape(len(prepared.columns) + 1, -1)
+        rows = rows_at(prepared.columns, block.columns, rows)
+        return times(block.moments, rows.reshape(-1, table.shape[1])) + of_none
+
+    def of_none(self, columns, table):
+        """Return a linear function of the moments of a row without entries."""
+        values = self.on(columns).family.of_all(table.T)
+        return (np.tile(self.none, len(columns) + 1) * values).sum(axis=1)
+
+    # -- the state of a fit ------------------------------------------------------------
+    def _prior_of(self, hyper):
+        prior = super()._prior_of(hyper)
+        if self._keeps_all():
+            return prior
+        one = prior.components[:, : len(self.none)]
+        wide = Wide.of_narrow(np.arange(0), one, self.n_features)
+        return Mixture(prior.weights, wide)
+
+    def dealt(self, block, seeds, row_weight, scale, hyper):
+        """Return the optimum after each row is assigned to its nearest seed."""
+        arguments = seeds, row_weight, scale
+        if not isinstance(block, Entries):
+            return super().dealt(block, *arguments, hyper)
+        view = self._view(block)
+        start = view.model.dealt(view.block, *arguments, view.hyper(hyper))
+        return view.widened(start, self.n_features)
+
+    def prepare(self, globals_, hyper):
+        """Return values for `local_step` that are computed once for each step."""
+        if isinstance(globals_.components, Wide):
+            return self._prepared_wide(globals_, hyper)
+        return super().prepare(globals_, hyper)
+
+    def _prepared_wide(self, globals_, hyper):
+        columns = globals_.components.columns
+        narrow = globals_.components.on(columns)
+        expected = self.on(columns).family.expected(narrow).T.copy()
+        of_none = self.of_none(columns, expected)
+        log_weights = self.weights.expected_log(globals_.weights)
+        return Prepared(columns, log_weights, expected, of_none, globals_, hyper)
+
+    def _prepared_of_arrays(self, prepared):
+        """Return the values for blocks that are not `Entries`."""
+        if not isinstance(prepared, Prepared):
+            return prepared
+        return self._of_arrays.of(
+            prepared,
+            lambda arguments: self.prepare(
+                _of_arrays(arguments.globals_), arguments.hyper
+            ),
+        )
+
+    def on_features(self, globals_, hyper, places, start_share):
+        """Return the parameters of other features; see `ConjugateModel.on_features`.
+
+        New features had no entry in any row.
+        """
+        n_each, components = len(self.none), globals_.components
+        one = hyper.component[:n_each]
+        hyper = hyper._replace(component=np.tile(one, len(places)))
+        if isinstance(components, Wide):
+            other = components.placed(places)
+        else:
+            prior = self.weights.prior(hyper.weight_concentration)
+            counts = self.weights.counts(globals_.weights - prior)
+            values = components.reshape(len(components), -1, n_each)[:, places]
+            values[:, places < 0] = one + np.outer(counts, self.none)[:, None]
+            other = values.reshape(len(values), -1)
+        return Mixture(globals_.weights, other), hyper
+
+    def is_valid(self, globals_):
+        """Return whether these are parameters of distributions."""
+        if isinstance(globals_.components, Wide):
+            wide = globals_.components
+            globals_ = Mixture(globals_.weights, wide.on(wide.columns))
+        return super().is_valid(globals_)
+
+    def global_shapes(self, globals_):
+        """Return the shapes of the parts of the global parameters."""
+        shapes, components = super().global_shapes(globals_), globals_.components
+        if not isinstance(components, Wide):
+            return shapes
+        K, n_each, n_kept = (
+            len(components.rest),
+            len(self.none),
+            len(components.columns),
+        )
+        return [*shapes[:-1], (n_kept,), (K, n_kept, n_each), (K, n_each), ()]
+
+    def check(self, globals_, hyper):
+        """Raise if these cannot be parameters of this model."""
+        super().check(globals_, hyper)
+        if isinstance(globals_.components, Wide):
+            globals_.components.check(self.n_features)
+
+    # -- the step ----------------------------------------------------------------------
+    def local_step(self, block, prepared, request):
+        """Compute the responsibilities of a block; see `ConjugateModel.local_step`."""
+        if not isinstance(block, Entries):
+            prepared = self._prepared_of_arrays(prepared)
+            return super().local_step(block, prepared, request)
+        if not isinstance(prepared, Prepared):
+            whole = self.on(None)
+            block = whole.take(block.X, slice(None))
+            return whole.local_step(block, prepared, request)
+        block = self._aligned(block, prepared.columns)
+        return super().local_step(block, prepared, request)
+
+    def n_observed(self, block):
+        """Return the number of observations of each row."""
+        if isinstance(block, Aligned):
+            of_none = self.n_features * self.none.sum()
+            return of_none + np.asarray(block.moments.sum(axis=1)).ravel()
+        return self.family.n_observed(block)
+
+    def log_joint(self, block, prepared):
+        """Return E log p(x, component) of each row, (n_rows, n_components)."""
+        if not isinstance(block, Aligned):
+            return super().log_joint(block, prepared)
+        logs = self.linear(block, prepared, prepared.tables, prepared.of_none)
+        return logs + prepared.log_weights
+
+    def statistics(self, block, shares, hyper, factors=ONCE, tables=None):
+        """Return the statistics of rows, which are added to the natural parameters."""
+        if isinstance(block, Entries):
+            view = self._view(block)
+            statistics = view.model.statistics(view.block, shares, hyper, factors)
+            return view.widened(statistics, self.n_features)
+        if not isinstance(block, Aligned):
+            return super().statistics(block, shares, hyper, factors, tables)
+        shares = shares * factors[:, None]
+        columns, counts = block.columns, shares.sum(axis=0)
+        sums = sums_of(block.moments, shares)
+        sums += np.outer(counts, np.tile(self.none, len(columns) + 1))
+        components = Wide.of_narrow(columns, sums, self.n_features)
+        return Mixture(self.weights.counted(counts), components)
+
+    def fisher_product(self, globals_, vector):
+        """Return the Fisher information of q(weights, components) times ``vector``."""
+        return super().fisher_product(_of_arrays(globals_), vector)
+
+    # -- objectives --------------------------------------------------------------------
+    def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
+        """Return p E log p(weights, components) - E log q, p = ``powers.prior``."""
+        if not self._splits:
+            return super().global_bound(globals_, hyper, powers)
+        columns = getattr(globals_.components, "columns", None)
+        view = View(self.on(columns), columns)
+        return view.model.global_bound(
+            view.globals_(globals_), view.hyper(hyper), powers
+        )
+
+    def predictive_scores(self, block, prepared):
+        """Return the log posterior predictive and number of observations of rows."""
+        if not isinstance(block, Entries):
+            return super().predictive_scores(block, self._prepared_of_arrays(prepared))
+        if not isinstance(prepared, Prepared):
+            whole = self.on(None)
+            return whole.predictive_scores(whole.take(block.X, slice(None)), prepared)
+        block = self._aligned(block, prepared.columns)
+        logs = self.predictive(block, prepared)
+        logs = logs + np.log(self.weights.mean(prepared.globals_.weights))
+        return logsumexp(logs, axis=1), self.n_scored(self.n_observed(block))
+
+    # -- renewals ----------------------------------------------------------------------
+    def search(self, block, shares, hyper, row_weight):
+        """Return the `Search` for merges, given the responsibilities of rows."""
+        if not isinstance(block, Entries):
+            return super().search(block, shares, hyper, row_weight)
+        view = self._view(block)
+        return view.model.search(view.block, shares, view.hyper(hyper), row_weight)
+
+    # -- leaving a poor optimum --------------------------------------------------------
+    def propose_birth(self, globals_, hyper, block, random, row_weight=None):
+        """Return the mixture with one component started again."""
+        arguments = random, row_weight
+        if not isinstance(block, Entries):
+            return super().propose_birth(_of_arrays(globals_), hyper, block, *arguments)
+        view = self._view(block, globals_)
+        proposed, _ = view.model.propose_birth(
+            view.globals_(globals_), view.hyper(hyper), view.block, *arguments
+        )
+        return view.widened(proposed, self.n_features), hyper
+
+    def propose_split_merge(
+        self, globals_, hyper, block, random, refused, row_weight=None
+    ):
+        """Return the mixture after the most promising splits and merges."""
+        arguments = random, refused, row_weight
+        if not isinstance(block, Entries):
+            globals_ = _of_arrays(globals_)
+            return super().propose_split_merge(globals_, hyper, block, *arguments)
+        view = self._view(block, globals_)
+        proposal = view.model.propose_split_merge(
+            view.globals_(globals_), view.hyper(hyper), view.block, *arguments
+        )
+        if proposal is None:
+            return None
+        proposed, _, key = proposal
+        return view.widened(proposed, self.n_features), hyper, key

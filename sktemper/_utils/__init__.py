@@ -1,0 +1,1 @@
+"""Tools that every layer may use: arguments, validation, linear algebra, threads."""

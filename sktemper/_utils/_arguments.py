@@ -1,0 +1,162 @@
+"""Checks of arguments.  Unlike in scikit-learn, a bool is not accepted as a number."""
+
+import datetime
+import math
+import re
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils import _param_validation
+from sklearn.utils._param_validation import InvalidParameterError
+
+
+class Interval(_param_validation.Interval):
+    """Constraint of a parameter: a number in an interval, but no bool."""
+
+    def is_satisfied_by(self, value):
+        """Return whether a value satisfies the constraint."""
+        return not isinstance(value, bool) and super().is_satisfied_by(value)
+
+
+class WholeNumber(Interval):
+    """Constraint of a parameter: an integer of at least ``least``, but no bool."""
+
+    def __init__(self, least):
+        super().__init__(Integral, least, None, closed="left")
+
+
+def refuse(parameter, expected, value):
+    """Raise the error that scikit-learn raises for a bad parameter."""
+    raise InvalidParameterError(
+        f"The {parameter!r} parameter must be {expected}. Got {value!r} instead."
+    )
+
+
+def is_number(value):
+    """Return whether a value is a real number, but no bool."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def is_integer(value):
+    """Return whether a value is an integer, but no bool."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def positive_int(value, name):
+    """Return a value as an int; raise unless it is an integer of at least 1."""
+    if not is_integer(value):
+        refuse(name, "an int of at least 1", value)
+    if value < 1:
+        raise ValueError(f"{name} must be at least 1, got {value}.")
+    return int(value)
+
+
+def concentrations_of(priors, of_components):
+    """Return the two concentrations of ``partition_priors`` of a mixture, as floats.
+
+    Parameters
+    ----------
+    priors : array-like of shape (2,)
+        Concentrations of the weights and of the components.
+    of_components : str
+        Name of the second concentration in the message.
+    """
+    pair = np.asarray(priors, dtype=np.float64)
+    if pair.shape != (2,) or not ((pair > 0) & np.isfinite(pair)).all():
+        refuse(
+            "partition_priors",
+            "a pair of positive numbers, the concentrations of weights and of "
+            f"{of_components}",
+            priors,
+        )
+    return pair.tolist()
+
+
+def check_flag(value, name):
+    """Raise unless a value is a bool."""
+    if not isinstance(value, bool | np.bool_):
+        refuse(name, "True or False", value)
+
+
+def check_scale(clip):
+    """Raise unless ``clip`` is None or the two ends of a scale."""
+    if clip is None:
+        return
+    numbers = np.shape(clip) == (2,) and all(map(is_number, clip))
+    if not numbers or not clip[0] < clip[1]:
+        raise ValueError(
+            f"clip must be the two ends of a scale, such as (1, 5), got {clip!r}."
+        )
+
+
+def columns_of(features, n_features, names=None):
+    """Return features as column indices, in increasing order.
+
+    Parameters
+    ----------
+    features : array-like of str, int or bool
+        Names of columns, column indices, or a mask with an entry for each column.
+    n_features : int
+        Number of columns.
+    names : array-like of str or None, default=None
+        Names of the columns.
+
+    Raises
+    ------
+    ValueError
+        If a feature does not exist.
+    """
+    features = np.asarray(features)
+    if features.ndim != 1:
+        refuse("features", "a list of names or of columns", features)
+    if features.dtype.kind == "b":
+        if len(features) != n_features:
+            raise ValueError(
+                f"features has {len(features)} flags, expected {n_features}."
+            )
+        return np.flatnonzero(features)
+    if features.dtype.kind in "iu" or not len(features):
+        columns = np.unique(features).astype(np.intp)
+        if len(columns) and not 0 <= columns[0] <= columns[-1] < n_features:
+            raise ValueError(f"features must be columns from 0 to {n_features - 1}.")
+        return columns
+    if names is None:
+        raise ValueError("The columns have no names: features must be column indices.")
+    places = {name: place for place, name in enumerate(names)}
+    unknown = [name for name in features.tolist() if name not in places]
+    if unknown:
+        raise ValueError(f"There is no feature {unknown[0]!r}.")
+    return np.unique([places[name] for name in features.tolist()])
+
+
+def half_life_of(value):
+    """Return a half-life, a float number of rows or a `numpy.timedelta64`.
+
+    Parameters
+    ----------
+    value : float, str, datetime.timedelta or numpy.timedelta64
+        A string is a whole number and a unit: "W", "D", "h", "min" or "s".
+
+    Raises
+    ------
+    sklearn.utils._param_validation.InvalidParameterError
+        If ``value`` is neither a positive number nor a positive duration.
+    """
+    if isinstance(value, datetime.timedelta | np.timedelta64):
+        duration = np.timedelta64(value)
+        fixed = np.datetime_data(duration.dtype)[0] not in ("Y", "M", "generic")
+        if fixed and duration > np.timedelta64(0, "s"):
+            return duration
+    elif is_number(value):
+        if 0 < value < math.inf:
+            return float(value)
+    elif isinstance(value, str):
+        found = re.fullmatch(r"\s*([0-9]{1,9})\s*(W|D|h|min|s)\s*", value)
+        if found and int(found[1]) > 0:
+            unit = "m" if found[2] == "min" else found[2]
+            return np.timedelta64(int(found[1]), unit)
+    refuse(
+        "half_life",
+        'a positive number of samples, or a duration such as "30D", "12h" or "90min"',
+        value,
+    )

@@ -1,0 +1,113 @@
+"""Checksums by which a loaded pickle is compared with what was saved."""
+
+import datetime
+import decimal
+import zlib
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+#: Types whose ``repr`` has the whole value.
+PLAIN = {type(None), bool, int, float, complex, str, bytes, decimal.Decimal}
+PLAIN |= {datetime.date, datetime.datetime, datetime.timedelta}
+#: Arrays of a sparse matrix.
+ARRAYS = ("data", "indices", "indptr")
+#: Methods by which a class changes its pickles, and their implementations in classes
+#: whose pickles are their attributes.
+WAYS = ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__")
+USUAL = {getattr(base, way, None) for base in (object, BaseEstimator) for way in WAYS}
+#: Number of bytes of an array that are copied at once.
+PIECE = 2**20
+
+
+def with_checksum(attributes):
+    """Return a dict of attributes with their checksum, which omits callbacks."""
+    return attributes | {"_checksum": _checksum(_without_callbacks(attributes))}
+
+
+def checked(attributes):
+    """Return a dict of attributes without their checksum.
+
+    Raises
+    ------
+    ValueError
+        If the checksum is missing, or is not that of the attributes.
+    """
+    attributes = dict(attributes)
+    found = attributes.pop("_checksum", None)
+    if found != _checksum(_without_callbacks(attributes)):
+        raise ValueError("its checksum differs")
+    return attributes
+
+
+def _without_callbacks(attributes):
+    # a callback may contain its estimator, which is then loaded before the callback
+    return {name: value for name, value in attributes.items() if "callback" not in name}
+
+
+def _checksum(value, crc=0, outer=()):
+    """Continue the CRC-32 checksum ``crc`` with a value, by content.
+
+    It depends neither on the layout of arrays in memory nor on which parts are the same
+    object.  Of objects that define their pickles themselves, it has the class only.
+
+    Parameters
+    ----------
+    value : object
+    crc : int
+    outer : tuple of int
+        Identities of the objects that contain the value.
+    """
+    kind = type(value)
+    if kind in PLAIN:
+        return _add(crc, kind.__name__, value)
+    if isinstance(value, np.generic | np.ndarray):
+        return _add_array(crc, np.asarray(value))
+    if isinstance(value, np.dtype):
+        return _add(crc, "dtype", value.descr)
+    crc = _add(crc, "object", kind.__qualname__)
+    if isinstance(value, dict):
+        return _add_items(_add_items(crc, value, outer), value.values(), outer)
+    if isinstance(value, list | tuple):
+        return _add_items(crc, value, outer)
+    if isinstance(value, set | frozenset):
+        return _add_items(crc, sorted(_checksum(item) for item in value), outer)
+    if sparse.issparse(value):
+        parts = [getattr(value, name) for name in ARRAYS if hasattr(value, name)]
+        return _add_items(crc, (value.shape, *parts), outer)
+    if hasattr(value, "__qualname__"):  # a class or function, which is pickled by name
+        return _add(crc, "name", value.__qualname__)
+    if id(value) in outer or not {getattr(kind, way, None) for way in WAYS} <= USUAL:
+        return crc
+    return _checksum(value.__getstate__(), crc, (*outer, id(value)))
+
+
+def _add(crc, kind, value):
+    return zlib.crc32(f"{kind} {value!r}".encode(), crc)
+
+
+def _add_items(crc, items, outer):
+    items = list(items)
+    if set(map(type, items)) <= PLAIN:
+        return _add(crc, "items", items)
+    crc = _add(crc, "items", len(items))
+    for item in items:
+        crc = _checksum(item, crc, outer)
+    return crc
+
+
+def _add_array(crc, array):
+    # a wrong flag of a dtype can crash NumPy
+    crc = _add(crc, array.dtype.descr, (array.dtype.flags, *array.shape))
+    if array.dtype.hasobject:
+        return _add_items(crc, array.ravel().tolist(), ())
+    if array.nbytes == 0:
+        return crc
+    if array.flags.c_contiguous:
+        return zlib.crc32(array.reshape(-1).view(np.uint8), crc)
+    step = max(1, PIECE * len(array) // array.nbytes)
+    for start in range(0, len(array), step):
+        piece = np.ascontiguousarray(array[start : start + step])
+        crc = zlib.crc32(piece.reshape(-1).view(np.uint8), crc)
+    return crc

@@ -1,0 +1,223 @@
+"""Copies and checks of rows, mostly of CSR matrices, without the GIL."""
+
+import numpy as np
+
+from libc.stdint cimport int32_t, int64_t, intptr_t
+from libc.string cimport memcpy
+
+#: Dtypes of arrays of the matrices that `plain_entries` accepts.
+INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
+FLOATS = np.dtype(np.float32), np.dtype(np.float64)
+
+ctypedef fused index:
+    int32_t
+    int64_t
+
+ctypedef fused column:
+    int32_t
+    int64_t
+
+
+def copied_rows(X, rows):
+    """Return the arrays of ``X[rows]``, see `sktemper._utils._linalg.entries_of_rows`.
+
+    Parameters
+    ----------
+    X : CSR
+        Its arrays are contiguous.
+    rows : ndarray of int of shape (n_rows,)
+
+    Raises
+    ------
+    IndexError
+        If a row index, or an entry of a row, is outside of the matrix.
+    """
+    starts = np.empty(len(rows) + 1, dtype=np.intp)
+    rows = np.ascontiguousarray(rows, dtype=np.intp)
+    lengths_of_rows(X.indptr, rows, starts, min(len(X.indices), len(X.data)))
+    columns = np.empty(starts[len(rows)], dtype=X.indices.dtype)
+    values = np.empty(starts[len(rows)], dtype=X.data.dtype)
+    for whole, part in (X.indices, columns), (X.data, values):
+        copy_rows(
+            X.indptr, rows, starts, bytes_of(whole), bytes_of(part), part.itemsize
+        )
+    return starts, columns, values
+
+
+def bytes_of(array):
+    return array.view(np.uint8)
+
+
+def lengths_of_rows(
+    const index[::1] indptr,
+    const intptr_t[::1] rows,
+    intptr_t[::1] starts,
+    intptr_t n_entries,
+):
+    """Fill ``starts`` with the position of each row's entries in the joined rows."""
+    cdef intptr_t i, row, total = 0, n_rows = indptr.shape[0] - 1
+    cdef bint inside = True
+    with nogil:
+        starts[0] = 0
+        for i in range(rows.shape[0]):
+            row = rows[i]
+            if not (
+                0 <= row < n_rows
+                and 0 <= indptr[row] <= indptr[row + 1] <= n_entries
+            ):
+                inside = False
+                break
+            total += indptr[row + 1] - indptr[row]
+            starts[i + 1] = total
+    if not inside:
+        raise IndexError(f"row {row} is outside of a matrix of {n_rows} rows")
+
+
+def copy_rows(
+    const index[::1] indptr,
+    const intptr_t[::1] rows,
+    const intptr_t[::1] starts,
+    const unsigned char[::1] whole,
+    unsigned char[::1] part,
+    intptr_t size,
+):
+    """Copy the entries of rows, each of ``size`` bytes, to the positions ``starts``."""
+    cdef intptr_t i
+    with nogil:
+        for i in range(rows.shape[0]):
+            if starts[i] < starts[i + 1]:
+                memcpy(
+                    &part[starts[i] * size],
+                    &whole[indptr[rows[i]] * size],
+                    (starts[i + 1] - starts[i]) * size,
+                )
+
+
+def is_canonical(const index[::1] starts, const column[::1] columns):
+    """Return whether the columns of each row of a CSR matrix are sorted and distinct.
+
+    Parameters
+    ----------
+    starts : ndarray of shape (n_rows + 1,)
+    columns : ndarray of shape (n_entries,)
+    """
+    cdef intptr_t i, n
+    cdef bint rises = True
+    with nogil:
+        for i in range(starts.shape[0] - 1):
+            for n in range(starts[i] + 1, starts[i + 1]):
+                rises = rises and columns[n - 1] < columns[n]
+    return rises
+
+
+def is_plain(
+    const index[::1] starts, const column[::1] columns, intptr_t n_columns
+):
+    """Return whether arrays are those of a canonical CSR matrix.
+
+    The starts begin with 0, do not decrease and end at the number of entries, and the
+    columns of each row are columns of the matrix, sorted and distinct.
+
+    Parameters
+    ----------
+    starts : ndarray of shape (n_rows + 1,)
+    columns : ndarray of shape (n_entries,)
+    n_columns : int
+    """
+    cdef intptr_t i, n, last, n_rows = starts.shape[0] - 1
+    if n_rows < 0 or starts[0] != 0 or starts[n_rows] != columns.shape[0]:
+        return False
+    cdef bint is_valid = True
+    with nogil:
+        for i in range(n_rows):
+            # the first comparison makes sure that the entries of the row exist
+            is_valid = starts[i] <= starts[i + 1] <= columns.shape[0]
+            last = -1
+            if is_valid:
+                for n in range(starts[i], starts[i + 1]):
+                    is_valid = is_valid and last < columns[n] < n_columns
+                    last = columns[n]
+            if not is_valid:
+                break
+    return is_valid
+
+
+def plain_entries(
+    X, intptr_t most_rows, intptr_t most_values, intptr_t n_columns, double largest
+):
+    """Return the entries of a small CSR matrix that needs no conversion, or None.
+
+    Such a matrix is canonical, has column indices in int32, and its numbers, in float32
+    or float64, are positive.
+
+    Parameters
+    ----------
+    X : csr_matrix or csr_array
+        Its arrays may contradict each other.
+    most_rows, most_values : int
+        Largest numbers of rows and of entries.
+    n_columns : int
+    largest : float
+        Largest number.
+
+    Returns
+    -------
+    entries : tuple or None
+        Starts of rows in intp, columns in int32 and values in float64, all of them new
+        arrays.
+    """
+    arrays = starts, columns, values = X.indptr, X.indices, X.data
+    for array in arrays:
+        if type(array) is not np.ndarray or array.ndim != 1:
+            return None
+    shape = X.shape
+    if len(shape) != 2 or shape[1] != n_columns or len(starts) != shape[0] + 1:
+        return None
+    if not 0 < shape[0] <= most_rows or not len(columns) == len(values) <= most_values:
+        return None
+    if columns.dtype != INT32 or values.dtype not in FLOATS:
+        return None
+    if starts.dtype != INT32 and starts.dtype != INT64:
+        return None
+    starts, columns = starts.astype(np.intp), columns.copy()
+    found = values.astype(np.float64)
+    if not _are_plain(starts, columns, found, n_columns, largest):
+        return None
+    return starts, columns, found
+
+
+cdef bint _are_plain(
+    const intptr_t[::1] starts,
+    const int32_t[::1] columns,
+    const double[::1] values,
+    intptr_t n_columns,
+    double largest,
+):
+    """Return whether `is_plain`, and all values are positive and not too large."""
+    cdef intptr_t i, n, last, n_rows = starts.shape[0] - 1
+    if starts[0] != 0 or starts[n_rows] != columns.shape[0]:
+        return False
+    for i in range(n_rows):
+        if not starts[i] <= starts[i + 1] <= columns.shape[0]:
+            return False
+        last = -1
+        for n in range(starts[i], starts[i + 1]):
+            if not last < columns[n] < n_columns or not 0 < values[n] <= largest:
+                return False
+            last = columns[n]
+    return True
+
+
+def are_consecutive(const index[::1] rows):
+    """Return whether rows are consecutive.
+
+    Parameters
+    ----------
+    rows : ndarray of int of shape (n_rows,)
+    """
+    cdef intptr_t i
+    cdef bint follow = True
+    with nogil:
+        for i in range(1, rows.shape[0]):
+            follow = follow and rows[i] - rows[i - 1] == 1
+    return follow

@@ -1,0 +1,101 @@
+"""Error messages for optional packages that are not installed."""
+
+import json
+from importlib import metadata
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+NAME = "sktemper"
+
+
+def missing_packages(user, packages, extra):
+    """Return the error for optional packages that are not installed.
+
+    Parameters
+    ----------
+    user : str
+        Name of the function that needs the packages, the first word of the message.
+    packages : tuple of str
+        The packages, by their names for pip.
+    extra : str
+        The extra of this package that installs the packages.
+
+    Returns
+    -------
+    error : ImportError
+    """
+    names = " and ".join(packages)
+    command = install_command(extra, packages)
+    return ImportError(
+        f"{user} needs {names}, which the extra `{extra}` installs: {command}"
+    )
+
+
+def install_command(extra, packages):
+    """Return the command that installs an extra of this copy of the package.
+
+    - A copy that was installed from a folder that still exists: ``".[extra]"``, and the
+      folder in which the command must run.
+    - Any other copy that was installed by pip: ``"sktemper[extra]"``.  For a
+      requirement that is installed, pip asks no index about ``sktemper`` and only adds
+      the packages of the extra, so that the command also works for a wheel that is in
+      no index.
+    - A source folder that was not installed: ``".[extra]"`` and the folder.
+    - Otherwise: the names of the packages.
+
+    Parameters
+    ----------
+    extra : str
+    packages : tuple of str
+        The packages that the extra installs.
+
+    Returns
+    -------
+    command : str
+        A command, and the folder in which it must run, if this matters.
+    """
+    pip = "python -m pip install"
+    try:
+        installed = metadata.distribution(NAME)
+    except metadata.PackageNotFoundError:
+        installed = None
+    folder, is_editable = _source_folder(installed)
+    if folder is not None:
+        option = "-e " if is_editable else ""
+        return f'`{pip} {option}".[{extra}]"` in the folder {folder}'
+    if installed and extra in (installed.metadata.get_all("Provides-Extra") or ()):
+        return f'`{pip} "{NAME}[{extra}]"`'
+    return f"`{pip} {' '.join(packages)}`"
+
+
+def _source_folder(installed):
+    """Return the source folder of a copy, and whether the installation is editable.
+
+    The folder is None if the copy was not installed from a folder that still exists.
+    """
+    if installed is None:
+        folder, is_editable = Path(__file__).parents[1], True
+    else:
+        origin = _origin(installed)
+        about = origin.get("dir_info")
+        if not isinstance(about, dict):
+            return None, False
+        folder = Path(url2pathname(urlsplit(origin["url"]).path))
+        is_editable = about.get("editable") is True
+    has_sources = (folder / "pyproject.toml").is_file() and (folder / NAME).is_dir()
+    return (folder, is_editable) if has_sources else (None, False)
+
+
+def _origin(installed):
+    """Return the origin of a distribution, from ``direct_url.json``, as a dict.
+
+    The file is specified by PyPA, "Recording the Direct URL Origin of installed
+    distributions".  A distribution from an index has no such file.
+    """
+    try:
+        origin = json.loads(installed.read_text("direct_url.json") or "{}")
+    except ValueError:
+        return {}
+    is_known = isinstance(origin, dict) and isinstance(origin.get("url"), str)
+    return origin if is_known else {}

@@ -1,0 +1,185 @@
+"""Data frames of pandas or polars, which are optional."""
+
+import importlib
+import sys
+
+import numpy as np
+
+LIBRARIES = ("pandas", "polars")
+
+
+def data_frame(output, columns):
+    """Return a data frame.
+
+    Parameters
+    ----------
+    output : {"pandas", "polars"}
+    columns : dict of str to ndarray
+
+    Raises
+    ------
+    ValueError
+        If there is no such library.
+    ImportError
+        If the library is not installed.
+    """
+    return frame_library(output).DataFrame(columns)
+
+
+def frame_library(output):
+    """Return the module of a library of data frames; see `data_frame`."""
+    if output not in LIBRARIES:
+        raise ValueError(f"output must be one of {list(LIBRARIES)}, got {output!r}.")
+    try:
+        return importlib.import_module(output)
+    except ImportError as error:
+        raise ImportError(
+            f'output="{output}" needs {output}, which is not installed: '
+            f"python -m pip install {output}"
+        ) from error
+
+
+def frame_labels(X, axis):
+    """Return the labels of the rows or columns of a pandas data frame.
+
+    Parameters
+    ----------
+    X : object
+    axis : {"index", "columns"}
+
+    Returns
+    -------
+    labels : ndarray or None
+        None if ``X`` is not a pandas DataFrame, if labels are row or column indices, or
+        if they have several levels.  Labels of columns are also None if all of them are
+        strings, because scikit-learn stores such labels in ``feature_names_in_``.
+    """
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(X, getattr(pandas, "DataFrame", ())):
+        return None
+    index = getattr(X, axis)
+    if index.nlevels > 1 or index.equals(pandas.RangeIndex(len(index))):
+        return None
+    if axis == "columns" and all(isinstance(name, str) for name in index):
+        return None
+    return np.asarray(index)
+
+
+def is_frame(X):
+    """Return whether data are a data frame of pandas or polars."""
+    return any(
+        name in sys.modules
+        and isinstance(X, getattr(sys.modules[name], "DataFrame", ()))
+        for name in LIBRARIES
+    )
+
+
+def is_polars(X):
+    """Return whether a data frame is of polars."""
+    return type(X).__module__.startswith("polars")
+
+
+def completed(X, values, validate):
+    """Return an array of data without gaps in the container of the data with gaps.
+
+    Parameters
+    ----------
+    X : DataFrame, list of rows, list of arrays, or array-like
+    values : ndarray of shape (n_samples, n_features)
+    validate : callable
+        ``validate(X, reset=False)`` returns an array with NaN for missing values.
+    """
+    if isinstance(X, list) and np.ndim(X[0]) == 2:
+        return np.split(values, np.cumsum([len(part) for part in X])[:-1])
+    if not is_frame(X) and not isinstance(X, list | tuple):
+        return values
+    gaps = np.isnan(validate(X, reset=False))
+    columns = np.flatnonzero(gaps.any(axis=0)).tolist()
+    return with_values(X, {j: (gaps[:, j], values[gaps[:, j], j]) for j in columns})
+
+
+def with_values(X, filled):
+    """Return a copy of data with values in the gaps of some columns.
+
+    The copy has the same container, index, labels and, if they admit the values, dtypes
+    of columns.
+
+    Parameters
+    ----------
+    X : DataFrame, list of rows, or array-like of shape (n_samples, n_features)
+    filled : dict
+        By the index of a column: a mask of its gaps, of shape (n_samples,), and an
+        array of the values for the gaps.
+    """
+    if is_frame(X):
+        return _frame_with_values(X, filled)
+    if isinstance(X, list | tuple):
+        rows = [list(row) for row in X]
+        for number, (gaps, found) in filled.items():
+            for row, value in zip(np.flatnonzero(gaps), found.tolist(), strict=True):
+                rows[row][number] = value
+        kinds = [tuple if isinstance(row, tuple) else list for row in X]
+        return type(X)(kind(row) for kind, row in zip(kinds, rows, strict=True))
+    X = np.array(X)
+    for number, (gaps, found) in filled.items():
+        try:
+            X[gaps, number] = found
+        except ValueError:  # text in an array of numbers
+            X = X.astype(object)
+            X[gaps, number] = found
+    return X
+
+
+def _frame_with_values(X, filled):
+    if is_polars(X):
+        columns = [
+            _polars_column(X[X.columns[number]], *filled[number]) for number in filled
+        ]
+        return X.with_columns(columns)
+    X = X.copy()
+    for number in filled:
+        X.isetitem(number, _pandas_column(X.iloc[:, number], *filled[number]))
+    return X
+
+
+def _pandas_column(series, gaps, found):
+    """Return a column with values in its gaps, of its dtype if it admits them."""
+    pandas, dtype = sys.modules["pandas"], series.dtype
+    if isinstance(dtype, pandas.CategoricalDtype):
+        places = {value: place for place, value in enumerate(dtype.categories)}
+        codes = series.array.codes.astype(np.intp)
+        codes[gaps] = [places.setdefault(v, len(places)) for v in found.tolist()]
+        dtype = pandas.CategoricalDtype(list(places), dtype.ordered)
+        values = pandas.Categorical.from_codes(codes, dtype=dtype)
+        return pandas.Series(values, series.index, name=series.name)
+    values = series.to_numpy(object, copy=True)
+    values[gaps] = found
+    for one in (dtype, "Float64") if dtype.kind in "iu" else (dtype,):
+        try:
+            return pandas.Series(values, series.index, one, series.name)
+        except (TypeError, ValueError):
+            continue
+    return pandas.Series(values, series.index, object, series.name)
+
+
+def _polars_column(series, gaps, found):
+    """Return a column with values in its gaps, of its dtype if it admits them."""
+    polars, name, dtype = sys.modules["polars"], series.name, series.dtype
+    found = found.tolist()
+    if dtype == polars.Object:
+        values = np.array(series.to_list(), dtype=object)
+        values[gaps] = found
+        return polars.Series(name, values.tolist(), dtype)
+    if dtype == polars.String:
+        found = list(map(str, found))
+    new = polars.Series(name, found, strict=False)
+    if dtype == polars.Null:
+        dtype = new.dtype
+    if dtype.is_integer() and new.dtype.is_float() and (new != new.round()).any():
+        dtype = polars.Float64
+    try:
+        new = new.cast(dtype)
+    except polars.exceptions.PolarsError:
+        dtype, new = polars.String, polars.Series(name, list(map(str, found)))
+    places = np.maximum(np.cumsum(gaps) - 1, 0)
+    return series.cast(dtype).zip_with(polars.Series(~gaps), new.gather(places))

@@ -1,0 +1,140 @@
+"""Matrix products with reproducible rounding, and rows of sparse matrices."""
+
+import contextlib
+import functools
+import os
+import threading
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from .._simd.special import multiply, packed_columns
+from ._csr import copied_rows
+
+#: Number of multiplications in one call, which takes some milliseconds.  Ctrl-C acts
+#: between calls.
+TERMS_AT_ONCE = 2**27
+
+
+class _Nested:
+    """Callers in `one_blas_thread`: the first limits BLAS, the last ends the limit.
+
+    Because Ctrl-C may come anywhere, callers are stored as a set instead of a count,
+    and the earlier settings of BLAS are kept until all of them are restored.
+    """
+
+    def __init__(self):
+        self.lock, self.inside, self.before = threading.Lock(), set(), []
+
+
+_nested = _Nested()
+if hasattr(os, "register_at_fork"):  # another thread of the parent may hold the lock
+    os.register_at_fork(after_in_child=_nested.__init__)
+
+
+@functools.cache
+def _libraries():
+    return ThreadpoolController().select(user_api="blas").lib_controllers
+
+
+@contextlib.contextmanager
+def one_blas_thread():
+    """Limit BLAS to one thread, for the whole process, while any caller is inside.
+
+    Blocks are processed in parallel, so that BLAS need not use several threads.  The
+    number of BLAS threads would also change the rounding of products.
+    """
+    name = object()
+    try:
+        with _nested.lock:
+            if not _nested.inside and not _nested.before:
+                threads = [(one, one.num_threads) for one in _libraries()]
+                _nested.before = [pair for pair in threads if pair[1] != 1]
+            _nested.inside.add(name)
+            for library, _ in _nested.before:
+                library.set_num_threads(1)
+        yield
+    finally:
+        with _nested.lock:
+            _nested.inside.discard(name)
+            if not _nested.inside:
+                for library, n_threads in _nested.before:
+                    library.set_num_threads(n_threads)
+                _nested.before = []
+
+
+def tiled_matmul(rows, matrix):
+    """Return ``rows @ matrix``.  The rounding of a row is independent of other rows.
+
+    A BLAS does not guarantee this, because its loops, and therefore the rounding,
+    depend on the shapes, on the position of a row, and on the processor.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_inner)
+    matrix : ndarray of shape (n_inner, n_columns)
+
+    Returns
+    -------
+    product : ndarray of shape (n_rows, n_columns)
+    """
+    dtype = np.result_type(rows, matrix)
+    n_inner, n_columns = matrix.shape
+    product = np.empty((len(rows), n_columns), dtype)
+    # the kernel requires aligned arrays
+    columns = packed_columns(np.require(matrix, dtype, "A"))
+    step = max(TERMS_AT_ONCE // max(n_inner * n_columns, 1), 1)
+    for start in range(0, len(rows), step):
+        part = np.require(rows[start : start + step], dtype, "A")
+        if part.strides[1] != part.itemsize:
+            part = np.ascontiguousarray(part)
+        multiply(part, columns, product[start : start + step])
+    return product
+
+
+def sparse_rows(X, rows):
+    """Return ``X[rows]``; a slice returns a view.
+
+    Slices of scipy are not used, because they silently drop column indices that are
+    outside of the matrix.
+
+    Parameters
+    ----------
+    X : CSR
+    rows : slice or ndarray of int
+        Nonnegative row indices.
+    """
+    starts, columns, values = entries_of_rows(X, rows)
+    shape = (len(starts) - 1, X.shape[1])
+    starts = starts.astype(X.indptr.dtype, copy=False)
+    return type(X)((values, columns, starts), shape=shape)
+
+
+def entries_of_rows(X, rows):
+    """Return the arrays of ``X[rows]``; a slice returns views of columns and values.
+
+    A kernel copies the entries, because ``X[rows]`` of scipy takes longer for a few
+    rows.  If ``X.indices`` and ``X.indptr`` have different dtypes, as in a large
+    collection on disk, scipy would also convert all indices first.
+
+    Parameters
+    ----------
+    X : CSR
+    rows : slice or ndarray of int
+        Nonnegative row indices.
+
+    Returns
+    -------
+    starts : ndarray of shape (n_rows + 1,)
+    columns, values : ndarray of shape (n_entries,)
+    """
+    indptr, columns, values = X.indptr, X.indices, X.data
+    if isinstance(rows, slice):
+        first, end, _ = rows.indices(X.shape[0])
+        starts = indptr[first : end + 1]
+        entries = slice(starts[0], starts[-1])
+        return starts - starts[0], columns[entries], values[entries]
+    if all(array.flags.c_contiguous for array in (indptr, columns, values)):
+        return copied_rows(X, rows)
+    found = X[rows]
+    return found.indptr, found.indices, found.data

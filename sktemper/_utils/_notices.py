@@ -1,0 +1,62 @@
+"""Log lines of estimators, and warnings that refer to a line of the user's code."""
+
+import logging
+import sys
+import warnings
+
+from sklearn.exceptions import ConvergenceWarning
+
+# -- warnings that point at a line of the user's code ----------------------------------
+#: Packages whose frames may lie between the line of the user and the warning.
+INSIDE = {"sktemper", "sklearn", "contextlib", "joblib", "pickle"}
+
+
+def warn(message, category=UserWarning):
+    """Issue a warning that points at the last line of the user's code.
+
+    The line is that of the innermost frame outside of the packages `INSIDE`, even if a
+    pipeline or a search called the estimator.  (``skip_file_prefixes`` of
+    `warnings.warn` needs Python 3.12.)
+
+    Parameters
+    ----------
+    message : str or Warning
+    category : type, default=UserWarning
+        Category of a message that is a str.
+    """
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and _is_inside(frame):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _is_inside(frame):
+    return frame.f_globals.get("__name__", "").partition(".")[0] in INSIDE
+
+
+# -- log lines of estimators, and warnings that refer to a line of the user's code -----
+logger = logging.getLogger("sktemper")
+
+
+def log(estimator, message, *values):
+    """Log a line if the estimator is verbose."""
+    if not estimator.verbose:
+        return
+    if not logger.hasHandlers():
+        logger.addHandler(logging.StreamHandler())
+    if logger.level == logging.NOTSET:
+        logger.setLevel(logging.INFO)
+    logger.info(message, *values)
+
+
+def warn_of_fit(message):
+    """Issue a `ConvergenceWarning`."""
+    warn(message, ConvergenceWarning)
+
+
+def warn_once(estimator, topic, message, category=ConvergenceWarning):
+    """Warn unless the estimator has warned of this topic already."""
+    warned, token = vars(estimator).setdefault("_warned", {}), object()
+    # setdefault is atomic, so that only one of several threads warns
+    if warned.setdefault(topic, token) is token:
+        warn(message, category)

@@ -1,0 +1,254 @@
+"""Base of all policies: values that can be nested, replaced and validated.
+
+A policy is a plain `BaseEstimator`.  Its parameters are stored as given, its methods
+are pure, and values that change during a fit are in the state of the fit.
+"""
+
+import functools
+import math
+import sys
+from functools import cache
+from importlib import metadata
+from itertools import takewhile
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from ._arguments import is_number
+
+# -- link to the documentation in the HTML representation of an object -----------------
+#: Path of the page of a class, relative to the address of the documentation.
+PAGE = "reference/generated/{page}.html"
+
+
+@cache
+def address():
+    """Return the address of the documentation, or "" if none is configured.
+
+    It is configured in ``project.urls`` of pyproject.toml, as "Documentation".
+    """
+    try:
+        urls = metadata.metadata("sktemper").get_all("Project-URL") or []
+    except metadata.PackageNotFoundError:  # the package is not installed
+        return ""
+    named = dict(url.split(", ", 1) for url in urls)
+    return named.get("Documentation", "").rstrip("/")
+
+
+def page_of(cls):
+    """Return the name of the page of a public class, such as "sktemper.AnnealedLDA"."""
+    package, *modules = cls.__module__.split(".")
+    if cls.__name__ in sys.modules[package].__all__:
+        return f"{package}.{cls.__name__}"
+    public = takewhile(lambda part: part[0] != "_", modules)
+    return ".".join([package, *public, cls.__name__])
+
+
+# -- base of all policies: values that can be nested, replaced and validated -----------
+# A policy is a plain `BaseEstimator`.  Its parameters are stored as given, its methods
+# are pure, and values that change during a fit are in the state of the fit.
+
+#: Largest finite number.
+LARGEST = sys.float_info.max
+
+
+class Slot(NamedTuple):
+    """A parameter that holds a policy.
+
+    Parameters
+    ----------
+    resolve : callable
+        Converts any valid value of the parameter (an object, a number, a string, a
+        callable or None) to a policy, and raises for other values.
+    none_is_off : bool, default=False
+        Whether None means "off" instead of a default.
+    example : str, default=""
+        Example of a value that switches the slot on, for error messages.
+    """
+
+    resolve: Any
+    none_is_off: bool = False
+    example: str = ""
+
+
+class SlotsMixin:
+    """Mixin for nested parameters of policies that are given by shortcuts.
+
+    For example, ``set_params(schedule__start=3)`` on ``schedule=None``, or on a number
+    or a string, first replaces the value by the policy that it stands for.
+    """
+
+    _slots: dict[str, Slot] = {}
+
+    def set_params(self, **params):
+        """Set parameters; set parameters of policies as ``<parameter>__<name>``.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters of this object or of its policies.
+
+        Returns
+        -------
+        self : object
+            The object itself.
+        """
+        nested = {}
+        for key in params:
+            name, is_nested, inner = key.partition("__")
+            if is_nested:
+                nested.setdefault(name, []).append(inner.partition("__")[0])
+        given = {key: params.pop(key) for key in list(params) if "__" not in key}
+        if given:
+            super().set_params(**given)
+        own = self.get_params(deep=False).keys()
+        for name in sorted(nested.keys() & self._slots.keys() & own):
+            self._fill_slot(name, nested[name])
+        if params:
+            super().set_params(**params)
+        return self
+
+    def _fill_slot(self, name, parameters):
+        """Replace a shortcut by its policy, whose ``parameters`` are to be set."""
+        value, slot = getattr(self, name), self._slots[name]
+        if value is None and slot.none_is_off:
+            raise ValueError(
+                f"{name}=None is off and has no parameters to set. Pass an object "
+                f"first, for instance {name}={slot.example}."
+            )
+        if isinstance(value, BaseEstimator):
+            return
+        policy = slot.resolve(value)
+        known = sorted(policy.get_params(deep=False))
+        unknown = sorted(set(parameters) - set(known))
+        if unknown and slot.example:
+            raise ValueError(
+                f"{name}={value!r} stands for {policy!r}, which has no parameter "
+                f"{unknown[0]!r}. Its parameters are {known}. Pass an object with "
+                f"other parameters first, for instance {name}={slot.example}."
+            )
+        setattr(self, name, policy)
+
+    _doc_link_module = "sktemper"
+
+    @property
+    def _doc_link_template(self):
+        return f"{address()}/{PAGE}" if address() else ""
+
+    def _doc_link_url_param_generator(self):
+        return {"page": page_of(type(self))}
+
+
+class Policy(SlotsMixin, BaseEstimator):
+    """Base of all policies."""
+
+    _parameter_constraints: dict = {}
+
+    #: Names of the capabilities that a model must have.
+    requires = ()
+
+    @classmethod
+    @functools.cache
+    def _get_param_names(cls):
+        # Cached, because scikit-learn reads the signature at each validation, and each
+        # call of `partial_fit` validates.
+        return super()._get_param_names()
+
+    def check(self, model):
+        """Raise ValueError if the model lacks what the policy requires."""
+        for capability in self.requires:
+            model.require(capability, self)
+
+    def knows(self, state):
+        """Return whether this policy can continue from ``state``."""
+        return state is None
+
+    def validate(self):
+        """Check the parameters, including parameters of nested policies; return self.
+
+        Raises
+        ------
+        sklearn.utils._param_validation.InvalidParameterError
+            A `ValueError` that names the parameter and its valid values.
+        """
+        self._validate_params()
+        for name, slot in self._slots.items():
+            policy = slot.resolve(getattr(self, name))
+            if policy is not None:
+                policy.validate()
+        return self
+
+    def _called(self):
+        """Return the name of this policy in errors about its values."""
+        return type(self).__name__
+
+
+def as_number(value, policy, what, least=-LARGEST, most=LARGEST):
+    """Check a value that a policy returned, and return it as a float.
+
+    Values are checked here and in `as_numbers`, because policies may be functions or
+    classes of the user.
+
+    Parameters
+    ----------
+    value : object
+    policy : Policy
+    what : str
+        Meaning of the value, for messages.
+    least, most : float
+        Limits of the value; by default any finite number is valid.
+
+    Raises
+    ------
+    TypeError
+        If the value is no real number.
+    ValueError
+        If it is NaN, or not between ``least`` and ``most``.
+    """
+    result = float(value) if isinstance(value, float) else _float_of(value)
+    if result is None:
+        raise TypeError(
+            f"{policy._called()} gave {value!r} as the {what}, which must be a real "
+            "number."
+        )
+    if not least <= result <= most:
+        _refuse_number(result, policy, f"the {what}, which", least, most)
+    return result
+
+
+def _float_of(value):
+    """Return a real number as a float (infinite if it is too large), or else None."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if not is_number(value):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def as_numbers(values, policy, what, n, least=-LARGEST, most=LARGEST):
+    """Check ``n`` values of a policy, and return them as an array; see `as_number`."""
+    array = np.asarray(values)
+    if array.shape != (n,) or array.dtype.kind not in "fiu":
+        raise TypeError(
+            f"{policy._called()} gave {values!r} as the {what}, which must be {n} "
+            "real numbers in an array."
+        )
+    array = np.ascontiguousarray(array, dtype=np.float64)
+    if n and not (least <= array.min() and array.max() <= most):
+        bad = array[~((least <= array) & (array <= most))][0]
+        _refuse_number(bad, policy, f"one of the {what}, which", least, most)
+    return array
+
+
+def _refuse_number(value, policy, what, least, most):
+    expected = [
+        "finite" * (most == LARGEST),
+        f"at least {least:g}" * (least > -LARGEST),
+        f"at most {most:g}" * (most < LARGEST),
+    ]
+    expected = " and ".join(filter(None, expected)) or "a number"
+    raise ValueError(f"{policy._called()} gave {value} as {what} must be {expected}.")

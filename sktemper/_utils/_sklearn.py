@@ -1,0 +1,60 @@
+"""The parts of scikit-learn that its oldest supported version does not have.
+
+Other modules import these parts from here, so that they do not depend on the installed
+version.  scikit-learn has callbacks from version 1.9 on.  With an older version,
+estimators have no method ``set_callbacks``, and a fit does not report its progress.
+"""
+
+import sklearn
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:
+    CallbackSupportMixin = None
+
+
+#: Whether scikit-learn has callbacks.
+HAS_CALLBACKS = CallbackSupportMixin is not None
+
+
+def prefers_sparse_arrays():
+    """Return whether scikit-learn is set to return sparse arrays, not sparse matrices.
+
+    The setting ``sparse_interface`` is new in 1.9; older versions return matrices.
+    """
+    return sklearn.get_config().get("sparse_interface") == "sparray"
+
+
+if not HAS_CALLBACKS:
+
+    class NoContext:
+        """The context of a task of a fit when there are no callbacks."""
+
+        def subcontext(self, **task):
+            """Return the context of a task within this one."""
+            return self
+
+        def call_on_fit_task_begin(self, **callback_kwargs):
+            """Call no hook."""
+
+        def call_on_fit_task_end(self, **callback_kwargs):
+            """Call no hook; return False, because no hook asks to end the fit."""
+            return False
+
+    class CallbackSupportMixin:
+        """Replacement of scikit-learn's mixin if scikit-learn has no callbacks."""
+
+        @property
+        def set_callbacks(self):
+            """Raise an error that names the remedy; ``hasattr`` returns False."""
+            raise AttributeError(
+                f"{type(self).__name__} has no set_callbacks with scikit-learn "
+                f"{sklearn.__version__}: callbacks need scikit-learn 1.9 or later."
+            )
+
+        def _init_callback_context(self, **task):
+            return NoContext()
+
+    def with_callbacks(method):
+        """Return the method as it is."""
+        return method

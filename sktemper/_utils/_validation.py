@@ -1,0 +1,373 @@
+"""Validation of data, beyond the checks of scikit-learn."""
+
+import copy
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
+
+from ._csr import is_canonical, is_plain
+
+#: Dtypes of indices in matrices that scipy creates.  Other dtypes, for instance from
+#: files, occur only if a user assigns to the arrays of a matrix.
+INDEX_DTYPES = np.dtype(np.int32), np.dtype(np.int64)
+#: Options of `validate_data` that `_is_plainly_valid` supports.
+PLAIN_OPTIONS = {
+    "accept_sparse",
+    "dtype",
+    "ensure_all_finite",
+    "ensure_non_negative",
+    "reset",
+}
+#: Largest number of values that `_is_plainly_valid` inspects.
+FEW_VALUES = 100_000
+#: Number of items of an array that are inspected for text.
+LOOKED_AT = 100
+
+
+def check_data(estimator, X, **options):
+    """Validate data by `sklearn.utils.validation.validate_data` and further checks.
+
+    Sparse matrices are checked first.  Masked arrays, dates, integers beyond the range
+    of floats, and entries that are no numbers raise errors with clear messages.
+    """
+    check_no_container(X)
+    check_unmasked(X)
+    dtype = getattr(X, "dtype", None)
+    if getattr(dtype, "kind", None) in ("m", "M"):
+        raise TypeError(f"Input X has the dtype {dtype}; expected numbers.")
+    X = check_sparse(X)
+    if _is_plainly_valid(estimator, X, options):
+        return X
+    try:
+        return validate_data(estimator, X, **options)
+    except OverflowError as error:
+        raise ValueError(f"Input X contains an integer too large: {error}.") from error
+    except TypeError as error:
+        if "float() argument" not in str(error):
+            raise
+        raise TypeError(f"X has entries that are no numbers: {error}.") from error
+
+
+def check_no_container(X):
+    """Raise if ``X`` contains data with annotations, or a sparse matrix in a file.
+
+    Raises
+    ------
+    TypeError
+        If ``X`` is an ``AnnData`` object of anndata, the sparse ``adata.X`` of a file
+        that anndata has opened in backed mode, or a ``LazyFrame`` of polars.
+    """
+    if type(X).__name__ == "AnnData":
+        raise TypeError("X is an AnnData object: pass adata.X.")
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError("X is a LazyFrame of polars: pass X.collect().")
+    if hasattr(type(X), "to_memory"):
+        raise TypeError(
+            f"X is a {type(X).__name__}, whose values are in a file: pass "
+            "X.to_memory() to fit, or parts X[start:stop] to partial_fit."
+        )
+
+
+def _is_plainly_valid(estimator, X, options):
+    """Return whether `validate_data` would return these few data unchanged.
+
+    If so, the caller does not call `validate_data`, which looks for data frames of all
+    libraries and reads the tags of the estimator.  This takes longer than computations
+    with one row.  All other data are passed to `validate_data`, which converts them,
+    warns or raises an error.
+    """
+    known = vars(estimator)
+    is_known = "feature_names_in_" not in known and PLAIN_OPTIONS.issuperset(options)
+    if options["reset"] or not is_known:
+        return False
+    if sparse.isspmatrix_csr(X) or type(X) is sparse.csr_array:
+        if options.get("accept_sparse") != "csr":
+            return False
+        values = X.data
+    elif type(X) is np.ndarray:
+        values = X
+    else:
+        return False
+    dtype, wanted = values.dtype, options["dtype"]
+    if wanted == "numeric":
+        is_wanted = dtype.kind in "iu" or dtype in (np.float32, np.float64)
+    else:
+        is_wanted = dtype in wanted
+    return (
+        is_wanted
+        and dtype.isnative
+        and X.ndim == 2
+        and X.shape[0] > 0
+        and X.shape[1] == known.get("n_features_in_")
+        and values.size <= FEW_VALUES
+        and _are_finite(values, options.get("ensure_non_negative", False))
+    )
+
+
+def _are_finite(values, from_zero):
+    """Return whether all values are finite, and, if ``from_zero``, not negative."""
+    if not values.size:
+        return True
+    # if a value is NaN, so are both, and all comparisons are False
+    least = np.minimum.reduce(values, axis=None)
+    largest = np.maximum.reduce(values, axis=None)
+    is_low_enough = least >= 0 if from_zero else least > -np.inf
+    return bool(is_low_enough and largest < np.inf)
+
+
+def is_small_matrix(X, most_rows, most_values):
+    """Return whether data are an array or a CSR matrix with few rows and values.
+
+    Parameters
+    ----------
+    X : object
+        Not validated; parts of a sparse matrix may contradict each other.
+    most_rows, most_values : int
+    """
+    is_array = type(X) is np.ndarray
+    if not (is_array or sparse.issparse(X) and X.format == "csr") or X.ndim != 2:
+        return False
+    n_values = np.size(X if is_array else X.data)
+    return 0 < X.shape[0] <= most_rows and n_values <= most_values
+
+
+def check_unmasked(X, name="X", may_be_nan=True):
+    """Raise if some values are masked, because later code ignores the mask.
+
+    Parameters
+    ----------
+    X : object
+    name : str, default="X"
+        Name of the argument, for the message.
+    may_be_nan : bool, default=True
+        Whether some estimators accept NaN as missing values.
+
+    Raises
+    ------
+    TypeError
+        If ``X`` is a masked array of numpy with at least one masked value.
+    """
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        remedy = "Remove the rows or columns with masked values."
+        if may_be_nan:
+            remedy = (
+                f"If missing values may be NaN, pass {name}.astype(float)"
+                ".filled(numpy.nan)."
+            )
+        raise TypeError(
+            f"{name} is a masked array, whose masked values would be used like other "
+            f"values. {remedy}"
+        )
+
+
+def check_init(init, n_components, n_features):
+    """Return ``init`` as a valid array of float64, (n_components, n_features).
+
+    Raises
+    ------
+    ValueError
+        If ``init`` has another shape, or is not finite.
+    """
+    init = check_array(init, dtype=np.float64, input_name="init")
+    if init.shape != (n_components, n_features):
+        raise ValueError(
+            f"init has shape {init.shape}; expected ({n_components}, {n_features})."
+        )
+    return init
+
+
+def check_sparse(X):
+    """Check the arrays of a sparse matrix; return any other object unchanged.
+
+    scipy checks a matrix only when it is created.  If its arrays are changed later,
+    scipy reads outside of them.  The check reads the arrays once, keeps memory maps,
+    and copies only indices of dtypes that scipy does not create.
+
+    Parameters
+    ----------
+    X : object
+
+    Returns
+    -------
+    X : object
+        The same matrix.  Formats "lil" and "dok" are converted to CSR, surplus entries
+        of the arrays are cut off, and indices of compressed formats are int32 or int64.
+        A COO matrix of small integers is converted to CSR, and to int64 if a sum of
+        duplicate entries would overflow.
+
+    Raises
+    ------
+    ValueError
+        If the arrays of a sparse matrix contradict each other or its shape.
+    """
+    if not sparse.issparse(X):
+        return X
+    if X.format == "lil":
+        _check_lists(X)
+    if X.format in ("lil", "dok"):
+        X = X.tocsr()
+    if X.format in ("csr", "csc", "bsr"):
+        return X if _is_plain_csr(X) else _check_compressed(X)
+    if X.format == "coo":
+        _check_coordinates(X)
+        return _with_whole_sums(X)
+    if X.format == "dia":
+        _check_diagonals(X)
+    return X
+
+
+def _is_plain_csr(X):
+    """Return whether `_check_compressed` would return a matrix unchanged.
+
+    One loop decides this for most matrices, in less time than the single checks.
+    """
+    arrays, shape = (X.indptr, X.indices, X.data), X.shape
+    if X.format != "csr" or len(shape) != 2:
+        return False
+    for array in arrays:
+        if not isinstance(array, np.ndarray) or array.ndim != 1:
+            return False
+    starts, columns, values = arrays
+    return (
+        starts.dtype in INDEX_DTYPES
+        and columns.dtype in INDEX_DTYPES
+        and starts.flags.c_contiguous
+        and columns.flags.c_contiguous
+        and len(starts) == shape[0] + 1
+        and len(columns) == len(values)
+        and is_plain(starts, columns, shape[1])
+    )
+
+
+def _check_compressed(X):
+    n_major, n_minor = X.shape if X.ndim == 2 else (1, X.shape[0])
+    if X.format == "csc":
+        n_major, n_minor = n_minor, n_major
+    if X.format == "bsr":
+        if np.ndim(X.data) != 3 or 0 in X.data.shape[1:]:
+            _refuse(X, "data is not an array of blocks")
+        n_major, n_minor = np.floor_divide((n_major, n_minor), X.data.shape[1:])
+    elif np.ndim(X.data) != 1:
+        _refuse(X, "data is not of one dimension")
+    starts, indices = X.indptr, X.indices
+    _check_integers(X, indptr=starts, indices=indices)
+    if len(starts) != n_major + 1:
+        _refuse(X, f"indptr has {len(starts)} entries; expected {n_major + 1}")
+    if starts[0] != 0:
+        _refuse(X, f"indptr begins with {starts[0]}; expected 0")
+    if (starts[1:] < starts[:-1]).any():
+        _refuse(X, "indptr decreases")
+    n_entries = int(starts[-1])
+    for name, length in (("indices", len(indices)), ("data", len(X.data))):
+        if length < n_entries:
+            _refuse(X, f"{name} has {length} entries, but indptr ends at {n_entries}")
+    if len(indices) > n_entries or len(X.data) > n_entries:
+        X = copy.copy(X)
+        X.indices, X.data = indices[:n_entries], X.data[:n_entries]
+    what = "row" if X.format == "csc" else "column"
+    _check_range(X, what, X.indices, n_minor)
+    for name in ("indptr", "indices"):
+        part = getattr(X, name)
+        if part.dtype not in INDEX_DTYPES:
+            X = copy.copy(X)
+            setattr(X, name, part.astype(np.int64))
+    return _with_true_flags(X) if X.format == "csr" else X
+
+
+def _with_true_flags(X):
+    """Return a CSR matrix whose flags agree with its indices.
+
+    Users can set the flags "canonical" and "sorted".  scipy trusts them, and would then
+    neither sum duplicates nor sort.
+    """
+    starts, columns = np.ascontiguousarray(X.indptr), np.ascontiguousarray(X.indices)
+    if is_canonical(starts, columns):
+        return X
+    other = copy.copy(X)
+    is_wrong = other.has_canonical_format
+    if is_wrong:
+        other.has_canonical_format = False
+    falls = 1 + np.flatnonzero(columns[1:] < columns[:-1])
+    if other.has_sorted_indices and not np.isin(falls, starts).all():
+        is_wrong, other.has_sorted_indices = True, False
+    return other if is_wrong else X
+
+
+def _check_coordinates(X):
+    coords = X.coords if X.ndim == 1 else (X.row, X.col)
+    coords = dict(zip(("row", "column")[-X.ndim :], coords, strict=True))
+    _check_integers(X, **coords)
+    if np.ndim(X.data) != 1:
+        _refuse(X, "data is not of one dimension")
+    for (name, places), size in zip(coords.items(), X.shape, strict=True):
+        if len(places) != len(X.data):
+            _refuse(X, f"{name} has {len(places)} entries, but data {len(X.data)}")
+        _check_range(X, name, places, size)
+
+
+def _with_whole_sums(X):
+    """Return a COO matrix of small integers as CSR, with sums that do not overflow.
+
+    scipy adds duplicate entries in the dtype of the matrix.  In uint8, for example, the
+    sum of 200 and 100 is 44.
+    """
+    if X.ndim != 2 or X.dtype.kind not in "iu" or X.dtype.itemsize == 8:
+        return X
+    found = X.tocsr()
+    if found.nnz == X.nnz:
+        return found
+    sums = X.astype(np.int64).tocsr()
+    return found if (sums.data == found.data).all() else sums
+
+
+def _check_diagonals(X):
+    _check_integers(X, offsets=X.offsets)
+    if np.ndim(X.data) != 2 or len(X.data) != len(X.offsets):
+        _refuse(X, f"data has shape {X.data.shape} for {len(X.offsets)} offsets")
+
+
+def _check_lists(X):
+    parts = (X.rows, X.data)
+    if not all(np.shape(part) == X.shape[:1] for part in parts) or any(
+        not isinstance(row, list)
+        or not isinstance(values, list)
+        or len(row) != len(values)
+        for row, values in zip(*parts, strict=True)
+    ):
+        _refuse(X, "a row has different numbers of values and column indices")
+
+
+def _check_integers(X, **parts):
+    for name, part in parts.items():
+        if np.ndim(part) != 1 or part.dtype.kind not in "iu":
+            _refuse(X, f"{name} is not an array of integers of one dimension")
+
+
+def _check_range(X, what, places, size):
+    if len(places) and not 0 <= places.min() <= places.max() < size:
+        raise ValueError(
+            f"X has {what} indices outside of its {size} {what}s: it was built with a "
+            "wrong shape."
+        )
+
+
+def _refuse(X, why):
+    raise ValueError(f"X is not a valid {X.format} matrix: {why}.")
+
+
+def looks_like_text(X):
+    """Return whether some of the first items of ``X`` are strings, or lists of them."""
+    if isinstance(X, (str, bytes)):
+        return True
+    if sparse.issparse(X):
+        return False
+    try:
+        items = np.asarray(X, dtype=object).ravel()[:LOOKED_AT].tolist()
+    except Exception:  # a container of the user may raise anything
+        return False
+    firsts = (
+        item[0] if isinstance(item, (list, tuple)) and item else item for item in items
+    )
+    return any(isinstance(first, (str, bytes)) for first in firsts)
