@@ -2,8 +2,10 @@
 
 import importlib
 
-from ._estimator import critical_temperatures
 from ._utils import _check_build  # noqa: F401, before anything that needs a kernel
+
+# isort: split
+from ._estimator import critical_temperatures
 from .discrete_mixture import (
     AnnealedBernoulliMixture,
     AnnealedMultinomialMixture,

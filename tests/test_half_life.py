@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from sktemper import AnnealedLDA, TemperedLDA
-from sktemper._engine._memory import (
+from sktemper._engine._reservoir import (
     MOST_POINTS,
     Challenger,
     Prevalence,

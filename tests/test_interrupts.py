@@ -358,7 +358,7 @@ def test_ctrl_c_at_any_moment_causes_no_deadlock():
 
     With `concurrent.futures`, some instructions would leave a lock locked forever.
     """
-    stop, rooms = np.zeros(1, dtype=np.intc), ("_loop", "threading", "concurrent")
+    stop, rooms = np.zeros(1, dtype=np.intc), ("_engine", "threading", "concurrent")
     before = sys.gettrace()
 
     def work(workers):

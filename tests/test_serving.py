@@ -12,7 +12,6 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import validate_data
 
-import sktemper._estimator._estimator as fitted_methods
 from sktemper import (
     AnnealedBernoulliMixture,
     AnnealedFactorialMixture,
@@ -24,6 +23,7 @@ from sktemper import (
 )
 from sktemper._utils._validation import _is_plainly_valid as is_plainly_valid
 from sktemper._utils._validation import check_data
+from sktemper.base import TemperedEstimator
 from sktemper.learning_rates import AdaptiveRate
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -209,7 +209,7 @@ def test_few_rows_have_the_bits_of_many(number, counts, monkeypatch):
     for name in methods:
         few = [getattr(model, name)(X[i : i + 3]) for i in range(0, 30, 3)]
         with monkeypatch.context() as patch:  # with threads and without caches
-            patch.setattr(fitted_methods.FittedMethodsMixin, "_max_inline_rows", 0)
+            patch.setattr(TemperedEstimator, "_max_inline_rows", 0)
             alone = [getattr(again, name)(X[i : i + 3]) for i in range(0, 30, 3)]
         np.testing.assert_array_equal(few, alone)
         np.testing.assert_array_equal(np.concatenate(few), getattr(model, name)(X)[:30])
@@ -263,7 +263,7 @@ def test_bad_rows_raise_the_same_errors_with_and_without_fast_validation(
     with pytest.raises((TypeError, ValueError)) as error:
         fitted.transform(X)
     with monkeypatch.context() as patch:
-        patch.setattr(fitted_methods.FittedMethodsMixin, "_max_inline_rows", 0)
+        patch.setattr(TemperedEstimator, "_max_inline_rows", 0)
         patch.setattr("sktemper._utils._validation._is_plainly_valid", lambda *_: False)
         with pytest.raises(type(error.value)) as expected:
             fitted.transform(X)

@@ -16,7 +16,7 @@ from sktemper import (
     TemperedGaussianMixture,
     TemperedMatrixFactorization,
 )
-from sktemper._engine._memory import Reservoir
+from sktemper._engine._reservoir import Reservoir
 from sktemper.learning_rates import HalfLife
 from sktemper.renewals import Renewals
 

@@ -4,7 +4,7 @@ The engine knows neither estimators nor scikit-learn.  Each module imports only 
 that precede it in this list: `_data` (parts of the data, and the order of their rows),
 `_workers` (threads, and sums in a fixed order), `_problem` (a model with its data,
 weights and workers; batches and their blocks), `_policies` (policies, with checks of
-their results), `_memory` (state of a stream with a half-life), `_state` (state and
+their results), `_reservoir` (state of a stream with a half-life), `_state` (state and
 history of a fit), `_step`, `_passes` (passes and held-out scores), `_moves`,
 `_renewals` (fits of new components in a stream) and `_stream` (training on a stream).
 """
@@ -21,7 +21,6 @@ from ._data import (
     data_of,
     matrices_of,
 )
-from ._memory import Reservoir, Stream
 from ._moves import run_moves
 from ._passes import (
     Best,
@@ -36,6 +35,7 @@ from ._passes import (
 )
 from ._policies import Policies
 from ._problem import QUIETLY, Batch, Problem, generator
+from ._reservoir import Reservoir, Stream
 from ._state import History, MoveProgress, State
 from ._step import Steps
 from ._stream import Chunk, Listener, rows_of, run_stream

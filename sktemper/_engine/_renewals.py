@@ -16,11 +16,11 @@ from ..noise import NoNoise
 from ..schedules import Plan
 from ..tempering import Untempered
 from ._data import Data, InMemory
-from ._memory import Challenger
 from ._moves import run_moves
 from ._passes import run_passes
 from ._policies import Policies
 from ._problem import generator
+from ._reservoir import Challenger
 from ._state import MoveProgress
 
 #: Key of the random numbers of a renewal.

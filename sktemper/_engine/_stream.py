@@ -13,9 +13,9 @@ import numpy as np
 
 from ..model import IllDefined
 from ..tempering import Untempered
-from ._memory import FIRST_RENEWAL, Stream
 from ._problem import Batch, generator
 from ._renewals import Remembered, challenger_of
+from ._reservoir import FIRST_RENEWAL, Stream
 from ._step import Steps
 
 #: Key of the random numbers that draw the memory.

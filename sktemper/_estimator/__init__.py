@@ -1,14 +1,11 @@
 """The scikit-learn interface that all estimators share.
 
-`_base_estimator` has the class that all estimators extend, with `fit`, and `_streams`
-has `partial_fit`.  `_plans` decides batches, policies and passes before the first step,
-`_fit_runs` makes the runs of a fit, and `_end_of_fit` warns at the end of a fit.
-`_fitted_methods` has the methods of fitted estimators, `_pickles` saves and loads
-estimators, and `_ready` caches the model and the prepared parameters between calls.
-`_variants` has the differences between tempered, annealed and SVI+ estimators,
-`_mixtures` the common parts of mixtures, and `_counts` the validation of counts.
-`_columns` adds and removes columns, and `_critical` finds the critical temperatures of
-data.
+`_estimator` has the class that all estimators extend: parameters, `fit`, `partial_fit`,
+the methods of fitted estimators and pickles.  `_fit` plans a fit before the first step,
+and makes its runs; `_end_of_fit` warns at its end.  `_variants` has the differences
+between tempered, annealed and SVI+ estimators, `_mixtures` the common parts of
+mixtures, and `_counts` the validation of counts.  `_columns` adds and removes columns,
+and `_critical` finds the critical temperatures of data.
 """
 
 from .._utils._notices import log, warn_once

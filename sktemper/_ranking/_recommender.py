@@ -689,7 +689,7 @@ class RecommenderMixin:
         return state
 
     def __setstate__(self, state):
-        """Restore the attributes; see `PicklesMixin`."""
+        """Restore the attributes; see `TemperedEstimator`."""
         super().__setstate__(state)
         served = vars(self).pop("_served", None)
         if "state_" in state:

@@ -8,7 +8,7 @@ first missing kernel as a circular import.
 from importlib.util import find_spec
 
 if find_spec("sktemper._simd.special") is None:
-    folder = __file__.rpartition("_check_build")[0].rstrip("/\\")
+    folder = __file__.rpartition("_utils")[0].rstrip("/\\")
     raise ImportError(
         f"The kernels of sktemper are not compiled for this Python in {folder}, which "
         "is probably the source folder. If sktemper is installed, run Python from "

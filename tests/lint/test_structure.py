@@ -15,90 +15,43 @@ from sources import PACKAGE, sources
 import sktemper
 
 # Each folder or module, and the folders and modules of the package it may import.
-ARGUMENTS = {"_arguments", "_notices"}  # checks of arguments, and warnings
-GROUND = {
-    "_cache",
-    "_check_build",
-    "_policy",
-    "model",
-    "_expfam",
-    "_linalg",
-    "_simd",
-    "_tasks",
-} | ARGUMENTS
 POLICIES = {"schedules", "tempering", "learning_rates", "noise", "moves", "renewals"}
-CHECKS = {"_limits", "_validation"}
-FACE = GROUND | POLICIES | CHECKS | {"_data", "_loop", "_estimator"}
-USERS_AND_ITEMS = {"_frames", "_ranking"}
+OF_POLICIES = {"_utils", "model", "schedules"}
+ENGINE = {"_utils", "model"} | POLICIES
+FACE = ENGINE | {"_engine"}
 MODELS = sorted(path.parent.name for path in PACKAGE.glob("*/_model.py"))
+OF_MODELS = FACE | {"_estimator", "_families", "_ranking", "_simd"}
 MAY_IMPORT = {
-    "_check_build": set(),
     "_simd": set(),
-    "_cache": set(),
-    "_checksums": set(),
-    "_sklearn": set(),
-    "_documentation": set(),
-    "_extras": set(),
-    "_arguments": set(),
-    "_notices": set(),
-    "_policy": {"_arguments", "_documentation"},
-    "_linalg": {"_csr", "_simd"},
-    "_tasks": set(),
-    "_signals": set(),
-    "_limits": {"_arguments", "_policy"},
-    "_validation": {"_linalg"},
-    "model": {"_expfam"},
-    "_expfam": {"_cache", "_limits", "_linalg", "_simd", "_tasks", "model"},
-    "schedules": {"_arguments", "_policy"},
-    "learning_rates": {"_arguments", "_policy", "model", "schedules"},
-    "tempering": {"_arguments", "_policy", "model", "schedules"},
-    "noise": {"_arguments", "_policy", "model", "schedules"},
-    "moves": {"_arguments", "_policy", "model", "schedules", "tempering"},
-    "renewals": {"_arguments", "_policy", "model", "schedules"},
-    "_data": {"_cache", "_linalg"},
-    "_loop": GROUND | POLICIES | {"_data", "_limits", "_signals"},
-    "_estimator": GROUND
-    | POLICIES
-    | CHECKS
-    | {"_checksums", "_data", "_loop", "_sklearn"},
-    "_frames": set(),
-    "_ranking": {
-        "_arguments",
-        "_cache",
-        "_frames",
-        "_linalg",
-        "_policy",
-        "_simd",
-        "_tasks",
-        "_validation",
-    },
-    "_bootstrap": {"_arguments", "_tasks"},
-    "model_selection": {"_arguments", "_bootstrap", "_ranking", "_validation"},
-    **{model: FACE | USERS_AND_ITEMS for model in MODELS},
-    "lda": FACE | {"_frames", "metrics"},  # these import no model
+    "_utils": {"_simd"},
+    "model": {"_families"},
+    "_families": {"_simd", "_utils", "model"},
+    "schedules": {"_utils"},
+    "learning_rates": OF_POLICIES,
+    "tempering": OF_POLICIES,
+    "noise": OF_POLICIES,
+    "moves": OF_POLICIES | {"tempering"},
+    "renewals": OF_POLICIES,
+    "_engine": ENGINE,
+    "_estimator": FACE,
+    "_ranking": {"_simd", "_utils"},
+    "model_selection": {"_ranking", "_utils"},
+    **{model: OF_MODELS for model in MODELS},
+    "lda": OF_MODELS | {"metrics"},  # it imports no model
     "testing": {"model"},
-    "metrics": {"_data", "_ranking", "_validation", "model_selection"} | ARGUMENTS,
-    "plotting": {"_data", "critical_temperatures"},  # it has public functions
-    "report": {"_data", "_extras", "metrics", "plotting", "text"},
-    "datasets": {
-        "_arguments",
-        "_data",
-        "_extras",
-        "_frames",
-        "_linalg",
-        "_ranking",
-        "_sklearn",
-        "_validation",
-    },
-    "text": {"_arguments", "_checksums", "_frames", "_notices", "_sklearn"},
+    "metrics": {"_engine", "_ranking", "_utils", "model_selection"},
+    "plotting": {"_engine", "critical_temperatures"},  # it has public functions
+    "report": {"_engine", "_utils", "metrics", "plotting", "text"},
+    "datasets": {"_engine", "_ranking", "_utils"},
+    "text": {"_utils"},
     "base": {"_estimator"},
-    "dask": {"_data", "_estimator", "_extras", "_linalg", "_loop", "_notices", "model"},
-    "__init__": {"_check_build", "_estimator", *MODELS},
+    "dask": {"_engine", "_estimator", "_utils", "model"},
+    "__init__": {"_estimator", "_utils", *MODELS},
 }
 #: Largest numbers of code lines of a function, and of its parameters.
 MOST_LINES, MOST_PARAMETERS = 40, 6
-LOOP_AND_FACE = {"_data", "_loop", "_estimator"}
-SHORT_ROOMS = {"_expfam", "_ranking", "model", "plotting", "report", "schedules"}
+ENGINE_AND_FACE = {"_engine", "_estimator"}
+SHORT_ROOMS = {"_families", "_ranking", "model", "plotting", "report", "schedules"}
 SHORT_ROOMS |= {"tempering", "testing", *MODELS}
 
 
@@ -171,11 +124,11 @@ def knows_models(path, text):
             yield f"{name_of(path)} tests for a type: {found[0]}"
 
 
-def test_loop_and_estimators_do_not_check_types_of_models_or_policies():
+def test_engine_and_estimators_do_not_check_types_of_models_or_policies():
     assert_none(
         line
         for path, (text, _) in sources().items()
-        if room_of(path) in LOOP_AND_FACE
+        if room_of(path) in ENGINE_AND_FACE
         for line in knows_models(path, text)
     )
 
@@ -207,7 +160,7 @@ def test_functions_are_short():
     """Files with public signatures and docstrings are exempt."""
     long = []
     for path, (text, tree) in sources().items():
-        if room_of(path) in LOOP_AND_FACE:
+        if room_of(path) in ENGINE_AND_FACE:
             long += what_is_long(path, text, tree, MOST_PARAMETERS)
         elif name_of(path).count("/") > 1 or path.stem == "_estimators":
             continue
@@ -230,7 +183,7 @@ def test_violations_are_found(tmp_path, monkeypatch):
         """
     )
     text += 41 * "    pass\n"
-    path, tree = tmp_path / "_loop" / "_module.py", ast.parse(text)
+    path, tree = tmp_path / "_engine" / "_module.py", ast.parse(text)
     imports = list(upward_imports(path, tree))
     assert imports == [
         "_engine/_module.py imports lda",
