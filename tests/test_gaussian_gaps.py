@@ -142,6 +142,7 @@ def test_the_bound_rises_to_a_stationary_point(covariance_type, priors):
     assert mixture.lower_bound(X) == pytest.approx(bounds[-1], abs=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:reg_covar=1e-06 is added")
 @pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical"])
 def test_the_bound_rises_if_variances_are_as_small_as_reg_covar(covariance_type):
     _, X, _ = clusters(120)

@@ -558,6 +558,7 @@ def test_weights_of_one_equal_no_weights_and_weights_of_zero_remove_samples():
     "moves", [None, FEW, pytest.param("default", marks=pytest.mark.deep)]
 )
 @unconverged
+@pytest.mark.filterwarnings("ignore:Single values of columns")
 def test_fewer_kinds_of_samples_than_components(moves):
     data = np.repeat(X[:2], 20, axis=0)
     # moves use all rows, so one start is sufficient
@@ -712,6 +713,8 @@ def test_bad_data_leave_the_old_fit():
 @each_type
 @each_prior
 @pytest.mark.filterwarnings("ignore:.*too few rows for full covariances")
+@pytest.mark.filterwarnings("ignore:reg_covar=1e-06 is added")
+@pytest.mark.filterwarnings("ignore:Single values of columns")
 def test_data_without_a_regular_covariance(covariance_type, weight_prior):
     """Data have constant or duplicate features, or fewer samples than features."""
     random = np.random.default_rng(0)
