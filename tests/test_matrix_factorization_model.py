@@ -1138,7 +1138,9 @@ def test_ratings_without_noise(dtype):
         assert np.diff(bounds)[-1] > 100 * known
     assert bounds[-1] > 15_000
     # noise too small for the precision of float32, and of any dtype
-    noise, what = (2e-15, "of float32") if dtype == np.float32 else (1e-16, "with a")
+    noise, message = 1e-16, "too small for ratings with a"
+    if dtype == np.float32:
+        noise, message = 2e-15, "noise_variance is too small, or"
     hopeless = model_of(8, 40, dtype=dtype, noise_variance=noise)
     with pytest.raises(ValueError, match=message):
         bounds_of(hopeless, X, Powers(), 40)
