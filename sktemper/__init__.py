@@ -9,14 +9,11 @@ from ._estimator import critical_temperatures
 from .discrete_mixture import (
     AnnealedBernoulliMixture,
     AnnealedMultinomialMixture,
-    SVIPlusBernoulliMixture,
-    SVIPlusMultinomialMixture,
     TemperedBernoulliMixture,
     TemperedMultinomialMixture,
 )
 from .factorial_mixture import (
     AnnealedFactorialMixture,
-    SVIPlusFactorialMixture,
     TemperedFactorialMixture,
 )
 from .gaussian_mixture import (
@@ -33,7 +30,6 @@ from .matrix_factorization import (
 )
 from .mixed_mixture import (
     AnnealedMixedMixture,
-    SVIPlusMixedMixture,
     TemperedMixedMixture,
     class_regression,
 )
@@ -49,13 +45,9 @@ __all__ = [
     "AnnealedMixedMixture",
     "AnnealedMultinomialMixture",
     "ImplicitFactorization",
-    "SVIPlusBernoulliMixture",
-    "SVIPlusFactorialMixture",
     "SVIPlusGaussianMixture",
     "SVIPlusLDA",
     "SVIPlusMatrixFactorization",
-    "SVIPlusMixedMixture",
-    "SVIPlusMultinomialMixture",
     "TemperedBernoulliMixture",
     "TemperedFactorialMixture",
     "TemperedGaussianMixture",

@@ -17,8 +17,6 @@ from sklearn.pipeline import make_pipeline
 from sktemper import (
     AnnealedBernoulliMixture,
     AnnealedMultinomialMixture,
-    SVIPlusBernoulliMixture,
-    SVIPlusMultinomialMixture,
     TemperedBernoulliMixture,
     TemperedMultinomialMixture,
 )
@@ -36,12 +34,10 @@ WEIGHTS = ("dirichlet_distribution", "dirichlet_process")
 MULTINOMIAL = (
     TemperedMultinomialMixture,
     AnnealedMultinomialMixture,
-    SVIPlusMultinomialMixture,
 )
 BERNOULLI = (
     TemperedBernoulliMixture,
     AnnealedBernoulliMixture,
-    SVIPlusBernoulliMixture,
 )
 
 

@@ -11,14 +11,13 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from sktemper import (
     AnnealedFactorialMixture,
-    SVIPlusFactorialMixture,
     TemperedFactorialMixture,
 )
 from sktemper.datasets import make_factorial_mixture
+from sktemper.noise import SVIPlusNoise
 
 CLASSES = [
     AnnealedFactorialMixture,
-    SVIPlusFactorialMixture,
     TemperedFactorialMixture,
 ]
 METHODS = ("transform", "score_samples", "score", "lower_bound", "impute")
@@ -417,7 +416,14 @@ def test_data_of_extreme_scales_have_finite_fits(cls, scale):
 @pytest.mark.parametrize("scale", [1e-44, 1e-29, 1e29])
 def test_float32_data_of_extreme_scales_have_finite_fits(scale):
     X = (planted(60, missing=0.1)[1] * scale).astype(np.float32)
-    mixture = SVIPlusFactorialMixture(3, max_iter=3, init="data", random_state=0).fit(X)
+    mixture = TemperedFactorialMixture(
+        3,
+        tempering=None,
+        gradient_noise=SVIPlusNoise(),
+        max_iter=3,
+        init="data",
+        random_state=0,
+    ).fit(X)
     assert_finite(mixture, X)
 
 
@@ -471,10 +477,10 @@ def test_noisy_steps_stay_in_the_domain(distribution, learned):
     X = samples_of()
     shares = []
     for seed in range(5):
-        mixture = SVIPlusFactorialMixture(
+        mixture = TemperedFactorialMixture(
             4,
-            effective_batch_size=2,
-            noise_distribution=distribution,
+            tempering=None,
+            gradient_noise=SVIPlusNoise(2, distribution),
             batch_size=10,
             noise_variance=None if learned else 0.01,
             learning_rate=0.7,

@@ -22,7 +22,6 @@ from sklearn.pipeline import make_pipeline
 from sktemper import (
     AnnealedBernoulliMixture,
     AnnealedMixedMixture,
-    SVIPlusMixedMixture,
     TemperedMixedMixture,
 )
 from sktemper._engine import InMemory
@@ -34,7 +33,7 @@ from sktemper.plotting import ClassProfilesDisplay
 from sktemper.schedules import ConstantSchedule
 from sktemper.tempering import LocalTempering
 
-CLASSES = (TemperedMixedMixture, AnnealedMixedMixture, SVIPlusMixedMixture)
+CLASSES = (TemperedMixedMixture, AnnealedMixedMixture)
 
 
 def survey(n_samples=600, seed=0, gaps=0.1):

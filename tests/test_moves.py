@@ -25,7 +25,6 @@ from sktemper import (
     AnnealedFactorialMixture,
     AnnealedGaussianMixture,
     AnnealedLDA,
-    SVIPlusFactorialMixture,
     SVIPlusLDA,
     TemperedFactorialMixture,
     TemperedLDA,
@@ -40,6 +39,7 @@ from sktemper.moves import (
     ReheatMoves,
     as_moves,
 )
+from sktemper.noise import SVIPlusNoise
 from sktemper.schedules import Clock, ConstantSchedule
 from sktemper.tempering import Annealing
 
@@ -95,7 +95,12 @@ class Snapshots(Hooks):
         moving(moves=BirthMoves(12, n_iter=6, start=10.0)),
         moving(noise_variance=0.01, inclusion_probability=0.3),
         moving(TemperedFactorialMixture),
-        moving(SVIPlusFactorialMixture, learning_rate=RobbinsMonro(2)),
+        moving(
+            TemperedFactorialMixture,
+            tempering=None,
+            gradient_noise=SVIPlusNoise(),
+            learning_rate=RobbinsMonro(2),
+        ),
         moving(target="posterior", local_cooling=None),
     ],
     ids=repr,
@@ -591,10 +596,9 @@ def test_nested_parameters():
     policy = mixture.moves
     mixture.fit(TOY)
     assert mixture.moves is policy and repr(policy) == repr(BirthMoves(12))
-    for cls in (TemperedFactorialMixture, SVIPlusFactorialMixture):
-        assert cls().moves is None
-        with pytest.raises(ValueError, match=r"moves=sktemper.moves.BirthMoves\(\)"):
-            cls().set_params(moves__n_moves=3)
+    assert TemperedFactorialMixture().moves is None
+    with pytest.raises(ValueError, match=r"moves=sktemper.moves.BirthMoves\(\)"):
+        TemperedFactorialMixture().set_params(moves__n_moves=3)
 
 
 @pytest.mark.parametrize(

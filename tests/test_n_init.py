@@ -26,9 +26,9 @@ from sklearn.utils._param_validation import InvalidParameterError
 
 from sktemper import (
     AnnealedLDA,
-    SVIPlusFactorialMixture,
     SVIPlusLDA,
     SVIPlusMatrixFactorization,
+    TemperedFactorialMixture,
     TemperedLDA,
 )
 from sktemper._engine import Problem
@@ -74,7 +74,12 @@ CONFIGURATIONS = {
     "mixture with moves": mixture_of(
         batch_size=None, max_iter=12, moves=BirthMoves(n_moves=2)
     ),
-    "noisy mixture": mixture_of(SVIPlusFactorialMixture, n_jobs=2),
+    "noisy mixture": mixture_of(
+        TemperedFactorialMixture,
+        tempering=None,
+        gradient_noise=SVIPlusNoise(),
+        n_jobs=2,
+    ),
     "factorization": factorization_of(),
     "factorization in one batch": factorization_of(batch_size=None, max_iter=12),
     "noisy factorization": factorization_of(SVIPlusMatrixFactorization, n_jobs=2),

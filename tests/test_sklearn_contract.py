@@ -21,7 +21,7 @@ from sktemper import (
     AnnealedFactorialMixture,
     AnnealedLDA,
     AnnealedMatrixFactorization,
-    SVIPlusFactorialMixture,
+    SVIPlusLDA,
     SVIPlusMatrixFactorization,
     TemperedFactorialMixture,
     TemperedLDA,
@@ -30,6 +30,7 @@ from sktemper import (
 from sktemper.learning_rates import ConstantRate, RobbinsMonro
 from sktemper.model import LocalStep
 from sktemper.moves import BirthMoves
+from sktemper.noise import SVIPlusNoise
 from sktemper.schedules import (
     ConstantSchedule,
     ExponentialSchedule,
@@ -213,7 +214,9 @@ EXAMPLES = [
         init=np.random.default_rng(0).normal(size=(3, 6)),
         random_state=3,
     ),
-    SVIPlusFactorialMixture(2, effective_batch_size=0.2, max_iter=8, init="ica"),
+    TemperedFactorialMixture(
+        2, tempering=None, gradient_noise=SVIPlusNoise(0.2), max_iter=8, init="ica"
+    ),
     AnnealedMatrixFactorization(3, max_iter=8),
     TemperedMatrixFactorization(
         3,
@@ -365,7 +368,7 @@ BAD_CASES = [
     *((TemperedLDA, name, BAD[name][0]) for name in BAD),
     *((AnnealedFactorialMixture, name, value) for name, value in BAD_OF_MIXTURES),
     (TemperedFactorialMixture, "moves", LinearSchedule()),
-    (SVIPlusFactorialMixture, "effective_batch_size", 1.5),
+    (SVIPlusLDA, "effective_batch_size", 1.5),
     *((AnnealedLDA, "schedule", value) for value in (2.0, 3, "linear", LinearSchedule)),
     *((AnnealedLDA, "target", value) for value in ("global", None, 1)),
     *((TemperedLDA, "tempering", value) for value in (2.0, "hot", LinearSchedule())),

@@ -3,8 +3,6 @@
 from ._estimators import (
     AnnealedBernoulliMixture,
     AnnealedMultinomialMixture,
-    SVIPlusBernoulliMixture,
-    SVIPlusMultinomialMixture,
     TemperedBernoulliMixture,
     TemperedMultinomialMixture,
 )
@@ -12,8 +10,6 @@ from ._estimators import (
 __all__ = [
     "AnnealedBernoulliMixture",
     "AnnealedMultinomialMixture",
-    "SVIPlusBernoulliMixture",
-    "SVIPlusMultinomialMixture",
     "TemperedBernoulliMixture",
     "TemperedMultinomialMixture",
 ]

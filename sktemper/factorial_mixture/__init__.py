@@ -2,12 +2,10 @@
 
 from ._estimators import (
     AnnealedFactorialMixture,
-    SVIPlusFactorialMixture,
     TemperedFactorialMixture,
 )
 
 __all__ = [
     "AnnealedFactorialMixture",
-    "SVIPlusFactorialMixture",
     "TemperedFactorialMixture",
 ]
