@@ -10,7 +10,12 @@ and `_critical` finds the critical temperatures of data.
 
 from .._utils._notices import log, warn_once
 from ._columns import ColumnsMixin
-from ._counts import CountsMixin
+from ._counts import (
+    check_weighted_counts,
+    inspect_counts,
+    validate_counts,
+    validate_training_counts,
+)
 from ._critical import critical_temperatures
 from ._end_of_fit import LARGEST_START_SHARE, is_above_one, warn_if_above_one
 from ._estimator import ReadyModel, TemperedEstimator, Validation, without_callbacks
@@ -21,16 +26,19 @@ __all__ = [
     "LARGEST_START_SHARE",
     "AnnealedMixin",
     "ColumnsMixin",
-    "CountsMixin",
     "MixtureMixin",
     "ReadyModel",
     "SVIPlusMixin",
     "TemperedEstimator",
     "Validation",
     "check_n_samples",
+    "check_weighted_counts",
     "critical_temperatures",
+    "inspect_counts",
     "is_above_one",
     "log",
+    "validate_counts",
+    "validate_training_counts",
     "warn_if_above_one",
     "warn_once",
     "without_callbacks",

@@ -84,47 +84,6 @@ class Lengths(NamedTuple):
         return fewer or self.empty_share > earlier.empty_share + MOST_EMPTY
 
 
-class CountsMixin:
-    """Mixin of estimators of counts."""
-
-    def _validate(self, X, reset):
-        return validate_counts(self, X, reset)
-
-    def _validate_training(self, X, reset):
-        X = super()._validate_training(X, reset)
-        if reset and are_normalised(X):
-            warn_once(
-                self,
-                "normalised",
-                "The rows of X are scaled to length 1, as TfidfVectorizer and "
-                f"HashingVectorizer return them, but {type(self).__name__} treats each "
-                "row as the counts of a document, which would have about one word. "
-                "Pass counts, by CountVectorizer or HashingVectorizer(norm=None, "
-                "alternate_sign=False).",
-                UserWarning,
-            )
-        return X
-
-    def _check_weighted(self, X, sample_weight):
-        check_counts(X, sample_weight)
-
-    def _inspect_training_data(self, data, fresh):
-        """Warn once if a chunk of a stream lacks words."""
-        known, these = vars(self).get("_lengths_", Lengths()), Lengths.of(data)
-        if fresh or not these.lack_words(known):
-            self._lengths_ = these if fresh else known + these
-            return
-        warn_once(
-            self,
-            "words",
-            f"The documents of this chunk have {these.mean:.3g} different words on "
-            f"average, {1 - these.mean / known.mean:.0%} less than earlier documents, "
-            f"which had {known.mean:.3g}, and {these.empty_share:.0%} of the documents "
-            f"of this chunk have no words. {REMEDY}",
-            UserWarning,
-        )
-
-
 def validate_counts(estimator, X, reset):
     """Validate a matrix of counts, CSR or dense; integers stay integers."""
     try:
@@ -148,6 +107,45 @@ def validate_counts(estimator, X, reset):
             f"{type(estimator).__name__} takes no counts above {LARGEST_COUNT:g}."
         )
     return X
+
+
+def validate_training_counts(estimator, X, reset):
+    """Validate training counts, and warn once of a matrix that is normalised."""
+    X = estimator._validate(X, reset)
+    if reset and are_normalised(X):
+        warn_once(
+            estimator,
+            "normalised",
+            "The rows of X are scaled to length 1, as TfidfVectorizer and "
+            f"HashingVectorizer return them, but {type(estimator).__name__} treats "
+            "each row as the counts of a document, which would have about one word. "
+            "Pass counts, by CountVectorizer or HashingVectorizer(norm=None, "
+            "alternate_sign=False).",
+            UserWarning,
+        )
+    return X
+
+
+def check_weighted_counts(estimator, X, sample_weight):
+    """Raise if counts with these weights are too large."""
+    check_counts(X, sample_weight)
+
+
+def inspect_counts(estimator, data, fresh):
+    """Warn once if a chunk of a stream lacks words."""
+    known, these = vars(estimator).get("_lengths_", Lengths()), Lengths.of(data)
+    if fresh or not these.lack_words(known):
+        estimator._lengths_ = these if fresh else known + these
+        return
+    warn_once(
+        estimator,
+        "words",
+        f"The documents of this chunk have {these.mean:.3g} different words on "
+        f"average, {1 - these.mean / known.mean:.0%} less than earlier documents, "
+        f"which had {known.mean:.3g}, and {these.empty_share:.0%} of the documents "
+        f"of this chunk have no words. {REMEDY}",
+        UserWarning,
+    )
 
 
 def _remedy_for_counts(X, message):

@@ -11,10 +11,13 @@ from sklearn.utils._param_validation import StrOptions
 from .._estimator import (
     AnnealedMixin,
     ColumnsMixin,
-    CountsMixin,
     MixtureMixin,
     TemperedEstimator,
     check_n_samples,
+    check_weighted_counts,
+    inspect_counts,
+    validate_counts,
+    validate_training_counts,
     warn_once,
 )
 from .._families import LEAST_CONCENTRATION, WEIGHTS
@@ -116,8 +119,12 @@ class _DiscreteMixture(
         return components.reshape(shape) + 1.0
 
 
-class _MultinomialMixture(CountsMixin, _DiscreteMixture):
+class _MultinomialMixture(_DiscreteMixture):
     """Base of the estimators of the mixture of multinomials."""
+
+    _validate, _validate_training = validate_counts, validate_training_counts
+    _check_weighted = check_weighted_counts
+    _inspect_training_data = inspect_counts
 
     _model = MultinomialMixtureModel
     _parameter_constraints = {

@@ -17,10 +17,13 @@ from .._engine import State
 from .._estimator import (
     AnnealedMixin,
     ColumnsMixin,
-    CountsMixin,
     ReadyModel,
     SVIPlusMixin,
     TemperedEstimator,
+    check_weighted_counts,
+    inspect_counts,
+    validate_counts,
+    validate_training_counts,
     warn_if_above_one,
     warn_once,
 )
@@ -152,12 +155,14 @@ def _gamma_at_one(model, block, prepared):
 
 class _LDA(
     ColumnsMixin,
-    CountsMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     TemperedEstimator,
 ):
     """Common parts of the estimators of latent Dirichlet allocation."""
+
+    _check_weighted = check_weighted_counts
+    _inspect_training_data = inspect_counts
 
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
@@ -191,7 +196,7 @@ class _LDA(
 
     def _validate_training(self, X, reset):
         self._check_trains()
-        X = super()._validate_training(X, reset)
+        X = validate_training_counts(self, X, reset)
         if self.doc_update == "sampled":
             check_samplable(X)
         return X
@@ -1125,7 +1130,7 @@ class _LDA(
     def _validate(self, X, reset):
         if self._serves:
             X = self._known_columns(X)
-        return super()._validate(X, reset)
+        return validate_counts(self, X, reset)
 
     def _known_columns(self, X):
         """Return data without the columns that were added after the copy was made."""
