@@ -16,8 +16,9 @@ from sktemper import (
     TemperedLDA,
     critical_temperatures,
 )
+from sktemper._families import ROWS_ANALYSED
 from sktemper.lda._model import LDAModel
-from sktemper.lda._starts import ROWS_ANALYSED, analyse
+from sktemper.lda._starts import analyse
 from sktemper.lda._starts import critical_temperatures as roots
 from sktemper.metrics import match_components
 from sktemper.model import Powers, Request

@@ -74,9 +74,13 @@ def test_the_command_for_uninstalled_sources(tmp_path, checkout, monkeypatch):
         raise metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(metadata, "distribution", none)
-    monkeypatch.setattr(_extras, "__file__", str(checkout / "sktemper" / "_extras.py"))
+    monkeypatch.setattr(
+        _extras, "__file__", str(checkout / "sktemper" / "_utils" / "_extras.py")
+    )
     assert f'".[report]"` in the folder {checkout}' in install_command("report", ())
-    monkeypatch.setattr(_extras, "__file__", str(tmp_path / "copy" / "_extras.py"))
+    monkeypatch.setattr(
+        _extras, "__file__", str(tmp_path / "copy" / "_utils" / "_extras.py")
+    )
     command = install_command("report", PACKAGES)
     assert command == "`python -m pip install bokeh pandas`"
 

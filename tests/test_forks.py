@@ -17,7 +17,7 @@ SCRIPT = """if True:
     from sklearn.cluster import KMeans
 
     import sktemper
-    from sktemper import _linalg
+    from sktemper._utils import _linalg
 
     warnings.simplefilter("ignore")
     random = np.random.default_rng(0)

@@ -523,9 +523,9 @@ def test_bits_do_not_depend_on_pickles(stream, fitted):
 @pytest.mark.every(2)
 @pytest.mark.parametrize("name", ["challenger_of", "_predictive_scores"])
 def test_an_interruption_leaves_the_last_whole_piece(stream, fitted, monkeypatch, name):
-    from sktemper._engine import _streaming
+    from sktemper._engine import _stream
 
-    model, calls, real = lda(), 0, getattr(_streaming, name)
+    model, calls, real = lda(), 0, getattr(_stream, name)
 
     def interrupted(*arguments):
         nonlocal calls
@@ -534,7 +534,7 @@ def test_an_interruption_leaves_the_last_whole_piece(stream, fitted, monkeypatch
             raise KeyboardInterrupt
         return real(*arguments)
 
-    monkeypatch.setattr(_streaming, name, interrupted)
+    monkeypatch.setattr(_stream, name, interrupted)
     for start in range(0, stream.shape[0], 250):
         while True:
             seen = getattr(model, "n_samples_seen_", 0) if start else 0

@@ -75,7 +75,7 @@ def _source_folder(installed):
     The folder is None if the copy was not installed from a folder that still exists.
     """
     if installed is None:
-        folder, is_editable = Path(__file__).parents[1], True
+        folder, is_editable = Path(__file__).parents[2], True
     else:
         origin = _origin(installed)
         about = origin.get("dir_info")

@@ -12,6 +12,13 @@ threads to a list of the same parts.
 """
 
 from .._utils._extras import missing_packages
+
+try:
+    import dask  # noqa: F401
+    import distributed  # noqa: F401
+except ImportError as error:
+    raise missing_packages("sktemper.dask", ("dask", "distributed"), "dask") from error
+
 from ._counts import counts
 from ._fit import fit, partial_fit
 from ._fitted_functions import (
@@ -22,13 +29,6 @@ from ._fitted_functions import (
     score_samples,
     transform,
 )
-
-try:
-    import dask  # noqa: F401
-    import distributed  # noqa: F401
-except ImportError as error:
-    raise missing_packages("sktemper.dask", ("dask", "distributed"), "dask") from error
-
 
 __all__ = [
     "counts",
