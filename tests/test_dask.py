@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import functools
 import gc
 import os
 import pickle
@@ -33,6 +34,7 @@ distributed = pytest.importorskip("distributed", reason="sktemper.dask needs das
 da = pytest.importorskip("dask.array")
 skd = pytest.importorskip("sktemper.dask")
 _cluster = pytest.importorskip("sktemper.dask._cluster")
+_checkpoints = pytest.importorskip("sktemper.dask._checkpoints")
 
 pytestmark = [
     # fits take a few steps
@@ -445,6 +447,28 @@ def test_bad_blocks_are_refused_as_by_threads(client, documents):
         skd.fit(lda, dense)
     with pytest.raises(TypeError, match="client must be"):
         skd.fit(lda, dense, client="tcp://scheduler:8786")
+
+
+def test_the_last_checkpoint_continues_to_the_same_bits(client, monkeypatch, tmp_path):
+    """A kill between the last step and the final file adds no passes to the plan."""
+    data = ROWS["MultinomialMixture"].data(120)[:24]
+    Checkpoints, FINISHED = _checkpoints.Checkpoints, _checkpoints.FINISHED
+    parts, write = [data[:10], data[10:]], Checkpoints._write
+
+    def write_unfinished(self, name):
+        if name == FINISHED:
+            raise KeyboardInterrupt
+        write(self, name)
+
+    new = functools.partial(sktemper.AnnealedMultinomialMixture, 3, max_iter=2)
+    known = new(random_state=0).fit(parts)
+    options = {"client": client, "checkpoint": tmp_path, "every": 1}
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Checkpoints, "_write", write_unfinished)
+        skd.fit(new(random_state=0), delayed_of(parts), **options)
+    found = skd.fit(new(random_state=0), delayed_of(parts), **options)
+    assert found.n_iter_ == known.n_iter_ == 2
+    np.testing.assert_array_equal(found.transform(data), known.transform(data))
 
 
 def test_a_checkpoint_that_cannot_be(client, documents, tmp_path):

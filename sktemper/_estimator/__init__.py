@@ -19,6 +19,7 @@ from ._counts import (
 from ._critical import critical_temperatures
 from ._end_of_fit import LARGEST_START_SHARE, is_above_one, warn_if_above_one
 from ._estimator import ReadyModel, TemperedEstimator, Validation, without_callbacks
+from ._fit import is_finished
 from ._mixtures import MixtureMixin, check_n_samples
 from ._variants import AnnealedMixin, SVIPlusMixin
 
@@ -36,6 +37,7 @@ __all__ = [
     "critical_temperatures",
     "inspect_counts",
     "is_above_one",
+    "is_finished",
     "log",
     "validate_counts",
     "validate_training_counts",

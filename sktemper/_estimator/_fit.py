@@ -151,6 +151,14 @@ def _noted(first_rows, data):
     return AGAIN if this == first_rows else first_rows or this
 
 
+def is_finished(state):
+    """Return whether no passes are left, and no moves that can be made."""
+    progress = state.progress
+    moves_wait = any(state.moves.left) and state.policies.temperature == 1.0
+    is_checked = progress.checked_passes == progress.passes
+    return progress.passes >= progress.planned_passes and is_checked and not moves_wait
+
+
 def tasks_left(state):
     """Return the number of passes and moves left in the plan."""
     return state.progress.planned_passes - state.progress.passes + sum(state.moves.left)
@@ -198,13 +206,11 @@ def _plan_passes(estimator, state, n_rows, moves):
     most = tuple(phase.n_moves for phase in moves.phases())
     left = state.moves.left
     left = tuple(map(min, left, most)) if len(left) == len(most) else (0,) * len(most)
-    moves_wait = any(left) and state.policies.temperature == 1.0
-    progress = state.progress
-    checked = progress.checked_passes == progress.passes
-    if progress.passes >= progress.planned_passes and checked and not moves_wait:
-        progress.planned_passes = progress.passes + estimator.max_iter
-        left = most
     state.moves = state.moves._replace(left=left)
+    progress = state.progress
+    if is_finished(state):
+        progress.planned_passes = progress.passes + estimator.max_iter
+        state.moves = state.moves._replace(left=most)
     if n_rows != progress.total_rows:
         progress.total_rows, progress.batches_into_pass = n_rows, 0
 

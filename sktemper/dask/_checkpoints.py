@@ -10,7 +10,7 @@ from pathlib import Path
 import cloudpickle
 import numpy as np
 
-from .._estimator import without_callbacks
+from .._estimator import is_finished, without_callbacks
 
 #: Names of the files of an unfinished and of a finished fit.
 UNFINISHED, FINISHED = "unfinished.pkl", "estimator.pkl"
@@ -72,6 +72,8 @@ class Checkpoints:
         """Write a checkpoint with the last committed step, if one is due."""
         state = vars(self.estimator).get("state_")
         if state is None or state is self._before:
+            return
+        if is_finished(state):  # a continued fit would plan further passes
             return
         done = _progress(state)
         if done >= self._written + self.every:
