@@ -574,8 +574,9 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
 
     def _publish(self, other):
         """Take the fitted attributes of a copy, all at once; the end of a commit."""
-        kept = {k: v for k, v in vars(self).items() if not _is_fitted(k)}
-        theirs = {k: v for k, v in vars(other).items() if _is_fitted(k)}
+        known, new, others = vars(self), vars(other), NOT_PICKLED
+        kept = {k: known[k] for k in known if k[-1] != "_" and k not in others}
+        theirs = {k: new[k] for k in new if k[-1] == "_" or k in others}
         # one assignment, so that two threads never leave parts of two fits
         self.__dict__ = kept | theirs
 
@@ -1325,8 +1326,3 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
 
     def _check_kept(self, model):
         """Raise if attributes other than the state do not match the model."""
-
-
-def _is_fitted(name):
-    """Return whether a fit sets the attribute of this name."""
-    return name.endswith("_") or name in NOT_PICKLED
