@@ -164,7 +164,7 @@ def class_regression(
     D^{-1})_{it} \log \pi_t(z_i)`, where W is the matrix of w_is.  Standard errors are
     computed by the sandwich estimator
 
-    .. math:: H^{-1} \Big(\sum_i n_i v_i^2 s_i s_i^T\Big) H^{-1}
+    .. math:: H^{-1} (\sum_i n_i v_i^2 s_i s_i^T) H^{-1}
 
     with the Hessian H, the scores :math:`s_i` of the samples, ``sample_weight``
     :math:`n_i`, and ``sampling_weight`` :math:`v_i` divided by its mean; all other sums
