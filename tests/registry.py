@@ -201,6 +201,13 @@ class Row(NamedTuple):
     def estimator(self, kind=KINDS[0], **parameters):
         """Return an estimator of one kind, or the only one, for a short fit."""
         kind = kind if self.has_policies else ""
+        if kind == "SVIPlus" and kind not in self.kinds:  # the same by a policy
+            size = parameters.pop("effective_batch_size", 0.5)
+            noise = SVIPlusNoise(
+                size, parameters.pop("noise_distribution", "dirichlet")
+            )
+            kind = "Tempered"
+            parameters = {"tempering": None, "gradient_noise": noise, **parameters}
         cls = getattr(sktemper, kind + self.name)
         if kind == "Tempered" and "log_partitions" not in self.capabilities():
             parameters = {"tempering": None, **parameters}  # replaces the default

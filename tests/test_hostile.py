@@ -24,6 +24,7 @@ from sktemper._families import (
 )
 from sktemper._utils._limits import LARGEST_WEIGHT, largest_value
 from sktemper.model import IllDefined
+from sktemper.noise import SVIPlusNoise
 from sktemper.tempering import GlobalTempering, LocalTempering
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -71,6 +72,9 @@ def estimator_of(kind, family, **parameters):
         kind = ""
     if kind == "Tempered":
         defaults["tempering"] = GlobalTempering(5)
+    if not hasattr(sktemper, kind + family):  # the model has no class of SVI+
+        kind, defaults["tempering"] = "Tempered", None
+        defaults["gradient_noise"] = SVIPlusNoise()
     return getattr(sktemper, kind + family)(2, **{**defaults, **parameters})
 
 

@@ -93,6 +93,10 @@ def checked():
     "ignore:X has values other than 0 and 1, from 1 to 4",
     "ignore:.*did not converge.*",
 )
+@pytest.mark.filterwarnings("ignore:Single values of columns")
+@pytest.mark.filterwarnings("ignore:reg_covar=1e-06 is added")
+@pytest.mark.filterwarnings("ignore:The lower bound fell")
+@pytest.mark.filterwarnings("ignore:All .* columns are correlated")
 def test_scikit_learn_checks(estimator, failures, is_chosen):
     wrong = []
     for own, check in estimator_checks_generator(estimator):

@@ -274,7 +274,7 @@ CASES = [
     ("Annealed", {"moves": "all"}, "fit"),
     ("Annealed", {"weight_concentration_prior_type": "dirichlet_process"}, "fit"),
     ("Annealed", {}, "weighted"),
-    ("SVIPlus", {}, "validated"),
+    ("Tempered", {"tempering": None, "gradient_noise": SVIPlusNoise()}, "validated"),
 ]  # fmt: skip
 
 
