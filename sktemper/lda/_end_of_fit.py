@@ -11,8 +11,8 @@ LEAST_COSINE = 0.95
 #: Number of most probable words of a topic; near copies have half of them in common.
 N_WORDS = 20
 #: A word is common if it occurs in more than this share of documents.  Common words are
-#: named if they have half of the weight that near copies share, but are at most
-#: `MOST_COMMON` of all words.
+#: named if they make half of the cosine of near copies, but are at most `MOST_COMMON`
+#: of all words.
 COMMON, MOST_COMMON = 0.3, 0.1
 #: Largest number of documents in which words are counted.
 MOST_ROWS = 5000
@@ -70,8 +70,8 @@ def _common_words(topic_word, pairs, X):
         return common[:0]
     shared = np.zeros(X.shape[1])
     for pair in pairs[:MOST_NAMED]:
-        of_pair = topic_word[list(pair)].astype(np.float64)
-        shared += (of_pair / of_pair.sum(axis=1, keepdims=True)).min(axis=0)
+        a, b = topic_word[list(pair)].astype(np.float64)
+        shared += (a / a.max()) * (b / b.max())  # the terms of the cosine
     if shared[common].sum() < shared.sum() / 2:
         return common[:0]
     return common[np.argsort(-shared[common])]
