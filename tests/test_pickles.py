@@ -313,6 +313,25 @@ def test_the_layout_of_arrays_is_no_damage():
             np.testing.assert_array_equal(again.transform(X), mixture.transform(X))
 
 
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_arrays_of_any_byte_order_are_loaded(order):
+    """NumPy loads arrays in the byte order of the machine."""
+    X = np.random.default_rng(0).poisson(1.0, (40, 3)).astype(f"{order}f8")
+    lda = sktemper.AnnealedLDA(2, half_life=100, random_state=0).partial_fit(X)
+    prior = np.arange(3).astype(f"{order}f8")
+    mixture = sktemper.AnnealedGaussianMixture(2, mean_prior=prior, random_state=0).fit(
+        X
+    )
+    for estimator in lda, mixture:
+        loaded = pickle.loads(pickle.dumps(estimator))
+        again = pickle.loads(pickle.dumps(loaded))
+        for one in loaded, again:
+            np.testing.assert_array_equal(one.transform(X), estimator.transform(X))
+    lda.scalar_ = np.array(1, f"{order}f8")
+    loaded = pickle.loads(pickle.dumps(lda)).partial_fit(X)
+    np.testing.assert_array_equal(loaded.components_, lda.partial_fit(X).components_)
+
+
 def test_an_object_of_the_user_is_no_damage():
     """Its pickle need not have its attributes, and it may contain itself."""
     mixture, X = fitted("AnnealedGaussianMixture")

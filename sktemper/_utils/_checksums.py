@@ -49,8 +49,8 @@ def _without_callbacks(attributes):
 def _checksum(value, crc=0, outer=()):
     """Continue the CRC-32 checksum ``crc`` with a value, by content.
 
-    It depends neither on the layout of arrays in memory nor on which parts are the same
-    object.  Of objects that define their pickles themselves, it has the class only.
+    It depends neither on the layout and byte order of arrays nor on which parts are the
+    same object.  Of objects that define their pickles themselves, it has the class only.
 
     Parameters
     ----------
@@ -98,16 +98,18 @@ def _add_items(crc, items, outer):
 
 
 def _add_array(crc, array):
+    dtype = array.dtype.newbyteorder("=")  # the byte order that NumPy loads
     # a wrong flag of a dtype can crash NumPy
-    crc = _add(crc, array.dtype.descr, (array.dtype.flags, *array.shape))
+    crc = _add(crc, dtype.descr, (array.dtype.flags, *array.shape))
     if array.dtype.hasobject:
         return _add_items(crc, array.ravel().tolist(), ())
     if array.nbytes == 0:
         return crc
-    if array.flags.c_contiguous:
+    if array.flags.c_contiguous and array.dtype.isnative:
         return zlib.crc32(array.reshape(-1).view(np.uint8), crc)
+    array = np.atleast_1d(array)
     step = max(1, PIECE * len(array) // array.nbytes)
     for start in range(0, len(array), step):
-        piece = np.ascontiguousarray(array[start : start + step])
+        piece = np.ascontiguousarray(array[start : start + step], dtype)
         crc = zlib.crc32(piece.reshape(-1).view(np.uint8), crc)
     return crc
