@@ -740,6 +740,15 @@ def converted(X, how):
     return X.to_numpy(dtype=object)
 
 
+def test_rows_of_a_stream_have_times():
+    X = two_columns(["a", "b", "c"])
+    mixture = few_steps(learning_rate=HalfLife("2D")).partial_fit(X, times="2024-01-01")
+    mixture.partial_fit(X, times="2024-01-03")
+    assert mixture.state_.policies.learning_rate.size == pytest.approx(1.5 * len(X))
+    with pytest.raises(ValueError, match="partial_fit needs times"):
+        mixture.partial_fit(X)
+
+
 @pytest.mark.parametrize(
     ("fitted", "others"),
     [

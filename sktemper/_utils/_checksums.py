@@ -50,7 +50,7 @@ def _checksum(value, crc=0, outer=()):
     """Continue the CRC-32 checksum ``crc`` with a value, by content.
 
     It depends neither on the layout and byte order of arrays nor on which parts are the
-    same object.  Of objects that define their pickles themselves, it has the class only.
+    same object.  Of objects that define their own pickles, it has the class only.
 
     Parameters
     ----------

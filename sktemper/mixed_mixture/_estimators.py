@@ -367,7 +367,7 @@ class _MixedMixture(
                     UserWarning,
                 )
 
-    def partial_fit(self, X, y=None, sample_weight=None):
+    def partial_fit(self, X, y=None, sample_weight=None, *, times=None):
         """Continue the training with a chunk of a stream.
 
         Parameters
@@ -382,6 +382,10 @@ class _MixedMixture(
             Ignored, for compatibility with scikit-learn.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the samples, by which their statistics are multiplied.
+        times : array-like of shape (n_samples,) or scalar, default=None
+            Dates or times of the samples, which must not decrease.  A scalar is the
+            time of the whole chunk.  Times are required if the learning rate is a
+            `HalfLife` whose half-life is a duration.
 
         Returns
         -------
@@ -389,7 +393,7 @@ class _MixedMixture(
             The estimator.  A fitted model continues at its temperature and learning
             rate.  A new model has a single start; ``n_init`` is ignored.
         """
-        return super().partial_fit(X, y, sample_weight)
+        return super().partial_fit(X, y, sample_weight, times=times)
 
     def _training_data(self, X, fresh, sample_weight):
         """Return validated training data; columns are described by all parts."""
