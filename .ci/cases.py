@@ -59,11 +59,12 @@ def digest_of(value):
 def bytes_of(value):
     """Yield the bytes from which `digest_of` computes a digest."""
     if isinstance(value, np.ndarray):
-        yield f"{value.dtype}{value.shape}".encode()
+        dtype = value.dtype.newbyteorder("=")  # that of a loaded pickle
+        yield f"{dtype}{value.shape}".encode()
         if value.dtype.hasobject:  # bytes of such an array are addresses
             yield from bytes_of(value.tolist())
         else:
-            yield np.ascontiguousarray(value).tobytes()
+            yield np.ascontiguousarray(value, dtype).tobytes()
     elif isinstance(value, dict):
         for key in sorted(value, key=str):
             if not any(word in str(key) for word in TIMES):
