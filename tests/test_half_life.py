@@ -127,6 +127,13 @@ def test_time_passes_between_chunks(stream):
         model.partial_fit(stream[:250])
 
 
+def test_times_do_not_decrease_across_a_chunk_without_times(stream):
+    model = lda(half_life=100, batch_size=250)
+    model.partial_fit(stream[:250], times="2024-05-01").partial_fit(stream[:250])
+    with pytest.raises(ValueError, match="must not decrease"):
+        model.partial_fit(stream[:250], times="2023-01-01")
+
+
 DAY = np.datetime64("2024-06-01")
 BERLIN = datetime.timezone(datetime.timedelta(hours=2))
 

@@ -172,7 +172,7 @@ class _Pieces:
             self._remembered(stream, piece, population.size),
             samples=stream.samples + len(age),
             half_lives=float(age[-1]),
-            time=None if chunk.times is None else chunk.times[piece][-1],
+            time=stream.time if chunk.times is None else chunk.times[piece][-1],
         )
         rows = np.arange(piece.start, piece.stop)
         total = population.size

@@ -1228,7 +1228,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         """Alarms of a stream: a dict of arrays with an entry for each alarm.
 
         "sample" and "step" are the numbers of rows and steps before the alarm, and
-        "time" is the time of the last row before it, or None.
+        "time" is the last known time before it, or None.
         """
         stream = self._state().stream
         return _table(() if stream is None else stream.alarms, COLUMNS[:3])
@@ -1238,8 +1238,8 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         """Scores and components along a stream: a dict of arrays, at most 513 points.
 
         A point summarises consecutive batches of a stream with renewals.  "sample" is
-        the number of rows up to the end of the point, "time" is the time of its last
-        row or None, "score" is the mean score that its rows had before they were
+        the number of rows up to the end of the point, "time" is the last known
+        time or None, "score" is the mean score that its rows had before they were
         learned, and "shares", of shape (n_points, n_components), are the shares of the
         components in its rows.
         """

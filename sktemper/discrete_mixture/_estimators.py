@@ -473,8 +473,8 @@ class TemperedMultinomialMixture(_MultinomialMixture):
         "move_bound" (the lower bound after the move).
     renewals_ : dict of ndarrays
         Renewals of a stream with a half-life.  Each array has an entry for each
-        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (time
-        of the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (the
+        last known time before it, or None), "reason" ("start", "schedule" or "alarm"),
         "kept" (whether its result replaced the parameters; None while this is not
         decided), "decided" (number of rows before the decision), "gain" (mean gain of
         the rows that decided, in nats per observation) and "columns" (tuple of the
@@ -729,8 +729,8 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
         "move_bound" (the lower bound after the move).
     renewals_ : dict of ndarrays
         Renewals of a stream with a half-life.  Each array has an entry for each
-        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (time
-        of the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (the
+        last known time before it, or None), "reason" ("start", "schedule" or "alarm"),
         "kept" (whether its result replaced the parameters; None while this is not
         decided), "decided" (number of rows before the decision), "gain" (mean gain of
         the rows that decided, in nats per observation) and "columns" (tuple of the
@@ -981,8 +981,8 @@ class TemperedBernoulliMixture(_BernoulliMixture):
         "move_bound" (the lower bound after the move).
     renewals_ : dict of ndarrays
         Renewals of a stream with a half-life.  Each array has an entry for each
-        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (time
-        of the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (the
+        last known time before it, or None), "reason" ("start", "schedule" or "alarm"),
         "kept" (whether its result replaced the parameters; None while this is not
         decided), "decided" (number of rows before the decision), "gain" (mean gain of
         the rows that decided, in nats per observation) and "columns" (tuple of the
@@ -1239,8 +1239,8 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
         "move_bound" (the lower bound after the move).
     renewals_ : dict of ndarrays
         Renewals of a stream with a half-life.  Each array has an entry for each
-        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (time
-        of the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (the
+        last known time before it, or None), "reason" ("start", "schedule" or "alarm"),
         "kept" (whether its result replaced the parameters; None while this is not
         decided), "decided" (number of rows before the decision), "gain" (mean gain of
         the rows that decided, in nats per observation) and "columns" (tuple of the

@@ -876,8 +876,8 @@ class TemperedGaussianMixture(_GaussianMixture):
         "move_bound" (the lower bound after the move).
     renewals_ : dict of ndarrays
         Renewals of a stream with a half-life.  Each array has an entry for each
-        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (time
-        of the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (the
+        last known time before it, or None), "reason" ("start", "schedule" or "alarm"),
         "kept" (whether its result replaced the parameters; None while this is not
         decided), "decided" (number of rows before the decision), "gain" (mean gain of
         the rows that decided, in nats per observation) and "columns" (tuple of the
@@ -1221,8 +1221,8 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         "move_bound" (the lower bound after the move).
     renewals_ : dict of ndarrays
         Renewals of a stream with a half-life.  Each array has an entry for each
-        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (time
-        of the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (the
+        last known time before it, or None), "reason" ("start", "schedule" or "alarm"),
         "kept" (whether its result replaced the parameters; None while this is not
         decided), "decided" (number of rows before the decision), "gain" (mean gain of
         the rows that decided, in nats per observation) and "columns" (tuple of the
@@ -1566,8 +1566,8 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         "move_bound" (the lower bound after the move).
     renewals_ : dict of ndarrays
         Renewals of a stream with a half-life.  Each array has an entry for each
-        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (time
-        of the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (the
+        last known time before it, or None), "reason" ("start", "schedule" or "alarm"),
         "kept" (whether its result replaced the parameters; None while this is not
         decided), "decided" (number of rows before the decision), "gain" (mean gain of
         the rows that decided, in nats per observation) and "columns" (tuple of the

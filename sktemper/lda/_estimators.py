@@ -1349,8 +1349,8 @@ class TemperedLDA(_LDA):
         "move_bound" (the lower bound after the move).
     renewals_ : dict of ndarrays
         Renewals of a stream with a half-life.  Each array has an entry for each
-        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (time
-        of the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (the
+        last known time before it, or None), "reason" ("start", "schedule" or "alarm"),
         "kept" (whether its result replaced the parameters; None while this is not
         decided), "decided" (number of rows before the decision), "gain" (mean gain of
         the rows that decided, in nats per observation) and "columns" (tuple of the
@@ -1646,8 +1646,8 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         "move_bound" (the lower bound after the move).
     renewals_ : dict of ndarrays
         Renewals of a stream with a half-life.  Each array has an entry for each
-        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (time
-        of the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (the
+        last known time before it, or None), "reason" ("start", "schedule" or "alarm"),
         "kept" (whether its result replaced the parameters; None while this is not
         decided), "decided" (number of rows before the decision), "gain" (mean gain of
         the rows that decided, in nats per observation) and "columns" (tuple of the
@@ -1941,8 +1941,8 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         "move_bound" (the lower bound after the move).
     renewals_ : dict of ndarrays
         Renewals of a stream with a half-life.  Each array has an entry for each
-        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (time
-        of the last row before it, or None), "reason" ("start", "schedule" or "alarm"),
+        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (the
+        last known time before it, or None), "reason" ("start", "schedule" or "alarm"),
         "kept" (whether its result replaced the parameters; None while this is not
         decided), "decided" (number of rows before the decision), "gain" (mean gain of
         the rows that decided, in nats per observation) and "columns" (tuple of the
