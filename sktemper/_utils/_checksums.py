@@ -65,7 +65,8 @@ def _checksum(value, crc=0, outer=()):
     if isinstance(value, np.generic | np.ndarray):
         return _add_array(crc, np.asarray(value))
     if isinstance(value, np.dtype):
-        return _add(crc, "dtype", value.descr)
+        # a wrong flag of a dtype can crash NumPy
+        return _add(crc, "dtype", (value.descr, value.flags))
     crc = _add(crc, "object", kind.__qualname__)
     if isinstance(value, dict):
         return _add_items(_add_items(crc, value, outer), value.values(), outer)
@@ -99,7 +100,6 @@ def _add_items(crc, items, outer):
 
 def _add_array(crc, array):
     dtype = array.dtype.newbyteorder("=")  # the byte order that NumPy loads
-    # a wrong flag of a dtype can crash NumPy
     crc = _add(crc, dtype.descr, (array.dtype.flags, *array.shape))
     if array.dtype.hasobject:
         return _add_items(crc, array.ravel().tolist(), ())
