@@ -220,7 +220,7 @@ class Row(NamedTuple):
         kind = "Annealed" if self.has_policies else ""
         estimator = getattr(sktemper, kind + self.name)(**self.parameters)
         X = estimator._validate_training(self.data(120), reset=True)
-        model = estimator._make_model(X.shape[1], np.float64)
+        model = estimator._new_model(X.shape[1], np.float64)
         return known.setdefault(self.name, model.capabilities())
 
     def can(self, *policies):

@@ -588,7 +588,7 @@ def test_a_chunk_of_few_rows_needs_no_thread(monkeypatch, name):
 def test_ctrl_c_in_the_posteriors_of_many_items(monkeypatch):
     """The calling thread computes the posteriors in small groups."""
     monkeypatch.setattr(ratings_gaussians, "COST_AT_ONCE", 1)
-    model = factorization_of()._make_model(1000, np.float64)
+    model = factorization_of()._new_model(1000, np.float64)
     random = np.random.RandomState(0)
     natural = model.initial_globals(data_of(factorization_of()), random)
     kernel, calls = ratings_kernels.gaussians, []

@@ -1,11 +1,11 @@
 """The scikit-learn interface that all estimators share.
 
 `_estimator` has the class that all estimators extend: parameters, `fit`, `partial_fit`,
-the methods of fitted estimators and pickles.  `_fit` plans a fit before the first step,
-and makes its runs; `_end_of_fit` warns at its end.  `_variants` has the differences
-between tempered, annealed and SVI+ estimators, `_mixtures` the common parts of
-mixtures, and `_counts` the validation of counts.  `_columns` adds and removes columns,
-and `_critical` finds the critical temperatures of data.
+the methods of fitted estimators and pickles.  `_end_of_fit` warns at the end of a fit.
+`_variants` has the differences between tempered, annealed and SVI+ estimators,
+`_mixtures` the common parts of mixtures, and `_counts` the validation of counts.
+`_columns` adds and removes columns, and `_critical` finds the critical temperatures of
+data.
 """
 
 from .._utils._notices import log, warn_once
@@ -19,7 +19,6 @@ from ._counts import (
 from ._critical import critical_temperatures
 from ._end_of_fit import LARGEST_START_SHARE, is_above_one, warn_if_above_one
 from ._estimator import ReadyModel, TemperedEstimator, Validation, without_callbacks
-from ._fit import is_finished
 from ._mixtures import MixtureMixin, check_n_samples
 from ._variants import AnnealedMixin, SVIPlusMixin
 
@@ -37,7 +36,6 @@ __all__ = [
     "critical_temperatures",
     "inspect_counts",
     "is_above_one",
-    "is_finished",
     "log",
     "validate_counts",
     "validate_training_counts",

@@ -24,15 +24,21 @@ class ColumnsMixin:
         """
         return {}
 
-    def _other(self, parameters):
-        """Return a copy of the fitted estimator with other constructor parameters."""
-        other = object.__new__(type(self))
-        vars(other).update(vars(self), _warned={})
-        return other.set_params(**parameters)
+    def _with_state(self, state, results, parameters):
+        """Return an estimator with a state of the model of other parameters.
 
-    def _take_state(self, state):
-        """Set a state that belongs to the present constructor parameters."""
-        self.state_ = replace(state, fixed=copy.deepcopy(self._fixed()))
+        Parameters
+        ----------
+        state : State
+        results : dict
+            Other attributes that the fit has.
+        parameters : dict
+            Parameters that replace those of this estimator.
+        """
+        results = self._results() | results | {"state_": state, "_warned": {}}
+        other = self._with_results(results, **parameters)
+        other.state_ = replace(state, fixed=copy.deepcopy(other._fixed()))
+        return other
 
     def _on_columns(self, places, names, parameters):
         """Return a copy of the fitted estimator after columns were added or removed.
@@ -46,8 +52,8 @@ class ColumnsMixin:
         parameters : dict
             Result of `_parameters_on`.
         """
-        other, state = self._other(parameters), self.state_
-        model = other._make_model(len(places), state.dtype)
+        state, settings = self.state_, self._settings().replaced(**parameters)
+        model = self._make_model(settings, len(places), state.dtype)
         share, size = state.convergence.start_share, {"n_features": len(places)}
 
         def converted(state):
@@ -55,23 +61,21 @@ class ColumnsMixin:
             globals_, hyper = model.on_features(*parameters, places, share)
             return replace(state, globals_=globals_, hyper=hyper, local=None, **size)
 
-        other.n_features_in_ = len(places)
-        if "feature_names_in_" in vars(self):
-            other.feature_names_in_ = names
-        else:
-            other._names_ = names  # the training data are a collection on disk
-        other._take_state(
-            replace(
-                converted(state),
-                best=None,
-                policies=self._policies_of_other_sizes(),
-                stream=None
-                if state.stream is None
-                else state.stream.on_columns(places, converted),
-                progress=replace(state.progress, first_row=None),
-            )
+        # `_names_` are those of a collection on disk
+        is_frame = "feature_names_in_" in vars(self)
+        results = {
+            "n_features_in_": len(places),
+            "feature_names_in_" if is_frame else "_names_": names,
+        }
+        stream = state.stream
+        state = replace(
+            converted(state),
+            best=None,
+            policies=self._policies_of_other_sizes(),
+            stream=None if stream is None else stream.on_columns(places, converted),
+            progress=replace(state.progress, first_row=None),
         )
-        return other
+        return self._with_state(state, results, parameters)
 
     def _policies_of_other_sizes(self):
         """Return the states of policies that do not depend on the number of columns."""
@@ -91,7 +95,7 @@ class ColumnsMixin:
         """
         n_old, n_new = self.n_features_in_, _width(X)
         if n_new <= n_old:
-            return self._apart()
+            return self._with_results(self._results())
         places = np.append(np.arange(n_old), np.full(n_new - n_old, -1))
         parameters = self._parameters_on(places)
         if parameters:
@@ -221,7 +225,7 @@ class ColumnsMixin:
         parameters = self._parameters_on(places)
         other = self._on_columns(places, names, parameters)
         self.set_params(**parameters)
-        self._publish(other)
+        self._take_results(other)
         return self
 
     def _names_with(self, new_features):

@@ -2,10 +2,11 @@
 
 import contextlib
 import copy
+import functools
 import inspect
-import math
 import operator
 import sys
+import types
 from dataclasses import fields, is_dataclass, replace
 from datetime import datetime, timedelta
 from numbers import Integral, Number, Real
@@ -21,18 +22,19 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from .._engine import (
     QUIETLY,
-    Chunk,
+    FitHooks,
     InlineWorkers,
     Listener,
     Problem,
-    Reservoir,
     State,
     Stream,
+    Training,
     Workers,
-    as_slice,
+    chunk_of,
     data_of,
-    generator,
-    rows_of,
+    fit,
+    plan_stream,
+    remember,
     run_pieces,
     run_stream,
     threads_for,
@@ -50,12 +52,11 @@ from .._utils._limits import checked_weights
 from .._utils._linalg import one_blas_thread
 from .._utils._notices import log, warn
 from .._utils._policy import Slot, SlotsMixin
-from .._utils._sklearn import CallbackSupportMixin, with_callbacks
+from .._utils._sklearn import HAS_CALLBACKS, CallbackSupportMixin, with_callbacks
 from .._utils._validation import check_unmasked, is_small_matrix
 from ..learning_rates import (
     HalfLife,
     LearningRate,
-    Population,
     RobbinsMonro,
     as_learning_rate,
 )
@@ -71,7 +72,6 @@ from ._end_of_fit import (
     warn_of_a_long_stream,
     warn_of_the_end,
 )
-from ._fit import plan_stream, run_fits
 
 
 # -- cache of the model of a fit and its prepared parameters between calls -------------
@@ -97,7 +97,7 @@ class ReadyModel:
         attributes = vars(estimator)
         known, values_of = self._parameters
         if known != (names := tuple(attributes)):
-            parameters = (n for n in names if n[0] != "_" and n[-1] != "_")
+            parameters = (n for n in estimator._get_param_names() if n in attributes)
             values_of = operator.itemgetter("state_", "state_", *parameters)
             self._parameters = names, values_of
         state, _, *parameters = values_of(attributes)
@@ -135,7 +135,7 @@ class VersionWarning(InconsistentVersionWarning):
 class Validation:
     """The function ``validate(X)`` of an estimator, with a small pickle.
 
-    The pickle contains no fitted parameters and no callbacks, because it is sent to
+    The pickle contains parameters and what validation reads, because it is sent to
     workers.
 
     Parameters
@@ -154,24 +154,19 @@ class Validation:
         return getattr(self.estimator, self.method)(X, reset=self.reset)
 
     def __reduce__(self):
-        attributes = {
-            name: value
-            for name, value in vars(self.estimator).items()
-            if not name.startswith("_")
-        }
-        if "state_" in attributes:
-            # validation needs dtypes and priors only
-            attributes["state_"] = replace(
-                attributes["state_"], globals_=None, local=None, best=None, history=None
+        estimator = self.estimator
+        known = vars(estimator)
+        results = {name: known[name] for name in estimator._validated if name in known}
+        if "state_" in known:  # validation needs dtypes and priors only
+            results["state_"] = replace(
+                known["state_"], globals_=None, local=None, best=None, history=None
             )
-        arguments = type(self.estimator), attributes, self.method, self.reset
-        return _light_validation, arguments
+        bare = type(estimator)(**estimator.get_params(deep=False))
+        return _validation, (bare, results, self.method, self.reset)
 
 
-def _light_validation(cls, attributes, method, reset):
-    estimator = object.__new__(cls)
-    vars(estimator).update(attributes, _warned={})
-    return Validation(estimator, method, reset)
+def _validation(estimator, results, method, reset):
+    return Validation(estimator._with_results(results), method, reset)
 
 
 def _version():
@@ -194,15 +189,15 @@ def writable(value):
     return value
 
 
-def without_callbacks(estimator, **others):
-    """Return a shallow copy without callbacks, with some attributes replaced.
+def without_callbacks(estimator, **parameters):
+    """Return a copy without callbacks, with some parameters replaced.
 
     It can be sent to workers even if callbacks cannot be pickled.
     """
-    copied = object.__new__(type(estimator))
-    kept = {k: v for k, v in vars(estimator).items() if "callback" not in k}
-    vars(copied).update(kept, **others)
-    return copied
+    other = estimator._with_results(estimator._results(), **parameters)
+    if HAS_CALLBACKS:
+        other.set_callbacks()
+    return other
 
 
 # -- methods of fitted estimators: scores, bounds, and views of the state --------------
@@ -234,34 +229,12 @@ def _mean_score(score, n_held_out):
 
 
 # -- streams with a half-life: parameters, times of rows, memory and records -----------
-#: Key of the random numbers that choose the remembered rows of a fit.
-REMEMBERING_FIT = 9
-#: Longer gaps between rows count as this number of half-lives.  It leaves no weight to
-#: earlier rows, and the age of a stream stays finite.
-MOST_HALF_LIVES = 10_000
 #: Range of times.  All differences of such times are finite in microseconds.
 LATEST_YEAR = 100_000
 #: Strings of missing times: of NumPy and pandas, and of a float NaN.
 MISSING = ("NaT", "<NA>", "nan")
 #: Columns of `renewals_`.
 COLUMNS = ("sample", "step", "time", "reason", "kept", "decided", "gain", "columns")
-
-
-def _sample_of_fit(problem, renewals, weight, seed):
-    """Return a weighted sample of the rows of a fit, a `Reservoir`."""
-    n_rows = len(problem.data)
-    capacity, logs = min(renewals.memory, n_rows), np.zeros(n_rows)
-    random = generator(seed, 0, REMEMBERING_FIT)
-    if weight is not None:
-        with np.errstate(divide="ignore"):
-            logs = np.log(weight)
-    keys = logs + random.gumbel(size=n_rows)
-    order = np.argsort(-keys, kind="stable")
-    rows = np.sort(order[:capacity])
-    rows = rows[keys[rows] > -np.inf]
-    cut = keys[order[capacity]] if capacity < n_rows else -np.inf
-    X = problem.data.rows(as_slice(rows) if capacity < n_rows else rows)
-    return Reservoir((X,), keys[rows], logs[rows], rows, float(cut))
 
 
 def _table(records, columns):
@@ -346,6 +319,98 @@ KEEPING = ConnectionError
 MOST_SAMPLES = 2**53
 
 
+class Settings(types.SimpleNamespace):
+    """Parameters of a model as attributes."""
+
+    def replaced(self, **others):
+        """Return other settings, in which some values are replaced."""
+        return Settings(**vars(self) | others)
+
+
+class _FitHooks(FitHooks):
+    """Commits, callbacks and log lines of a fit.
+
+    Parameters
+    ----------
+    estimator, work : TemperedEstimator
+        The estimator, and the copy in which results are set before a commit.
+    problem : Problem
+    """
+
+    def __init__(self, estimator, work, problem):
+        self.estimator, self.work, self.problem = estimator, work, problem
+        self._installed = self._task = None
+        self._arguments = {
+            "estimator": estimator,
+            "X": problem.data.source,
+            "y": lambda: np.zeros(len(problem.data)),
+        }
+
+    def plan(self, n_tasks):
+        """Begin the task of the fit."""
+        self.context = self.estimator._init_callback_context(max_subtasks=n_tasks)
+        self.context.call_on_fit_task_begin(**self._arguments)
+
+    def commit(self, run):
+        """Install the state of a run, which later steps change."""
+        if run is not self._installed:
+            self._installed = run
+            self.work._install(run.state, run.policies)
+            self.estimator._take_results(self.work)
+
+    def begin(self, name):
+        """Begin the task of a pass or a move."""
+        self._task = self.context.subcontext(task_name=name)
+        self._task.call_on_fit_task_begin(**self._arguments)
+
+    def end(self):
+        """End the task; return whether a callback stops the run."""
+        return self._end(self._task)
+
+    def finish(self, run):
+        """Store results for the training rows, and end the task of the fit."""
+        self.work._finish(self.problem, run.state)
+        self.estimator._take_results(self.work)
+
+    def close(self):
+        """End the task of the fit."""
+        self._end(self.context)
+
+    def _end(self, task):
+        return task.call_on_fit_task_end(
+            **self._arguments,
+            reconstruction_attributes=lambda: {
+                "state_": copy.deepcopy(self.estimator.state_),
+                "_warned": {"hot": True},
+            },
+        )
+
+    def log(self, message, *values):
+        """Log a line if the estimator is verbose."""
+        log(self.estimator, message, *values)
+
+    def log_pass(self, state):
+        """Log a line about a pass."""
+        if not self.estimator.verbose or not self.estimator._is_logged(
+            state.progress.passes
+        ):
+            return
+        history = state.history.to_dict()
+        score = history["heldout_score"][-1]
+        self.log(
+            "pass %d of %d: %d steps, %.1f s, temperature %.3g, rate %.3g, "
+            "bound per observation %.4f%s",
+            state.progress.passes,
+            state.progress.planned_passes,
+            state.progress.steps,
+            state.progress.seconds,
+            state.policies.temperature,
+            history["learning_rate"][-1],
+            history["batch_bound"][-1],
+            "" if np.isnan(score) else f", held-out score {score:.4f}",
+        )
+
+
 class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
     """Base of estimators that fit a `ConjugateModel` under any policies.
 
@@ -402,9 +467,27 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
     #: of these parameters changed, and a fitted model keeps the values of its fit.
     _fixed_by_fit = ()
 
-    def _make_model(self, n_features, dtype):
-        """Return the `ConjugateModel` of these parameters."""
+    @staticmethod
+    def _make_model(settings, n_features, dtype):
+        """Return the `ConjugateModel` of some settings, see `_settings`."""
         raise NotImplementedError
+
+    def _settings(self):
+        """Return the `Settings` of a model: the parameters, as a fit resolves them."""
+        return Settings(**self.get_params(deep=False) | self._fixed())
+
+    def _new_model(self, n_features, dtype):
+        """Return the model of the present parameters."""
+        return self._make_model(self._settings(), n_features, dtype)
+
+    @classmethod
+    @functools.cache
+    def _get_param_names(cls):
+        # cached, because scikit-learn reads the signature in each `partial_fit`
+        return super()._get_param_names()
+
+    #: Attributes of a fit that validation reads, besides the state.
+    _validated = ("n_features_in_", "feature_names_in_", "training_dtype_")
 
     def _validate(self, X, reset):
         """Return ``X`` in the form that the model needs, or raise an error."""
@@ -531,54 +614,110 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
     @_fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X, sample_weight, continued, X_val=None):
         """Start a fit, or continue an earlier fit."""
-        other, earlier = self._apart(), self._apart()
-        other._warned = {"hot": True}  # callbacks may use a model above T=1
+        earlier = self._with_results(self._results())
+        work = self._with_results(earlier._results() if continued else {})
+        work._warned = {"hot": True}  # callbacks may use a model above T=1
         try:
-            data = other._training_data(X, not continued, sample_weight)
+            data = work._training_data(X, not continued, sample_weight)
             if not continued:
-                other._check_enough(data)
-                other._prepare_fit(data, sample_weight)
-            problem = other._problem(data, sample_weight, fresh=not continued)
-            problem = other._with_validation(problem, X_val, fresh=not continued)
+                work._check_enough(data)
+                work._prepare_fit(data, sample_weight)
+            problem = work._problem(data, sample_weight, fresh=not continued)
+            problem = work._with_validation(problem, X_val)
             if continued:
-                state = other._state_to_go_on_from()
+                state = work._continued_state()
                 # a score may be added before the first step is committed
                 state.history = state.history.copied()
                 starts, n_runs = iter([state]), 1
             else:
-                starts, n_runs = other._starts(problem), self.n_init
-            other._forgetting_rate()
-            run = run_fits(self, other, problem, starts, n_runs)
-            other._remember_fit(problem, run.state)
-            self._publish(other)
+                starts, n_runs = work._starts(problem), self.n_init
+            rate = self._forgetting_rate()
+            hooks = _FitHooks(self, work, problem)
+            run = fit(problem, self._training(), starts, n_runs, hooks)
+            hooks.close()
+            remember(problem, rate, self._renewals(), run.state)
         except BaseException as error:
-            other._warned.clear()
+            work._warned.clear()
             # after Ctrl-C, or if a cluster is lost, the last complete step is kept
-            keeps = not isinstance(error, Exception) or isinstance(
-                error, ConnectionError
-            )
+            keeps = not isinstance(error, Exception) or isinstance(error, KEEPING)
             if not keeps and not continued and "state_" in vars(earlier):
-                self._publish(earlier)
+                self._take_results(earlier)
             raise
-        warn_of_the_end(other, run)
+        warn_of_the_end(work, run)
         return self
 
-    def _apart(self):
-        """Return a copy, in which a fit sets its attributes before it publishes them.
+    # -- results of a fit, which are attributes ----------------------------------------
+    #: Names of the attributes that the last fit has set.
+    _result_names = frozenset()
 
-        Until then, this estimator is unchanged: after an error, and for other threads.
+    def _results(self):
+        """Return the attributes that the last fit has set."""
+        known = vars(self)
+        names = known.get("_result_names", ())
+        return {name: known[name] for name in names if name in known}
+
+    def _unfitted(self):
+        """Return the other attributes: parameters, and settings of scikit-learn."""
+        known = vars(self)
+        results = known.get("_result_names", ())
+        return {
+            name: value
+            for name, value in known.items()
+            if name not in results and name != "_result_names"
+        }
+
+    def _with_results(self, results, **parameters):
+        """Return an estimator like this one with the results of a fit.
+
+        Parameters
+        ----------
+        results : dict
+            Attributes by name.
+        **parameters : dict
+            Parameters that replace those of this estimator.
         """
-        other = object.__new__(type(self))
-        vars(other).update(vars(self))
+        parameters = self.get_params(deep=False) | parameters
+        other = type(self)(**parameters)
+        vars(other).update(self._unfitted() | parameters | results)
+        other._result_names = frozenset(results)
         return other
 
-    def _publish(self, other):
-        """Take the fitted attributes of a copy, all at once; the end of a commit."""
-        known, new, others = vars(self), vars(other), NOT_PICKLED
-        kept = {k: known[k] for k in known if k[-1] != "_" and k not in others}
-        theirs = {k: new[k] for k in new if k[-1] == "_" or k in others}
+    def _take_results(self, other):
+        """Replace the results by those of another estimator, all at once."""
+        own = self._unfitted()
+        results = {k: v for k, v in vars(other).items() if k not in own}
+        results.pop("_result_names", None)
         # one assignment, so that two threads never leave parts of two fits
-        self.__dict__ = kept | theirs
+        self.__dict__ = own | results | {"_result_names": frozenset(results)}
+
+    def _training(self, rate=None):
+        """Return the `Training` of these parameters.
+
+        Parameters
+        ----------
+        rate : LearningRate, default=None
+            Rate that replaces ``learning_rate``.
+        """
+        if rate is None:
+            rate = as_learning_rate(self.learning_rate, None)
+            if rate is not None and rate.forgets:  # a rate for streams only
+                rate = None
+        return Training(
+            self._tempering(),
+            rate,
+            self._noise(),
+            self._moves(),
+            self._renewals(),
+            self.n_init,
+            self.max_iter,
+            self.batch_size,
+            self.total_samples,
+            self.shuffle,
+            self.evaluate_every,
+            self.validation_fraction,
+            self.n_iter_no_change,
+            self.tol,
+        )
 
     def _training_data(self, X, fresh, sample_weight):
         """Return validated training `Data`."""
@@ -610,7 +749,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         dtype = self._compute_dtype(data) if fresh else self.state_.dtype
         ready = vars(self).get("_ready") if inline else None
         if ready is None:
-            model = self._make_model(data.shape[1], dtype)
+            model = self._new_model(data.shape[1], dtype)
         else:
             model = ready.model(self)
         return Problem(
@@ -621,14 +760,12 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             total_samples=self.total_samples,
         )
 
-    def _with_validation(self, problem, X_val, fresh):
+    def _with_validation(self, problem, X_val):
         """Return the problem with the validation data of the user, if given."""
         if X_val is None:
             return problem
-        other = object.__new__(type(self))
-        vars(other).update(vars(self), training_dtype_=problem.model.dtype)
-        if fresh:  # an earlier fit does not restrict the validation data
-            vars(other).pop("state_", None)
+        dtype = {"training_dtype_": problem.model.dtype}
+        other = self._with_results(vars(self) | dtype)
         try:
             data = data_of(X_val, other._validation(X_val, "_validate", reset=False))
             other._check_names(data)
@@ -655,7 +792,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
                 "new fit with warm_start=False."
             )
 
-    def _state_to_go_on_from(self):
+    def _continued_state(self):
         """Return a copy of the state in which no array is read-only."""
         state = self.state_.copied()
         return writable(state) if self._loaded else state
@@ -681,9 +818,9 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             )
 
     def _install(self, state, policies):
-        """Set the attributes of a fit; `_publish` follows."""
+        """Set the attributes of a fit; `_take_results` follows."""
         self.state_ = state
-        vars(self).pop("_loaded", None)
+        self._loaded = False
         vars(self).setdefault("_ready", ReadyModel())
         self.tempering_, self.learning_rate_, self.gradient_noise_ = policies[:3]
         self.batch_size_ = state.policies.batch_size
@@ -710,18 +847,13 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
 
     def _widened_for(self, X):
         """Return a copy that continues with ``X``, which may be wider."""
-        return self._apart()
+        return self._with_results(self._results())
 
     def _fitted_model(self):
         """Return the model with the parameters of the fit."""
-        return self._model_of(self._state().fixed or {})
-
-    def _model_of(self, parameters):
-        """Return the model of the fitted estimator with other parameters."""
-        other = object.__new__(type(self))
-        vars(other).update(vars(self) | parameters)
         state = self._state()
-        return other._make_model(state.n_features, state.dtype)
+        settings = self._settings().replaced(**state.fixed or {})
+        return self._make_model(settings, state.n_features, state.dtype)
 
     def _validation(self, X, method, reset):
         """Return the function that validates ``X`` by this method."""
@@ -1055,30 +1187,26 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         `sktemper.renewals.Renewals`.
         """
         fresh = not hasattr(self, "state_")
-        other = self._apart() if fresh else self._widened_for(X)
+        work = self._with_results({}) if fresh else self._widened_for(X)
         if fresh:
-            other._warned = {}
-        data = other._training_data(X, fresh, sample_weight)
-        problem = other._problem(
-            data, sample_weight, fresh, other._is_inline(data, fresh)
-        )
-        state = next(other._starts(problem)) if fresh else other._state_to_go_on_from()
-
-        def install():
-            other._install(state, policies)
-            self._publish(other)
-
-        policies, size = plan_stream(other, problem, state, fresh)
-        chunk = self._chunk(problem, policies, state, times, size)
+            work._warned = {}
+        data = work._training_data(X, fresh, sample_weight)
+        inline = work._is_inline(data, fresh)
+        problem = work._problem(data, sample_weight, fresh, inline)
+        state = next(work._starts(problem)) if fresh else work._continued_state()
+        rate = self._forgetting_rate()
+        training, hooks = self._training(rate), _FitHooks(self, work, problem)
+        run, size = plan_stream(training, problem, state, fresh)
+        times = self._checked_times(times, rate, state, len(data))
+        commit = functools.partial(hooks.commit, run)
         with problem.workers:
-            if chunk is None:
-                run_pieces(problem, policies, state, size, install)
+            if rate is None:
+                run_pieces(problem, run.policies, state, size, commit)
             else:
-                listener = Listener(install, self._log_event)
-                tempering = self._tempering()
-                run_stream(problem, policies, tempering, state, chunk, listener)
-            other._finish(problem, state)
-            self._publish(other)
+                chunk = chunk_of(problem, rate, state, times, size)
+                listener = Listener(commit, self._log_event)
+                run_stream(run, training.tempering, chunk, listener)
+            hooks.finish(run)
         if not is_above_one(self):
             self._warned.pop("hot", None)
         warn_of_a_long_stream(self)
@@ -1122,35 +1250,22 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             )
         return rate
 
-    def _chunk(self, problem, policies, state, times, size):
-        """Return the `Chunk` of a stream with a half-life; None without one."""
-        rate, n_rows = policies.learning_rate, len(problem.data)
-        if not rate.forgets:
-            if times is not None:
-                raise ValueError(
-                    "times is given, but half_life is None: the times of samples "
-                    "matter for a half-life only."
-                )
-            return None
-        stream, unit = state.stream or Stream(), rate.unit()
-        weight = problem.sample_weight
-        weight = np.ones(n_rows) if weight is None else np.asarray(weight, np.float64)
-        times = None if times is None else _checked_times(times, n_rows, stream.time)
-        if isinstance(unit, float):
-            gaps = weight
-        elif times is None:
+    def _checked_times(self, times, rate, state, n_rows):
+        """Return the times of the rows of a chunk, or raise if they are invalid."""
+        if times is not None and rate is None:
+            raise ValueError(
+                "times is given, but half_life is None: the times of samples matter "
+                "for a half-life only."
+            )
+        if times is not None:
+            last = None if state.stream is None else state.stream.time
+            return _checked_times(times, n_rows, last)
+        if rate is not None and not isinstance(rate.unit(), float):
             raise ValueError(
                 f"half_life={rate.samples!r} is a duration, so that partial_fit needs "
                 "times: the dates or times of the samples."
             )
-        else:
-            first = times[:1] if stream.time is None else [stream.time]
-            gaps = np.diff(times, prepend=first) / np.timedelta64(1, "us")
-            one = np.timedelta64(1, np.datetime_data(unit.dtype)[0])
-            # in microseconds as an integer, a long half-life might overflow
-            unit = float(unit / one) * float(one / np.timedelta64(1, "us"))
-        half_lives = np.cumsum(np.minimum(gaps, MOST_HALF_LIVES * unit)) / unit
-        return Chunk(size, stream.half_lives + half_lives, weight, times)
+        return None
 
     def _log_event(self, stream):
         """Log the last event of a stream."""
@@ -1169,29 +1284,6 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
                 outcome,
                 last.gain,
             )
-
-    def _remember_fit(self, problem, state):
-        """Fill the memory of a stream with a sample of the rows of a fit."""
-        rate = self._forgetting_rate()
-        state.stream = None
-        if rate is None:
-            return
-        renewals, n_rows, weight = self._renewals(), len(problem.data), None
-        if problem.sample_weight is not None:
-            weight = np.asarray(problem.sample_weight, dtype=np.float64)
-        total = float(n_rows if weight is None else weight.sum())
-        unit = rate.unit()
-        if isinstance(unit, float):  # as if the rows had been a stream
-            steady = unit / math.log(2.0)
-            total = steady * -math.expm1(-total / steady)
-        stream = Stream(samples=n_rows, last=n_rows)
-        if renewals.is_on:
-            memory = _sample_of_fit(problem, renewals, weight, state.seed)
-            due = n_rows + rows_of(renewals, total)
-            stream = replace(stream, memory=memory, due=due)
-            if len(memory) >= rows_of(renewals, 0):  # large enough for usual renewals
-                stream = replace(stream, reason="schedule")
-        state.stream, state.policies.learning_rate = stream, Population(total)
 
     def clear_memory(self):
         """Delete the memory of a stream, which consists of rows of the training data.
@@ -1304,7 +1396,10 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
                 raise ValueError(f"dtype is {state.dtype}")
             if self.n_features_in_ != state.n_features:
                 raise ValueError(f"n_features_in_ is {self.n_features_in_}")
-            model = self._model_of(defaults | (state.fixed or self._fixed()))
+            settings = self._settings().replaced(
+                **defaults | (state.fixed or self._fixed())
+            )
+            model = self._make_model(settings, state.n_features, state.dtype)
             model.check(state.globals_, state.hyper)
             if state.best is not None:
                 model.check(state.best.globals_, state.best.hyper)

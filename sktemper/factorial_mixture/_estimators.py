@@ -74,28 +74,29 @@ class _FactorialMixture(
         "posterior",
     )
 
-    def _make_model(self, n_features, dtype):
-        K = self.n_components
-        check_variances(self.noise_variance, dtype, "noise_variance")
-        check_variances(self.component_variance, dtype, "component_variance")
+    @staticmethod
+    def _make_model(settings, n_features, dtype):
+        K, inclusion = settings.n_components, settings.inclusion_probability
+        check_variances(settings.noise_variance, dtype, "noise_variance")
+        check_variances(settings.component_variance, dtype, "component_variance")
         return FactorialMixtureModel(
             K,
             n_features,
-            noise_variance=self.noise_variance,
-            component_variance=self.component_variance,
-            inclusion_probability=_inclusion(self.inclusion_probability, K),
+            noise_variance=settings.noise_variance,
+            component_variance=settings.component_variance,
+            inclusion_probability=_inclusion(inclusion, K),
             learn_noise_variance=_learns(
-                self.learn_noise_variance, self.noise_variance
+                settings.learn_noise_variance, settings.noise_variance
             ),
             learn_inclusion_probability=_learns(
-                self.learn_inclusion_probability, self.inclusion_probability
+                settings.learn_inclusion_probability, inclusion
             ),
-            structured=self.posterior == "structured",
+            structured=settings.posterior == "structured",
             dtype=dtype,
-            tol=self.local_tol,
-            max_iter=self.max_local_iter,
-            init=functools.partial(_start, self.init, K),
-            local_cooling=self.local_cooling,
+            tol=settings.local_tol,
+            max_iter=settings.max_local_iter,
+            init=functools.partial(_start, settings.init, K),
+            local_cooling=settings.local_cooling,
         )
 
     # -- what users call ---------------------------------------------------------------

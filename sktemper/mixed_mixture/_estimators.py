@@ -139,18 +139,24 @@ class _MixedMixture(
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _make_model(self, n_features, dtype):
-        check_prior(self.feature_prior, "feature_prior")
-        check_prior(self.weight_concentration_prior, "weight_concentration_prior")
+    @staticmethod
+    def _make_model(settings, n_features, dtype):
+        check_prior(settings.feature_prior, "feature_prior")
+        check_prior(settings.weight_concentration_prior, "weight_concentration_prior")
         return MixedMixtureModel(
-            self.n_components,
+            settings.n_components,
             n_features,
-            columns=self.columns_,
-            feature_prior=self.feature_prior,
-            weight_prior=self.weight_concentration_prior_type,
-            weight_concentration=self.weight_concentration_prior,
+            columns=settings.columns,
+            feature_prior=settings.feature_prior,
+            weight_prior=settings.weight_concentration_prior_type,
+            weight_concentration=settings.weight_concentration_prior,
             dtype=dtype,
         )
+
+    def _settings(self):
+        return super()._settings().replaced(columns=self.columns_)
+
+    _validated = (*TemperedEstimator._validated, "columns_")
 
     def _check_enough(self, data):
         if len(data) < self.n_components:
