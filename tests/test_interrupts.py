@@ -23,6 +23,7 @@ import pytest
 from fits import (
     Broken,
     data_of,
+    each_commit,
     factorization_of,
     lda_of,
     mixture_of,
@@ -455,8 +456,8 @@ def watched(estimator, n_jobs, before_block):
     estimator = clone(estimator).set_params(n_jobs=n_jobs, warm_start=True)
     cls, lock, count = type(estimator), threading.Lock(), 0
 
-    def make(self, *arguments):
-        model = cls._make_model(self, *arguments)
+    def make(*arguments):
+        model = cls._make_model(*arguments)
         take = model.take
 
         def taking(*arguments):
@@ -469,7 +470,9 @@ def watched(estimator, n_jobs, before_block):
         model.take = taking
         return model
 
-    estimator.__class__ = type(cls.__name__, (cls,), {"_make_model": make})
+    estimator.__class__ = type(
+        cls.__name__, (cls,), {"_make_model": staticmethod(make)}
+    )
     return estimator
 
 
@@ -501,15 +504,13 @@ def whole_fit(estimator, X):
     """Return a fit, a dict from counters to its states, and its number of blocks."""
     states, blocks = {}, []
     whole = watched(estimator, 1, blocks.append)
-    publish = whole._publish
 
-    def publishing(other):
-        publish(other)
+    def note():
         state = state_of(whole)
         states[state["counters"]] = state
 
-    whole._publish = publishing
-    whole.fit(X)
+    with each_commit(note):
+        whole.fit(X)
     return whole, states, len(blocks)
 
 
