@@ -51,7 +51,7 @@ from .._utils._checksums import checked, with_checksum
 from .._utils._limits import checked_weights
 from .._utils._linalg import one_blas_thread
 from .._utils._notices import log, warn
-from .._utils._policy import Slot, SlotsMixin
+from .._utils._policy import Slot, link_to_documentation, set_params
 from .._utils._sklearn import HAS_CALLBACKS, CallbackSupportMixin, with_callbacks
 from .._utils._validation import check_unmasked, is_small_matrix
 from ..learning_rates import (
@@ -173,6 +173,18 @@ def _version():
     return sys.modules[__name__.partition(".")[0]].__version__
 
 
+@contextlib.contextmanager
+def _refusing_damage(estimator):
+    """Turn any error into one about damage."""
+    try:
+        yield
+    except Exception as error:
+        raise ValueError(
+            f"This {type(estimator).__name__} cannot be loaded: it is damaged, or of "
+            f"another version of sktemper ({error})."
+        ) from error
+
+
 def writable(value):
     """Return a value in which copies replace read-only arrays."""
     if isinstance(value, np.ndarray):
@@ -252,6 +264,24 @@ def _table(records, columns):
     return table
 
 
+def _times_of_chunk(times, rate, state, n_rows):
+    """Return the times of the rows of a chunk, or raise if they are invalid."""
+    if times is not None and rate is None:
+        raise ValueError(
+            "times is given, but half_life is None: the times of samples matter "
+            "for a half-life only."
+        )
+    if times is not None:
+        last = None if state.stream is None else state.stream.time
+        return _checked_times(times, n_rows, last)
+    if rate is not None and not isinstance(rate.unit(), float):
+        raise ValueError(
+            f"half_life={rate.samples!r} is a duration, so that partial_fit needs "
+            "times: the dates or times of the samples."
+        )
+    return None
+
+
 def _checked_times(times, n_rows, last):
     """Return the times of rows as an array of datetime64, or raise an error."""
     check_unmasked(times, "times", may_be_nan=False)
@@ -315,8 +345,56 @@ def _microseconds(times):
 # -- the base class of all estimators: parameters, `fit` and `partial_fit` -------------
 #: Errors after which a fit can continue: a cluster is lost, for instance.
 KEEPING = ConnectionError
+#: Largest numbers of rows and of values for which the calling thread computes.
+MOST_INLINE_ROWS, MOST_INLINE_VALUES = 32, 100_000
+#: Largest limit of the iterations of a row for which the calling thread computes, which
+#: cannot be interrupted in a kernel.
+MOST_INLINE_ITERATIONS = 1000
 #: Largest integer up to which floats represent every integer.
 MOST_SAMPLES = 2**53
+
+
+def validated_weight(sample_weight, X):
+    """Return the weights of samples, or None; raise if they are invalid."""
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, bool):
+        refuse("sample_weight", "an array of weights, or None", sample_weight)
+    check_unmasked(sample_weight, "sample_weight", may_be_nan=False)
+    return checked_weights(
+        _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
+    )
+
+
+def known_names(estimator):
+    """Return the names of the columns of the training data, or None."""
+    names = vars(estimator).get("_names_")  # of a collection on disk
+    return vars(estimator).get("feature_names_in_") if names is None else names
+
+
+def check_names(data, known):
+    """Raise if the columns of a collection differ from the columns of the fit.
+
+    A column of hashed words may represent several words, and its name contains only
+    some of them.  Therefore columns are accepted if at least one name occurs in
+    both, and all names that occur in both have the same positions.
+    """
+    found = data.feature_names
+    if found is None or known is None or found is known:
+        return
+    if np.array_equal(found, known):
+        return
+    places = {name: place for place, name in enumerate(known)}
+    both = [(places[n], p) for p, n in enumerate(found) if n in places]
+    if not both or any(there != here for there, here in both):
+        raise ValueError(
+            "The feature names of X should match those that were passed during "
+            "fit, in the same order: the columns of this collection stand for "
+            "other words. Write the collection with the vectorizer of the training "
+            "data."
+        )
 
 
 class Settings(types.SimpleNamespace):
@@ -325,6 +403,14 @@ class Settings(types.SimpleNamespace):
     def replaced(self, **others):
         """Return other settings, in which some values are replaced."""
         return Settings(**vars(self) | others)
+
+
+def _are_few(data, limits):
+    """Return whether numbers of rows and of values are within limits."""
+    most_rows, most_values = limits
+    if len(data) > most_rows:
+        return False
+    return sum(X.size for X in data.validated) <= most_values
 
 
 class _FitHooks(FitHooks):
@@ -410,8 +496,25 @@ class _FitHooks(FitHooks):
             "" if np.isnan(score) else f", held-out score {score:.4f}",
         )
 
+    def log_event(self, stream):
+        """Log the last event of a stream."""
+        if stream.alarms and stream.alarms[-1].sample == stream.samples:
+            self.log("alarm after %d samples", stream.samples)
+        if not stream.renewals:
+            return
+        last = stream.renewals[-1]
+        if last.decided == stream.samples and last.kept is not None:
+            self.log(
+                "renewal after %d samples (%s): %s, gain %.4f",
+                last.sample,
+                last.reason,
+                "won" if last.kept else "lost",
+                last.gain,
+            )
 
-class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
+
+@link_to_documentation
+class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
     """Base of estimators that fit a `ConjugateModel` under any policies.
 
     A subclass defines `_make_model`, which builds the model, and `_validate`, which
@@ -420,6 +523,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
     values other than the defaults below.
     """
 
+    set_params = set_params
     # defaults of parameters that a constructor may omit
     tempering = learning_rate = gradient_noise = moves = None
     n_init, max_iter, batch_size, total_samples = 1, 10, "auto", None
@@ -635,7 +739,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             hooks = _FitHooks(self, work, problem)
             run = fit(problem, self._training(), starts, n_runs, hooks)
             hooks.close()
-            remember(problem, rate, self._renewals(), run.state)
+            remember(problem, rate, as_renewals(self.renewals), run.state)
         except BaseException as error:
             work._warned.clear()
             # after Ctrl-C, or if a cluster is lost, the last complete step is kept
@@ -707,7 +811,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             rate,
             self._noise(),
             self._moves(),
-            self._renewals(),
+            as_renewals(self.renewals),
             self.n_init,
             self.max_iter,
             self.batch_size,
@@ -725,7 +829,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         if fresh:
             self._names_ = data.feature_names
         else:
-            self._check_names(data)
+            check_names(data, known_names(self))
         if fresh and len(data) < self._min_samples:
             raise ValueError(
                 f"Found array with {len(data)} sample(s) (shape={data.shape}) while a "
@@ -741,7 +845,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         If ``inline`` is True, the calling thread computes, with the cached model for
         calls with few rows.
         """
-        sample_weight = self._validate_weight(sample_weight, data)
+        sample_weight = validated_weight(sample_weight, data)
         for matrix in data.validated:
             self._check_weighted(matrix, sample_weight)
         if not fresh:
@@ -768,7 +872,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         other = self._with_results(vars(self) | dtype)
         try:
             data = data_of(X_val, other._validation(X_val, "_validate", reset=False))
-            other._check_names(data)
+            check_names(data, known_names(other))
             for matrix in data.validated:
                 self._check_weighted(matrix, None)
         except (TypeError, ValueError) as error:
@@ -829,15 +933,17 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         n_jobs = 1 if threads is InlineWorkers else effective_n_jobs(self.n_jobs)
         return data.workers(threads, threads_for(n_jobs, model, data), model.stop)
 
-    #: Largest numbers of rows and of values for which the calling thread computes,
-    #: because the start of another thread would take longer.
-    _max_inline_rows, _max_inline_values = 32, 100_000
-    #: Largest limit of the iterations of a row for which the calling thread computes.
-    #: With a larger limit, a row may take long, and the calling thread cannot be
-    #: interrupted in a kernel.
-    _max_inline_iterations = 1000
     #: Name of the parameter that limits the iterations of a row, or None.
     _iteration_limit = None
+
+    def _inline_limits(self):
+        """Return the numbers of rows and of values up to which the caller computes.
+
+        The start of another thread would take longer.
+        """
+        name = self._iteration_limit
+        is_long = name is not None and getattr(self, name) > MOST_INLINE_ITERATIONS
+        return (0, 0) if is_long else (MOST_INLINE_ROWS, MOST_INLINE_VALUES)
 
     def _check_fitted(self):
         """Raise if there is no fit; warn once if its temperature is above 1."""
@@ -848,6 +954,16 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
     def _widened_for(self, X):
         """Return a copy that continues with ``X``, which may be wider."""
         return self._with_results(self._results())
+
+    def _parameters_on(self, places):
+        """Return new values for parameters that have a value for each column.
+
+        Parameters
+        ----------
+        places : ndarray of int
+            Previous index of each column, -1 for a new column.
+        """
+        return {}
 
     def _fitted_model(self):
         """Return the model with the parameters of the fit."""
@@ -865,11 +981,11 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         if "state_" not in vars(self):
             check_is_fitted(self, "state_")
         data = data_of(X, self._validation(X, "_validate", reset=False))
-        self._check_names(data)
-        sample_weight = self._validate_weight(sample_weight, data)
+        check_names(data, known_names(self))
+        sample_weight = validated_weight(sample_weight, data)
         for matrix in data.validated:
             self._check_weighted(matrix, sample_weight)
-        few = self._are_few(data)
+        few = _are_few(data, self._inline_limits())
         ready = vars(self).get("_ready") if few else None
         model = self._fitted_model() if ready is None else ready.model(self)
         warn_if_above_one(self)
@@ -877,32 +993,10 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         with workers:
             yield Problem(model, data, workers, sample_weight)
 
-    def _are_few(self, data):
-        """Return whether the calling thread computes with these rows."""
-        if len(data) > self._max_inline_rows or not self._has_short_rows():
-            return False
-        return sum(X.size for X in data.validated) <= self._max_inline_values
-
-    def _has_short_rows(self):
-        """Return whether the limit of iterations keeps the time of a row short."""
-        name = self._iteration_limit
-        return name is None or getattr(self, name) <= self._max_inline_iterations
-
     def _is_few_rows(self, X):
         """Return whether data that are not validated yet are one small matrix."""
-        is_ready = vars(self).get("_ready") is not None and self._has_short_rows()
-        most = self._max_inline_rows, self._max_inline_values
-        return is_ready and is_small_matrix(X, *most)
-
-    def _of_few_rows(self, X, function):
-        """Return ``function(model, block, prepared)`` for rows that are one block."""
-        X = self._validate(X, reset=False)
-        self._check_weighted(X, None)
-        model = self._ready.model(self)
-        warn_if_above_one(self)
-        with one_blas_thread():
-            block = model.take(X, slice(0, X.shape[0]))
-            return function(model, block, self._prepared(model))
+        is_ready = vars(self).get("_ready") is not None
+        return is_ready and is_small_matrix(X, *self._inline_limits())
 
     def _names(self, feature_names=None):
         """Return ``feature_names`` as an array, or names from the training data.
@@ -930,43 +1024,6 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             )
         return names
 
-    def _validate_weight(self, sample_weight, X):
-        if sample_weight is None:
-            return None
-        if isinstance(sample_weight, bool):
-            refuse("sample_weight", "an array of weights, or None", sample_weight)
-        check_unmasked(sample_weight, "sample_weight", may_be_nan=False)
-        return checked_weights(
-            _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
-        )
-
-    def _check_names(self, data):
-        """Raise if the columns of a collection differ from the columns of the fit.
-
-        A column of hashed words may represent several words, and its name contains only
-        some of them.  Therefore columns are accepted if at least one name occurs in
-        both, and all names that occur in both have the same positions.
-        """
-        found = data.feature_names
-        known = vars(self).get("_names_")
-        if known is None:
-            known = vars(self).get("feature_names_in_")
-        if found is None or known is None or found is known:
-            return
-        if np.array_equal(found, known):
-            return
-        places = {name: place for place, name in enumerate(known)}
-        both = [(places[n], p) for p, n in enumerate(found) if n in places]
-        if not both or any(there != here for there, here in both):
-            raise ValueError(
-                "The feature names of X should match those that were passed during "
-                "fit, in the same order: the columns of this collection stand for "
-                "other words. Write the collection with the vectorizer of the training "
-                "data."
-            )
-
     def _top_words(self, feature_names, n_words):
         """Return lists of the words with the largest ``components_``."""
         self._check_fitted()
@@ -978,7 +1035,13 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
     def _map(self, X, function):
         """Return a list of ``function(model, block, prepared)``, one for each block."""
         if self._is_few_rows(X):
-            return [self._of_few_rows(X, function)]
+            X = self._validate(X, reset=False)
+            self._check_weighted(X, None)
+            model = self._ready.model(self)
+            warn_if_above_one(self)
+            with one_blas_thread():
+                block = model.take(X, slice(0, X.shape[0]))
+                return [function(model, block, self._prepared(model))]
         with self._fitted_problem(X) as problem:
             model = problem.model
             return list(problem.map(function, self._prepared(model)))
@@ -1047,7 +1110,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             If no observation is held out.
         """
         scores, n_held_out = self._predictive_scores(X)
-        weight = self._validate_weight(sample_weight, scores)
+        weight = validated_weight(sample_weight, scores)
         if weight is not None:
             scores, n_held_out = weight * scores, weight * n_held_out
         return _mean_score(scores.sum(), n_held_out.sum())
@@ -1191,37 +1254,27 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         if fresh:
             work._warned = {}
         data = work._training_data(X, fresh, sample_weight)
-        inline = work._is_inline(data, fresh)
+        rate = self._forgetting_rate()
+        # starts and renewals may take long: other threads compute them
+        inline = not fresh and rate is None and _are_few(data, work._inline_limits())
         problem = work._problem(data, sample_weight, fresh, inline)
         state = next(work._starts(problem)) if fresh else work._continued_state()
-        rate = self._forgetting_rate()
         training, hooks = self._training(rate), _FitHooks(self, work, problem)
         run, size = plan_stream(training, problem, state, fresh)
-        times = self._checked_times(times, rate, state, len(data))
+        times = _times_of_chunk(times, rate, state, len(data))
         commit = functools.partial(hooks.commit, run)
         with problem.workers:
             if rate is None:
                 run_pieces(problem, run.policies, state, size, commit)
             else:
                 chunk = chunk_of(problem, rate, state, times, size)
-                listener = Listener(commit, self._log_event)
+                listener = Listener(commit, hooks.log_event)
                 run_stream(run, training.tempering, chunk, listener)
             hooks.finish(run)
         if not is_above_one(self):
             self._warned.pop("hot", None)
         warn_of_a_long_stream(self)
         return self
-
-    def _is_inline(self, data, fresh):
-        """Return whether the calling thread takes the steps on a chunk.
-
-        Other threads compute starts and renewals, because these may take long.
-        """
-        return not fresh and self._are_few(data) and self._forgetting_rate() is None
-
-    def _renewals(self):
-        """Return the policy for renewals."""
-        return as_renewals(self.renewals)
 
     def _forgetting_rate(self):
         """Return the `HalfLife` of streams, or None.
@@ -1231,7 +1284,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         ValueError
             If a half-life is given together with parameters that it replaces.
         """
-        self._renewals()  # checks the parameter even if it is not used
+        as_renewals(self.renewals)  # checks the parameter even if it is not used
         if self.half_life is None:
             rate = self.learning_rate
             rate = rate if isinstance(rate, LearningRate) and rate.forgets else None
@@ -1249,41 +1302,6 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
                 "the effective number of samples: leave total_samples at None."
             )
         return rate
-
-    def _checked_times(self, times, rate, state, n_rows):
-        """Return the times of the rows of a chunk, or raise if they are invalid."""
-        if times is not None and rate is None:
-            raise ValueError(
-                "times is given, but half_life is None: the times of samples matter "
-                "for a half-life only."
-            )
-        if times is not None:
-            last = None if state.stream is None else state.stream.time
-            return _checked_times(times, n_rows, last)
-        if rate is not None and not isinstance(rate.unit(), float):
-            raise ValueError(
-                f"half_life={rate.samples!r} is a duration, so that partial_fit needs "
-                "times: the dates or times of the samples."
-            )
-        return None
-
-    def _log_event(self, stream):
-        """Log the last event of a stream."""
-        if stream.alarms and stream.alarms[-1].sample == stream.samples:
-            log(self, "alarm after %d samples", stream.samples)
-        if not stream.renewals:
-            return
-        last = stream.renewals[-1]
-        if last.decided == stream.samples and last.kept is not None:
-            outcome = "won" if last.kept else "lost"
-            log(
-                self,
-                "renewal after %d samples (%s): %s, gain %.4f",
-                last.sample,
-                last.reason,
-                outcome,
-                last.gain,
-            )
 
     def clear_memory(self):
         """Delete the memory of a stream, which consists of rows of the training data.
@@ -1369,7 +1387,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         """
         version = state.get("_sktemper_version", "of no known version")
         if version == _version():
-            with self._refusing_damage():
+            with _refusing_damage(self):
                 state = checked(state)
         else:  # classes may have more attributes than in that version
             warn(
@@ -1391,7 +1409,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         state = self.state_
         signature = inspect.signature(type(self).__init__).parameters.values()
         defaults = {p.name: p.default for p in signature if p.default is not p.empty}
-        with self._refusing_damage():
+        with _refusing_damage(self):
             if state.dtype not in (np.float32, np.float64):
                 raise ValueError(f"dtype is {state.dtype}")
             if self.n_features_in_ != state.n_features:
@@ -1407,17 +1425,6 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
                 model.check_local(state.local)
             self.tempering_.check_state(state.policies.tempering)
             self._check_kept(model)
-
-    @contextlib.contextmanager
-    def _refusing_damage(self):
-        """Turn any error into one about damage."""
-        try:
-            yield
-        except Exception as error:
-            raise ValueError(
-                f"This {type(self).__name__} cannot be loaded: it is damaged, or of "
-                f"another version of sktemper ({error})."
-            ) from error
 
     def _check_kept(self, model):
         """Raise if attributes other than the state do not match the model."""

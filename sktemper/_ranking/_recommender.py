@@ -466,7 +466,7 @@ class RecommenderMixin:
         return super()._validate_training(X, reset)
 
     def _is_few_rows(self, X):
-        # the limits hang on the rank of the fit, and other types may have labels of
+        # the limits depend on the rank of the fit, and other types may have labels of
         # users and items, which must be checked
         is_plain = "state_" in vars(self) and type(X) in PLAIN_TYPES
         return is_plain and super()._is_few_rows(X)
@@ -604,14 +604,11 @@ class RecommenderMixin:
         indices = self._user_index(not by_position), self._item_index(not by_position)
         return indices[0].positions(users), indices[1].positions(items)
 
-    @property
-    def _max_inline_rows(self):
-        """Largest number of rows for which the calling thread computes.
-
-        The cost of a row is the cube of the rank.  The calling thread cannot be
-        interrupted in a kernel.
-        """
-        return max(min(MOST_INLINE_COST // self._vector_width() ** 3, 32), 4)
+    def _inline_limits(self):
+        # the cost of a row is the cube of the rank
+        most_rows, most_values = super()._inline_limits()
+        by_cost = MOST_INLINE_COST // self._vector_width() ** 3
+        return max(min(by_cost, most_rows), 4), most_values
 
     def _fits(self, prepared, model):
         """Return whether prepared values are finite and have the right shapes."""

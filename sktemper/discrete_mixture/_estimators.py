@@ -10,15 +10,17 @@ from sklearn.utils._param_validation import StrOptions
 
 from .._estimator import (
     AnnealedMixin,
-    ColumnsMixin,
     MixtureMixin,
     TemperedEstimator,
     check_n_samples,
     check_weighted_counts,
+    drop_features,
+    expand_features,
     inspect_counts,
     validate_counts,
     validate_training_counts,
     warn_once,
+    widened_for,
 )
 from .._families import LEAST_CONCENTRATION, WEIGHTS
 from .._utils._arguments import Interval, positive_int
@@ -28,7 +30,6 @@ from ._model import BernoulliMixtureModel, MultinomialMixtureModel
 
 
 class _DiscreteMixture(
-    ColumnsMixin,
     MixtureMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -51,6 +52,8 @@ class _DiscreteMixture(
         "weight_concentration_prior_type",
         "weight_concentration_prior",
     )
+    expand_features, drop_features = expand_features, drop_features
+    _widened_for = widened_for
     _model = None
     #: Shape of the options of each feature.
     _options = ()

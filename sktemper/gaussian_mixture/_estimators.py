@@ -17,6 +17,7 @@ from .._estimator import (
     TemperedEstimator,
     check_n_samples,
     log,
+    validated_weight,
 )
 from .._families import LEAST_CONCENTRATION, USED, WEIGHTS
 from .._utils._arguments import Interval
@@ -182,7 +183,7 @@ class _GaussianMixture(
         self._is_auto_ = self.covariance_type == "auto"
         if not self._is_choice():
             return
-        sample_weight = self._validate_weight(sample_weight, data)
+        sample_weight = validated_weight(sample_weight, data)
         X, places = data.sample(ROWS_LOOKED_AT)
         if sample_weight is not None:
             sample_weight = sample_weight[places]

@@ -558,8 +558,7 @@ class ImplicitFactorization(
             return None
         entries = plain_entries(
             X,
-            self._cached("most_rows", lambda: self._max_inline_rows),
-            self._max_inline_values,
+            *self._cached("inline_limits", self._inline_limits),
             known["n_features_in_"],
             largest_value(known["state_"].dtype),
         )

@@ -16,16 +16,20 @@ from sklearn.utils.validation import check_is_fitted
 from .._engine import State
 from .._estimator import (
     AnnealedMixin,
-    ColumnsMixin,
     ReadyModel,
     SVIPlusMixin,
     TemperedEstimator,
     check_weighted_counts,
+    drop_features,
+    expand_features,
     inspect_counts,
+    policies_of_other_sizes,
     validate_counts,
     validate_training_counts,
     warn_if_above_one,
     warn_once,
+    widened_for,
+    with_state,
     without_callbacks,
 )
 from .._utils._arguments import (
@@ -164,13 +168,14 @@ def _alpha(prior, n_topics):
 
 
 class _LDA(
-    ColumnsMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     TemperedEstimator,
 ):
     """Common parts of the estimators of latent Dirichlet allocation."""
 
+    expand_features, drop_features = expand_features, drop_features
+    _widened_for = widened_for
     _check_weighted = check_weighted_counts
     _inspect_training_data = inspect_counts
 
@@ -796,11 +801,11 @@ class _LDA(
             globals_=Topics.from_dense(topic_word.T, model.topic_word_prior.T),
             hyper=self._alpha_of_groups(model),
             best=None,
-            policies=self._policies_of_other_sizes(),
+            policies=policies_of_other_sizes(self),
             stream=None,
             history=copy.deepcopy(state.history),
         )
-        other = self._with_state(merged, {}, parameters)
+        other = with_state(self, merged, {}, parameters)
         vars(other).pop("prediction_prior_", None)
         return other
 

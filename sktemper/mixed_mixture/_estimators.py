@@ -19,6 +19,7 @@ from .._estimator import (
     TemperedEstimator,
     Validation,
     check_n_samples,
+    validated_weight,
     warn_once,
 )
 from .._families import LEAST_CONCENTRATION, WEIGHTS
@@ -560,7 +561,7 @@ class _MixedMixture(
         return float(-weight @ xlogy(shares, shares).sum(axis=1)), weight.sum()
 
     def _weights_of(self, rows, sample_weight):
-        weight = self._validate_weight(sample_weight, rows)
+        weight = validated_weight(sample_weight, rows)
         return np.ones(len(rows)) if weight is None else weight
 
     def _n_parameters(self):
