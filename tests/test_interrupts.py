@@ -576,7 +576,7 @@ def test_a_chunk_of_few_rows_needs_no_thread(monkeypatch, name):
     X = data_of(ESTIMATORS[name])
     shared = clone(ESTIMATORS[name]).set_params(total_samples=240).partial_fit(X)
     here = copy.deepcopy(shared)
-    monkeypatch.setattr(type(shared), "_max_inline_rows", 0)
+    monkeypatch.setattr(type(shared), "_inline_limits", lambda _: (0, 0))
     for start in range(0, 20, 4):
         shared.partial_fit(X[start : start + 4])
     monkeypatch.undo()

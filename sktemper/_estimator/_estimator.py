@@ -744,7 +744,9 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
             work._warned.clear()
             # after Ctrl-C, or if a cluster is lost, the last complete step is kept
             keeps = not isinstance(error, Exception) or isinstance(error, KEEPING)
-            if not keeps and not continued and "state_" in vars(earlier):
+            before = vars(earlier).get("state_")
+            is_changed = before is not None and self.state_ is not before
+            if is_changed and not keeps and not continued:
                 self._take_results(earlier)
             raise
         warn_of_the_end(work, run)

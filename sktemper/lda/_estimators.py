@@ -1103,8 +1103,11 @@ class _LDA(
             progress=replace(state.progress),
             policies=replace(state.policies, learning_rate=None),
         )
-        own = {"state_": served, "_serves": True, "_warned": {}, "_ready": ReadyModel()}
-        return without_callbacks(self)._with_results(self._results() | own)
+        own = {"state_": served, "_warned": {}, "_ready": ReadyModel()}
+        other = without_callbacks(self)._with_results(self._results() | own)
+        vars(other).pop("_lengths_", None)
+        other._serves = True
+        return other
 
     def _check_trains(self):
         """Raise if this is a copy for serving."""
