@@ -15,8 +15,8 @@ from sktemper._families import WEIGHTS
 from sktemper._families import _kernels as wishart_kernels
 from sktemper._families._births import Search
 from sktemper.gaussian_mixture import _family, _kernels
-from sktemper.gaussian_mixture._priors import Hyper
 from sktemper.gaussian_mixture._model import GaussianMixtureModel
+from sktemper.gaussian_mixture._priors import Hyper
 from sktemper.gaussian_mixture._starts import STARTS, mean_and_covariance
 from sktemper.model import IllDefined, Powers, Request, Stopped
 
