@@ -2,6 +2,7 @@
 
 import copy
 from dataclasses import replace
+from typing import Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -9,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._engine import Source, matrices_of
 from .._utils._arguments import columns_of, positive_int
+from .._utils._typing import ArrayLike, Int
 
 
 class ColumnsMixin:
@@ -128,7 +130,7 @@ class ColumnsMixin:
         return names
 
     # -- columns that the user adds or removes -----------------------------------------
-    def expand_features(self, new_features):
+    def expand_features(self, new_features: Int | ArrayLike) -> Self:
         """Add columns to a fitted model, for features that it did not know.
 
         The model is the same as if the new features had been 0 in all samples so far.
@@ -173,7 +175,7 @@ class ColumnsMixin:
         new = np.full(n_all - n_old, -1)
         return self._move_to(np.append(np.arange(n_old), new), names)
 
-    def drop_features(self, features):
+    def drop_features(self, features: ArrayLike) -> Self:
         """Remove columns from a fitted model, and renumber the remaining columns.
 
         Use this method to remove old words from the growing vocabulary of a stream:

@@ -4,18 +4,23 @@ A policy is a plain `BaseEstimator`.  Its parameters are stored as given, its me
 are pure, and values that change during a fit are in the state of the fit.
 """
 
+from __future__ import annotations
+
 import functools
 import math
 import sys
 from functools import cache
 from importlib import metadata
 from itertools import takewhile
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from ._arguments import is_number
+
+if TYPE_CHECKING:
+    from ..model import ConjugateModel
 
 # -- link to the documentation in the HTML representation of an object -----------------
 #: Path of the page of a class, relative to the address of the documentation.
@@ -81,7 +86,7 @@ class SlotsMixin:
 
     _slots: dict[str, Slot] = {}
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Self:
         """Set parameters; set parameters of policies as ``<parameter>__<name>``.
 
         Parameters
@@ -155,16 +160,16 @@ class Policy(SlotsMixin, BaseEstimator):
         # call of `partial_fit` validates.
         return super()._get_param_names()
 
-    def check(self, model):
+    def check(self, model: ConjugateModel) -> None:
         """Raise ValueError if the model lacks what the policy requires."""
         for capability in self.requires:
             model.require(capability, self)
 
-    def knows(self, state):
+    def knows(self, state: Any) -> bool:
         """Return whether this policy can continue from ``state``."""
         return state is None
 
-    def validate(self):
+    def validate(self) -> Self:
         """Check the parameters, including parameters of nested policies; return self.
 
         Raises
