@@ -1,7 +1,11 @@
 """The estimators of the Gaussian mixture."""
 
+from __future__ import annotations
+
 import functools
+from collections.abc import Callable
 from numbers import Integral, Real
+from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -24,7 +28,14 @@ from .._utils._arguments import Interval
 from .._utils._frames import completed
 from .._utils._limits import check_values, check_variances
 from .._utils._notices import warn
+from .._utils._typing import ArrayLike, Duration, Float, Int, Seed
 from .._utils._validation import check_data
+from ..learning_rates import LearningRate
+from ..moves import Moves
+from ..noise import GradientNoise
+from ..renewals import Renewals
+from ..schedules import Schedule
+from ..tempering import Tempering
 from ._advice import NARROW, advice, narrow_columns
 from ._choice import chosen_type
 from ._empirical import LEARNED
@@ -284,7 +295,7 @@ class _GaussianMixture(
         return passes % self.verbose_interval == 0
 
     # -- what users call ---------------------------------------------------------------
-    def sample(self, n_samples=1):
+    def sample(self, n_samples: Int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Draw samples from the Gaussians at the posterior means.
 
         Parameters
@@ -321,7 +332,7 @@ class _GaussianMixture(
         ]
         return np.vstack(X), np.repeat(np.arange(len(counts)), counts)
 
-    def impute(self, X):
+    def impute(self, X: ArrayLike) -> np.ndarray | Any:
         """Return ``X`` in which expected values replace missing values.
 
         Parameters
@@ -338,7 +349,7 @@ class _GaussianMixture(
         """
         return completed(X, np.concatenate(self._map(X, _imputed)), self._validate)
 
-    def predict_clusters(self, X):
+    def predict_clusters(self, X: ArrayLike) -> np.ndarray:
         """Return the most probable cluster of each sample, see `component_clusters_`.
 
         Parameters
@@ -364,26 +375,26 @@ class _GaussianMixture(
         return model, model.usual(state.globals_)
 
     @property
-    def covariance_type_(self):
+    def covariance_type_(self) -> Literal["full", "tied", "diag", "spherical"]:
         """Covariance type of the fit."""
         return (self._state().fixed or self._fixed())["covariance_type"]
 
     @property
-    def means_(self):
+    def means_(self) -> np.ndarray:
         """Posterior means of the components' means, (n_components, n_features)."""
         state = self._state()
         _, expected = self._fitted()
         return (expected.means + state.hyper.origin).astype(state.dtype)
 
     @property
-    def covariances_(self):
+    def covariances_(self) -> np.ndarray:
         """Inverses of the expected precisions, in the form of `covariance_type`."""
         model, expected = self._fitted()
         freedom = model.covariance.widened(expected.freedom)
         return self._shown(model, expected.inverse_scale / freedom)
 
     @property
-    def precisions_(self):
+    def precisions_(self) -> np.ndarray:
         """Expected precisions, with the shape of `covariances_`."""
         model, expected = self._fitted()
         freedom = model.covariance.widened(expected.freedom)
@@ -391,7 +402,7 @@ class _GaussianMixture(
         return self._shown(model, freedom * scale)
 
     @property
-    def precisions_cholesky_(self):
+    def precisions_cholesky_(self) -> np.ndarray:
         """Cholesky factors of `precisions_`, or square roots if they are diagonal."""
         model, expected = self._fitted()
         freedom = model.covariance.widened(expected.freedom)
@@ -419,7 +430,7 @@ class _GaussianMixture(
         return counts >= min(USED, counts.max())
 
     @property
-    def component_clusters_(self):
+    def component_clusters_(self) -> np.ndarray:
         """Cluster of each component, ndarray (n_components,) of int; -1 if empty."""
         model, expected = self._fitted()
         counts = expected.precision - self._state().hyper.mean_precision
@@ -437,37 +448,37 @@ class _GaussianMixture(
         return clusters
 
     @property
-    def n_clusters_(self):
+    def n_clusters_(self) -> int:
         """Number of clusters of components."""
         return int(self.component_clusters_.max()) + 1
 
     @property
-    def mean_precision_(self):
+    def mean_precision_(self) -> np.ndarray:
         """Kappa of each component, ndarray (n_components,)."""
         return self._fitted()[1].precision
 
     @property
-    def degrees_of_freedom_(self):
+    def degrees_of_freedom_(self) -> np.ndarray:
         """Nu of each component, ndarray (n_components,); one number if tied."""
         return self._fitted()[1].freedom
 
     @property
-    def mean_precision_prior_(self):
+    def mean_precision_prior_(self) -> float:
         """Prior precision of the means."""
         return self._state().hyper.mean_precision
 
     @property
-    def mean_prior_(self):
+    def mean_prior_(self) -> np.ndarray:
         """Prior mean."""
         return self._state().hyper.mean
 
     @property
-    def degrees_of_freedom_prior_(self):
+    def degrees_of_freedom_prior_(self) -> float:
         """Prior degrees of freedom."""
         return self._state().hyper.degrees_of_freedom
 
     @property
-    def covariance_prior_(self):
+    def covariance_prior_(self) -> np.ndarray | float:
         """Prior covariance, in the form of `covariance_type`."""
         covariance = self._state().hyper.covariance
         if self._has_matrices():
@@ -772,38 +783,42 @@ class TemperedGaussianMixture(_GaussianMixture):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: Int = 10,
         *,
-        covariance_type="auto",
-        weight_concentration_prior_type="dirichlet_process",
-        weight_concentration_prior=None,
-        mean_prior=None,
-        mean_precision_prior=None,
-        covariance_prior=None,
-        degrees_of_freedom_prior=None,
-        reg_covar=1e-6,
-        priors="learned",
-        init_params="kmeans",
-        tempering="global",
-        moves=None,
-        batch_size=None,
-        learning_rate=None,
-        gradient_noise=None,
-        max_iter=100,
-        n_init=1,
-        tol=1e-3,
-        n_iter_no_change=None,
-        evaluate_every=0,
-        validation_fraction=0.1,
-        warm_start=False,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-        verbose_interval=10,
-        shuffle=True,
-        total_samples=None,
-        half_life=None,
-        renewals="auto",
+        covariance_type: Literal["auto", "full", "tied", "diag", "spherical"] = "auto",
+        weight_concentration_prior_type: Literal[
+            "dirichlet_process", "dirichlet_distribution"
+        ] = "dirichlet_process",
+        weight_concentration_prior: Float | None = None,
+        mean_prior: ArrayLike | None = None,
+        mean_precision_prior: Float | None = None,
+        covariance_prior: Float | ArrayLike | None = None,
+        degrees_of_freedom_prior: Float | None = None,
+        reg_covar: Float = 1e-6,
+        priors: Literal["learned", "scikit-learn"] = "learned",
+        init_params: Literal[
+            "kmeans", "k-means++", "random", "random_from_data"
+        ] = "kmeans",
+        tempering: Tempering | Literal["global", "local"] | None = "global",
+        moves: Moves | Literal["birth", "split_merge", "all"] | None = None,
+        batch_size: Int | Literal["auto"] | None = None,
+        learning_rate: LearningRate | Float | None = None,
+        gradient_noise: GradientNoise | None = None,
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        tol: Float = 1e-3,
+        n_iter_no_change: Int | None = None,
+        evaluate_every: Int = 0,
+        validation_fraction: Float = 0.1,
+        warm_start: bool = False,
+        random_state: Seed = None,
+        n_jobs: Int | None = None,
+        verbose: Int = 0,
+        verbose_interval: Int = 10,
+        shuffle: bool = True,
+        total_samples: Int | None = None,
+        half_life: Float | Duration | None = None,
+        renewals: Renewals | Literal["auto"] | None = "auto",
     ):
         self.n_components = n_components
         self.covariance_type = covariance_type
@@ -1117,39 +1132,43 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: Int = 10,
         *,
-        covariance_type="auto",
-        weight_concentration_prior_type="dirichlet_process",
-        weight_concentration_prior=None,
-        mean_prior=None,
-        mean_precision_prior=None,
-        covariance_prior=None,
-        degrees_of_freedom_prior=None,
-        reg_covar=1e-6,
-        priors="learned",
-        init_params="kmeans",
-        schedule=None,
-        target="local_step",
-        moves="all",
-        batch_size=None,
-        learning_rate=None,
-        gradient_noise=None,
-        max_iter=100,
-        n_init=1,
-        tol=1e-3,
-        n_iter_no_change=None,
-        evaluate_every=0,
-        validation_fraction=0.1,
-        warm_start=False,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-        verbose_interval=10,
-        shuffle=True,
-        total_samples=None,
-        half_life=None,
-        renewals="auto",
+        covariance_type: Literal["auto", "full", "tied", "diag", "spherical"] = "auto",
+        weight_concentration_prior_type: Literal[
+            "dirichlet_process", "dirichlet_distribution"
+        ] = "dirichlet_process",
+        weight_concentration_prior: Float | None = None,
+        mean_prior: ArrayLike | None = None,
+        mean_precision_prior: Float | None = None,
+        covariance_prior: Float | ArrayLike | None = None,
+        degrees_of_freedom_prior: Float | None = None,
+        reg_covar: Float = 1e-6,
+        priors: Literal["learned", "scikit-learn"] = "learned",
+        init_params: Literal[
+            "kmeans", "k-means++", "random", "random_from_data"
+        ] = "kmeans",
+        schedule: Schedule | Callable | None = None,
+        target: Literal["local_step", "likelihood", "posterior"] = "local_step",
+        moves: Moves | Literal["birth", "split_merge", "all"] | None = "all",
+        batch_size: Int | Literal["auto"] | None = None,
+        learning_rate: LearningRate | Float | None = None,
+        gradient_noise: GradientNoise | None = None,
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        tol: Float = 1e-3,
+        n_iter_no_change: Int | None = None,
+        evaluate_every: Int = 0,
+        validation_fraction: Float = 0.1,
+        warm_start: bool = False,
+        random_state: Seed = None,
+        n_jobs: Int | None = None,
+        verbose: Int = 0,
+        verbose_interval: Int = 10,
+        shuffle: bool = True,
+        total_samples: Int | None = None,
+        half_life: Float | Duration | None = None,
+        renewals: Renewals | Literal["auto"] | None = "auto",
     ):
         self.n_components = n_components
         self.covariance_type = covariance_type
@@ -1460,39 +1479,43 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: Int = 10,
         *,
-        covariance_type="auto",
-        weight_concentration_prior_type="dirichlet_process",
-        weight_concentration_prior=None,
-        mean_prior=None,
-        mean_precision_prior=None,
-        covariance_prior=None,
-        degrees_of_freedom_prior=None,
-        reg_covar=1e-6,
-        priors="learned",
-        init_params="kmeans",
-        effective_batch_size=0.5,
-        noise_distribution="dirichlet",
-        tempering=None,
-        moves=None,
-        batch_size=None,
-        learning_rate=None,
-        max_iter=100,
-        n_init=1,
-        tol=1e-3,
-        n_iter_no_change=None,
-        evaluate_every=0,
-        validation_fraction=0.1,
-        warm_start=False,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-        verbose_interval=10,
-        shuffle=True,
-        total_samples=None,
-        half_life=None,
-        renewals="auto",
+        covariance_type: Literal["auto", "full", "tied", "diag", "spherical"] = "auto",
+        weight_concentration_prior_type: Literal[
+            "dirichlet_process", "dirichlet_distribution"
+        ] = "dirichlet_process",
+        weight_concentration_prior: Float | None = None,
+        mean_prior: ArrayLike | None = None,
+        mean_precision_prior: Float | None = None,
+        covariance_prior: Float | ArrayLike | None = None,
+        degrees_of_freedom_prior: Float | None = None,
+        reg_covar: Float = 1e-6,
+        priors: Literal["learned", "scikit-learn"] = "learned",
+        init_params: Literal[
+            "kmeans", "k-means++", "random", "random_from_data"
+        ] = "kmeans",
+        effective_batch_size: Float | Schedule | Callable = 0.5,
+        noise_distribution: Literal["dirichlet", "gaussian"] = "dirichlet",
+        tempering: Tempering | Literal["global", "local"] | None = None,
+        moves: Moves | Literal["birth", "split_merge", "all"] | None = None,
+        batch_size: Int | Literal["auto"] | None = None,
+        learning_rate: LearningRate | Float | None = None,
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        tol: Float = 1e-3,
+        n_iter_no_change: Int | None = None,
+        evaluate_every: Int = 0,
+        validation_fraction: Float = 0.1,
+        warm_start: bool = False,
+        random_state: Seed = None,
+        n_jobs: Int | None = None,
+        verbose: Int = 0,
+        verbose_interval: Int = 10,
+        shuffle: bool = True,
+        total_samples: Int | None = None,
+        half_life: Float | Duration | None = None,
+        renewals: Renewals | Literal["auto"] | None = "auto",
     ):
         self.n_components = n_components
         self.covariance_type = covariance_type

@@ -1,6 +1,10 @@
 """The estimators of probabilistic matrix factorization."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from numbers import Real
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -18,8 +22,13 @@ from .._utils._cache import read_only
 from .._utils._limits import check_values, check_variances
 from .._utils._linalg import tiled_matmul
 from .._utils._notices import warn
+from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int, Seed
 from .._utils._validation import check_data
+from ..learning_rates import LearningRate
 from ..model import all_finite
+from ..noise import GradientNoise
+from ..schedules import Schedule
+from ..tempering import Tempering
 from . import _kernels
 from ._model import MatrixFactorizationModel
 from ._ratings import Noise, Ratings
@@ -126,7 +135,7 @@ class _MatrixFactorization(
             )
         )
 
-    def transform(self, X):
+    def transform(self, X: DataLike) -> np.ndarray:
         """Return the factors of users, who need not be in the training data.
 
         Parameters
@@ -144,7 +153,9 @@ class _MatrixFactorization(
         factors = self._local_parameters(X)[:, : self._rank()]
         return factors.astype(self.state_.dtype)
 
-    def inverse_transform(self, X, user_biases=None):
+    def inverse_transform(
+        self, X: ArrayLike, user_biases: ArrayLike | None = None
+    ) -> np.ndarray:
         """Return the expected ratings for given factors of users.
 
         Parameters
@@ -178,7 +189,7 @@ class _MatrixFactorization(
         check_values(user_biases, self.state_.dtype, "user_biases")
         return self._ratings(X, user_biases, self._items())
 
-    def predict(self, X):
+    def predict(self, X: DataLike) -> np.ndarray:
         """Return the expected ratings of all items by users.
 
         Parameters
@@ -206,7 +217,9 @@ class _MatrixFactorization(
         columns = [*items[:, : self._rank()].T, np.ones_like(biases), biases]
         return tiled_matmul(rows, np.array(columns, dtype=rows.dtype))
 
-    def predict_pairs(self, pairs, return_std=False, *, by_position=False):
+    def predict_pairs(
+        self, pairs: DataLike, return_std: bool = False, *, by_position: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the expected ratings of items by users of the training data.
 
         Parameters
@@ -291,7 +304,7 @@ class _MatrixFactorization(
         return self._state().hyper.users.mean[self._rank() :].sum()
 
     @property
-    def components_(self):
+    def components_(self) -> np.ndarray:
         """Posterior means of the items' factors, ndarray (n_components, n_items)."""
         factors = self._items()[:, : self._rank()]
         return self._cached(
@@ -299,63 +312,63 @@ class _MatrixFactorization(
         )
 
     @property
-    def item_biases_(self):
+    def item_biases_(self) -> np.ndarray:
         """Posterior means of the items' biases, ndarray (n_items,)."""
         return self._biases(self._items())
 
     @property
-    def item_covariances_(self):
+    def item_covariances_(self) -> np.ndarray:
         """Posterior covariances of the items, (n_items, n_own, n_own)."""
         return self._covariances(self._state().globals_)
 
     @property
-    def user_factors_(self):
+    def user_factors_(self) -> np.ndarray:
         """Posterior means of the fitted users, ndarray (n_users, n_components)."""
         return read_only(self._users()[:, : self._rank()])
 
     @property
-    def user_biases_(self):
+    def user_biases_(self) -> np.ndarray:
         """Posterior means of the biases of the fitted users, ndarray (n_users,)."""
         return self._biases(self._users())
 
     @property
-    def user_covariances_(self):
+    def user_covariances_(self) -> np.ndarray:
         """Posterior covariances of the fitted users, (n_users, n_own, n_own)."""
         return self._covariances(self._fitted_users()[0])
 
     @property
-    def global_mean_(self):
+    def global_mean_(self) -> float:
         """Mean of the ratings."""
         return self._state().hyper.global_mean
 
     @property
-    def noise_variance_(self):
+    def noise_variance_(self) -> float:
         """Variance of the noise, given or learned."""
         return self._state().hyper.noise_variance
 
     @property
-    def noise_shape_(self):
+    def noise_shape_(self) -> float:
         """Shape of the distribution of the users' precisions, given or learned."""
         return self._state().hyper.noise_shape
 
     @property
-    def user_noise_variances_(self):
+    def user_noise_variances_(self) -> np.ndarray:
         """Noise variance of each of the fitted users, ndarray (n_users,)."""
         noise = self._state().hyper.noise_variance
         return noise * Noise(*self._fitted_users()[1].T).inverse_means()
 
     @property
-    def user_prior_(self):
+    def user_prior_(self) -> tuple:
         """Mean and covariance of the users' prior, given or learned."""
         return tuple(self._state().hyper.users)
 
     @property
-    def item_prior_(self):
+    def item_prior_(self) -> tuple:
         """Mean and covariance of the items' prior, given or learned."""
         return tuple(self._state().hyper.items)
 
     @property
-    def relevance_(self):
+    def relevance_(self) -> np.ndarray:
         """Variance of the ratings that each factor explains, decreasing."""
         d = self._rank()
         users, items = self.user_prior_[1][:d, :d], self.item_prior_[1][:d, :d]
@@ -367,17 +380,17 @@ class _MatrixFactorization(
 
     def recommend(
         self,
-        X,
-        n_items=10,
+        X: Any,
+        n_items: Int = 10,
         *,
-        rank_by="likely",
-        threshold=None,
-        exclude_seen=True,
-        exclude=None,
-        clip=None,
-        return_std=False,
-        output=None,
-    ):
+        rank_by: Literal["likely", "rating"] = "likely",
+        threshold: Float | None = None,
+        exclude_seen: bool = True,
+        exclude: ArrayLike | None = None,
+        clip: tuple | None = None,
+        return_std: bool = False,
+        output: Literal["pandas", "polars"] | None = None,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, DataFrame]:
         r"""Return the items that users will most likely choose and like.
 
         Parameters
@@ -457,7 +470,13 @@ class _MatrixFactorization(
             columns = {"score": scores} | columns
         return self._shown(chosen, items, columns, output)
 
-    def item_scores(self, X, *, rank_by="likely", threshold=None):
+    def item_scores(
+        self,
+        X: Any,
+        *,
+        rank_by: Literal["likely", "rating"] = "likely",
+        threshold: Float | None = None,
+    ) -> np.ndarray:
         """Return the scores of all items, by which `recommend` ranks them.
 
         Parameters
@@ -483,7 +502,7 @@ class _MatrixFactorization(
         return np.ascontiguousarray(scores)
 
     @property
-    def item_popularity_(self):
+    def item_popularity_(self) -> np.ndarray:
         """Share of each item in all ratings seen, ndarray (n_items,)."""
         counts = self._state().hyper.item_counts
         return counts / (counts.sum() or 1.0)
@@ -864,31 +883,31 @@ class TemperedMatrixFactorization(_MatrixFactorization):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: Int = 10,
         *,
-        biases=True,
-        noise_type="user",
-        global_mean=None,
-        noise_variance=None,
-        component_variance=None,
-        init=None,
-        tempering="global",
-        temperature_of="user",
-        batch_size=None,
-        learning_rate=None,
-        gradient_noise=None,
-        max_iter=100,
-        n_init=1,
-        tol=1e-3,
-        n_iter_no_change=None,
-        evaluate_every=0,
-        validation_fraction=0.1,
-        warm_start=False,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-        shuffle=True,
-        total_samples=None,
+        biases: bool = True,
+        noise_type: Literal["user", "common"] = "user",
+        global_mean: Float | None = None,
+        noise_variance: Float | None = None,
+        component_variance: Float | None = None,
+        init: ArrayLike | None = None,
+        tempering: Tempering | Literal["global", "local"] | None = "global",
+        temperature_of: Literal["user", "rating"] = "user",
+        batch_size: Int | Literal["auto"] | None = None,
+        learning_rate: LearningRate | Float | None = None,
+        gradient_noise: GradientNoise | None = None,
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        tol: Float = 1e-3,
+        n_iter_no_change: Int | None = None,
+        evaluate_every: Int = 0,
+        validation_fraction: Float = 0.1,
+        warm_start: bool = False,
+        random_state: Seed = None,
+        n_jobs: Int | None = None,
+        verbose: Int = 0,
+        shuffle: bool = True,
+        total_samples: Int | None = None,
     ):
         self.n_components = n_components
         self.biases = biases
@@ -1121,32 +1140,32 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: Int = 10,
         *,
-        biases=True,
-        noise_type="user",
-        global_mean=None,
-        noise_variance=None,
-        component_variance=None,
-        init=None,
-        schedule=None,
-        target="local_step",
-        temperature_of="user",
-        batch_size=None,
-        learning_rate=None,
-        gradient_noise=None,
-        max_iter=100,
-        n_init=1,
-        tol=1e-3,
-        n_iter_no_change=None,
-        evaluate_every=0,
-        validation_fraction=0.1,
-        warm_start=False,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-        shuffle=True,
-        total_samples=None,
+        biases: bool = True,
+        noise_type: Literal["user", "common"] = "user",
+        global_mean: Float | None = None,
+        noise_variance: Float | None = None,
+        component_variance: Float | None = None,
+        init: ArrayLike | None = None,
+        schedule: Schedule | Callable | None = None,
+        target: Literal["local_step", "likelihood", "posterior"] = "local_step",
+        temperature_of: Literal["user", "rating"] = "user",
+        batch_size: Int | Literal["auto"] | None = None,
+        learning_rate: LearningRate | Float | None = None,
+        gradient_noise: GradientNoise | None = None,
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        tol: Float = 1e-3,
+        n_iter_no_change: Int | None = None,
+        evaluate_every: Int = 0,
+        validation_fraction: Float = 0.1,
+        warm_start: bool = False,
+        random_state: Seed = None,
+        n_jobs: Int | None = None,
+        verbose: Int = 0,
+        shuffle: bool = True,
+        total_samples: Int | None = None,
     ):
         self.n_components = n_components
         self.biases = biases
@@ -1378,32 +1397,32 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: Int = 10,
         *,
-        biases=True,
-        noise_type="user",
-        global_mean=None,
-        noise_variance=None,
-        component_variance=None,
-        init=None,
-        effective_batch_size=0.5,
-        noise_distribution="dirichlet",
-        tempering=None,
-        temperature_of="user",
-        batch_size=None,
-        learning_rate=None,
-        max_iter=100,
-        n_init=1,
-        tol=1e-3,
-        n_iter_no_change=None,
-        evaluate_every=0,
-        validation_fraction=0.1,
-        warm_start=False,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-        shuffle=True,
-        total_samples=None,
+        biases: bool = True,
+        noise_type: Literal["user", "common"] = "user",
+        global_mean: Float | None = None,
+        noise_variance: Float | None = None,
+        component_variance: Float | None = None,
+        init: ArrayLike | None = None,
+        effective_batch_size: Float | Schedule | Callable = 0.5,
+        noise_distribution: Literal["dirichlet", "gaussian"] = "dirichlet",
+        tempering: Tempering | Literal["global", "local"] | None = None,
+        temperature_of: Literal["user", "rating"] = "user",
+        batch_size: Int | Literal["auto"] | None = None,
+        learning_rate: LearningRate | Float | None = None,
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        tol: Float = 1e-3,
+        n_iter_no_change: Int | None = None,
+        evaluate_every: Int = 0,
+        validation_fraction: Float = 0.1,
+        warm_start: bool = False,
+        random_state: Seed = None,
+        n_jobs: Int | None = None,
+        verbose: Int = 0,
+        shuffle: bool = True,
+        total_samples: Int | None = None,
     ):
         self.n_components = n_components
         self.biases = biases
