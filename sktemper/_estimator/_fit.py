@@ -364,7 +364,12 @@ class _Fit:
                 Hooks(install, begin_pass, task.after_pass(run)),
                 estimator.shuffle,
             )
-        problem.workers.run_whole(functools.partial(self._keep_the_best_state, run))
+
+        def keep():
+            self._keep_the_best_state(run)
+            install()  # a continued fit may have had no pass left, only this
+
+        problem.workers.run_whole(keep)
         hot = state.policies.temperature != 1.0
         run.moves_were_skipped = any(state.moves.left) and hot and not task.stopped
         if not task.stopped and not hot:
@@ -388,7 +393,7 @@ class _Fit:
         """
         state = run.state
         if state.progress.checked_passes == state.progress.passes:
-            return False
+            return self._has_failed(state)
         score, over = self._heldout_score(run), False
 
         def commit():
@@ -428,6 +433,13 @@ class _Fit:
             state.best = Best.of(state, score)
         else:
             state.best = state.best.after(state, score, self.estimator.tol)
+        return self._has_failed(state)
+
+    def _has_failed(self, state):
+        """Return whether later states failed to improve the best state."""
+        patience = self.estimator.n_iter_no_change
+        if patience is None or state.best is None:
+            return False
         return state.best.failures >= patience
 
     def _keep_the_best_state(self, run):
@@ -439,7 +451,7 @@ class _Fit:
             run.compared = False
             return
         state.globals_, state.hyper = state.best.globals_, state.best.hyper
-        if state.best.failures >= patience:
+        if self._has_failed(state):
             state.progress.planned_passes = state.progress.passes
         state.best = None
 
