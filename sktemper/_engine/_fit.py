@@ -409,7 +409,12 @@ class _Fit:
         if not self._check_early_stopping(run):
             hooks_of_passes = steps("pass", after_pass)
             run_passes(problem, policies, state, hooks_of_passes, training.shuffle)
-        problem.workers.run_whole(functools.partial(self._keep_the_best_state, run))
+
+        def keep():
+            self._keep_the_best_state(run)
+            on_commit()  # a continued fit may have had no pass left, only this
+
+        problem.workers.run_whole(keep)
         hot = state.policies.temperature != 1.0
         run.moves_were_skipped = any(state.moves.left) and hot and not stopped
         if not stopped and not hot:
@@ -426,7 +431,7 @@ class _Fit:
         """
         state = run.state
         if state.progress.checked_passes == state.progress.passes:
-            return False
+            return self._has_failed(state)
         score, over = self._heldout_score(run), False
 
         def commit():
@@ -466,6 +471,13 @@ class _Fit:
             state.best = Best.of(state, score)
         else:
             state.best = state.best.after(state, score, self.training.tol)
+        return self._has_failed(state)
+
+    def _has_failed(self, state):
+        """Return whether later states failed to improve the best state."""
+        patience = self.training.n_iter_no_change
+        if patience is None or state.best is None:
+            return False
         return state.best.failures >= patience
 
     def _keep_the_best_state(self, run):
@@ -477,6 +489,6 @@ class _Fit:
             run.compared = False
             return
         state.globals_, state.hyper = state.best.globals_, state.best.hyper
-        if state.best.failures >= patience:
+        if self._has_failed(state):
             state.progress.planned_passes = state.progress.passes
         state.best = None
