@@ -353,6 +353,7 @@ class _Fit:
         if state.progress.planned_passes == 0:  # max_iter=0: the result is the start
             problem.workers.run_whole(install)
             return
+        n_passes = state.progress.planned_passes - state.progress.passes
         task = _Task(self)
         begin_pass = functools.partial(task.begin, "pass")
         begin_move = functools.partial(task.begin, "move")
@@ -367,6 +368,7 @@ class _Fit:
 
         def keep():
             self._keep_the_best_state(run)
+            run.compared |= n_passes == 0  # an earlier call compared scores
             install()  # a continued fit may have had no pass left, only this
 
         problem.workers.run_whole(keep)
