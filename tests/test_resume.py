@@ -787,6 +787,22 @@ def test_a_fit_that_was_cut_off_at_its_early_stop_ends_there(documents, monkeypa
         assert_same_fit(resumed, stopped)
 
 
+class InterruptedMove(Hooks):
+    def at_move(self, estimator, fitted_estimator):
+        raise KeyboardInterrupt
+
+
+def test_a_fit_that_continues_with_moves_compared_scores_before():
+    """There is no warning that early stopping had no scores to compare."""
+    new = mixture_of(n_iter_no_change=50, max_iter=6, moves=BirthMoves(n_moves=3))
+    X = data_of(new)
+    whole = clone(new).fit(X)
+    new.set_params(warm_start=True).set_callbacks(InterruptedMove())
+    with pytest.raises(KeyboardInterrupt):
+        new.fit(X)
+    assert_same_fit(new.set_callbacks().fit(X), whole)
+
+
 @pytest.mark.every(3)
 @pytest.mark.parametrize("tempering", ["global", "local", None])
 def test_policies_may_change_between_calls(documents, tempering):

@@ -385,6 +385,7 @@ class _Fit:
         state, policies, hooks = run.state, run.policies, self.hooks
         problem, training = self.problem.on(run.train), self.training
         on_commit, stopped = functools.partial(hooks.commit, run), False
+        n_passes = state.progress.planned_passes - state.progress.passes
         if state.progress.planned_passes == 0:  # max_iter=0: the result is the start
             self._commit(run)
             return
@@ -412,6 +413,7 @@ class _Fit:
 
         def keep():
             self._keep_the_best_state(run)
+            run.compared |= n_passes == 0  # an earlier call compared scores
             on_commit()  # a continued fit may have had no pass left, only this
 
         problem.workers.run_whole(keep)
