@@ -7,13 +7,9 @@ from numbers import Integral
 import numpy as np
 
 from .._engine import Data, Source
-from ._arrays import check_file
-from ._files import NAMES, read_json
-from ._folders import generation_folder
-from ._groups import groups
-from ._meta import LABELS, read_meta, stamp_of
-from ._open_shards import checked_npy, meta_of, unless_replaced
-from ._parts import Part
+from ._files import check_crc, open_npy, read_json
+from ._folder import NAMES, generation_folder, read_meta
+from ._parts import Part, check_once, groups, meta_of, stamp_of, unless_replaced
 from ._sparse import csr_container
 
 
@@ -90,7 +86,7 @@ class Collection(Source):
         self.folder = os.path.abspath(os.fspath(folder))
         self._meta = read_meta(self.folder)
         self.kind = self._meta["kind"]
-        self.shape = tuple(self._meta["shape"])
+        self.shape = self._meta["rows"], self._meta["n_features"]
         self.dtype = np.dtype(self._meta["dtype"])
         self.nnz = self._meta["entries"]
         self.sum = np.nan if self._meta["sum"] is None else self._meta["sum"]
@@ -147,9 +143,8 @@ class Collection(Source):
             each shard.
         """
         checks = [part.check for part in self.parts]
-        names = (NAMES,) if self._current_meta()["feature_names"] else ()
-        names += LABELS if self.kind == "ratings" else ()
-        checks += [partial(check_file, *self._beside(name)) for name in names]
+        names = self._current_meta()["files"]
+        checks += [partial(check_crc, *self._beside(name)) for name in names]
         damage = []
         for check in checks:
             try:
@@ -165,20 +160,20 @@ class Collection(Source):
         return meta_of(self.folder, self._stamp)
 
     def _beside(self, name):
-        """Return the path of a file beside the shards, and its checksum or None."""
+        """Return the path and the checksum of a file beside the shards."""
         meta = self._current_meta()
-        folder = generation_folder(self.folder, meta["generation"])
-        return os.path.join(folder, name), meta["files"].get(name)
+        path = generation_folder(self.folder, meta["generation"]) / name
+        return path, meta["files"][name]
 
     @cached_property
     def feature_names(self):
         """Names of the columns, ndarray of str; None if there are no names."""
-        if not self._current_meta()["feature_names"]:
+        if NAMES not in self._current_meta()["files"]:
             return None
-        path, crc = self._beside(NAMES)
+        path, _ = self._beside(NAMES)
         with unless_replaced(self.folder, self._stamp):
-            names = read_json(path, crc)
-        if not isinstance(names, list) or len(names) != self.shape[1]:
+            names = read_json(path)["names"]
+        if len(names) != self.shape[1]:
             raise ValueError(f"{path} is damaged: expected {self.shape[1]} names.")
         return np.array(names, dtype=object)
 
@@ -197,7 +192,10 @@ class Collection(Source):
             return None
         path, crc = self._beside(name)
         with unless_replaced(self.folder, self._stamp):
-            return checked_npy(path, size, crc if self._verify else None)
+            labels = open_npy(path, shape=(size,))
+            if self._verify:
+                check_once(path, crc)
+            return labels
 
     def as_data(self, validate):
         """Return `Data` whose parts are groups of shards, after a check of the values.

@@ -6,7 +6,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import HashingVectorizer
 
 from ._collection import open_counts, open_dense
-from ._folders import writing
+from ._folder import writing
 from ._shards import ShardWriter, check_batches, checked_shard_rows
 from ._sources import Arrays, Matrices, Texts, checked_names
 from ._words import HashedWords
