@@ -29,7 +29,7 @@ from sklearn.pipeline import make_pipeline
 
 from sktemper._utils._linalg import sparse_rows
 from sktemper.datasets import (
-    _batches,
+    _lines,
     _parts,
     _words,
     _write_ratings,
@@ -899,7 +899,7 @@ def write(request, tmp_path):
 
 @pytest.fixture
 def small_pieces(monkeypatch):
-    monkeypatch.setattr(_batches, "BYTES_AT_ONCE", 100)
+    monkeypatch.setattr(_lines, "BYTES_AT_ONCE", 100)
 
 
 def uci_of(X):

@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from sktemper.datasets import (
-    _batches,
+    _lines,
     load_movielens,
     read_gensim,
     read_lda_c,
@@ -256,7 +256,7 @@ def test_sizes_of_valid_files_are_accepted(write):
 
 @pytest.mark.parametrize("count", ["-1", "nan", "inf", "-inf", "1e400", "0x1"])
 def test_bad_counts_are_refused_with_file_and_line(count, write, monkeypatch):
-    monkeypatch.setattr(_batches, "BYTES_AT_ONCE", 20)
+    monkeypatch.setattr(_lines, "BYTES_AT_ONCE", 20)
     few = 30 * "1 1 1\n"
     files = {
         "uci": (read_uci, f"2\n3\n31\n{few}2 2 {count}\n", 34),
@@ -450,19 +450,19 @@ def test_bags_without_words_need_a_number_of_columns():
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 1000])
 def test_lines_are_those_of_the_file(size, write, monkeypatch):
-    monkeypatch.setattr(_batches, "BYTES_AT_ONCE", size)
+    monkeypatch.setattr(_lines, "BYTES_AT_ONCE", size)
     for text in "", "\n", "a", "a\n", "\na", "a\r\n\r\nlong one\n\n", "\n\n\nb":
         path = write("a.txt", text)
         lines = [line.rstrip("\r\n") for line in text.splitlines(keepends=True)]
-        found = list(_batches.Lines(path))
-        assert [one.decode() for _, some in found for one in some] == lines
-        numbers = [number for number, _ in found]
-        assert numbers == list(np.cumsum([1, *(len(s) for _, s in found)])[:-1])
+        found = list(_lines.Lines(path))
+        assert [line.decode() for chunk in found for line in chunk.lines] == lines
+        numbers = [number for chunk in found for number in chunk.numbers]
+        assert numbers == list(range(1, len(lines) + 1))
 
 
 def test_a_line_that_never_ends_is_refused(write, monkeypatch):
-    monkeypatch.setattr(_batches, "BYTES_AT_ONCE", 100)
-    monkeypatch.setattr(_batches, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(_lines, "BYTES_AT_ONCE", 100)
+    monkeypatch.setattr(_lines, "LONGEST_LINE", 1000)
     path = write("a.txt.gz", gzip.compress(b"tea\n" + b"x" * 10_000))
     with pytest.raises(ValueError, match="a.txt.gz, line 2: the line is longer than"):
         list(read_text(path))

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import validate_params
 
-from ._batches import BOM, first_that_fails
+from ._lines import BOM, first_that_fails
 from ._ratings import ratings_matrix
 
 #: Names of the file of ratings and of the file of titles, for all releases.

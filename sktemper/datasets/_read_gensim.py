@@ -7,8 +7,13 @@ from numbers import Integral
 import numpy as np
 from scipy import sparse
 
-from ._arguments import LARGEST_SIZE, checked_size, refuse_argument
-from ._batches import Batches, first_that_fails
+from ._lines import (
+    LARGEST_SIZE,
+    Batches,
+    checked_size,
+    first_that_fails,
+    refuse_argument,
+)
 
 #: Largest number of columns without a word in `id2word`.
 MOST_UNNAMED = 2**24
