@@ -121,6 +121,10 @@ class Chunk(NamedTuple):
         pairs = [pair for pair, is_kept in zip(pairs, kept, strict=True) if is_kept]
         return Chunk(self.name, [n for n, _ in pairs], [line for _, line in pairs])
 
+    def rest(self, start):
+        """Return the chunk without its first ``start`` lines."""
+        return Chunk(self.name, self.numbers[start:], self.lines[start:])
+
     def refuse(self, place, expected):
         """Raise a ValueError that names and shows the line with the index ``place``."""
         line = self.lines[place]

@@ -381,11 +381,7 @@ def _entry_batches(lines, n_before, sizes, dtype, n_fields=3, by_column=False):
     n_done = n_entries = last = 0
     rest = [np.empty(0, t) for t in (np.int64, np.int64, dtype)]
     for chunk in lines:
-        if chunk.numbers[0] <= n_before:
-            start = n_before + 1 - chunk.numbers[0]
-            chunk = chunk._replace(
-                numbers=chunk.numbers[start:], lines=chunk.lines[start:]
-            )
+        chunk = chunk.rest(max(n_before + 1 - chunk.numbers[0], 0))
         chunk = chunk.select(bytes.strip)
         if not chunk.lines:
             continue
