@@ -11,7 +11,6 @@ from sklearn import config_context, get_config
 from sktemper.datasets import (
     _generators,
     _lines,
-    _made_ratings,
     _movielens,
     interactions_matrix,
     load_debian_descriptions,
@@ -346,8 +345,8 @@ def test_no_rating_is_there_twice(n_ratings, inequality):
 
 @pytest.mark.parametrize("dense_share", [0, 1])
 def test_ratings_are_those_of_the_model(monkeypatch, dense_share):
-    monkeypatch.setattr(_made_ratings, "_CHUNK_RATINGS", 10_000)  # several chunks
-    monkeypatch.setattr(_made_ratings, "_DENSE_SHARE", dense_share)
+    monkeypatch.setattr(_generators, "_CHUNK_RATINGS", 10_000)  # several chunks
+    monkeypatch.setattr(_generators, "_DENSE_SHARE", dense_share)
     X, user_factors, components, user_biases, item_biases = make_ratings(
         500,
         300,
@@ -370,7 +369,7 @@ def test_ratings_are_those_of_the_model(monkeypatch, dense_share):
 
 @pytest.mark.parametrize("dense_share", [0, 1])
 def test_users_are_more_or_less_active_and_items_popular(monkeypatch, dense_share):
-    monkeypatch.setattr(_made_ratings, "_DENSE_SHARE", dense_share)
+    monkeypatch.setattr(_generators, "_DENSE_SHARE", dense_share)
     few = dict(n_ratings=50_000, random_state=0)
     alike = make_ratings(2_000, 500, inequality=0, **few)
     unlike = make_ratings(2_000, 500, inequality=1, **few)
@@ -385,7 +384,7 @@ def test_users_are_more_or_less_active_and_items_popular(monkeypatch, dense_shar
 def test_dense_and_sparse_draws_of_pairs_agree(monkeypatch):
     shares = []
     for dense_share in (0, 1):
-        monkeypatch.setattr(_made_ratings, "_DENSE_SHARE", dense_share)
+        monkeypatch.setattr(_generators, "_DENSE_SHARE", dense_share)
         fits = [
             make_ratings(300, 20, n_ratings=2_000, random_state=seed)
             for seed in range(20)

@@ -2,8 +2,7 @@
 
 from ._collection import Collection, open_counts, open_dense, open_ratings
 from ._corpora import load_debian_descriptions, load_election_survey
-from ._generators import make_factorial_mixture, make_lda_documents
-from ._made_ratings import make_ratings
+from ._generators import make_factorial_mixture, make_lda_documents, make_ratings
 from ._movielens import load_movielens
 from ._ratings import interactions_matrix, ratings_matrix
 from ._read_counts import read_lda_c, read_matrix_market, read_svmlight, read_uci

@@ -7,10 +7,10 @@ from numbers import Integral
 import numpy as np
 
 from .._engine import Data, Source
+from .._utils._sklearn import csr_container
 from ._files import check_crc, open_npy, read_json
 from ._folder import NAMES, generation_folder, read_meta
 from ._parts import Part, check_once, groups, meta_of, stamp_of, unless_replaced
-from ._sparse import csr_container
 
 
 class Collection(Source):

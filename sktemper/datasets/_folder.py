@@ -12,7 +12,6 @@ import re
 import socket
 from pathlib import Path
 
-import numpy as np
 from filelock import FileLock, Timeout
 
 from ._files import TEMPORARY, make_folder, read_json, write_json
@@ -78,10 +77,9 @@ def _locked(folder):
     try:
         lock.acquire(blocking=False)
     except Timeout:
-        try:
-            who = writer.read_text()
-        except OSError:  # the writer has just begun or ended
-            who = "another process"
+        who = "another process"
+        with contextlib.suppress(OSError):  # the writer has just begun or ended
+            who = writer.read_text() or who
         raise BlockingIOError(
             f"{folder} is being written by {who}. Wait until it has finished, or give "
             "another folder."
@@ -105,17 +103,8 @@ def _locked(folder):
 class Target:
     """A collection that is being written.
 
-    A first collection continues an interrupted conversion.  A collection that replaces
-    another one starts from the beginning.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of the collection, which is locked.
-    settings : dict
-        Settings that must be unchanged if a conversion continues.
-    overwrite : bool
-        Whether to start from the beginning in any case.
+    A first collection continues an interrupted conversion with the same settings,
+    unless ``overwrite`` is True.  A replacement starts from the beginning.
 
     Attributes
     ----------
@@ -127,16 +116,17 @@ class Target:
 
     def __init__(self, folder, settings, overwrite):
         self.folder, self.replaces = folder, (folder / META).exists()
-        current = _current(folder) if self.replaces else None
         unfinished = folder / UNFINISHED
-        self.generation = max([current or 0, *_generations(folder)])
+        generations = _generations(folder)
         if self.replaces or overwrite or not unfinished.exists():
-            self.generation += 1
+            current = _current(folder) if self.replaces else None
+            self.generation = 1 + max([current or 0, *generations])
             if current is not None or not self.replaces:
                 self._remove_others(current)
             if not self.replaces:
                 write_json(unfinished, settings)
         else:
+            self.generation = max(generations, default=1)
             _check_settings(unfinished, settings)
         self.files = generation_folder(folder, self.generation)
         make_folder(self.files)
@@ -157,40 +147,23 @@ class Target:
         _remove_files(self.files, names)
         _unlink(self.folder / UNFINISHED)
 
-    def abandon(self):
-        """Remove the written files if they belong to a replacement.
-
-        Returns
-        -------
-        is_kept : bool
-            Whether the earlier collection is still in place.
-        """
-        if not self.replaces:
-            return False
+    def is_committed(self):
+        """Return whether the written files are, or may be, the current collection."""
         try:
-            is_committed = _current(self.folder) == self.generation
+            return _current(self.folder) == self.generation
         except OSError:
-            is_committed = True  # perhaps
-        if not is_committed:
-            self._remove_folder(self.files)
-        return not is_committed
+            return True
 
     def _remove_others(self, generation):
         """Remove the subfolders of all other generations, as far as possible."""
         for number, path in _generations(self.folder).items():
             if number != generation:
-                self._remove_folder(path)
-
-    @staticmethod
-    def _remove_folder(path):
-        _remove_files(path)
-        with contextlib.suppress(OSError):
-            path.rmdir()
+                _remove_folder(path)
 
 
 @contextlib.contextmanager
 def writing(folder, settings, overwrite):
-    """Lock a folder, to write a collection or to continue an interrupted one.
+    """Lock a folder, to write a collection or to continue an interrupted conversion.
 
     Parameters
     ----------
@@ -203,19 +176,7 @@ def writing(folder, settings, overwrite):
     Yields
     ------
     target : Target
-
-    Raises
-    ------
-    FileExistsError
-        If the path is a file, or the folder has a finished collection and ``overwrite``
-        is False.
-    BlockingIOError
-        If another process writes to the folder.
-    ValueError
-        If the folder has other files, or an interrupted conversion with other settings.
     """
-    if not isinstance(overwrite, bool | np.bool_):
-        raise ValueError(f"overwrite must be True or False, got {overwrite!r}.")
     folder = Path(os.path.abspath(folder))
     if folder.exists() and not folder.is_dir():
         raise FileExistsError(f"{folder} is a file, not a folder.")
@@ -227,7 +188,8 @@ def writing(folder, settings, overwrite):
         try:
             yield target
         except BaseException as error:
-            if target.abandon():
+            if target.replaces and not target.is_committed():
+                _remove_folder(target.files)
                 error.add_note(f"The collection in {folder} is as it was before.")
             raise
 
@@ -276,17 +238,14 @@ def _remove_files(folder, kept=()):
             _unlink(path)
 
 
-def remove(folder, pattern, first=0):
-    """Remove files whose names match a pattern, such as ``run-*``.
+def _remove_folder(path):
+    _remove_files(path)
+    with contextlib.suppress(OSError):
+        path.rmdir()
 
-    Parameters
-    ----------
-    folder : Path
-    pattern : str
-        Pattern of names.  Each name contains an index, such as ``run-00003.npy``.
-    first : int, default=0
-        Smallest index to remove.
-    """
+
+def remove(folder, pattern, first=0):
+    """Remove files like ``run-*`` whose index is at least ``first``."""
     for path in list(folder.glob(pattern)):
         if OURS.fullmatch(path.name) and int(re.search(r"\d+", path.name)[0]) >= first:
             path.unlink()

@@ -21,10 +21,10 @@ from scipy import sparse
 
 from .._engine import ByRows
 from .._utils._linalg import sparse_rows
+from .._utils._sklearn import csr_container
 from ._files import check_crc
 from ._folder import META, generation_folder, read_meta
 from ._shards import ShardFiles
-from ._sparse import csr_container
 
 #: Largest number of open shards of a process, each with up to three memory maps.
 MOST_OPEN = 48

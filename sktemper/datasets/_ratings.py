@@ -5,8 +5,8 @@ from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils._param_validation import StrOptions, validate_params
 
 from .._ranking._labels import label_array, labelled, listed
+from .._utils._sklearn import csr_container
 from .._utils._validation import check_unmasked
-from ._sparse import csr_container
 
 
 @validate_params(

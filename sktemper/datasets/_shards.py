@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from .._utils._arguments import Interval
 from ._blocks import index_dtype, joined, summary
 from ._files import check_crc, open_npy, read_json, write_json, write_npy
 from ._folder import NAMES, remove
@@ -15,6 +16,11 @@ from ._folder import NAMES, remove
 #: If the number of rows of a shard is not given: approximate number of entries of a
 #: shard, and bounds of its number of rows.
 ENTRIES_OF_SHARD, FEWEST_ROWS, MOST_ROWS = 2**25, 2**10, 2**20
+#: Constraints of parameters that all writers have.
+PARAMETERS = {
+    "shard_rows": [Interval(Integral, 1, None, closed="left"), None],
+    "overwrite": ["boolean"],
+}
 #: Largest number of columns, because their indices have 32 bits.
 MOST_FEATURES = 2**31 - 1
 
@@ -113,26 +119,8 @@ class ShardFiles:
             raise ValueError(f"{self.paths[2]} has invalid starts of rows.")
 
 
-def checked_shard_rows(shard_rows):
-    """Return ``shard_rows``, a positive int or None; raise for another value."""
-    if shard_rows is not None and (
-        isinstance(shard_rows, bool)
-        or not isinstance(shard_rows, Integral)
-        or shard_rows < 1
-    ):
-        raise ValueError(
-            f"shard_rows must be an int of at least 1 or None, got {shard_rows!r}."
-        )
-    return None if shard_rows is None else int(shard_rows)
-
-
 def check_batches(batches):
-    """Raise if batches are a single matrix, or cannot be iterated over.
-
-    Raises
-    ------
-    ValueError, TypeError
-    """
+    """Raise if batches are a single matrix, or cannot be iterated over."""
     is_frame = hasattr(batches, "iloc") and np.ndim(batches) == 2
     if sparse.issparse(batches) or isinstance(batches, np.ndarray) or is_frame:
         raise ValueError(
@@ -171,7 +159,8 @@ class ShardWriter:
 
     def __init__(self, target, kind, shard_rows=None, words=None, names=None):
         self.target, self.folder, self.kind = target, target.files, kind
-        self.words, self.shard_rows, self.names = words, shard_rows, names
+        self.words, self.names = words, names
+        self.shard_rows = None if shard_rows is None else int(shard_rows)
         self.n_features, self.position = None, (0, 0)
         self.shards, self.stamps, self.blocks, self.buffered = [], [], [], 0
         self._go_on()
@@ -201,7 +190,7 @@ class ShardWriter:
             warnings.warn(
                 f"{damage} The conversion in {self.target.folder} goes on from shard "
                 f"{len(notes)}; this and all later shards are written again.",
-                stacklevel=4,
+                stacklevel=5,
             )
         # Remove later shards: the new shards may divide the rows in another way.
         remove(self.folder, "shard-*", first=len(notes))
