@@ -1,4 +1,4 @@
-"""Readers of text files of counts: UCI, Matrix Market, SVMlight and LDA-C.
+"""Readers of counts: UCI, Matrix Market, SVMlight, LDA-C and corpora of gensim.
 
 `scipy.io.mmread` and `sklearn.datasets.load_svmlight_file` are not used, because they
 read a whole compressed file into memory.  Errors of the latter name no line, and it
@@ -6,7 +6,10 @@ refuses words that are not sorted, which LDA-C allows.
 """
 
 import re
+from collections.abc import Iterable, Iterator, Set
 from itertools import islice
+from numbers import Integral
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -18,6 +21,7 @@ from ._lines import (
     Batches,
     Lines,
     checked_size,
+    first_that_fails,
     refuse_argument,
     words_of,
 )
@@ -29,6 +33,8 @@ EMPTY_ROWS = 2**20
 MOST_ROWS, ROWS_PER_ENTRY = 2**24, 100
 #: Maximum number of digits of a number in a header, or at the start of a line of LDA-C.
 MOST_DIGITS = 18
+#: Largest number of columns without a word in `id2word`.
+MOST_UNNAMED = 2**24
 #: Largest compression ratio of gzip.
 LARGEST_RATIO = 1032
 #: Pattern of a line: its first field, which is not a pair; the optional id of a query,
@@ -228,7 +234,11 @@ def read_svmlight(path, *, n_features=None, zero_based="auto"):
     if not is_known and not (isinstance(zero_based, str) and zero_based == "auto"):
         refuse_argument("zero_based", "True, False or 'auto'", zero_based)
     lines, first = Lines(path), int(not zero_based) if is_known else None
-    return Batches(lambda: _pair_batches(lines, first, n_features))
+
+    def parsed():
+        return _parsed_lines(lines)
+
+    return Batches(lambda: _pair_batches(parsed, lines.path, first, n_features))
 
 
 def read_lda_c(path, vocab=None, *, n_features=None):
@@ -280,7 +290,77 @@ def read_lda_c(path, vocab=None, *, n_features=None):
             f"{vocab} has {len(names)} words, but n_features is {n_features}."
         )
     size = n_features if names is None else len(names)
-    return Batches(lambda: _pair_batches(lines, 0, size, counted=True), names)
+
+    def parsed():
+        return _parsed_lines(lines, counted=True)
+
+    return Batches(lambda: _pair_batches(parsed, lines.path, 0, size), names)
+
+
+def read_gensim(corpus, id2word=None, *, n_features=None, batch_size=10_000):
+    """Read a gensim corpus, or any iterable of bags of words, in batches.
+
+    Parameters
+    ----------
+    corpus : iterable
+        Documents, such as an `MmCorpus` or a `BleiCorpus`.  Each document is a list of
+        pairs (id, count) of a word.  Ids are integers from 0 on, which become column
+        indices.  A generator can be read only once, and requires ``n_features`` or
+        ``id2word``.
+    id2word : mapping or sequence, default=None
+        Words by id, such as a `Dictionary`.  None takes the attribute ``id2word`` of
+        the corpus, if it exists.
+    n_features : int, default=None
+        Number of columns.  None takes the number of words in ``id2word``, or the
+        corpus's ``num_terms``.  If both are missing, an additional pass over the corpus
+        finds the number.
+    batch_size : int, default=10,000
+        Number of documents in a batch.
+
+    Returns
+    -------
+    batches : iterable of CSR arrays
+        Batches for `write_counts`, with the words as ``feature_names``.
+
+    Raises
+    ------
+    TypeError
+        If the corpus cannot be iterated over.
+    ValueError
+        If another argument is invalid, an id in ``id2word`` is ``n_features`` or more,
+        or the corpus is a generator and the number of columns is unknown.  During
+        reading: if the corpus is a generator that was read before, or a document is not
+        a list of pairs, has an id out of range, or has a count that is negative or not
+        finite.  The message gives the index of the document, from 0.
+
+    Examples
+    --------
+    >>> from sktemper.datasets import read_gensim
+    >>> corpus = [[(0, 5), (2, 1)], [], [(1, 4)]]
+    >>> [X.toarray().tolist() for X in read_gensim(corpus, batch_size=2)]
+    [[[5.0, 0.0, 1.0], [0.0, 0.0, 0.0]], [[0.0, 4.0, 0.0]]]
+    """
+    if not isinstance(corpus, Iterable) or isinstance(corpus, (str, bytes)):
+        raise TypeError(
+            "corpus must be an iterable of documents, each a list of pairs (word, "
+            f"count), got {type(corpus).__name__}."
+        )
+    batch_size = checked_size(batch_size, "batch_size")
+    n_features = checked_size(n_features, "n_features", optional=True)
+    if id2word is None:
+        id2word = getattr(corpus, "id2word", None)
+    names = _names_of_ids(id2word, n_features)
+    size = n_features if names is None else len(names)
+    if size is None:
+        n_terms = getattr(corpus, "num_terms", None)
+        size = checked_size(n_terms, "corpus.num_terms", optional=True)
+    if isinstance(corpus, Iterator):
+        corpus = _Once(corpus, size)
+
+    def parsed():
+        return _parsed_bags(corpus, batch_size)
+
+    return Batches(lambda: _pair_batches(parsed, "The corpus", 0, size), names)
 
 
 # -- headers ---------------------------------------------------------------------------
@@ -428,71 +508,73 @@ def _csr_rows(entries, start, stop, n_columns):
 # -- pairs -----------------------------------------------------------------------------
 
 
-def _pair_batches(lines, first, n_features, counted=False):
-    """Yield the lines as rows of CSR arrays, without comments and empty lines.
+def _pair_batches(parsed, name, first, n_features):
+    """Yield the rows of pairs as CSR arrays.
 
     Parameters
     ----------
-    lines : Lines
+    parsed : callable
+        ``parsed()`` yields chunks of rows; the number of pairs of each row; and the
+        indices and values of all pairs, an array of int64 and one of float64.
+    name : str
+        Name of the source in error messages.
     first : int or None
         Smallest index; None finds out whether it is 0 or 1.
     n_features : int or None
         Number of columns; None finds it from the largest index.
-    counted : bool, default=False
-        Whether a line begins with the number of its pairs.
     """
     if first is None or n_features is None:
-        first, n_features = _range_of_indices(lines, first, n_features, counted)
-    for chunk, sizes, indices, values in _parsed_pairs(lines, counted):
-        rows = np.repeat(np.arange(len(sizes)), sizes)
-
-        def refuse_any(wrong, expected, chunk=chunk, rows=rows):
-            if wrong.any():
-                chunk.refuse(rows[wrong.argmax()], expected)
-
-        wrong = (indices < first) | (indices >= first + n_features)
-        refuse_any(wrong, f"indices from {first} to {n_features + first - 1}")
-        refuse_any(
-            ~((values >= 0) & (values < np.inf)),
-            "values that are finite and at least 0",
-        )
+        first, n_features = _range_of_indices(parsed(), name, first, n_features)
+    last = n_features + first - 1
+    for chunk, sizes, indices, values in parsed():
+        wrong = (indices < first) | (indices > last)
+        _refuse_pair(chunk, sizes, wrong, f"indices from {first} to {last}")
+        wrong = ~((values >= 0) & (values < np.inf))
+        _refuse_pair(chunk, sizes, wrong, "values that are finite and at least 0")
         starts = np.concatenate([[0], np.cumsum(sizes)])
-        if not is_canonical(starts, indices):
-            order = np.lexsort((indices, rows))
-            pairs = np.diff(np.array([rows, indices])[:, order], prepend=-1)
-            rows = rows[order]
-            refuse_any((pairs == 0).all(axis=0), "each index once", rows=rows)
-        yield sparse.csr_array(
-            (values, (indices - first).astype(np.int32), starts),
-            shape=(len(sizes), n_features),
-        )
+        indices = (indices - first).astype(np.int32)
+        yield sparse.csr_array((values, indices, starts), (len(sizes), n_features))
 
 
-def _range_of_indices(lines, first, n_features, counted):
-    """Return the smallest index that a file may have, and the number of columns."""
+def _refuse_pair(chunk, sizes, wrong, expected):
+    """Raise an error for the row of the first wrong pair, if a pair is wrong."""
+    if wrong.any():
+        place = np.searchsorted(np.cumsum(sizes), wrong.argmax(), side="right")
+        chunk.refuse(int(place), expected)
+
+
+def _range_of_indices(parsed, name, first, n_features):
+    """Return the smallest index that may occur, and the number of columns."""
     least, largest = LARGEST_SIZE, -1
-    for _, _, indices, _ in _parsed_pairs(lines, counted):
+    for _, _, indices, _ in parsed:
         least = min(least, int(indices.min(initial=least)))
-        largest = max(largest, int(indices.max(initial=-1)))
+        largest = max(largest, int(indices.max(initial=largest)))
     if first is None:
         first = int(0 < least <= largest)
     if n_features is None:
         if largest < 0:
             raise ValueError(
-                f"{lines.path} has no pairs, so that the number of columns is unknown; "
-                "give n_features."
+                f"{name} has no pairs, so that the number of columns is unknown; give "
+                "n_features."
             )
         n_features = largest + 1 - first
         if n_features > LARGEST_SIZE:
             raise ValueError(
-                f"{lines.path} has indices from {first} to {largest}, which are more "
-                f"than {LARGEST_SIZE:,} columns."
+                f"{name} has indices from {first} to {largest}, which are more than "
+                f"{LARGEST_SIZE:,} columns."
             )
     return first, n_features
 
 
-def _parsed_pairs(lines, counted):
-    """Yield chunks, the number of pairs of each line, and all indices and values."""
+def _parsed_lines(lines, counted=False):
+    """Yield rows for `_pair_batches`, one for each line, without comments.
+
+    Parameters
+    ----------
+    lines : Lines
+    counted : bool, default=False
+        Whether a line begins with the number of its pairs.
+    """
     for chunk in lines:
         stripped = [line.split(b"#", 1)[0].strip() for line in chunk.lines]
         chunk = chunk._replace(lines=stripped).select(len)
@@ -507,12 +589,125 @@ def _parsed_pairs(lines, counted):
         text = b"".join(pairs).replace(b":", b" ")
         table = np.fromstring(text, sep=" ").reshape(sizes.sum(), 2)
         indices, values = np.ascontiguousarray(table.T)
-        if (indices > LARGEST_SIZE).any():
-            place = np.repeat(np.arange(len(sizes)), sizes)[indices.argmax()]
-            chunk.refuse(place, f"indices up to {LARGEST_SIZE:,}")
+        wrong = indices > LARGEST_SIZE
+        _refuse_pair(chunk, sizes, wrong, f"indices up to {LARGEST_SIZE:,}")
+        indices = indices.astype(np.int64)
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        if not is_canonical(starts, indices):
+            rows = np.repeat(np.arange(len(sizes)), sizes)
+            order = np.lexsort((indices, rows))
+            pairs = np.array([rows, indices])[:, order]
+            same = (np.diff(pairs, prepend=-1) == 0).all(axis=0)
+            _refuse_pair(chunk, sizes, same, "each index once")
         if counted:
             for place, (match, size) in enumerate(zip(matches, sizes, strict=True)):
                 digits = match[1] if len(match[1]) <= MOST_DIGITS else b""
                 if not digits.isdigit() or int(digits) != size:
                     chunk.refuse(place, f"{size} as the number of words")
-        yield chunk, sizes, indices.astype(np.int64), values
+        yield chunk, sizes, indices, values
+
+
+# -- bags of words ---------------------------------------------------------------------
+
+
+class _Bags(NamedTuple):
+    """Documents; ``first`` is the index of the first one."""
+
+    first: int
+    bags: list
+
+    def refuse(self, place, expected):
+        """Raise a ValueError for the document with the index ``place`` here."""
+        text = repr(self.bags[place])
+        text = text[:60] + "..." * (len(text) > 60)
+        number = self.first + place
+        raise ValueError(f"Document {number}: expected {expected}, got {text}.")
+
+
+class _Once:
+    """Iterable over a generator of documents; a second iteration raises an error."""
+
+    def __init__(self, documents, n_features):
+        if n_features is None:
+            raise ValueError(
+                "corpus is a generator, which can be read once only, but to find the "
+                "number of columns it would have to be read twice. Give n_features or "
+                "id2word, or a list of the documents."
+            )
+        self.documents = documents
+
+    def __iter__(self):
+        if self.documents is None:
+            raise ValueError(
+                "corpus is a generator, which can be read only once, and it was read "
+                "before. Call read_gensim again with a new generator, or with a list "
+                "of the documents."
+            )
+        documents, self.documents = self.documents, None
+        return documents
+
+
+def _names_of_ids(id2word, n_features):
+    """Return the words as a list, or None; a missing word becomes ``#`` and its id."""
+    if id2word is None:
+        return None
+    is_mapping = hasattr(id2word, "items")
+    if isinstance(id2word, (str, bytes, Set)) or not (
+        is_mapping or isinstance(id2word, Iterable)
+    ):
+        refuse_argument("id2word", "a mapping or a sequence of words", id2word)
+    words = dict(id2word.items() if is_mapping else enumerate(id2word))
+    if not words:
+        return None
+    for number in words:
+        is_whole = isinstance(number, Integral) and not isinstance(number, bool)
+        if not is_whole or not 0 <= number < (n_features or LARGEST_SIZE):
+            last = "" if n_features is None else f" to {n_features - 1}"
+            raise ValueError(
+                f"id2word has a word with the number {number!r}; expected whole "
+                f"numbers from 0{last}."
+            )
+    size = n_features or max(words) + 1
+    if size - len(words) > MOST_UNNAMED and n_features is None:
+        raise ValueError(
+            f"id2word has {len(words)} words, but numbers up to {size - 1}; give "
+            "n_features if there are so many columns."
+        )
+    return [str(words.get(number, f"#{number}")) for number in range(size)]
+
+
+def _parsed_bags(corpus, batch_size):
+    """Yield rows for `_pair_batches`, one for each document."""
+    documents, first = iter(corpus), 0
+    while some := list(islice(documents, batch_size)):
+        bags = list(map(_as_list, some))
+        chunk, pairs = _Bags(first, bags), _pairs_of(bags)
+        if pairs is None:
+            place = first_that_fails(bags, lambda bags: _pairs_of(bags) is None)
+            chunk._replace(bags=some).refuse(place, "a list of pairs (word, count)")
+        sizes = np.array([len(bag) for bag in bags])
+        words, counts = pairs.T
+        wrong = ~((words == np.rint(words)) & (np.abs(words) <= LARGEST_SIZE))
+        _refuse_pair(chunk, sizes, wrong, "words that are numbered by whole numbers")
+        yield chunk, sizes, words.astype(np.int64), counts
+        first += len(bags)
+
+
+def _as_list(bag):
+    try:
+        return list(bag)
+    except TypeError:
+        return None
+
+
+def _pairs_of(bags):
+    """Return an array of shape (n_pairs, 2), or None if an item is not a pair."""
+    try:
+        pairs = [pair for bag in bags for pair in bag]
+        table = np.array(pairs)
+    except (TypeError, ValueError):
+        return None
+    if not pairs:
+        return np.empty((0, 2))
+    is_table = table.dtype.kind in "buif" and table.shape == (len(pairs), 2)
+    return table.astype(np.float64) if is_table else None
