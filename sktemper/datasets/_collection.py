@@ -253,23 +253,20 @@ def open_counts(folder, n_parts=None, *, verify=True):
     folder : str or path
         Folder of the collection.
     n_parts : int, default=None
-        See `Collection`.
+        Number of groups of shards, see `Collection`.
     verify : bool, default=True
-        Whether each shard is compared with its checksums when a process first uses it.
-        With False, damage to stored values goes unnoticed; see `Collection`.
+        Whether each shard is compared with its checksums when a process first uses it,
+        see `Collection`.
 
     Returns
     -------
     collection : Collection
-        The open collection.  Its shards are read when they are needed.
+        The open collection.
 
     Raises
     ------
-    FileNotFoundError
-        If there is no such folder.
-    ValueError
-        If the folder has no finished collection of counts, or its description is
-        damaged.  Each shard is checked when a process first uses it.
+    FileNotFoundError, ValueError
+        If there is no such folder, or no finished and intact collection of counts.
     """
     return _open(folder, "counts", n_parts, verify)
 
@@ -282,23 +279,20 @@ def open_dense(folder, n_parts=None, *, verify=True):
     folder : str or path
         Folder of the collection.
     n_parts : int, default=None
-        See `Collection`.
+        Number of groups of shards, see `Collection`.
     verify : bool, default=True
-        Whether each shard is compared with its checksums when a process first uses it.
-        With False, damage to stored values goes unnoticed; see `Collection`.
+        Whether each shard is compared with its checksums when a process first uses it,
+        see `Collection`.
 
     Returns
     -------
     collection : Collection
-        The open collection.  Its shards are read when they are needed.
+        The open collection.
 
     Raises
     ------
-    FileNotFoundError
-        If there is no such folder.
-    ValueError
-        If the folder has no finished collection of dense data, or its description is
-        damaged.  Each shard is checked when a process first uses it.
+    FileNotFoundError, ValueError
+        If there is no such folder, or no finished and intact collection of dense data.
     """
     return _open(folder, "dense", n_parts, verify)
 
@@ -311,10 +305,10 @@ def open_ratings(folder, n_parts=None, *, verify=True):
     folder : str or path
         Folder of the collection.
     n_parts : int, default=None
-        See `Collection`.
+        Number of groups of shards, see `Collection`.
     verify : bool, default=True
-        Whether each shard is compared with its checksums when a process first uses it.
-        With False, damage to stored values goes unnoticed; see `Collection`.
+        Whether each shard is compared with its checksums when a process first uses it,
+        see `Collection`.
 
     Returns
     -------
@@ -324,11 +318,8 @@ def open_ratings(folder, n_parts=None, *, verify=True):
 
     Raises
     ------
-    FileNotFoundError
-        If there is no such folder.
-    ValueError
-        If the folder has no finished collection of ratings, or its description is
-        damaged.  Each shard is checked when a process first uses it.
+    FileNotFoundError, ValueError
+        If there is no such folder, or no finished and intact collection of ratings.
     """
     return _open(folder, "ratings", n_parts, verify)
 

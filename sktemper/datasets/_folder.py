@@ -10,6 +10,7 @@ import datetime
 import os
 import re
 import socket
+import warnings
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -130,6 +131,47 @@ class Target:
             _check_settings(unfinished, settings)
         self.files = generation_folder(folder, self.generation)
         make_folder(self.files)
+
+    def resume(self, what, check, restore=lambda n_notes: None):
+        """Return the notes of an interrupted conversion, up to the first damaged one.
+
+        A note is a JSON file that is written after a shard or a run.  Later files are
+        removed.
+
+        Parameters
+        ----------
+        what : {"shard", "run"}
+        check : callable
+            ``check(number, note)`` raises a ValueError if a file is damaged.
+        restore : callable, default=None
+            ``restore(n_notes)`` raises a ValueError if no note can be used.
+
+        Warns
+        -----
+        UserWarning
+            If a file is damaged.
+        """
+        notes, damage = [], None
+        try:
+            while (path := self.files / f"{what}-{len(notes):05d}.json").exists():
+                note = read_json(path)
+                check(len(notes), note)
+                notes.append(note)
+        except ValueError as error:
+            damage = error
+        try:
+            if notes:
+                restore(len(notes))
+        except ValueError as error:
+            notes, damage = [], error
+        if damage is not None:
+            warnings.warn(
+                f"{damage} The conversion in {self.folder} goes on from {what} "
+                f"{len(notes)}; this and all later {what}s are written again.",
+                stacklevel=5,
+            )
+        remove(self.files, f"{what}-*", first=len(notes))
+        return notes
 
     def commit(self, meta, names):
         """Make the written files the current collection of the folder.

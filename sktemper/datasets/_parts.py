@@ -164,13 +164,7 @@ class Group(ByRows):
         return int(self._ends[-1])
 
     def rows(self, rows):
-        """Return some rows, in memory, in the format of `Part.rows`.
-
-        Parameters
-        ----------
-        rows : slice or ndarray of int
-            Nonnegative row indices.
-        """
+        """Return some rows, in memory, in the format of `Part.rows`."""
         if isinstance(rows, slice):
             rows = np.arange(*rows.indices(self.n_rows))
         numbers = np.searchsorted(self._ends, rows, "right")
@@ -195,18 +189,10 @@ class Group(ByRows):
 
 
 def groups(shards, n_groups):
-    """Divide the shards that have rows into groups of about equal size.
+    """Divide the shards that have rows into at most ``n_groups`` groups.
 
-    Parameters
-    ----------
-    shards : sequence of Part
-    n_groups : int or None
-        Maximum number of groups; None means `MOST_GROUPS`.
-
-    Returns
-    -------
-    groups : list of Group
-        Groups with a new ``visit``, so that the files are checked again.
+    The groups have about equal sizes, and a new ``visit``, so that files are checked
+    again.  None means `MOST_GROUPS`.
     """
     visit = secrets.token_hex(8)
     shards = [shard for shard in shards if shard.n_rows]
@@ -225,13 +211,7 @@ def stamp_of(meta):
 
 
 def meta_of(folder, stamp):
-    """Return the description of the collection with this stamp.
-
-    Raises
-    ------
-    ValueError
-        If the collection was replaced.
-    """
+    """Return the description of a collection; raise a ValueError if it was replaced."""
     return _meta_at(folder, stamp, _seen(Path(folder) / META))
 
 
@@ -247,13 +227,7 @@ def _meta_at(folder, stamp, seen):
 
 @contextlib.contextmanager
 def unless_replaced(folder, stamp):
-    """Read files of a collection; raise a clear error if the collection was replaced.
-
-    Raises
-    ------
-    ValueError
-        If the folder now has another collection.
-    """
+    """Raise a clear error if files cannot be read because they were replaced."""
     try:
         yield
     except (OSError, ValueError):
@@ -357,14 +331,7 @@ class _Records:
             record.lock = threading.Lock()
 
     def __call__(self, part, visit=None):
-        """Return the maps and the matrix of a shard, which is opened if necessary.
-
-        Parameters
-        ----------
-        part : Part
-        visit : str or None
-            See `Part.rows`.
-        """
+        """Return the maps and the matrix of a shard, which is opened if necessary."""
         with self.lock:
             record = self.known[part]
         with record.lock:

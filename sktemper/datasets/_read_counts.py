@@ -143,10 +143,7 @@ def read_matrix_market(path, vocab=None, *, documents="rows"):
 
     Notes
     -----
-    An entry takes at least six bytes, or four without a value, which limits the number
-    of entries of a file.  Rows without entries take no bytes.  Therefore the number of
-    rows has another limit: 16,777,216, or 100 times the number of entries if this is
-    larger.
+    The largest numbers of entries and rows are as in `read_uci`.
 
     References
     ----------

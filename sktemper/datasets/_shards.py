@@ -1,6 +1,5 @@
 """Files of shards, and their writer, which continues an interrupted conversion."""
 
-import warnings
 from numbers import Integral
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +10,7 @@ from scipy import sparse
 from .._utils._arguments import Interval
 from ._blocks import index_dtype, joined, summary
 from ._files import check_crc, open_npy, read_json, write_json, write_npy
-from ._folder import NAMES, remove
+from ._folder import NAMES
 
 #: If the number of rows of a shard is not given: approximate number of entries of a
 #: shard, and bounds of its number of rows.
@@ -36,16 +35,8 @@ class Maps(NamedTuple):
 class ShardFiles:
     """The files of one shard.
 
-    Parameters
-    ----------
-    folder : Path
-        Folder of these files.
-    number : int
-        Index of the shard in the collection.
-    shard : dict
-        Summary of the shard's values, with ``crc``, a list of the files' checksums.
-    kind : str
-    n_features : int
+    ``shard`` is the summary of the shard's values, with ``crc``, a list of the files'
+    checksums.
     """
 
     def __init__(self, folder, number, shard, kind, n_features):
@@ -65,13 +56,7 @@ class ShardFiles:
         self.paths = list(self.types)
 
     def mapped(self):
-        """Return `Maps`, after a check of the sizes, types and shapes of the files.
-
-        Raises
-        ------
-        ValueError
-            If a file is missing, or has an unexpected size, type or shape.
-        """
+        """Return `Maps`, after a check of the sizes, types and shapes of the files."""
         return Maps(*(open_npy(path, *types) for path, types in self.types.items()))
 
     def write(self, blocks):
@@ -87,21 +72,10 @@ class ShardFiles:
         ]
 
     def check(self, maps, values=True):
-        """Compare the files with their checksums, and check the indices.
+        """Raise a ValueError that names a file if it is damaged.
 
         Valid checksums exclude damage.  Valid indices also exclude that forged files
-        make a kernel read outside of its arrays.
-
-        Parameters
-        ----------
-        maps : Maps
-        values : bool, default=True
-            Whether to check the values, too.
-
-        Raises
-        ------
-        ValueError
-            If a file is damaged; the message names the file.
+        make a kernel read outside of its arrays.  ``values=False`` skips the values.
         """
         crcs = dict(zip(self.paths, self.shard["crc"], strict=True))
         if not values:
@@ -150,11 +124,6 @@ class ShardWriter:
         when a conversion continues.
     names : list of str or None
         Names of the features, if they are known before the rows are written.
-
-    Warns
-    -----
-    UserWarning
-        If shards of an interrupted conversion are damaged, and are written again.
     """
 
     def __init__(self, target, kind, shard_rows=None, words=None, names=None):
@@ -163,46 +132,19 @@ class ShardWriter:
         self.shard_rows = None if shard_rows is None else int(shard_rows)
         self.n_features, self.position = None, (0, 0)
         self.shards, self.stamps, self.blocks, self.buffered = [], [], [], 0
-        self._go_on()
-        self.n_noted = self.n_known = len(self.stamps)
-
-    def _go_on(self):
-        """Reuse the intact shards of an interrupted conversion."""
-        notes, damage = [], None
-        try:
-            while self._note(len(notes)).exists():
-                note = read_json(self._note(len(notes)))
-                self._check(len(notes), note["shard"], note["n_features"])
-                notes.append(note)
-        except ValueError as error:
-            damage = error
-        if notes and self.words is not None:
-            try:
-                self._restore_words(len(notes))
-            except ValueError as error:
-                notes, damage = [], error
-        for note in notes:
+        restore = self._restore_words if words is not None else lambda n_notes: None
+        for note in target.resume("shard", self._check_note, restore):
             self.stamps += [tuple(stamp) for stamp in note["stamps"]]
             self.shards.append(note["shard"])
             self.position = tuple(note["position"])
             self.n_features, self.shard_rows = note["n_features"], note["shard_rows"]
-        if damage is not None:
-            warnings.warn(
-                f"{damage} The conversion in {self.target.folder} goes on from shard "
-                f"{len(notes)}; this and all later shards are written again.",
-                stacklevel=5,
-            )
-        # Remove later shards: the new shards may divide the rows in another way.
-        remove(self.folder, "shard-*", first=len(notes))
+        self.n_noted = self.n_known = len(self.stamps)
 
-    def _note(self, number):
-        return self.folder / f"shard-{number:05d}.json"
+    def _check_note(self, number, note):
+        self._check(number, note["shard"], note["n_features"])
 
     def _check(self, number, shard, n_features, contents=True):
-        """Raise a ValueError unless the files of a shard are intact; return the paths.
-
-        With ``contents=False``, only their sizes, types and shapes are checked.
-        """
+        """Raise a ValueError if the files of a shard are damaged; return the paths."""
         files = ShardFiles(self.folder, number, shard, self.kind, n_features)
         maps = files.mapped()
         if contents:
@@ -317,7 +259,7 @@ class ShardWriter:
             "position": position,
             "stamps": self.stamps[self.n_noted :],
         }
-        write_json(self._note(number), note)
+        write_json(self.folder / f"shard-{number:05d}.json", note)
         self.n_noted = len(self.stamps)
         self.shards.append(shard)
         self.blocks, self.buffered = [], 0
@@ -335,7 +277,7 @@ class ShardWriter:
         Raises
         ------
         ValueError
-            If a written file is missing or was replaced.
+            If a written file is missing or damaged.
         """
         files = {} if files is None else files
         if names is not None:

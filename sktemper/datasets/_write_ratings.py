@@ -5,8 +5,6 @@ divided into ranges.  For each range, in order, its triples are read from all ru
 its rows and user labels are written, so that only one range is in memory.
 """
 
-import warnings
-
 import numpy as np
 from scipy import sparse
 from sklearn.utils._param_validation import StrOptions, validate_params
@@ -15,7 +13,7 @@ from .._ranking._labels import label_array
 from .._utils._validation import check_unmasked
 from ._blocks import Block, checksum
 from ._collection import open_ratings
-from ._files import check_crc, open_npy, read_json, write_json, write_npy
+from ._files import check_crc, open_npy, write_json, write_npy
 from ._folder import LABELS, remove, writing
 from ._ratings import csr_of_keys, merged_ratings, missing_labels
 from ._shards import PARAMETERS, ShardWriter, check_batches
@@ -133,30 +131,14 @@ class _Runs:
         self.target, self.folder = target, target.files
         self.number, self.stamps, self.kinds = 0, [], {}
         self.gathered, self.n_bytes = [], 0
-        self._go_on()
+        for note in target.resume("run", self._check):
+            self.stamps += [tuple(stamp) for stamp in note["stamps"]]
+            self.kinds = note["kinds"]
+            self.number += 1
         self.n_noted = len(self.stamps)
 
-    def _go_on(self):
-        """Reuse the intact runs of an interrupted conversion."""
-        try:
-            while self._file("json").exists():
-                noted = self._intact()
-                self.stamps += [tuple(stamp) for stamp in noted["stamps"]]
-                self.kinds = noted["kinds"]
-                self.number += 1
-        except ValueError as error:
-            warnings.warn(
-                f"{error} The conversion in {self.target.folder} goes on from run "
-                f"{self.number}; this and all later runs are written again.",
-                stacklevel=5,
-            )
-        remove(self.folder, "run-*", first=self.number)
-
-    def _intact(self):
-        """Return the note of a run; raise ValueError if the note or file is damaged."""
-        noted = read_json(self._file("json"))
-        check_crc(self._file("npy"), noted["crc"])
-        return noted
+    def _check(self, number, note):
+        check_crc(self.folder / f"run-{number:05d}.npy", note["crc"])
 
     def _file(self, what):
         return self.folder / f"run-{self.number:05d}.{what}"
