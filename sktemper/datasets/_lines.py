@@ -141,15 +141,14 @@ class Chunk(NamedTuple):
 
     def texts(self):
         """Return the lines as texts; raise a ValueError if one is not in UTF-8."""
-        texts = []
-        for number, line in zip(self.numbers, self.lines, strict=True):
-            try:
-                texts.append(line.decode())
-            except UnicodeDecodeError as error:
-                raise ValueError(
-                    f"{self.name}, line {number}: the text is not in UTF-8: {error}."
-                ) from error
-        return texts
+        text = b"\n".join(self.lines)
+        try:
+            return text.decode().split("\n")
+        except UnicodeDecodeError as error:
+            number = self.numbers[text.count(b"\n", 0, error.start)]
+            raise ValueError(
+                f"{self.name}, line {number}: the text is not in UTF-8: {error.reason}."
+            ) from error
 
     def table(self, dtype, n_fields, expected):
         """Return the numbers in the lines as an array of shape (n_lines, n_fields).
