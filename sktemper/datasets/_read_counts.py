@@ -1,12 +1,13 @@
 """Readers of counts: UCI, Matrix Market, SVMlight, LDA-C and corpora of gensim.
 
 `scipy.io.mmread` and `sklearn.datasets.load_svmlight_file` are not used, because they
-read a whole compressed file into memory.  Errors of the latter name no line, and it
-refuses words that are not sorted, which LDA-C allows.
+hold a whole matrix or compressed file in memory.  Errors of the latter name no line,
+and it refuses words that are not sorted, which LDA-C allows.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Set
+from functools import partial
 from itertools import islice
 from numbers import Integral
 from typing import NamedTuple
@@ -231,10 +232,7 @@ def read_svmlight(path, *, n_features=None, zero_based="auto"):
     if not is_known and not (isinstance(zero_based, str) and zero_based == "auto"):
         refuse_argument("zero_based", "True, False or 'auto'", zero_based)
     lines, first = Lines(path), int(not zero_based) if is_known else None
-
-    def parsed():
-        return _parsed_lines(lines)
-
+    parsed = partial(_parsed_lines, lines)
     return Batches(lambda: _pair_batches(parsed, lines.path, first, n_features))
 
 
@@ -287,10 +285,7 @@ def read_lda_c(path, vocab=None, *, n_features=None):
             f"{vocab} has {len(names)} words, but n_features is {n_features}."
         )
     size = n_features if names is None else len(names)
-
-    def parsed():
-        return _parsed_lines(lines, counted=True)
-
+    parsed = partial(_parsed_lines, lines, counted=True)
     return Batches(lambda: _pair_batches(parsed, lines.path, 0, size), names)
 
 
@@ -353,10 +348,7 @@ def read_gensim(corpus, id2word=None, *, n_features=None, batch_size=10_000):
         size = checked_size(n_terms, "corpus.num_terms", optional=True)
     if isinstance(corpus, Iterator):
         corpus = _Once(corpus, size)
-
-    def parsed():
-        return _parsed_bags(corpus, batch_size)
-
+    parsed = partial(_parsed_bags, corpus, batch_size)
     return Batches(lambda: _pair_batches(parsed, "The corpus", 0, size), names)
 
 
