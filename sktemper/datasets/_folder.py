@@ -136,20 +136,15 @@ class Target:
         """Return the notes of an interrupted conversion, up to the first damaged one.
 
         A note is a JSON file that is written after a shard or a run.  Later files are
-        removed.
+        removed, with a warning if a file is damaged.
 
         Parameters
         ----------
         what : {"shard", "run"}
         check : callable
             ``check(number, note)`` raises a ValueError if a file is damaged.
-        restore : callable, default=None
+        restore : callable
             ``restore(n_notes)`` raises a ValueError if no note can be used.
-
-        Warns
-        -----
-        UserWarning
-            If a file is damaged.
         """
         notes, damage = [], None
         try:

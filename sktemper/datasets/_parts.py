@@ -13,6 +13,7 @@ import secrets
 import threading
 import time
 from collections import OrderedDict, defaultdict
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -34,6 +35,7 @@ LOOK_EVERY = 0.05
 MOST_GROUPS = 16
 
 
+@dataclass(frozen=True, repr=False, slots=True)
 class Part(ByRows):
     """Handle of a shard: its path, without its data.
 
@@ -50,20 +52,10 @@ class Part(ByRows):
         first uses it.
     """
 
-    __slots__ = ("folder", "number", "stamp", "verify")
-
-    def __init__(self, folder, number, stamp, verify=True):
-        self.folder, self.number, self.stamp = folder, number, stamp
-        self.verify = verify
-
-    def __reduce__(self):
-        return Part, (self.folder, self.number, self.stamp, self.verify)
-
-    def __eq__(self, other):
-        return isinstance(other, Part) and self.__reduce__() == other.__reduce__()
-
-    def __hash__(self):
-        return hash((self.folder, self.number, self.stamp, self.verify))
+    folder: str
+    number: int
+    stamp: str
+    verify: bool = True
 
     def __repr__(self):
         return f"<shard {self.number} of {self.folder!r}, {self.n_rows:,} rows>"
@@ -151,9 +143,6 @@ class Group(ByRows):
         sizes = [shard.n_rows for shard in self.shards]
         self._ends = np.cumsum(sizes)
         self._starts = self._ends - sizes
-
-    def __reduce__(self):
-        return Group, (self.shards, self.visit)
 
     def __repr__(self):
         return f"<{len(self.shards)} shards from {self.shards[0]!r} on>"
