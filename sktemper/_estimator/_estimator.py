@@ -9,7 +9,7 @@ import sys
 from dataclasses import fields, is_dataclass, replace
 from datetime import datetime, timedelta
 from numbers import Integral, Number, Real
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -346,6 +346,9 @@ def _microseconds(times):
 KEEPING = ConnectionError
 #: Largest integer up to which floats represent every integer.
 MOST_SAMPLES = 2**53
+#: The class of an estimator that a method returns. `typing.Self` would be shorter, but
+#: editors that use jedi take it for the class in which the method is defined.
+Estimator = TypeVar("Estimator", bound="TemperedEstimator")
 
 
 class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
@@ -478,13 +481,13 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
 
     # -- fitting -----------------------------------------------------------------------
     def fit(
-        self,
+        self: Estimator,
         X: DataLike,
         y: Any = None,
         sample_weight: ArrayLike | None = None,
         *,
         X_val: DataLike | None = None,
-    ) -> Self:
+    ) -> Estimator:
         """Fit the model to ``X``, from the start.
 
         Parameters
@@ -1039,13 +1042,13 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
-        self,
+        self: Estimator,
         X: DataLike,
         y: Any = None,
         sample_weight: ArrayLike | None = None,
         *,
         times: Any = None,
-    ) -> Self:
+    ) -> Estimator:
         """Continue the training with a chunk of a stream.
 
         Parameters
@@ -1219,7 +1222,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
                 stream = replace(stream, reason="schedule")
         state.stream, state.policies.learning_rate = stream, Population(total)
 
-    def clear_memory(self) -> Self:
+    def clear_memory(self: Estimator) -> Estimator:
         """Delete the memory of a stream, which consists of rows of the training data.
 
         With a half-life, the estimator and its pickles contain up to

@@ -41,7 +41,8 @@ MAY_IMPORT = {
     "lda": OF_MODELS | {"metrics"},  # it imports no model
     "testing": {"_utils", "model"},
     "metrics": {"_engine", "_ranking", "_utils", "model_selection"},
-    "plotting": {"_engine", "_utils", "critical_temperatures"},  # it has public functions
+    # it has public functions
+    "plotting": {"_engine", "_utils", "critical_temperatures"},
     "report": {"_engine", "_utils", "metrics", "plotting", "text"},
     "datasets": {"_engine", "_ranking", "_utils"},
     "text": {"_utils"},
