@@ -213,3 +213,31 @@ def test_docstrings_have_parameters_in_the_order_of_the_signature():
             assert order[place] == first, name
             place = order.index(last) + 1
         assert place == len(order), name
+
+
+# -- static analysis -------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def jedi_script(tmp_path_factory):
+    jedi = pytest.importorskip("jedi", reason="jedi is not installed")
+    with pytest.MonkeyPatch.context() as patch:
+        folder = str(tmp_path_factory.mktemp("jedi"))
+        patch.setattr(jedi.settings, "cache_directory", folder)
+        project = jedi.Project(PACKAGE.parent, smart_sys_path=False)
+        environment = jedi.InterpreterEnvironment()
+        yield lambda code: jedi.Script(code, project=project, environment=environment)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("AnnealedLDA", {"components_", "topic_word_", "transform", "top_words"}),
+        ("AnnealedGaussianMixture", {"means_", "weights_", "transform", "predict"}),
+    ],
+)
+def test_jedi_completes_after_fit(name, expected, jedi_script):
+    script = jedi_script(f"import sktemper\nsktemper.{name}().fit([[1]]).")
+    assert expected <= {completion.name for completion in script.complete(2)}
+    attribute = min(name for name in expected if name[-1] == "_")
+    script = jedi_script(f"import sktemper\nsktemper.{name}().fit([[1]]).{attribute}")
+    assert [found.full_name for found in script.infer(2)] == ["numpy.ndarray"]
