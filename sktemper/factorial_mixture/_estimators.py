@@ -1,7 +1,7 @@
 """The estimators of the factorial mixture."""
 
 import functools
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -37,12 +37,8 @@ class _FactorialMixture(
         ],
         "noise_variance": [Interval(Real, 0, None, closed="neither"), None],
         "component_variance": [Interval(Real, 0, None, closed="neither"), None],
-        "learn_noise_variance": ["boolean", StrOptions({"auto"})],
-        "learn_inclusion_probability": ["boolean", StrOptions({"auto"})],
         "posterior": [StrOptions({"structured", "factorized"})],
         "init": [StrOptions(set(STARTS)), "array-like"],
-        "local_tol": [Interval(Real, 0, None, closed="left")],
-        "max_local_iter": [Interval(Integral, 1, None, closed="left")],
         "local_cooling": [Interval(Real, 1, None, closed="neither"), None],
     }
 
@@ -65,7 +61,6 @@ class _FactorialMixture(
         check_range(X, self._dtype_for(X, reset), noise)
         return X
 
-    _iteration_limit = "max_local_iter"
     _fixed_by_fit = (
         "n_components",
         "inclusion_probability",
@@ -84,16 +79,10 @@ class _FactorialMixture(
             noise_variance=self.noise_variance,
             component_variance=self.component_variance,
             inclusion_probability=_inclusion(self.inclusion_probability, K),
-            learn_noise_variance=_learns(
-                self.learn_noise_variance, self.noise_variance
-            ),
-            learn_inclusion_probability=_learns(
-                self.learn_inclusion_probability, self.inclusion_probability
-            ),
+            learn_noise_variance=self.noise_variance is None,
+            learn_inclusion_probability=self.inclusion_probability is None,
             structured=self.posterior == "structured",
             dtype=dtype,
-            tol=self.local_tol,
-            max_iter=self.max_local_iter,
             init=functools.partial(_start, self.init, K),
             local_cooling=self.local_cooling,
         )
@@ -198,11 +187,6 @@ class _FactorialMixture(
         return len(self._state().globals_.precision)
 
 
-def _learns(choice, value):
-    """Return whether a parameter is learned; "auto" learns it if ``value`` is None."""
-    return value is None if choice == "auto" else choice
-
-
 def _inclusion(value, n_components):
     """Return inclusion probabilities as a valid array of shape (n_components,)."""
     if value is None:
@@ -243,7 +227,7 @@ class TemperedFactorialMixture(_FactorialMixture):
 
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``init``); temperature and step (``tempering`` to
-    ``local_cooling``); length of the fit (``max_iter`` to ``max_local_iter``); data and
+    ``local_cooling``); length of the fit (``max_iter`` to ``warm_start``); data and
     machine (``random_state`` to ``total_samples``).
 
     Parameters
@@ -259,12 +243,6 @@ class TemperedFactorialMixture(_FactorialMixture):
     component_variance : float, default=None
         Prior variance of each entry of a component.  None is the variance with which
         the expected number of features explains the mean square of the data.
-    learn_noise_variance : bool or "auto", default="auto"
-        Whether the noise variance is learned, starting at ``noise_variance``.  "auto"
-        learns it if ``noise_variance`` is None.
-    learn_inclusion_probability : bool or "auto", default="auto"
-        Whether the inclusion probabilities are learned, one for each feature.  "auto"
-        learns them if ``inclusion_probability`` is None.
     posterior : {"structured", "factorized"}, default="structured"
         Posterior of the components.  "structured" has the correlations between
         components, and is exact given the features.  "factorized" neglects these
@@ -336,10 +314,6 @@ class TemperedFactorialMixture(_FactorialMixture):
         and learning rate continue from their last values.  An interrupted pass
         continues with the first unvisited row, or starts again if the training rows
         changed.
-    local_tol : float, default=1e-3
-        The sweeps of a sample end when no probability changes by more than this.
-    max_local_iter : int, default=100
-        Largest number of sweeps of a sample after the cooling.
     random_state : int, RandomState instance or None, default=None
         Seed of the start and of the order of the samples.
     n_jobs : int, default=None
@@ -441,8 +415,6 @@ class TemperedFactorialMixture(_FactorialMixture):
         inclusion_probability=None,
         noise_variance=None,
         component_variance=None,
-        learn_noise_variance="auto",
-        learn_inclusion_probability="auto",
         posterior="structured",
         init="random",
         tempering="global",
@@ -458,8 +430,6 @@ class TemperedFactorialMixture(_FactorialMixture):
         evaluate_every=0,
         validation_fraction=0.1,
         warm_start=False,
-        local_tol=1e-3,
-        max_local_iter=100,
         random_state=None,
         n_jobs=None,
         verbose=0,
@@ -470,8 +440,6 @@ class TemperedFactorialMixture(_FactorialMixture):
         self.inclusion_probability = inclusion_probability
         self.noise_variance = noise_variance
         self.component_variance = component_variance
-        self.learn_noise_variance = learn_noise_variance
-        self.learn_inclusion_probability = learn_inclusion_probability
         self.posterior = posterior
         self.init = init
         self.tempering = tempering
@@ -487,8 +455,6 @@ class TemperedFactorialMixture(_FactorialMixture):
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
         self.warm_start = warm_start
-        self.local_tol = local_tol
-        self.max_local_iter = max_local_iter
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -507,7 +473,7 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
 
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``init``); temperature and step (``schedule`` to
-    ``local_cooling``); length of the fit (``max_iter`` to ``max_local_iter``); data and
+    ``local_cooling``); length of the fit (``max_iter`` to ``warm_start``); data and
     machine (``random_state`` to ``total_samples``).
 
     Parameters
@@ -523,12 +489,6 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
     component_variance : float, default=None
         Prior variance of each entry of a component.  None is the variance with which
         the expected number of features explains the mean square of the data.
-    learn_noise_variance : bool or "auto", default="auto"
-        Whether the noise variance is learned, starting at ``noise_variance``.  "auto"
-        learns it if ``noise_variance`` is None.
-    learn_inclusion_probability : bool or "auto", default="auto"
-        Whether the inclusion probabilities are learned, one for each feature.  "auto"
-        learns them if ``inclusion_probability`` is None.
     posterior : {"structured", "factorized"}, default="structured"
         Posterior of the components.  "structured" has the correlations between
         components, and is exact given the features.  "factorized" neglects these
@@ -593,10 +553,6 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
         and learning rate continue from their last values.  An interrupted pass
         continues with the first unvisited row, or starts again if the training rows
         changed.
-    local_tol : float, default=1e-3
-        The sweeps of a sample end when no probability changes by more than this.
-    max_local_iter : int, default=100
-        Largest number of sweeps of a sample after the cooling.
     random_state : int, RandomState instance or None, default=None
         Seed of the start and of the order of the samples.
     n_jobs : int, default=None
@@ -700,8 +656,6 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
         inclusion_probability=None,
         noise_variance=None,
         component_variance=None,
-        learn_noise_variance="auto",
-        learn_inclusion_probability="auto",
         posterior="structured",
         init="random",
         schedule=None,
@@ -718,8 +672,6 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
         evaluate_every=0,
         validation_fraction=0.1,
         warm_start=False,
-        local_tol=1e-3,
-        max_local_iter=100,
         random_state=None,
         n_jobs=None,
         verbose=0,
@@ -730,8 +682,6 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
         self.inclusion_probability = inclusion_probability
         self.noise_variance = noise_variance
         self.component_variance = component_variance
-        self.learn_noise_variance = learn_noise_variance
-        self.learn_inclusion_probability = learn_inclusion_probability
         self.posterior = posterior
         self.init = init
         self.schedule = schedule
@@ -748,8 +698,6 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
         self.warm_start = warm_start
-        self.local_tol = local_tol
-        self.max_local_iter = max_local_iter
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
