@@ -52,7 +52,6 @@ class _MatrixFactorization(
         "noise_variance": [Interval(Real, 0, None, closed="neither"), None],
         "component_variance": [Interval(Real, 0, None, closed="neither"), None],
         "noise_type": [StrOptions({"common", "user"})],
-        "temperature_of": [StrOptions({"user", "rating"})],
         "init": ["array-like", None],
     }
 
@@ -107,7 +106,6 @@ class _MatrixFactorization(
             noise_variance=self.noise_variance,
             component_variance=self.component_variance,
             user_noise=self.noise_type == "user",
-            rating_temperatures=self.temperature_of == "rating",
             dtype=dtype,
             init=self._init(n_features, dtype),
         )
@@ -707,9 +705,6 @@ class TemperedMatrixFactorization(_MatrixFactorization):
         - An `Annealing`, with a schedule and a target of your choice;
           `AnnealedMatrixFactorization` is a shorter way to set these.
         - None: plain variational inference at T=1.
-    temperature_of : {"user", "rating"}, default="user"
-        Units whose temperatures local tempering infers, see `temperatures`.  Other
-        temperings ignore this parameter.
     batch_size : int, "auto" or None, default=None
         Number of users of a step.  None takes all users, which is coordinate ascent
         with a learning rate of 1.  "auto" takes a tenth of the data, at least 100 and
@@ -878,7 +873,6 @@ class TemperedMatrixFactorization(_MatrixFactorization):
         component_variance=None,
         init=None,
         tempering="global",
-        temperature_of="user",
         batch_size=None,
         learning_rate=None,
         gradient_noise=None,
@@ -903,7 +897,6 @@ class TemperedMatrixFactorization(_MatrixFactorization):
         self.component_variance = component_variance
         self.init = init
         self.tempering = tempering
-        self.temperature_of = temperature_of
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.gradient_noise = gradient_noise
@@ -964,9 +957,6 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
         The part of the model that the temperature flattens, see
         `sktemper.tempering.Annealing`.
-    temperature_of : {"user", "rating"}, default="user"
-        Units whose temperatures local tempering infers, see `temperatures`.  Other
-        temperings ignore this parameter.
     batch_size : int, "auto" or None, default=None
         Number of users of a step.  None takes all users, which is coordinate ascent
         with a learning rate of 1.  "auto" takes a tenth of the data, at least 100 and
@@ -1136,7 +1126,6 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
         init=None,
         schedule=None,
         target="local_step",
-        temperature_of="user",
         batch_size=None,
         learning_rate=None,
         gradient_noise=None,
@@ -1162,7 +1151,6 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
         self.init = init
         self.schedule = schedule
         self.target = target
-        self.temperature_of = temperature_of
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.gradient_noise = gradient_noise
@@ -1228,9 +1216,6 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
         `sktemper.noise.SVIPlusNoise`.
     tempering : Tempering, "global", "local" or None, default=None
         Temperature during training, see `sktemper.tempering`; None is T=1.
-    temperature_of : {"user", "rating"}, default="user"
-        Units whose temperatures local tempering infers, see `temperatures`.  Other
-        temperings ignore this parameter.
     batch_size : int, "auto" or None, default=None
         Number of users of a step.  None takes all users, which is coordinate ascent
         with a learning rate of 1.  "auto" takes a tenth of the data, at least 100 and
@@ -1394,7 +1379,6 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
         effective_batch_size=0.5,
         noise_distribution="dirichlet",
         tempering=None,
-        temperature_of="user",
         batch_size=None,
         learning_rate=None,
         max_iter=100,
@@ -1420,7 +1404,6 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
         self.effective_batch_size = effective_batch_size
         self.noise_distribution = noise_distribution
         self.tempering = tempering
-        self.temperature_of = temperature_of
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.max_iter = max_iter

@@ -143,8 +143,6 @@ class LocalStep:
         `ConjugateModel.log_partition`.  Policies infer temperatures from it.
     row_observed, row_bounds, row_scores : ndarray of shape (n_rows,) or None
         Number of observations, bound and score of each sample.
-    unit_scores : ndarray of shape (n_units,) or None
-        Score of each unit, if temperatures belong to units instead of samples.
     local_parameters : ndarray or None
         Variational parameters of the samples.
     temperatures : ndarray or float
@@ -171,7 +169,6 @@ class LocalStep:
     row_observed: Any = field(default=None, repr=False)
     row_bounds: Any = field(default=None, repr=False)
     row_scores: Any = field(default=None, repr=False)
-    unit_scores: Any = field(default=None, repr=False)
     local_parameters: Any = field(default=None, repr=False)
     temperatures: Any = field(default=0.0, repr=False)
     kept: tuple = field(default=(), repr=False)
@@ -193,7 +190,7 @@ class LocalStep:
         row_scores : ndarray of shape (n_rows,) or None
             None if no score was wanted.
         **others : dict
-            ``statistics``, ``unit_scores`` and ``local_parameters``, if wanted.
+            ``statistics`` and ``local_parameters``, if wanted.
         """
         return cls(
             n_rows=len(row_observed),
