@@ -20,7 +20,7 @@ from .._estimator import (
     validate_training_counts,
     warn_once,
 )
-from .._families import LEAST_CONCENTRATION, WEIGHTS
+from .._families import LEAST_CONCENTRATION
 from .._utils._arguments import Interval, positive_int
 from .._utils._limits import check_prior
 from .._utils._validation import check_data
@@ -39,7 +39,6 @@ class _DiscreteMixture(
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
         "feature_prior": [Interval(Real, LEAST_CONCENTRATION, None, closed="left")],
-        "weight_concentration_prior_type": [StrOptions(set(WEIGHTS))],
         "weight_concentration_prior": [
             Interval(Real, LEAST_CONCENTRATION, None, closed="left"),
             None,
@@ -48,7 +47,6 @@ class _DiscreteMixture(
     _fixed_by_fit = (
         "n_components",
         "feature_prior",
-        "weight_concentration_prior_type",
         "weight_concentration_prior",
     )
     _model = None
@@ -71,7 +69,6 @@ class _DiscreteMixture(
     def _model_settings(self):
         return {
             "feature_prior": self.feature_prior,
-            "weight_prior": self.weight_concentration_prior_type,
             "weight_concentration": self.weight_concentration_prior,
         }
 
@@ -340,11 +337,6 @@ class TemperedMultinomialMixture(_MultinomialMixture):
         one-hot answers, which have no such pairs.  It is limited to values from 0.1 to
         1 with which the prior has at most a tenth of the tokens of a component.  It is
         0.1 if no row has two tokens, or if values are not whole.
-    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
-            default="dirichlet_distribution"
-        Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
-        distribution.  With the default concentration, the latter approximates a
-        Dirichlet process [2]_.
     weight_concentration_prior : float, default=None
         Concentration of the prior of the weights, at least 1e-12.  With small values
         components that are not needed stay empty.  None is ``1 / n_components``.
@@ -520,7 +512,6 @@ class TemperedMultinomialMixture(_MultinomialMixture):
         n_components=10,
         *,
         feature_prior="auto",
-        weight_concentration_prior_type="dirichlet_distribution",
         weight_concentration_prior=None,
         tempering="global",
         moves=None,
@@ -544,7 +535,6 @@ class TemperedMultinomialMixture(_MultinomialMixture):
     ):
         self.n_components = n_components
         self.feature_prior = feature_prior
-        self.weight_concentration_prior_type = weight_concentration_prior_type
         self.weight_concentration_prior = weight_concentration_prior
         self.tempering = tempering
         self.moves = moves
@@ -592,11 +582,6 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
         one-hot answers, which have no such pairs.  It is limited to values from 0.1 to
         1 with which the prior has at most a tenth of the tokens of a component.  It is
         0.1 if no row has two tokens, or if values are not whole.
-    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
-            default="dirichlet_distribution"
-        Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
-        distribution.  With the default concentration, the latter approximates a
-        Dirichlet process [2]_.
     weight_concentration_prior : float, default=None
         Concentration of the prior of the weights, at least 1e-12.  With small values
         components that are not needed stay empty.  None is ``1 / n_components``.
@@ -774,7 +759,6 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
         n_components=10,
         *,
         feature_prior="auto",
-        weight_concentration_prior_type="dirichlet_distribution",
         weight_concentration_prior=None,
         schedule=None,
         target="local_step",
@@ -799,7 +783,6 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
     ):
         self.n_components = n_components
         self.feature_prior = feature_prior
-        self.weight_concentration_prior_type = weight_concentration_prior_type
         self.weight_concentration_prior = weight_concentration_prior
         self.schedule = schedule
         self.target = target
@@ -848,11 +831,6 @@ class TemperedBernoulliMixture(_BernoulliMixture):
         scikit-learn's `BernoulliNB`.  NaN is a missing value.  With None, values must
         be 0 or 1.  Answers coded 1 and 2 need the threshold 1.5.  With 0.0 all of them
         would count as 1; a fit to such dense whole numbers warns.
-    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
-            default="dirichlet_distribution"
-        Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
-        distribution.  With the default concentration, the latter approximates a
-        Dirichlet process [2]_.
     weight_concentration_prior : float, default=None
         Concentration of the prior of the weights, at least 1e-12.  With small values
         components that are not needed stay empty.  None is ``1 / n_components``.
@@ -1028,7 +1006,6 @@ class TemperedBernoulliMixture(_BernoulliMixture):
         *,
         feature_prior=1.0,
         binarize=0.0,
-        weight_concentration_prior_type="dirichlet_distribution",
         weight_concentration_prior=None,
         tempering="global",
         moves=None,
@@ -1053,7 +1030,6 @@ class TemperedBernoulliMixture(_BernoulliMixture):
         self.n_components = n_components
         self.feature_prior = feature_prior
         self.binarize = binarize
-        self.weight_concentration_prior_type = weight_concentration_prior_type
         self.weight_concentration_prior = weight_concentration_prior
         self.tempering = tempering
         self.moves = moves
@@ -1102,11 +1078,6 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
         scikit-learn's `BernoulliNB`.  NaN is a missing value.  With None, values must
         be 0 or 1.  Answers coded 1 and 2 need the threshold 1.5.  With 0.0 all of them
         would count as 1; a fit to such dense whole numbers warns.
-    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
-            default="dirichlet_distribution"
-        Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
-        distribution.  With the default concentration, the latter approximates a
-        Dirichlet process [2]_.
     weight_concentration_prior : float, default=None
         Concentration of the prior of the weights, at least 1e-12.  With small values
         components that are not needed stay empty.  None is ``1 / n_components``.
@@ -1284,7 +1255,6 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
         *,
         feature_prior=1.0,
         binarize=0.0,
-        weight_concentration_prior_type="dirichlet_distribution",
         weight_concentration_prior=None,
         schedule=None,
         target="local_step",
@@ -1310,7 +1280,6 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
         self.n_components = n_components
         self.feature_prior = feature_prior
         self.binarize = binarize
-        self.weight_concentration_prior_type = weight_concentration_prior_type
         self.weight_concentration_prior = weight_concentration_prior
         self.schedule = schedule
         self.target = target

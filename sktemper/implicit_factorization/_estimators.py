@@ -18,7 +18,6 @@ from .._utils._csr import plain_entries
 from .._utils._limits import (
     LARGEST_WEIGHT,
     check_values,
-    check_variances,
     largest_value,
 )
 from .._utils._linalg import tiled_matmul
@@ -77,13 +76,6 @@ class ImplicitFactorization(
         Targets y of the stored pairs, given in the same way.  For ratings from 1 to
         5, ``pair_weight=1.0`` and a ``pair_target`` function that divides by 5 rank
         items by how much users like them.
-    noise_variance : float, default=None
-        Variance sigma^2 of the noise of a pair of weight 1.  None starts at the mean
-        square of the targets and learns it.
-    component_variance : float, default=None
-        Prior variance of each factor, with prior mean 0.  None learns the mean and the
-        covariance of the priors of users and of items; factors without support in the
-        data then shrink to zero (automatic relevance determination).
     init : array-like of shape (n_components, n_items), default=None
         Initial factors of the items.  None is small draws from the prior.
     batch_size : int, "auto" or None, default=None
@@ -266,15 +258,11 @@ class ImplicitFactorization(
             Interval(Real, None, None, closed="neither"),
             callable,
         ],
-        "noise_variance": [Interval(Real, 0, None, closed="neither"), None],
-        "component_variance": [Interval(Real, 0, None, closed="neither"), None],
         "init": ["array-like", None],
     }
     _fixed_by_fit = (
         "n_components",
         "zero_weight",
-        "noise_variance",
-        "component_variance",
         "init",  # because n_components determines its shape
     )
 
@@ -285,8 +273,6 @@ class ImplicitFactorization(
         zero_weight="auto",
         pair_weight="value",
         pair_target=1.0,
-        noise_variance=None,
-        component_variance=None,
         init=None,
         batch_size=None,
         learning_rate=None,
@@ -307,8 +293,6 @@ class ImplicitFactorization(
         self.zero_weight = zero_weight
         self.pair_weight = pair_weight
         self.pair_target = pair_target
-        self.noise_variance = noise_variance
-        self.component_variance = component_variance
         self.init = init
         self.batch_size = batch_size
         self.learning_rate = learning_rate
@@ -363,16 +347,12 @@ class ImplicitFactorization(
     def _make_model(self, n_features, dtype):
         if self.zero_weight != "auto" and self.zero_weight > LARGEST_WEIGHT:
             refuse("zero_weight", f"at most {LARGEST_WEIGHT:g}", self.zero_weight)
-        check_variances(self.noise_variance, dtype, "noise_variance")
-        check_variances(self.component_variance, dtype, "component_variance")
         return ImplicitFactorizationModel(
             self.n_components,
             n_features,
             zero_weight=None if self.zero_weight == "auto" else self.zero_weight,
             weight_of=values_of_pairs("pair_weight", self.pair_weight, dtype, True),
             target_of=values_of_pairs("pair_target", self.pair_target, dtype),
-            noise_variance=self.noise_variance,
-            component_variance=self.component_variance,
             dtype=dtype,
             init=self._init(n_features, dtype),
         )
@@ -524,17 +504,17 @@ class ImplicitFactorization(
 
     @property
     def noise_variance_(self):
-        """Variance of the noise of a pair of weight 1, given or learned."""
+        """Variance of the noise of a pair of weight 1."""
         return self._state().hyper.noise_variance
 
     @property
     def user_prior_(self):
-        """Mean and covariance of the users' prior, given or learned."""
+        """Mean and covariance of the users' prior."""
         return tuple(self._state().hyper.users)
 
     @property
     def item_prior_(self):
-        """Mean and covariance of the items' prior, given or learned."""
+        """Mean and covariance of the items' prior."""
         return tuple(self._state().hyper.items)
 
     @property
