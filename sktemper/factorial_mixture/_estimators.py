@@ -247,16 +247,19 @@ class TemperedFactorialMixture(_FactorialMixture):
         same result each time.
     inclusion_probability : float, array-like or None, default=None
         Prior probability that a sample has a feature, in (0, 1): one number, or one for
-        each feature.  None starts at 0.2 and learns one for each.
+        each feature.  None starts at 0.2 and learns one for each; set it if it is
+        known.
     noise_variance : float, default=None
         Variance sigma^2 of the noise of each value; the papers give its square root.
         None starts at the variance of the data and learns it; set it if it is known.
     component_variance : float, default=None
-        Prior variance of each entry of a component.  None is the variance with which
-        the expected number of features explains the mean square of the data.
+        Prior variance of each entry of a component; set it if their size is known.
+        None is the one with which the expected number of features explains the mean
+        square of the data.
     posterior : {"structured", "factorized"}, default="structured"
-        Posterior of the components: with the correlations between components, which is
-        exact given the features ("structured"), or without, as in [1]_ ("factorized").
+        Posterior of the components: with correlations between components, exact given
+        the features ("structured"), or without, for comparisons with the papers
+        ("factorized").
     init : {"random", "data", "ica", "nmf"} or array-like, default="random"
         Initial components: draws from their prior, samples, or components of FastICA or
         of NMF, which may be good starts without annealing; or an array of shape
@@ -418,16 +421,19 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
         same result each time.
     inclusion_probability : float, array-like or None, default=None
         Prior probability that a sample has a feature, in (0, 1): one number, or one for
-        each feature.  None starts at 0.2 and learns one for each.
+        each feature.  None starts at 0.2 and learns one for each; set it if it is
+        known.
     noise_variance : float, default=None
         Variance sigma^2 of the noise of each value; the papers give its square root.
         None starts at the variance of the data and learns it; set it if it is known.
     component_variance : float, default=None
-        Prior variance of each entry of a component.  None is the variance with which
-        the expected number of features explains the mean square of the data.
+        Prior variance of each entry of a component; set it if their size is known.
+        None is the one with which the expected number of features explains the mean
+        square of the data.
     posterior : {"structured", "factorized"}, default="structured"
-        Posterior of the components: with the correlations between components, which is
-        exact given the features ("structured"), or without, as in [1]_ ("factorized").
+        Posterior of the components: with correlations between components, exact given
+        the features ("structured"), or without, for comparisons with the papers
+        ("factorized").
     init : {"random", "data", "ica", "nmf"} or array-like, default="random"
         Initial components: draws from their prior, samples, or components of FastICA or
         of NMF, which may be good starts without annealing; or an array of shape

@@ -86,7 +86,7 @@ class ImplicitFactorization(
     learning_rate : LearningRate or float, default=None
         Share of the way to its target that a step moves the parameters, see
         `sktemper.learning_rates`.  None is 1 if all users are one batch, and otherwise
-        ``RobbinsMonro()``.
+        ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     tol : float, default=1e-3
         Least rise of the held-out score that counts as an improvement.  With
         ``batch_size=None`` also the change of the lower bound below which `fit` ends.

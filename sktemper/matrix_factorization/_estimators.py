@@ -697,8 +697,8 @@ class TemperedMatrixFactorization(_MatrixFactorization):
         Variance sigma^2 of the noise of each rating; set it to infer a temperature.
         None starts at the variance of the ratings and learns it.
     component_variance : float, default=None
-        Prior variance of each factor and bias, with mean 0.  None learns the means and
-        covariances of the priors, so that the rank needs no tuning.
+        Prior variance of each factor and bias, with mean 0, as in [1]_.  None learns
+        the means and covariances of the priors, so that the rank needs no tuning.
     init : array-like of shape (n_components, n_items), default=None
         Initial factors of the items, such as those of another model.  None is small
         draws from the prior.
@@ -866,8 +866,8 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
         Variance sigma^2 of the noise of each rating; set it to infer a temperature.
         None starts at the variance of the ratings and learns it.
     component_variance : float, default=None
-        Prior variance of each factor and bias, with mean 0.  None learns the means and
-        covariances of the priors, so that the rank needs no tuning.
+        Prior variance of each factor and bias, with mean 0, as in [1]_.  None learns
+        the means and covariances of the priors, so that the rank needs no tuning.
     init : array-like of shape (n_components, n_items), default=None
         Initial factors of the items, such as those of another model.  None is small
         draws from the prior.
@@ -1019,6 +1019,8 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
         Size of a batch without added noise that would have the same gradient noise: a
         share of the batch, a number of ratings, or a schedule of these.  Smaller values
         add more noise, see `sktemper.noise.SVIPlusNoise`.
+    tempering : Tempering, "global", "local" or None, default=None
+        Temperature during training, see `sktemper.tempering`; None is T=1.
     max_iter : int, default=100
         Largest number of passes of `fit` over the data; more if it warns of no
         convergence.
@@ -1041,8 +1043,8 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
         Variance sigma^2 of the noise of each rating; set it to infer a temperature.
         None starts at the variance of the ratings and learns it.
     component_variance : float, default=None
-        Prior variance of each factor and bias, with mean 0.  None learns the means and
-        covariances of the priors, so that the rank needs no tuning.
+        Prior variance of each factor and bias, with mean 0, as in [1]_.  None learns
+        the means and covariances of the priors, so that the rank needs no tuning.
     init : array-like of shape (n_components, n_items), default=None
         Initial factors of the items, such as those of another model.  None is small
         draws from the prior.
@@ -1050,8 +1052,6 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
         Distribution of the random weights of ratings, see
         `sktemper.noise.SVIPlusNoise`; "gaussian" weights are those of the paper, and
         can be negative.
-    tempering : Tempering, "global", "local" or None, default=None
-        Temperature during training, see `sktemper.tempering`; None is T=1.
     batch_size : int, "auto" or None, default=None
         Number of users of a step.  None takes all users (coordinate ascent, with a
         learning rate of 1); "auto" is faster for many users: a tenth of them, at least
@@ -1124,6 +1124,7 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
         n_components=10,
         *,
         effective_batch_size=0.5,
+        tempering=None,
         max_iter=100,
         n_init=1,
         random_state=None,
@@ -1134,7 +1135,6 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
         component_variance=None,
         init=None,
         noise_distribution="dirichlet",
-        tempering=None,
         batch_size=None,
         learning_rate=None,
         tol=1e-3,
@@ -1149,6 +1149,7 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
     ):
         self.n_components = n_components
         self.effective_batch_size = effective_batch_size
+        self.tempering = tempering
         self.max_iter = max_iter
         self.n_init = n_init
         self.random_state = random_state
@@ -1159,7 +1160,6 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
         self.component_variance = component_variance
         self.init = init
         self.noise_distribution = noise_distribution
-        self.tempering = tempering
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.tol = tol
