@@ -8,7 +8,6 @@ The methods for metadata routing are left out.
 
 import inspect
 import re
-import textwrap
 
 from docutils import nodes
 from sphinx import addnodes
@@ -133,17 +132,22 @@ def table(title, rows):
     """Return a table of names and descriptions."""
     lines = [f".. rubric:: {title}", "", ".. list-table::", "   :class: members", ""]
     for name, text in rows:
-        lines += [f"   * - {name}", f"     - {text.replace(chr(10), chr(10) + ' ' * 7)}"]
+        indented = text.replace("\n", "\n" + " " * 7)
+        lines += [f"   * - {name}", f"     - {indented}"]
     return "\n".join([*lines, "", ""])
 
 
 def tables(cls, full_name):
     """Return the tables of the methods and of the fitted attributes of an estimator."""
-    names = methods(cls)
-    links = (f":py:obj:`{name} <{full_name}.{name}>`" for name in names)
-    summaries = (inspect.getdoc(getattr(cls, name)).split("\n\n")[0] for name in names)
+    summarized = [
+        (
+            f":py:obj:`{name} <{full_name}.{name}>`",
+            inspect.getdoc(getattr(cls, name)).partition("\n\n")[0],
+        )
+        for name in methods(cls)
+    ]
     described = [(f"``{name}``", text) for name, text in attributes(cls).items()]
-    return table("Methods", zip(links, summaries)) + table("Attributes", described)
+    return table("Methods", summarized) + table("Attributes", described)
 
 
 def arrange(app, what, name, obj, options, lines):
@@ -166,20 +170,24 @@ def fold(app, doctree):
     """Leave attributes to the table, and fold what is below a method's summary."""
     for page in list(doctree.findall(addnodes.desc)):
         cells = {
-            name.astext(): name
+            row[0].astext(): row[0]
             for table in page.findall(nodes.table)
             if "members" in table["classes"]
-            for name in table.findall(nodes.literal)
+            for row in table.findall(nodes.row)
         }
         for member in list(page.findall(addnodes.desc)) if cells else ():
             signature, description = member
+            name = signature["fullname"].rpartition(".")[2]
             if member["objtype"] in ("property", "attribute"):
-                cells[signature["fullname"].rpartition(".")[2]]["ids"] += signature["ids"]
+                cells[name]["ids"] += signature["ids"]
                 member.parent.remove(member)
             elif member["objtype"] == "method" and len(description) > 1:
-                description.insert(1, nodes.raw("", "</summary>", format="html"))
-                description.insert(0, nodes.raw("", "<details><summary>", format="html"))
-                description += nodes.raw("", "</details>", format="html")
+                summary, *others = description
+                opening, middle, end = (
+                    nodes.raw("", tag, format="html")
+                    for tag in ("<details><summary>", "</summary>", "</details>")
+                )
+                description[:] = [opening, summary, middle, *others, end]
 
 
 def setup(app):

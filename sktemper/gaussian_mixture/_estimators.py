@@ -598,7 +598,7 @@ class _GaussianMixture(
 
     @property
     def degrees_of_freedom_(self):
-        """Degrees of freedom of covariances, ndarray (n_components,) or float if tied."""
+        """Degrees of freedom of each covariance, ndarray, or one number if tied."""
         return self._fitted()[1].freedom
 
     @property
