@@ -685,14 +685,16 @@ class TemperedGaussianMixture(_GaussianMixture):
         and otherwise "full", see `covariance_type_`.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_process"
-        Prior of the weights: a stick-breaking process, which prefers fewer components,
-        or a symmetric Dirichlet distribution.
+        Prior of the weights, as in scikit-learn: a stick-breaking process, or a
+        symmetric Dirichlet distribution, which is nearly the same at a small
+        concentration.
     weight_concentration_prior : float, default=None
         Concentration of the prior of the weights, at least 1e-12; smaller for fewer
         components.  None is ``1 / n_components``, or less for many samples if priors
         are learned.
     mean_prior : array-like of shape (n_features,), default=None
-        Prior mean of the components' means.  None is the mean of the data.
+        Prior mean of the components' means, if it is known; None is the mean of the
+        data.
     mean_precision_prior : float, default=None
         Number of samples to which the prior mean is equivalent; larger to hold means
         near it.  None learns it.
@@ -731,8 +733,8 @@ class TemperedGaussianMixture(_GaussianMixture):
         `sktemper.noise`; None adds none.
     tol : float, default=1e-3
         Least rise of the held-out score that counts as an improvement, in nats per
-        sample.  With ``batch_size=None`` also the change of the lower bound below which
-        `fit` ends, and the least gain of a move.
+        sample; also the change of the lower bound below which `fit` ends with
+        ``batch_size=None``, and the least gain of a move.  Smaller for longer fits.
     n_iter_no_change : int, default=None
         Number of evaluations without an improvement by ``tol`` after which `fit` ends
         and keeps the best state, for a generous ``max_iter``; None disables early
@@ -753,7 +755,7 @@ class TemperedGaussianMixture(_GaussianMixture):
         Whether to log a line for each pass to the logger "sktemper", to watch a long
         fit.
     verbose_interval : int, default=10
-        Number of passes between the lines that ``verbose`` logs.
+        Number of passes between the lines that ``verbose`` logs; larger for long fits.
     shuffle : bool, default=True
         Whether each pass visits the samples in a new random order; False keeps the
         order of the rows, as in scikit-learn.
@@ -892,14 +894,16 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         and otherwise "full", see `covariance_type_`.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_process"
-        Prior of the weights: a stick-breaking process, which prefers fewer components,
-        or a symmetric Dirichlet distribution.
+        Prior of the weights, as in scikit-learn: a stick-breaking process, or a
+        symmetric Dirichlet distribution, which is nearly the same at a small
+        concentration.
     weight_concentration_prior : float, default=None
         Concentration of the prior of the weights, at least 1e-12; smaller for fewer
         components.  None is ``1 / n_components``, or less for many samples if priors
         are learned.
     mean_prior : array-like of shape (n_features,), default=None
-        Prior mean of the components' means.  None is the mean of the data.
+        Prior mean of the components' means, if it is known; None is the mean of the
+        data.
     mean_precision_prior : float, default=None
         Number of samples to which the prior mean is equivalent; larger to hold means
         near it.  None learns it.
@@ -941,8 +945,8 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         `sktemper.noise`; None adds none.
     tol : float, default=1e-3
         Least rise of the held-out score that counts as an improvement, in nats per
-        sample.  With ``batch_size=None`` also the change of the lower bound below which
-        `fit` ends, and the least gain of a move.
+        sample; also the change of the lower bound below which `fit` ends with
+        ``batch_size=None``, and the least gain of a move.  Smaller for longer fits.
     n_iter_no_change : int, default=None
         Number of evaluations without an improvement by ``tol`` after which `fit` ends
         and keeps the best state, for a generous ``max_iter``; None disables early
@@ -963,7 +967,7 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         Whether to log a line for each pass to the logger "sktemper", to watch a long
         fit.
     verbose_interval : int, default=10
-        Number of passes between the lines that ``verbose`` logs.
+        Number of passes between the lines that ``verbose`` logs; larger for long fits.
     shuffle : bool, default=True
         Whether each pass visits the samples in a new random order; False keeps the
         order of the rows, as in scikit-learn.
@@ -1108,14 +1112,16 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         and otherwise "full", see `covariance_type_`.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_process"
-        Prior of the weights: a stick-breaking process, which prefers fewer components,
-        or a symmetric Dirichlet distribution.
+        Prior of the weights, as in scikit-learn: a stick-breaking process, or a
+        symmetric Dirichlet distribution, which is nearly the same at a small
+        concentration.
     weight_concentration_prior : float, default=None
         Concentration of the prior of the weights, at least 1e-12; smaller for fewer
         components.  None is ``1 / n_components``, or less for many samples if priors
         are learned.
     mean_prior : array-like of shape (n_features,), default=None
-        Prior mean of the components' means.  None is the mean of the data.
+        Prior mean of the components' means, if it is known; None is the mean of the
+        data.
     mean_precision_prior : float, default=None
         Number of samples to which the prior mean is equivalent; larger to hold means
         near it.  None learns it.
@@ -1155,8 +1161,8 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     tol : float, default=1e-3
         Least rise of the held-out score that counts as an improvement, in nats per
-        sample.  With ``batch_size=None`` also the change of the lower bound below which
-        `fit` ends, and the least gain of a move.
+        sample; also the change of the lower bound below which `fit` ends with
+        ``batch_size=None``, and the least gain of a move.  Smaller for longer fits.
     n_iter_no_change : int, default=None
         Number of evaluations without an improvement by ``tol`` after which `fit` ends
         and keeps the best state, for a generous ``max_iter``; None disables early
@@ -1177,7 +1183,7 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         Whether to log a line for each pass to the logger "sktemper", to watch a long
         fit.
     verbose_interval : int, default=10
-        Number of passes between the lines that ``verbose`` logs.
+        Number of passes between the lines that ``verbose`` logs; larger for long fits.
     shuffle : bool, default=True
         Whether each pass visits the samples in a new random order; False keeps the
         order of the rows, as in scikit-learn.

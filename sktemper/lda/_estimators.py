@@ -1224,7 +1224,7 @@ class TemperedLDA(_LDA):
         sampling short documents once T=1 ("auto").
     tol : float, default=1e-3
         Least rise of the held-out score that counts as an improvement, in nats per
-        token.
+        token; smaller for later early stopping.
     n_iter_no_change : int, default=None
         Number of evaluations without an improvement by ``tol`` after which `fit` ends
         and keeps the best state, for a generous ``max_iter``; None disables early
@@ -1413,7 +1413,7 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         sampling short documents once T=1 ("auto").
     tol : float, default=1e-3
         Least rise of the held-out score that counts as an improvement, in nats per
-        token.
+        token; smaller for later early stopping.
     n_iter_no_change : int, default=None
         Number of evaluations without an improvement by ``tol`` after which `fit` ends
         and keeps the best state, for a generous ``max_iter``; None disables early
@@ -1604,7 +1604,7 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         sampling short documents once T=1 ("auto").
     tol : float, default=1e-3
         Least rise of the held-out score that counts as an improvement, in nats per
-        token.
+        token; smaller for later early stopping.
     n_iter_no_change : int, default=None
         Number of evaluations without an improvement by ``tol`` after which `fit` ends
         and keeps the best state, for a generous ``max_iter``; None disables early
