@@ -77,8 +77,9 @@ class TemperedPoissonMixture(MixtureMixin, TemperedEstimator):
     def _validate(self, X, reset):
         return validate_data(self, X, reset=reset, ensure_non_negative=True)
 
-    def _make_model(self, n_features, dtype):
-        return PoissonMixtureModel(self.n_components, n_features, dtype=dtype)
+    @staticmethod
+    def _make_model(settings, n_features, dtype):
+        return PoissonMixtureModel(settings.n_components, n_features, dtype=dtype)
 
 
 def main():

@@ -226,7 +226,7 @@ class Row(NamedTuple):
         kind = "Annealed" if self.has_policies else ""
         estimator = getattr(sktemper, kind + self.name)(**self.parameters)
         X = estimator._validate_training(self.data(120), reset=True)
-        model = estimator._make_model(X.shape[1], np.float64)
+        model = estimator._new_model(X.shape[1], np.float64)
         return known.setdefault(self.name, model.capabilities())
 
     def can(self, *policies):
@@ -255,12 +255,12 @@ def with_attributes(estimator, attributes):
     """Return an estimator whose models have the given attributes."""
     cls = type(estimator)
 
-    def make_model(self, *arguments):
-        model = cls._make_model(self, *arguments)
+    def make_model(*arguments):
+        model = cls._make_model(*arguments)
         vars(model).update(attributes)
         return model
 
-    same = type(cls.__name__, (cls,), {"_make_model": make_model})
+    same = type(cls.__name__, (cls,), {"_make_model": staticmethod(make_model)})
     return same(**estimator.get_params(deep=False))
 
 

@@ -105,6 +105,6 @@ def test_initial_topics_agree(X):
     theirs.random_state_ = np.random.RandomState(SHARED["random_state"])
     theirs._init_latent_vars(X.shape[1], dtype=X.dtype)
     ours = TemperedLDA(tempering=None, batch_size=50, **OURS)
-    model = ours._make_model(X.shape[1], np.dtype(float))
+    model = ours._new_model(X.shape[1], np.dtype(float))
     start = model.initial_globals(X, np.random.RandomState(SHARED["random_state"]))
     np.testing.assert_array_equal(start.dense().T, theirs.components_)

@@ -404,8 +404,9 @@ def test_a_pass_over_a_map_visits_each_row_once(tmp_path):
     in_memory = sparse.csr_array(np.eye(700))
 
     class Watching(AnnealedLDA):
-        def _make_model(self, n_features, dtype):
-            model = super()._make_model(n_features, dtype)
+        @classmethod
+        def _make_model(cls, settings, n_features, dtype):
+            model = super()._make_model(settings, n_features, dtype)
             take = model.take
 
             def watched(X, rows):

@@ -97,7 +97,9 @@ def evidence_of(X, monkeypatch, weight=None, **parameters):
 
     monkeypatch.setattr(_choice, "_evidence", recorded)
     estimator = AnnealedGaussianMixture(**{**QUICK, **parameters})
-    kind = _choice.chosen_type(estimator, X, weight)
+    kind = _choice.chosen_type(
+        estimator._model_of_type, estimator.n_components, X, weight, lambda *line: None
+    )
     monkeypatch.setattr(_choice, "_evidence", compute)
     return kind, found
 
@@ -170,7 +172,7 @@ def test_merges_by_evidence():
     """The chosen merge has the highest evidence of all merges."""
     X, labels = clusters("full", 120)
     labels = labels + 3 * (np.arange(120) % 2)  # each cluster in two parts
-    model = _choice._model(AnnealedGaussianMixture(6), "full", 3)
+    model = AnnealedGaussianMixture(6)._model_of_type("full", 3)
     hyper = model.initial_hyper(X)
     family, prior = model.family_of(hyper), model.component_prior(hyper)
     shares = np.eye(6)[labels]

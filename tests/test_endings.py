@@ -36,12 +36,12 @@ from sktemper import (
     TemperedMatrixFactorization,
 )
 from sktemper._engine import Rows
+from sktemper._engine._fit import held_out_rows
 from sktemper._estimator._end_of_fit import (
     LARGEST_CHANGE,
     bound_still_moved,
     largest_final_change,
 )
-from sktemper._estimator._fit import held_out_rows
 from sktemper._utils import _notices as _messages
 from sktemper.moves import BirthMoves
 from sktemper.schedules import ConstantSchedule, LinearSchedule
@@ -448,7 +448,9 @@ def test_rows_of_no_weight_do_not_decide_early_stopping(make):
     weight = np.linspace(0.5, 2, 120)
     estimator.set_params(n_iter_no_change=None)
     one = clone(estimator).fit(X, sample_weight=weight)
-    _, rows = held_out_rows(one, Rows(np.arange(120)), one.state_.seed, weight)
+    _, rows = held_out_rows(
+        one._training(), Rows(np.arange(120)), one.state_.seed, weight
+    )
     expected = one.score(X[rows], sample_weight=weight[rows])
     last = one.history_["heldout_score"][-1]
     assert last == pytest.approx(expected, rel=1e-6)
@@ -457,12 +459,12 @@ def test_rows_of_no_weight_do_not_decide_early_stopping(make):
 def test_held_out_rows_are_a_share_of_the_rows_with_weight(documents):
     lda = lda_of(evaluate_every=1, validation_fraction=0.25)
     weight = np.repeat([1.0, 0.0], [40, 80])
-    train, held_out = held_out_rows(lda, Rows(np.arange(120)), 0, weight)
+    train, held_out = held_out_rows(lda._training(), Rows(np.arange(120)), 0, weight)
     assert len(held_out) == 10 and (held_out < 40).all()
     # all other rows, in their order, are trained
     rest = np.setdiff1d(np.arange(120), held_out)
     np.testing.assert_array_equal(train.at(slice(None)), rest)
-    _, other = held_out_rows(lda, Rows(np.arange(120)), 1, weight)
+    _, other = held_out_rows(lda._training(), Rows(np.arange(120)), 1, weight)
     assert not np.array_equal(other, held_out)
 
 

@@ -792,8 +792,8 @@ def badly_started(n_columns, **parameters):
 def started_at(responsibilities, mixture):
     """Return the mixture with given responsibilities as its start."""
 
-    def make_model(n_features, dtype):
-        model = type(mixture)._make_model(mixture, n_features, dtype)
+    def make_model(settings, n_features, dtype):
+        model = type(mixture)._make_model(settings, n_features, dtype)
         model.init = lambda X, n_components, random, weight: responsibilities
         return model
 

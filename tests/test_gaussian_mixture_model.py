@@ -15,8 +15,8 @@ from sktemper._families import WEIGHTS
 from sktemper._families import _kernels as wishart_kernels
 from sktemper._families._births import Search
 from sktemper.gaussian_mixture import _family, _kernels
-from sktemper.gaussian_mixture._estimators import Hyper
 from sktemper.gaussian_mixture._model import GaussianMixtureModel
+from sktemper.gaussian_mixture._priors import Hyper
 from sktemper.gaussian_mixture._starts import STARTS, mean_and_covariance
 from sktemper.model import IllDefined, Powers, Request, Stopped
 
@@ -589,7 +589,7 @@ def test_bounds_differ_from_those_of_scikit_learn_by_a_constant(
     if not hasattr(theirs, "lower_bounds_"):
         pytest.skip("this scikit-learn keeps the last bound alone")
     ours = TemperedGaussianMixture(**shared, **THEIRS)
-    model = ours._make_model(3, np.dtype(float))
+    model = ours._new_model(3, np.dtype(float))
     hyper = model.initial_hyper(X)
     globals_ = model.initial_globals(X, np.random.RandomState(0))
     for their_bound in theirs.lower_bounds_:

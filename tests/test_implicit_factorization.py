@@ -345,7 +345,7 @@ def test_the_weight_of_unknown_pairs_has_no_effect_without_any():
     factorization = ImplicitFactorization(1, zero_weight=1e15, pair_weight=1e-15)
     for n_items in range(2, 12):
         X = sparse.csr_array(np.ones((1, n_items)))
-        model = factorization._make_model(n_items, np.dtype(float))
+        model = factorization._new_model(n_items, np.dtype(float))
         for weight in 10.0 ** np.random.default_rng(n_items).uniform(-3, 3, 5):
             hyper = model.initial_hyper(X, np.array([weight]))
             assert hyper.target_square == pytest.approx(1.0)

@@ -23,6 +23,7 @@ import pytest
 from fits import (
     Broken,
     data_of,
+    each_commit,
     factorization_of,
     lda_of,
     mixture_of,
@@ -455,8 +456,8 @@ def watched(estimator, n_jobs, before_block):
     estimator = clone(estimator).set_params(n_jobs=n_jobs, warm_start=True)
     cls, lock, count = type(estimator), threading.Lock(), 0
 
-    def make(self, *arguments):
-        model = cls._make_model(self, *arguments)
+    def make(*arguments):
+        model = cls._make_model(*arguments)
         take = model.take
 
         def taking(*arguments):
@@ -469,7 +470,9 @@ def watched(estimator, n_jobs, before_block):
         model.take = taking
         return model
 
-    estimator.__class__ = type(cls.__name__, (cls,), {"_make_model": make})
+    estimator.__class__ = type(
+        cls.__name__, (cls,), {"_make_model": staticmethod(make)}
+    )
     return estimator
 
 
@@ -501,15 +504,13 @@ def whole_fit(estimator, X):
     """Return a fit, a dict from counters to its states, and its number of blocks."""
     states, blocks = {}, []
     whole = watched(estimator, 1, blocks.append)
-    publish = whole._publish
 
-    def publishing(other):
-        publish(other)
+    def note():
         state = state_of(whole)
         states[state["counters"]] = state
 
-    whole._publish = publishing
-    whole.fit(X)
+    with each_commit(note):
+        whole.fit(X)
     return whole, states, len(blocks)
 
 
@@ -575,7 +576,7 @@ def test_a_chunk_of_few_rows_needs_no_thread(monkeypatch, name):
     X = data_of(ESTIMATORS[name])
     shared = clone(ESTIMATORS[name]).set_params(total_samples=240).partial_fit(X)
     here = copy.deepcopy(shared)
-    monkeypatch.setattr(type(shared), "_max_inline_rows", 0)
+    monkeypatch.setattr(type(shared), "_inline_limits", lambda _: (0, 0))
     for start in range(0, 20, 4):
         shared.partial_fit(X[start : start + 4])
     monkeypatch.undo()
@@ -588,7 +589,7 @@ def test_a_chunk_of_few_rows_needs_no_thread(monkeypatch, name):
 def test_ctrl_c_in_the_posteriors_of_many_items(monkeypatch):
     """The calling thread computes the posteriors in small groups."""
     monkeypatch.setattr(ratings_gaussians, "COST_AT_ONCE", 1)
-    model = factorization_of()._make_model(1000, np.float64)
+    model = factorization_of()._new_model(1000, np.float64)
     random = np.random.RandomState(0)
     natural = model.initial_globals(data_of(factorization_of()), random)
     kernel, calls = ratings_kernels.gaussians, []

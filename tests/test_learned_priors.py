@@ -18,8 +18,8 @@ from sktemper.gaussian_mixture._empirical import (
     evidence_of_priors,
     learned_priors,
 )
-from sktemper.gaussian_mixture._estimators import Hyper
 from sktemper.gaussian_mixture._model import GaussianMixtureModel
+from sktemper.gaussian_mixture._priors import Hyper
 from sktemper.model import Powers
 from sktemper.testing import check_model
 

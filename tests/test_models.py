@@ -345,7 +345,7 @@ def planted(plant, row):
     """Return a model with a planted bug, and data."""
     estimator, X, _ = row.checked(next(iter(row.settings)))
     X = estimator._validate_training(X, reset=True)
-    model = estimator._make_model(X.shape[1], estimator._compute_dtype(X))
+    model = estimator._new_model(X.shape[1], estimator._compute_dtype(X))
     model.__class__ = plant(type(model))
     return model, X
 

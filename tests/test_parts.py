@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from fits import each_commit
 from registry import ROWS
 from scipy import sparse
 from sklearn.base import clone
@@ -198,20 +199,15 @@ def test_a_fit_of_parts_continues_where_it_was_interrupted(documents_):
     parts = parts_of(documents_, 100, 10)
     whole = SVIPlusLDA(3, max_iter=4, batch_size=30, random_state=0).fit(parts)
     first = SVIPlusLDA(3, max_iter=4, batch_size=30, random_state=0, warm_start=True)
-    install, seen = type(first)._install, []
+    seen = []
 
-    def interrupted(self, state, policies):
-        install(self, state, policies)
+    def interrupt():
         seen.append(1)
         if len(seen) == 9:
             raise KeyboardInterrupt
 
-    type(first)._install = interrupted
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            first.fit(parts)
-    finally:
-        del type(first)._install
+    with each_commit(interrupt), pytest.raises(KeyboardInterrupt):
+        first.fit(parts)
     assert state_of(first.fit(parts)) == state_of(whole)
 
 

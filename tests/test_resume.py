@@ -34,9 +34,9 @@ from sktemper import (
     TemperedMatrixFactorization,
 )
 from sktemper._engine import State, _workers
+from sktemper._engine import _fit as _fit_runs
 from sktemper._engine._passes import first_batch
 from sktemper._engine._state import Progress
-from sktemper._estimator import _fit as _fit_runs
 from sktemper._utils._tasks import Pool
 from sktemper.learning_rates import AdaptiveRate, RobbinsMonro
 from sktemper.moves import BirthMoves

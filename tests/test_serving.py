@@ -209,7 +209,7 @@ def test_few_rows_have_the_bits_of_many(number, counts, monkeypatch):
     for name in methods:
         few = [getattr(model, name)(X[i : i + 3]) for i in range(0, 30, 3)]
         with monkeypatch.context() as patch:  # with threads and without caches
-            patch.setattr(TemperedEstimator, "_max_inline_rows", 0)
+            patch.setattr(TemperedEstimator, "_inline_limits", lambda _: (0, 0))
             alone = [getattr(again, name)(X[i : i + 3]) for i in range(0, 30, 3)]
         np.testing.assert_array_equal(few, alone)
         np.testing.assert_array_equal(np.concatenate(few), getattr(model, name)(X)[:30])
@@ -263,7 +263,7 @@ def test_bad_rows_raise_the_same_errors_with_and_without_fast_validation(
     with pytest.raises((TypeError, ValueError)) as error:
         fitted.transform(X)
     with monkeypatch.context() as patch:
-        patch.setattr(TemperedEstimator, "_max_inline_rows", 0)
+        patch.setattr(TemperedEstimator, "_inline_limits", lambda _: (0, 0))
         patch.setattr("sktemper._utils._validation._is_plainly_valid", lambda *_: False)
         with pytest.raises(type(error.value)) as expected:
             fitted.transform(X)

@@ -7,8 +7,8 @@ from scipy import sparse
 from sklearn.base import clone
 from test_parts import parts_of, state_of
 
+from sktemper._engine import _fit as _fit_runs
 from sktemper._engine._moves import _Trials
-from sktemper._estimator import _fit as _fit_runs
 from sktemper.factorial_mixture._model import FactorialMixtureModel
 from sktemper.implicit_factorization import _model as _rankings
 
@@ -23,12 +23,12 @@ def set_attributes(monkeypatch, row, attributes):
     for kind in row.kinds:
         cls = type(row.estimator(kind))
 
-        def make_model(self, *arguments, make=cls._make_model):
-            model = make(self, *arguments)
+        def make_model(*arguments, make=cls._make_model):
+            model = make(*arguments)
             vars(model).update(attributes)
             return model
 
-        monkeypatch.setattr(cls, "_make_model", make_model)
+        monkeypatch.setattr(cls, "_make_model", staticmethod(make_model))
 
 
 @pytest.fixture(autouse=True)

@@ -247,7 +247,7 @@ def test_fit_writes_into_no_parameter(estimator):
     assert all(after[name] is value for name, value in before.items())
     assert pickle.dumps(after) == content
     fitted = vars(lda).keys() - lda.get_params(deep=False).keys()
-    caches = {"_warned", "_cache", "_ready"}
+    caches = {"_warned", "_cache", "_ready", "_loaded", "_result_names"}
     assert all(name.endswith("_") for name in fitted - caches), fitted
     assert repr(clone(lda)) == repr(estimator)
     assert lda._repr_html_()

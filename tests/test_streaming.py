@@ -13,8 +13,8 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
 from sktemper import AnnealedLDA, TemperedGaussianMixture, TemperedLDA, schedules
 from sktemper._engine import History, data_of
-from sktemper._estimator._fit import AGAIN
-from sktemper._estimator._fit import _noted as noted
+from sktemper._engine._fit import AGAIN
+from sktemper._engine._fit import _noted as noted
 from sktemper.datasets import make_lda_documents
 from sktemper.learning_rates import ConstantRate, RobbinsMonro
 from sktemper.schedules import ExponentialSchedule, LinearSchedule, StepSchedule

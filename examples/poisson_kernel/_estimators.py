@@ -28,8 +28,9 @@ class _PoissonMixture(MixtureMixin, TemperedEstimator):
             self, X, reset=reset, dtype=dtypes, ensure_non_negative=True
         )
 
-    def _make_model(self, n_features, dtype):
-        return PoissonMixtureModel(self.n_components, n_features, dtype=dtype)
+    @staticmethod
+    def _make_model(settings, n_features, dtype):
+        return PoissonMixtureModel(settings.n_components, n_features, dtype=dtype)
 
     @property
     def components_(self):

@@ -6,8 +6,8 @@ that precede it in this list: `_data` (parts of the data, and the order of their
 fixed order), `_problem` (a model with its data, weights and workers; batches and their
 blocks), `_policies` (policies, with checks of their results), `_reservoir` (state of a
 stream with a half-life), `_state` (state and history of a fit), `_step`, `_passes`
-(passes and held-out scores), `_moves`, `_renewals` (fits of new components in a stream)
-and `_stream` (training on a stream).
+(passes and held-out scores), `_moves`, `_renewals` (fits of new components in a
+stream), `_stream` (training on a stream) and `_fit` (the plan of a fit, and its runs).
 """
 
 from ._data import (
@@ -21,6 +21,15 @@ from ._data import (
     cuts,
     data_of,
     matrices_of,
+)
+from ._fit import (
+    AGAIN,
+    FitHooks,
+    Training,
+    fit,
+    is_finished,
+    plan_fit,
+    plan_stream,
 )
 from ._moves import run_moves
 from ._passes import (
@@ -39,15 +48,17 @@ from ._problem import QUIETLY, Batch, Problem, generator
 from ._reservoir import Reservoir, Stream
 from ._state import History, MoveProgress, State
 from ._step import Steps
-from ._stream import Chunk, Listener, rows_of, run_stream
+from ._stream import Chunk, Listener, chunk_of, remember, rows_of, run_stream
 from ._workers import InlineWorkers, Workers, combined, compacted, threads_for, tree_sum
 
 __all__ = [
+    "AGAIN",
     "Batch",
     "Best",
     "ByRows",
     "Chunk",
     "Data",
+    "FitHooks",
     "HeldOut",
     "History",
     "Hooks",
@@ -64,19 +75,26 @@ __all__ = [
     "State",
     "Steps",
     "Stream",
+    "Training",
     "Workers",
     "as_slice",
     "check_scorable",
     "check_widths",
+    "chunk_of",
     "clocks_of_passes",
     "combined",
     "compacted",
     "cuts",
     "data_of",
+    "fit",
     "generator",
     "heldout_score",
+    "is_finished",
     "matrices_of",
+    "plan_fit",
+    "plan_stream",
     "planned_clocks",
+    "remember",
     "rows_of",
     "run_moves",
     "run_passes",

@@ -11,15 +11,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..learning_rates import Population
 from ..model import IllDefined
 from ..tempering import Untempered
+from ._data import as_slice
 from ._problem import Batch, generator
 from ._renewals import Remembered, challenger_of
-from ._reservoir import FIRST_RENEWAL, Stream
+from ._reservoir import FIRST_RENEWAL, Reservoir, Stream
 from ._step import Steps
 
-#: Key of the random numbers that draw the memory.
-REMEMBERING = 8
+#: Keys of the random numbers that draw the memory of a stream, and of a fit.
+REMEMBERING, REMEMBERING_FIT = 8, 9
+#: Longer gaps between rows count as this number of half-lives.  It leaves no weight to
+#: earlier rows, and the age of a stream stays finite.
+MOST_HALF_LIVES = 10_000
 
 
 class Listener(NamedTuple):
@@ -58,7 +63,85 @@ class Chunk(NamedTuple):
     times: Any = None
 
 
-def run_stream(problem, policies, tempering, state, chunk, listener):
+def chunk_of(problem, rate, state, times, size):
+    """Return a `Chunk` of a stream.
+
+    Parameters
+    ----------
+    problem : Problem
+        The rows of the chunk.
+    rate : HalfLife
+    state : State
+    times : ndarray of datetime64 of shape (n_rows,) or None
+        Not None if the half-life is a duration.
+    size : int
+        Largest number of rows of a step.
+    """
+    stream, unit, n_rows = state.stream or Stream(), rate.unit(), len(problem.data)
+    weight = problem.sample_weight
+    weight = np.ones(n_rows) if weight is None else np.asarray(weight, np.float64)
+    if isinstance(unit, float):
+        gaps = weight
+    else:
+        first = times[:1] if stream.time is None else [stream.time]
+        gaps = np.diff(times, prepend=first) / np.timedelta64(1, "us")
+        one = np.timedelta64(1, np.datetime_data(unit.dtype)[0])
+        # in microseconds as an integer, a long half-life might overflow
+        unit = float(unit / one) * float(one / np.timedelta64(1, "us"))
+    half_lives = np.cumsum(np.minimum(gaps, MOST_HALF_LIVES * unit)) / unit
+    return Chunk(size, stream.half_lives + half_lives, weight, times)
+
+
+def remember(problem, rate, renewals, state):
+    """Fill the memory of a stream that may follow with a sample of the rows of a fit.
+
+    Parameters
+    ----------
+    problem : Problem
+    rate : HalfLife or None
+        None means that no stream with a half-life follows.
+    renewals : Renewals
+    state : State
+    """
+    state.stream = None
+    if rate is None:
+        return
+    n_rows, weight = len(problem.data), None
+    if problem.sample_weight is not None:
+        weight = np.asarray(problem.sample_weight, dtype=np.float64)
+    total = float(n_rows if weight is None else weight.sum())
+    unit = rate.unit()
+    if isinstance(unit, float):  # as if the rows had been a stream
+        steady = unit / math.log(2.0)
+        total = steady * -math.expm1(-total / steady)
+    stream = Stream(samples=n_rows, last=n_rows)
+    if renewals.is_on:
+        memory = _sample_of_fit(problem, renewals, weight, state.seed)
+        due = n_rows + rows_of(renewals, total)
+        stream = replace(stream, memory=memory, due=due)
+        if len(memory) >= rows_of(renewals, 0):  # large enough for usual renewals
+            stream = replace(stream, reason="schedule")
+    state.stream, state.policies.learning_rate = stream, Population(total)
+
+
+def _sample_of_fit(problem, renewals, weight, seed):
+    """Return a weighted sample of the rows of a fit, a `Reservoir`."""
+    n_rows = len(problem.data)
+    capacity, logs = min(renewals.memory, n_rows), np.zeros(n_rows)
+    random = generator(seed, 0, REMEMBERING_FIT)
+    if weight is not None:
+        with np.errstate(divide="ignore"):
+            logs = np.log(weight)
+    keys = logs + random.gumbel(size=n_rows)
+    order = np.argsort(-keys, kind="stable")
+    rows = np.sort(order[:capacity])
+    rows = rows[keys[rows] > -np.inf]
+    cut = keys[order[capacity]] if capacity < n_rows else -np.inf
+    X = problem.data.rows(as_slice(rows) if capacity < n_rows else rows)
+    return Reservoir((X,), keys[rows], logs[rows], rows, float(cut))
+
+
+def run_stream(run, tempering, chunk, listener):
     """Learn a chunk of a stream with a half-life in pieces of ``chunk.size`` rows.
 
     Each piece is scored before it is learned.  The scores decide whether a challenger
@@ -67,16 +150,14 @@ def run_stream(problem, policies, tempering, state, chunk, listener):
 
     Parameters
     ----------
-    problem : Problem
-    policies : Policies
-        Policies of the steps.
+    run : Run
     tempering : Tempering
         Tempering of the fits that renewals make; its "auto" parameters are resolved in
         each fit.
-    state : State
     chunk : Chunk
     listener : Listener
     """
+    problem, policies, state = run.problem, run.policies, run.state
     if state.stream is None:
         state.stream = Stream(due=min(FIRST_RENEWAL, policies.renewals.memory))
     pieces = _Pieces(problem, policies, tempering, state, chunk, listener)

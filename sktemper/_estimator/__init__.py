@@ -1,15 +1,21 @@
 """The scikit-learn interface that all estimators share.
 
 `_estimator` has the class that all estimators extend: parameters, `fit`, `partial_fit`,
-the methods of fitted estimators and pickles.  `_fit` plans a fit before the first step,
-and makes its runs; `_end_of_fit` warns at its end.  `_variants` has the differences
-between tempered, annealed and SVI+ estimators, `_mixtures` the common parts of
-mixtures, and `_counts` the validation of counts.  `_columns` adds and removes columns,
-and `_critical` finds the critical temperatures of data.
+the methods of fitted estimators and pickles.  `_end_of_fit` warns at the end of a fit.
+`_variants` has the differences between tempered, annealed and SVI+ estimators,
+`_mixtures` the common parts of mixtures, and `_counts` the validation of counts.
+`_columns` adds and removes columns, and `_critical` finds the critical temperatures of
+data.
 """
 
 from .._utils._notices import log, warn_once
-from ._columns import ColumnsMixin
+from ._columns import (
+    drop_features,
+    expand_features,
+    policies_of_other_sizes,
+    widened_for,
+    with_state,
+)
 from ._counts import (
     check_weighted_counts,
     inspect_counts,
@@ -18,15 +24,19 @@ from ._counts import (
 )
 from ._critical import critical_temperatures
 from ._end_of_fit import LARGEST_START_SHARE, is_above_one, warn_if_above_one
-from ._estimator import ReadyModel, TemperedEstimator, Validation, without_callbacks
-from ._fit import is_finished
+from ._estimator import (
+    ReadyModel,
+    TemperedEstimator,
+    Validation,
+    validated_weight,
+    without_callbacks,
+)
 from ._mixtures import MixtureMixin, check_n_samples
 from ._variants import AnnealedMixin, SVIPlusMixin
 
 __all__ = [
     "LARGEST_START_SHARE",
     "AnnealedMixin",
-    "ColumnsMixin",
     "MixtureMixin",
     "ReadyModel",
     "SVIPlusMixin",
@@ -35,13 +45,18 @@ __all__ = [
     "check_n_samples",
     "check_weighted_counts",
     "critical_temperatures",
+    "drop_features",
+    "expand_features",
     "inspect_counts",
     "is_above_one",
-    "is_finished",
     "log",
+    "policies_of_other_sizes",
     "validate_counts",
     "validate_training_counts",
+    "validated_weight",
     "warn_if_above_one",
     "warn_once",
+    "widened_for",
+    "with_state",
     "without_callbacks",
 ]

@@ -1,4 +1,8 @@
-"""Addition and removal of columns of fitted models."""
+"""Addition and removal of columns of fitted models.
+
+`expand_features`, `drop_features` and `widened_for` are methods of the estimators whose
+model has the capability `other_features`.
+"""
 
 import copy
 from dataclasses import replace
@@ -9,250 +13,244 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._engine import Source, matrices_of
 from .._utils._arguments import columns_of, positive_int
+from ._estimator import known_names
 
 
-class ColumnsMixin:
-    """Mixin for estimators whose model has the capability `other_features`."""
+def with_state(estimator, state, results, parameters):
+    """Return an estimator with a state of the model of other parameters.
 
-    def _parameters_on(self, places):
-        """Return new values for constructor parameters with a value for each column.
+    Parameters
+    ----------
+    state : State
+    results : dict
+        Other attributes that the fit has.
+    parameters : dict
+        Parameters that replace those of this estimator.
+    """
+    results = estimator._results() | results | {"state_": state, "_warned": {}}
+    other = estimator._with_results(results, **parameters)
+    other.state_ = replace(state, fixed=copy.deepcopy(other._fixed()))
+    return other
 
-        Parameters
-        ----------
-        places : ndarray of int
-            Previous index of each column, -1 for a new column.
-        """
-        return {}
 
-    def _other(self, parameters):
-        """Return a copy of the fitted estimator with other constructor parameters."""
-        other = object.__new__(type(self))
-        vars(other).update(vars(self), _warned={})
-        return other.set_params(**parameters)
+def _on_columns(estimator, places, names, parameters):
+    """Return a copy of the fitted estimator after columns were added or removed.
 
-    def _take_state(self, state):
-        """Set a state that belongs to the present constructor parameters."""
-        self.state_ = replace(state, fixed=copy.deepcopy(self._fixed()))
+    Parameters
+    ----------
+    places : ndarray of int
+        Previous index of each column, -1 for a new column.
+    names : ndarray of str or None
+        Names of the columns.
+    parameters : dict
+        Result of `_parameters_on`.
+    """
+    state, settings = estimator.state_, estimator._settings().replaced(**parameters)
+    model = estimator._make_model(settings, len(places), state.dtype)
+    share, size = state.convergence.start_share, {"n_features": len(places)}
 
-    def _on_columns(self, places, names, parameters):
-        """Return a copy of the fitted estimator after columns were added or removed.
+    def converted(state):
+        parameters = state.globals_, state.hyper
+        globals_, hyper = model.on_features(*parameters, places, share)
+        return replace(state, globals_=globals_, hyper=hyper, local=None, **size)
 
-        Parameters
-        ----------
-        places : ndarray of int
-            Previous index of each column, -1 for a new column.
-        names : ndarray of str or None
-            Names of the columns.
-        parameters : dict
-            Result of `_parameters_on`.
-        """
-        other, state = self._other(parameters), self.state_
-        model = other._make_model(len(places), state.dtype)
-        share, size = state.convergence.start_share, {"n_features": len(places)}
+    # `_names_` are those of a collection on disk
+    is_frame = "feature_names_in_" in vars(estimator)
+    results = {
+        "n_features_in_": len(places),
+        "feature_names_in_" if is_frame else "_names_": names,
+    }
+    stream = state.stream
+    state = replace(
+        converted(state),
+        best=None,
+        policies=policies_of_other_sizes(estimator),
+        stream=None if stream is None else stream.on_columns(places, converted),
+        progress=replace(state.progress, first_row=None),
+    )
+    return with_state(estimator, state, results, parameters)
 
-        def converted(state):
-            parameters = state.globals_, state.hyper
-            globals_, hyper = model.on_features(*parameters, places, share)
-            return replace(state, globals_=globals_, hyper=hyper, local=None, **size)
 
-        other.n_features_in_ = len(places)
-        if "feature_names_in_" in vars(self):
-            other.feature_names_in_ = names
-        else:
-            other._names_ = names  # the training data are a collection on disk
-        other._take_state(
-            replace(
-                converted(state),
-                best=None,
-                policies=self._policies_of_other_sizes(),
-                stream=None
-                if state.stream is None
-                else state.stream.on_columns(places, converted),
-                progress=replace(state.progress, first_row=None),
-            )
+def policies_of_other_sizes(estimator):
+    """Return the states of policies that do not depend on the number of columns."""
+    policies = estimator.state_.policies
+    forgets = estimator._forgetting_rate() is not None
+    return policies if forgets else replace(policies, learning_rate=None)
+
+
+# -- more columns in a stream ------------------------------------------------------
+def widened_for(estimator, X):
+    """Return a copy that continues with ``X``, which may be wider.
+
+    Raises
+    ------
+    ValueError
+        If ``X`` is wider, and its first columns differ from the columns of the
+        model, or a parameter has a value for each column.
+    """
+    n_old, n_new = estimator.n_features_in_, _width(X)
+    if n_new <= n_old:
+        return estimator._with_results(estimator._results())
+    places = np.append(np.arange(n_old), np.full(n_new - n_old, -1))
+    parameters = estimator._parameters_on(places)
+    if parameters:
+        raise ValueError(
+            f"X has {n_new} features, but {type(estimator).__name__} was fitted to "
+            f"{n_old}, and {', '.join(parameters)} has a value for each: call "
+            "expand_features first."
         )
-        return other
+    return _on_columns(estimator, places, _names_of_wider(estimator, X), parameters)
 
-    def _policies_of_other_sizes(self):
-        """Return the states of policies that do not depend on the number of columns."""
-        policies = self.state_.policies
-        forgets = self._forgetting_rate() is not None
-        return policies if forgets else replace(policies, learning_rate=None)
 
-    # -- more columns in a stream ------------------------------------------------------
-    def _widened_for(self, X):
-        """Return a copy that continues with ``X``, which may be wider.
-
-        Raises
-        ------
-        ValueError
-            If ``X`` is wider, and its first columns differ from the columns of the
-            model, or a parameter has a value for each column.
-        """
-        n_old, n_new = self.n_features_in_, _width(X)
-        if n_new <= n_old:
-            return self._apart()
-        places = np.append(np.arange(n_old), np.full(n_new - n_old, -1))
-        parameters = self._parameters_on(places)
-        if parameters:
+def _names_of_wider(estimator, X):
+    """Return the names of the columns of wider data; None if there are none."""
+    known = known_names(estimator)
+    names = None if known is None else _names_of(X)
+    if names is None:
+        if "feature_names_in_" in vars(estimator):
             raise ValueError(
-                f"X has {n_new} features, but {type(self).__name__} was fitted to "
-                f"{n_old}, and {', '.join(parameters)} has a value for each: call "
+                f"X has more features than the {len(known)} of the fit, whose "
+                "columns had names: pass X with column names, or call "
                 "expand_features first."
             )
-        return self._on_columns(places, self._names_of_wider(X), parameters)
+        return None
+    if not np.array_equal(names[: len(known)], known):
+        place = next(i for i, name in enumerate(known) if names[i] != name)
+        raise ValueError(
+            "The first columns of wider data must be those of the fit, in the same "
+            f"order: column {place} is {names[place]!r} instead of "
+            f"{known[place]!r}."
+        )
+    return names
 
-    def _known_names(self):
-        """Return the names of the columns of the training data, or None."""
-        return vars(self).get("feature_names_in_", vars(self).get("_names_"))
 
-    def _names_of_wider(self, X):
-        """Return the names of the columns of wider data; None if there are none."""
-        known = self._known_names()
-        names = None if known is None else _names_of(X)
-        if names is None:
-            if "feature_names_in_" in vars(self):
-                raise ValueError(
-                    f"X has more features than the {len(known)} of the fit, whose "
-                    "columns had names: pass X with column names, or call "
-                    "expand_features first."
-                )
-            return None
-        if not np.array_equal(names[: len(known)], known):
-            place = next(i for i, name in enumerate(known) if names[i] != name)
-            raise ValueError(
-                "The first columns of wider data must be those of the fit, in the same "
-                f"order: column {place} is {names[place]!r} instead of "
-                f"{known[place]!r}."
-            )
-        return names
+# -- columns that the user adds or removes -----------------------------------------
+def expand_features(self, new_features):
+    """Add columns to a fitted model, for features that it did not know.
 
-    # -- columns that the user adds or removes -----------------------------------------
-    def expand_features(self, new_features):
-        """Add columns to a fitted model, for features that it did not know.
+    The model is the same as if the new features had been 0 in all samples so far.
+    `partial_fit` adds columns by itself if the data have more of them.
 
-        The model is the same as if the new features had been 0 in all samples so far.
-        `partial_fit` adds columns by itself if the data have more of them.
+    Parameters
+    ----------
+    new_features : int or array-like of str
+        Number of new features, or their names if the training data had names.  The
+        new columns follow the existing columns.
 
-        Parameters
-        ----------
-        new_features : int or array-like of str
-            Number of new features, or their names if the training data had names.  The
-            new columns follow the existing columns.
+    Returns
+    -------
+    self : object
+        The estimator.  The variational parameters of the existing features do not
+        change; their probabilities decrease a little, because new features have
+        positive probabilities.  A constructor parameter with a value for each
+        feature, such as an array ``topic_word_prior``, is replaced by a longer
+        array, in which new features have the smallest of the previous values.  An
+        adaptive learning rate warms up again.
 
-        Returns
-        -------
-        self : object
-            The estimator.  The variational parameters of the existing features do not
-            change; their probabilities decrease a little, because new features have
-            positive probabilities.  A constructor parameter with a value for each
-            feature, such as an array ``topic_word_prior``, is replaced by a longer
-            array, in which new features have the smallest of the previous values.  An
-            adaptive learning rate warms up again.
+    Raises
+    ------
+    ValueError
+        If the number is less than 1, if names are passed for training data without
+        names, if a number is passed for training data with names, or if a name
+        occurs twice.
 
-        Raises
-        ------
-        ValueError
-            If the number is less than 1, if names are passed for training data without
-            names, if a number is passed for training data with names, or if a name
-            occurs twice.
+    Examples
+    --------
+    >>> from sktemper import AnnealedLDA
+    >>> from sktemper.datasets import make_lda_documents
+    >>> X = make_lda_documents(300, 80, 5, random_state=0)
+    >>> lda = AnnealedLDA(5, total_samples=300, random_state=0)
+    >>> lda = lda.partial_fit(X[:200, :60]).expand_features(20)
+    >>> lda.partial_fit(X[200:]).components_.shape
+    (5, 80)
+    """
+    check_is_fitted(self, "state_")
+    names, n_old = _names_with(self, new_features), self.n_features_in_
+    n_all = len(names) if names is not None else n_old + int(new_features)
+    new = np.full(n_all - n_old, -1)
+    return _move_to(self, np.append(np.arange(n_old), new), names)
 
-        Examples
-        --------
-        >>> from sktemper import AnnealedLDA
-        >>> from sktemper.datasets import make_lda_documents
-        >>> X = make_lda_documents(300, 80, 5, random_state=0)
-        >>> lda = AnnealedLDA(5, total_samples=300, random_state=0)
-        >>> lda = lda.partial_fit(X[:200, :60]).expand_features(20)
-        >>> lda.partial_fit(X[200:]).components_.shape
-        (5, 80)
-        """
-        check_is_fitted(self, "state_")
-        names, n_old = self._names_with(new_features), self.n_features_in_
-        n_all = len(names) if names is not None else n_old + int(new_features)
-        new = np.full(n_all - n_old, -1)
-        return self._move_to(np.append(np.arange(n_old), new), names)
 
-    def drop_features(self, features):
-        """Remove columns from a fitted model, and renumber the remaining columns.
+def drop_features(self, features):
+    """Remove columns from a fitted model, and renumber the remaining columns.
 
-        Use this method to remove old words from the growing vocabulary of a stream:
-        `sktemper.text.StreamingCountVectorizer.drop_features` returns the columns of
-        words that are no longer used.
+    Use this method to remove old words from the growing vocabulary of a stream:
+    `sktemper.text.StreamingCountVectorizer.drop_features` returns the columns of
+    words that are no longer used.
 
-        Parameters
-        ----------
-        features : array-like of int, str or bool
-            Indices or names of columns, or a mask of all columns.
+    Parameters
+    ----------
+    features : array-like of int, str or bool
+        Indices or names of columns, or a mask of all columns.
 
-        Returns
-        -------
-        self : object
-            The estimator.  The variational parameters of the remaining features do not
-            change.  A constructor parameter with a value for each feature is replaced
-            by a shorter array.
+    Returns
+    -------
+    self : object
+        The estimator.  The variational parameters of the remaining features do not
+        change.  A constructor parameter with a value for each feature is replaced
+        by a shorter array.
 
-        Raises
-        ------
-        ValueError
-            If a feature does not exist, or no feature would remain.
+    Raises
+    ------
+    ValueError
+        If a feature does not exist, or no feature would remain.
 
-        Examples
-        --------
-        >>> from sktemper import AnnealedLDA
-        >>> from sktemper.datasets import make_lda_documents
-        >>> X = make_lda_documents(300, 80, 5, random_state=0)
-        >>> lda = AnnealedLDA(5, random_state=0).fit(X).drop_features([3, 7])
-        >>> lda.components_.shape
-        (5, 78)
-        """
-        check_is_fitted(self, "state_")
-        names, n_old = self._known_names(), self.n_features_in_
-        columns = columns_of(features, n_old, names)
-        if len(columns) == n_old:
-            raise ValueError("drop_features would leave no column.")
-        if not len(columns):
-            return self
-        places = np.delete(np.arange(n_old), columns)
-        return self._move_to(places, None if names is None else names[places])
-
-    def _move_to(self, places, names):
-        """Change to other columns; return the estimator."""
-        parameters = self._parameters_on(places)
-        other = self._on_columns(places, names, parameters)
-        self.set_params(**parameters)
-        self._publish(other)
+    Examples
+    --------
+    >>> from sktemper import AnnealedLDA
+    >>> from sktemper.datasets import make_lda_documents
+    >>> X = make_lda_documents(300, 80, 5, random_state=0)
+    >>> lda = AnnealedLDA(5, random_state=0).fit(X).drop_features([3, 7])
+    >>> lda.components_.shape
+    (5, 78)
+    """
+    check_is_fitted(self, "state_")
+    names, n_old = known_names(self), self.n_features_in_
+    columns = columns_of(features, n_old, names)
+    if len(columns) == n_old:
+        raise ValueError("drop_features would leave no column.")
+    if not len(columns):
         return self
+    places = np.delete(np.arange(n_old), columns)
+    return _move_to(self, places, None if names is None else names[places])
 
-    def _names_with(self, new_features):
-        """Return the names of all features, or None if they have none."""
-        old = vars(self).get("feature_names_in_")
-        if np.ndim(new_features) == 0 and not isinstance(new_features, str):
-            positive_int(new_features, "new_features")
-            if old is not None:
-                raise ValueError(
-                    "The training data had column names: new_features must be the "
-                    "names of the new features."
-                )
-            return None
-        new = np.asarray(new_features, dtype=object)
-        if new.ndim != 1 or len(new) == 0:
+
+def _move_to(estimator, places, names):
+    """Change to other columns; return the estimator."""
+    parameters = estimator._parameters_on(places)
+    other = _on_columns(estimator, places, names, parameters)
+    estimator.set_params(**parameters)
+    estimator._take_results(other)
+    return estimator
+
+
+def _names_with(estimator, new_features):
+    """Return the names of all features, or None if they have none."""
+    old = vars(estimator).get("feature_names_in_")
+    if np.ndim(new_features) == 0 and not isinstance(new_features, str):
+        positive_int(new_features, "new_features")
+        if old is not None:
             raise ValueError(
-                "new_features must be a number of features, or a list of their names."
+                "The training data had column names: new_features must be the "
+                "names of the new features."
             )
-        if old is None:
-            raise ValueError(
-                "The training data had no column names: new_features must be the "
-                "number of new features."
-            )
-        if not all(isinstance(name, str) for name in new):
-            raise ValueError(
-                f"new_features must be names of type str, got {list(new)}."
-            )
-        names = np.concatenate([old, new])
-        if len(set(names)) < len(names):
-            raise ValueError("new_features repeats a name, or has one that exists.")
-        return names
+        return None
+    new = np.asarray(new_features, dtype=object)
+    if new.ndim != 1 or len(new) == 0:
+        raise ValueError(
+            "new_features must be a number of features, or a list of their names."
+        )
+    if old is None:
+        raise ValueError(
+            "The training data had no column names: new_features must be the "
+            "number of new features."
+        )
+    if not all(isinstance(name, str) for name in new):
+        raise ValueError(f"new_features must be names of type str, got {list(new)}.")
+    names = np.concatenate([old, new])
+    if len(set(names)) < len(names):
+        raise ValueError("new_features repeats a name, or has one that exists.")
+    return names
 
 
 def _width(X):

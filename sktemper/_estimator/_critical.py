@@ -3,8 +3,8 @@
 import numpy as np
 from sklearn.base import clone
 
+from .._engine import plan_fit
 from .._utils._arguments import check_flag
-from ._fit import plan_fit
 
 
 def critical_temperatures(estimator, X, sample_weight=None, *, return_schedule=False):
@@ -80,5 +80,5 @@ def critical_temperatures(estimator, X, sample_weight=None, *, return_schedule=F
         )
     if not return_schedule:
         return np.asarray(temperatures)
-    run = plan_fit(estimator, problem, state)
+    run = plan_fit(estimator._training(), problem, state)
     return np.asarray(temperatures), run.policies.tempering.schedule_of_temperatures()

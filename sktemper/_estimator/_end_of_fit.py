@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
+from .._engine import AGAIN
 from .._utils._notices import warn_of_fit, warn_once
 from ..schedules import Clock
-from ._fit import AGAIN
 
 #: Largest share of the random start in a fitted model without a warning.
 LARGEST_START_SHARE = 0.1

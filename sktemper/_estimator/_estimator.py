@@ -2,10 +2,11 @@
 
 import contextlib
 import copy
+import functools
 import inspect
-import math
 import operator
 import sys
+import types
 from dataclasses import fields, is_dataclass, replace
 from datetime import datetime, timedelta
 from numbers import Integral, Number, Real
@@ -21,18 +22,19 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from .._engine import (
     QUIETLY,
-    Chunk,
+    FitHooks,
     InlineWorkers,
     Listener,
     Problem,
-    Reservoir,
     State,
     Stream,
+    Training,
     Workers,
-    as_slice,
+    chunk_of,
     data_of,
-    generator,
-    rows_of,
+    fit,
+    plan_stream,
+    remember,
     run_pieces,
     run_stream,
     threads_for,
@@ -49,13 +51,12 @@ from .._utils._checksums import checked, with_checksum
 from .._utils._limits import checked_weights
 from .._utils._linalg import one_blas_thread
 from .._utils._notices import log, warn
-from .._utils._policy import Slot, SlotsMixin
-from .._utils._sklearn import CallbackSupportMixin, with_callbacks
+from .._utils._policy import Slot, link_to_documentation, set_params
+from .._utils._sklearn import HAS_CALLBACKS, CallbackSupportMixin, with_callbacks
 from .._utils._validation import check_unmasked, is_small_matrix
 from ..learning_rates import (
     HalfLife,
     LearningRate,
-    Population,
     RobbinsMonro,
     as_learning_rate,
 )
@@ -71,7 +72,6 @@ from ._end_of_fit import (
     warn_of_a_long_stream,
     warn_of_the_end,
 )
-from ._fit import plan_stream, run_fits
 
 
 # -- cache of the model of a fit and its prepared parameters between calls -------------
@@ -97,7 +97,7 @@ class ReadyModel:
         attributes = vars(estimator)
         known, values_of = self._parameters
         if known != (names := tuple(attributes)):
-            parameters = (n for n in names if n[0] != "_" and n[-1] != "_")
+            parameters = (n for n in estimator._get_param_names() if n in attributes)
             values_of = operator.itemgetter("state_", "state_", *parameters)
             self._parameters = names, values_of
         state, _, *parameters = values_of(attributes)
@@ -135,7 +135,7 @@ class VersionWarning(InconsistentVersionWarning):
 class Validation:
     """The function ``validate(X)`` of an estimator, with a small pickle.
 
-    The pickle contains no fitted parameters and no callbacks, because it is sent to
+    The pickle contains parameters and what validation reads, because it is sent to
     workers.
 
     Parameters
@@ -154,28 +154,35 @@ class Validation:
         return getattr(self.estimator, self.method)(X, reset=self.reset)
 
     def __reduce__(self):
-        attributes = {
-            name: value
-            for name, value in vars(self.estimator).items()
-            if not name.startswith("_")
-        }
-        if "state_" in attributes:
-            # validation needs dtypes and priors only
-            attributes["state_"] = replace(
-                attributes["state_"], globals_=None, local=None, best=None, history=None
+        estimator = self.estimator
+        known = vars(estimator)
+        results = {name: known[name] for name in estimator._validated if name in known}
+        if "state_" in known:  # validation needs dtypes and priors only
+            results["state_"] = replace(
+                known["state_"], globals_=None, local=None, best=None, history=None
             )
-        arguments = type(self.estimator), attributes, self.method, self.reset
-        return _light_validation, arguments
+        bare = type(estimator)(**estimator.get_params(deep=False))
+        return _validation, (bare, results, self.method, self.reset)
 
 
-def _light_validation(cls, attributes, method, reset):
-    estimator = object.__new__(cls)
-    vars(estimator).update(attributes, _warned={})
-    return Validation(estimator, method, reset)
+def _validation(estimator, results, method, reset):
+    return Validation(estimator._with_results(results), method, reset)
 
 
 def _version():
     return sys.modules[__name__.partition(".")[0]].__version__
+
+
+@contextlib.contextmanager
+def _refusing_damage(estimator):
+    """Turn any error into one about damage."""
+    try:
+        yield
+    except Exception as error:
+        raise ValueError(
+            f"This {type(estimator).__name__} cannot be loaded: it is damaged, or of "
+            f"another version of sktemper ({error})."
+        ) from error
 
 
 def writable(value):
@@ -194,15 +201,15 @@ def writable(value):
     return value
 
 
-def without_callbacks(estimator, **others):
-    """Return a shallow copy without callbacks, with some attributes replaced.
+def without_callbacks(estimator, **parameters):
+    """Return a copy without callbacks, with some parameters replaced.
 
     It can be sent to workers even if callbacks cannot be pickled.
     """
-    copied = object.__new__(type(estimator))
-    kept = {k: v for k, v in vars(estimator).items() if "callback" not in k}
-    vars(copied).update(kept, **others)
-    return copied
+    other = estimator._with_results(estimator._results(), **parameters)
+    if HAS_CALLBACKS:
+        other.set_callbacks()
+    return other
 
 
 # -- methods of fitted estimators: scores, bounds, and views of the state --------------
@@ -234,34 +241,12 @@ def _mean_score(score, n_held_out):
 
 
 # -- streams with a half-life: parameters, times of rows, memory and records -----------
-#: Key of the random numbers that choose the remembered rows of a fit.
-REMEMBERING_FIT = 9
-#: Longer gaps between rows count as this number of half-lives.  It leaves no weight to
-#: earlier rows, and the age of a stream stays finite.
-MOST_HALF_LIVES = 10_000
 #: Range of times.  All differences of such times are finite in microseconds.
 LATEST_YEAR = 100_000
 #: Strings of missing times: of NumPy and pandas, and of a float NaN.
 MISSING = ("NaT", "<NA>", "nan")
 #: Columns of `renewals_`.
 COLUMNS = ("sample", "step", "time", "reason", "kept", "decided", "gain", "columns")
-
-
-def _sample_of_fit(problem, renewals, weight, seed):
-    """Return a weighted sample of the rows of a fit, a `Reservoir`."""
-    n_rows = len(problem.data)
-    capacity, logs = min(renewals.memory, n_rows), np.zeros(n_rows)
-    random = generator(seed, 0, REMEMBERING_FIT)
-    if weight is not None:
-        with np.errstate(divide="ignore"):
-            logs = np.log(weight)
-    keys = logs + random.gumbel(size=n_rows)
-    order = np.argsort(-keys, kind="stable")
-    rows = np.sort(order[:capacity])
-    rows = rows[keys[rows] > -np.inf]
-    cut = keys[order[capacity]] if capacity < n_rows else -np.inf
-    X = problem.data.rows(as_slice(rows) if capacity < n_rows else rows)
-    return Reservoir((X,), keys[rows], logs[rows], rows, float(cut))
 
 
 def _table(records, columns):
@@ -277,6 +262,24 @@ def _table(records, columns):
             column = np.array(values, dtype=kind)
         table[name] = column
     return table
+
+
+def _times_of_chunk(times, rate, state, n_rows):
+    """Return the times of the rows of a chunk, or raise if they are invalid."""
+    if times is not None and rate is None:
+        raise ValueError(
+            "times is given, but half_life is None: the times of samples matter "
+            "for a half-life only."
+        )
+    if times is not None:
+        last = None if state.stream is None else state.stream.time
+        return _checked_times(times, n_rows, last)
+    if rate is not None and not isinstance(rate.unit(), float):
+        raise ValueError(
+            f"half_life={rate.samples!r} is a duration, so that partial_fit needs "
+            "times: the dates or times of the samples."
+        )
+    return None
 
 
 def _checked_times(times, n_rows, last):
@@ -342,11 +345,176 @@ def _microseconds(times):
 # -- the base class of all estimators: parameters, `fit` and `partial_fit` -------------
 #: Errors after which a fit can continue: a cluster is lost, for instance.
 KEEPING = ConnectionError
+#: Largest numbers of rows and of values for which the calling thread computes.
+MOST_INLINE_ROWS, MOST_INLINE_VALUES = 32, 100_000
+#: Largest limit of the iterations of a row for which the calling thread computes, which
+#: cannot be interrupted in a kernel.
+MOST_INLINE_ITERATIONS = 1000
 #: Largest integer up to which floats represent every integer.
 MOST_SAMPLES = 2**53
 
 
-class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
+def validated_weight(sample_weight, X):
+    """Return the weights of samples, or None; raise if they are invalid."""
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, bool):
+        refuse("sample_weight", "an array of weights, or None", sample_weight)
+    check_unmasked(sample_weight, "sample_weight", may_be_nan=False)
+    return checked_weights(
+        _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True
+        )
+    )
+
+
+def known_names(estimator):
+    """Return the names of the columns of the training data, or None."""
+    names = vars(estimator).get("_names_")  # of a collection on disk
+    return vars(estimator).get("feature_names_in_") if names is None else names
+
+
+def check_names(data, known):
+    """Raise if the columns of a collection differ from the columns of the fit.
+
+    A column of hashed words may represent several words, and its name contains only
+    some of them.  Therefore columns are accepted if at least one name occurs in
+    both, and all names that occur in both have the same positions.
+    """
+    found = data.feature_names
+    if found is None or known is None or found is known:
+        return
+    if np.array_equal(found, known):
+        return
+    places = {name: place for place, name in enumerate(known)}
+    both = [(places[n], p) for p, n in enumerate(found) if n in places]
+    if not both or any(there != here for there, here in both):
+        raise ValueError(
+            "The feature names of X should match those that were passed during "
+            "fit, in the same order: the columns of this collection stand for "
+            "other words. Write the collection with the vectorizer of the training "
+            "data."
+        )
+
+
+class Settings(types.SimpleNamespace):
+    """Parameters of a model as attributes."""
+
+    def replaced(self, **others):
+        """Return other settings, in which some values are replaced."""
+        return Settings(**vars(self) | others)
+
+
+def _are_few(data, limits):
+    """Return whether numbers of rows and of values are within limits."""
+    most_rows, most_values = limits
+    if len(data) > most_rows:
+        return False
+    return sum(X.size for X in data.validated) <= most_values
+
+
+class _FitHooks(FitHooks):
+    """Commits, callbacks and log lines of a fit.
+
+    Parameters
+    ----------
+    estimator, work : TemperedEstimator
+        The estimator, and the copy in which results are set before a commit.
+    problem : Problem
+    """
+
+    def __init__(self, estimator, work, problem):
+        self.estimator, self.work, self.problem = estimator, work, problem
+        self._installed = self._task = None
+        self._arguments = {
+            "estimator": estimator,
+            "X": problem.data.source,
+            "y": lambda: np.zeros(len(problem.data)),
+        }
+
+    def plan(self, n_tasks):
+        """Begin the task of the fit."""
+        self.context = self.estimator._init_callback_context(max_subtasks=n_tasks)
+        self.context.call_on_fit_task_begin(**self._arguments)
+
+    def commit(self, run):
+        """Install the state of a run, which later steps change."""
+        if run is not self._installed:
+            self._installed = run
+            self.work._install(run.state, run.policies)
+            self.estimator._take_results(self.work)
+
+    def begin(self, name):
+        """Begin the task of a pass or a move."""
+        self._task = self.context.subcontext(task_name=name)
+        self._task.call_on_fit_task_begin(**self._arguments)
+
+    def end(self):
+        """End the task; return whether a callback stops the run."""
+        return self._end(self._task)
+
+    def finish(self, run):
+        """Store results for the training rows, and end the task of the fit."""
+        self.work._finish(self.problem, run.state)
+        self.estimator._take_results(self.work)
+
+    def close(self):
+        """End the task of the fit."""
+        self._end(self.context)
+
+    def _end(self, task):
+        return task.call_on_fit_task_end(
+            **self._arguments,
+            reconstruction_attributes=lambda: {
+                "state_": copy.deepcopy(self.estimator.state_),
+                "_warned": {"hot": True},
+            },
+        )
+
+    def log(self, message, *values):
+        """Log a line if the estimator is verbose."""
+        log(self.estimator, message, *values)
+
+    def log_pass(self, state):
+        """Log a line about a pass."""
+        if not self.estimator.verbose or not self.estimator._is_logged(
+            state.progress.passes
+        ):
+            return
+        history = state.history.to_dict()
+        score = history["heldout_score"][-1]
+        self.log(
+            "pass %d of %d: %d steps, %.1f s, temperature %.3g, rate %.3g, "
+            "bound per observation %.4f%s",
+            state.progress.passes,
+            state.progress.planned_passes,
+            state.progress.steps,
+            state.progress.seconds,
+            state.policies.temperature,
+            history["learning_rate"][-1],
+            history["batch_bound"][-1],
+            "" if np.isnan(score) else f", held-out score {score:.4f}",
+        )
+
+    def log_event(self, stream):
+        """Log the last event of a stream."""
+        if stream.alarms and stream.alarms[-1].sample == stream.samples:
+            self.log("alarm after %d samples", stream.samples)
+        if not stream.renewals:
+            return
+        last = stream.renewals[-1]
+        if last.decided == stream.samples and last.kept is not None:
+            self.log(
+                "renewal after %d samples (%s): %s, gain %.4f",
+                last.sample,
+                last.reason,
+                "won" if last.kept else "lost",
+                last.gain,
+            )
+
+
+@link_to_documentation
+class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
     """Base of estimators that fit a `ConjugateModel` under any policies.
 
     A subclass defines `_make_model`, which builds the model, and `_validate`, which
@@ -370,6 +538,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
     feature_names_in_: np.ndarray
     """Names of the features, if the data had column names."""
 
+    set_params = set_params
     # defaults of parameters that a constructor may omit
     tempering = learning_rate = gradient_noise = moves = None
     n_init, max_iter, batch_size, total_samples = 1, 10, "auto", None
@@ -417,9 +586,27 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
     #: of these parameters changed, and a fitted model keeps the values of its fit.
     _fixed_by_fit = ()
 
-    def _make_model(self, n_features, dtype):
-        """Return the `ConjugateModel` of these parameters."""
+    @staticmethod
+    def _make_model(settings, n_features, dtype):
+        """Return the `ConjugateModel` of some settings, see `_settings`."""
         raise NotImplementedError
+
+    def _settings(self):
+        """Return the `Settings` of a model: the parameters, as a fit resolves them."""
+        return Settings(**self.get_params(deep=False) | self._fixed())
+
+    def _new_model(self, n_features, dtype):
+        """Return the model of the present parameters."""
+        return self._make_model(self._settings(), n_features, dtype)
+
+    @classmethod
+    @functools.cache
+    def _get_param_names(cls):
+        # cached, because scikit-learn reads the signature in each `partial_fit`
+        return super()._get_param_names()
+
+    #: Attributes of a fit that validation reads, besides the state.
+    _validated = ("n_features_in_", "feature_names_in_", "training_dtype_")
 
     def _validate(self, X, reset):
         """Return ``X`` in the form that the model needs, or raise an error."""
@@ -546,54 +733,112 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
     @_fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X, sample_weight, continued, X_val=None):
         """Start a fit, or continue an earlier fit."""
-        other, earlier = self._apart(), self._apart()
-        other._warned = {"hot": True}  # callbacks may use a model above T=1
+        earlier = self._with_results(self._results())
+        work = self._with_results(earlier._results() if continued else {})
+        work._warned = {"hot": True}  # callbacks may use a model above T=1
         try:
-            data = other._training_data(X, not continued, sample_weight)
+            data = work._training_data(X, not continued, sample_weight)
             if not continued:
-                other._check_enough(data)
-                other._prepare_fit(data, sample_weight)
-            problem = other._problem(data, sample_weight, fresh=not continued)
-            problem = other._with_validation(problem, X_val, fresh=not continued)
+                work._check_enough(data)
+                work._prepare_fit(data, sample_weight)
+            problem = work._problem(data, sample_weight, fresh=not continued)
+            problem = work._with_validation(problem, X_val)
             if continued:
-                state = other._state_to_go_on_from()
+                state = work._continued_state()
                 # a score may be added before the first step is committed
                 state.history = state.history.copied()
                 starts, n_runs = iter([state]), 1
             else:
-                starts, n_runs = other._starts(problem), self.n_init
-            other._forgetting_rate()
-            run = run_fits(self, other, problem, starts, n_runs)
-            other._remember_fit(problem, run.state)
-            self._publish(other)
+                starts, n_runs = work._starts(problem), self.n_init
+            rate = self._forgetting_rate()
+            hooks = _FitHooks(self, work, problem)
+            run = fit(problem, self._training(), starts, n_runs, hooks)
+            hooks.close()
+            remember(problem, rate, as_renewals(self.renewals), run.state)
         except BaseException as error:
-            other._warned.clear()
+            work._warned.clear()
             # after Ctrl-C, or if a cluster is lost, the last complete step is kept
-            keeps = not isinstance(error, Exception) or isinstance(
-                error, ConnectionError
-            )
-            if not keeps and not continued and "state_" in vars(earlier):
-                self._publish(earlier)
+            keeps = not isinstance(error, Exception) or isinstance(error, KEEPING)
+            before = vars(earlier).get("state_")
+            is_changed = before is not None and self.state_ is not before
+            if is_changed and not keeps and not continued:
+                self._take_results(earlier)
             raise
-        warn_of_the_end(other, run)
+        warn_of_the_end(work, run)
         return self
 
-    def _apart(self):
-        """Return a copy, in which a fit sets its attributes before it publishes them.
+    # -- results of a fit, which are attributes ----------------------------------------
+    #: Names of the attributes that the last fit has set.
+    _result_names = frozenset()
 
-        Until then, this estimator is unchanged: after an error, and for other threads.
+    def _results(self):
+        """Return the attributes that the last fit has set."""
+        known = vars(self)
+        names = known.get("_result_names", ())
+        return {name: known[name] for name in names if name in known}
+
+    def _unfitted(self):
+        """Return the other attributes: parameters, and settings of scikit-learn."""
+        known = vars(self)
+        results = known.get("_result_names", ())
+        return {
+            name: value
+            for name, value in known.items()
+            if name not in results and name != "_result_names"
+        }
+
+    def _with_results(self, results, **parameters):
+        """Return an estimator like this one with the results of a fit.
+
+        Parameters
+        ----------
+        results : dict
+            Attributes by name.
+        **parameters : dict
+            Parameters that replace those of this estimator.
         """
-        other = object.__new__(type(self))
-        vars(other).update(vars(self))
+        parameters = self.get_params(deep=False) | parameters
+        other = type(self)(**parameters)
+        vars(other).update(self._unfitted() | parameters | results)
+        other._result_names = frozenset(results)
         return other
 
-    def _publish(self, other):
-        """Take the fitted attributes of a copy, all at once; the end of a commit."""
-        known, new, others = vars(self), vars(other), NOT_PICKLED
-        kept = {k: known[k] for k in known if k[-1] != "_" and k not in others}
-        theirs = {k: new[k] for k in new if k[-1] == "_" or k in others}
+    def _take_results(self, other):
+        """Replace the results by those of another estimator, all at once."""
+        own = self._unfitted()
+        results = {k: v for k, v in vars(other).items() if k not in own}
+        results.pop("_result_names", None)
         # one assignment, so that two threads never leave parts of two fits
-        self.__dict__ = kept | theirs
+        self.__dict__ = own | results | {"_result_names": frozenset(results)}
+
+    def _training(self, rate=None):
+        """Return the `Training` of these parameters.
+
+        Parameters
+        ----------
+        rate : LearningRate, default=None
+            Rate that replaces ``learning_rate``.
+        """
+        if rate is None:
+            rate = as_learning_rate(self.learning_rate, None)
+            if rate is not None and rate.forgets:  # a rate for streams only
+                rate = None
+        return Training(
+            self._tempering(),
+            rate,
+            self._noise(),
+            self._moves(),
+            as_renewals(self.renewals),
+            self.n_init,
+            self.max_iter,
+            self.batch_size,
+            self.total_samples,
+            self.shuffle,
+            self.evaluate_every,
+            self.validation_fraction,
+            self.n_iter_no_change,
+            self.tol,
+        )
 
     def _training_data(self, X, fresh, sample_weight):
         """Return validated training `Data`."""
@@ -601,7 +846,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         if fresh:
             self._names_ = data.feature_names
         else:
-            self._check_names(data)
+            check_names(data, known_names(self))
         if fresh and len(data) < self._min_samples:
             raise ValueError(
                 f"Found array with {len(data)} sample(s) (shape={data.shape}) while a "
@@ -617,7 +862,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         If ``inline`` is True, the calling thread computes, with the cached model for
         calls with few rows.
         """
-        sample_weight = self._validate_weight(sample_weight, data)
+        sample_weight = validated_weight(sample_weight, data)
         for matrix in data.validated:
             self._check_weighted(matrix, sample_weight)
         if not fresh:
@@ -625,7 +870,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         dtype = self._compute_dtype(data) if fresh else self.state_.dtype
         ready = vars(self).get("_ready") if inline else None
         if ready is None:
-            model = self._make_model(data.shape[1], dtype)
+            model = self._new_model(data.shape[1], dtype)
         else:
             model = ready.model(self)
         return Problem(
@@ -636,17 +881,15 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             total_samples=self.total_samples,
         )
 
-    def _with_validation(self, problem, X_val, fresh):
+    def _with_validation(self, problem, X_val):
         """Return the problem with the validation data of the user, if given."""
         if X_val is None:
             return problem
-        other = object.__new__(type(self))
-        vars(other).update(vars(self), training_dtype_=problem.model.dtype)
-        if fresh:  # an earlier fit does not restrict the validation data
-            vars(other).pop("state_", None)
+        dtype = {"training_dtype_": problem.model.dtype}
+        other = self._with_results(vars(self) | dtype)
         try:
             data = data_of(X_val, other._validation(X_val, "_validate", reset=False))
-            other._check_names(data)
+            check_names(data, known_names(other))
             for matrix in data.validated:
                 self._check_weighted(matrix, None)
         except (TypeError, ValueError) as error:
@@ -670,7 +913,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
                 "new fit with warm_start=False."
             )
 
-    def _state_to_go_on_from(self):
+    def _continued_state(self):
         """Return a copy of the state in which no array is read-only."""
         state = self.state_.copied()
         return writable(state) if self._loaded else state
@@ -696,9 +939,9 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             )
 
     def _install(self, state, policies):
-        """Set the attributes of a fit; `_publish` follows."""
+        """Set the attributes of a fit; `_take_results` follows."""
         self.state_ = state
-        vars(self).pop("_loaded", None)
+        self._loaded = False
         vars(self).setdefault("_ready", ReadyModel())
         self.tempering_, self.learning_rate_, self.gradient_noise_ = policies[:3]
         self.batch_size_ = state.policies.batch_size
@@ -707,15 +950,17 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         n_jobs = 1 if threads is InlineWorkers else effective_n_jobs(self.n_jobs)
         return data.workers(threads, threads_for(n_jobs, model, data), model.stop)
 
-    #: Largest numbers of rows and of values for which the calling thread computes,
-    #: because the start of another thread would take longer.
-    _max_inline_rows, _max_inline_values = 32, 100_000
-    #: Largest limit of the iterations of a row for which the calling thread computes.
-    #: With a larger limit, a row may take long, and the calling thread cannot be
-    #: interrupted in a kernel.
-    _max_inline_iterations = 1000
     #: Name of the parameter that limits the iterations of a row, or None.
     _iteration_limit = None
+
+    def _inline_limits(self):
+        """Return the numbers of rows and of values up to which the caller computes.
+
+        The start of another thread would take longer.
+        """
+        name = self._iteration_limit
+        is_long = name is not None and getattr(self, name) > MOST_INLINE_ITERATIONS
+        return (0, 0) if is_long else (MOST_INLINE_ROWS, MOST_INLINE_VALUES)
 
     def _check_fitted(self):
         """Raise if there is no fit; warn once if its temperature is above 1."""
@@ -725,18 +970,23 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
 
     def _widened_for(self, X):
         """Return a copy that continues with ``X``, which may be wider."""
-        return self._apart()
+        return self._with_results(self._results())
+
+    def _parameters_on(self, places):
+        """Return new values for parameters that have a value for each column.
+
+        Parameters
+        ----------
+        places : ndarray of int
+            Previous index of each column, -1 for a new column.
+        """
+        return {}
 
     def _fitted_model(self):
         """Return the model with the parameters of the fit."""
-        return self._model_of(self._state().fixed or {})
-
-    def _model_of(self, parameters):
-        """Return the model of the fitted estimator with other parameters."""
-        other = object.__new__(type(self))
-        vars(other).update(vars(self) | parameters)
         state = self._state()
-        return other._make_model(state.n_features, state.dtype)
+        settings = self._settings().replaced(**state.fixed or {})
+        return self._make_model(settings, state.n_features, state.dtype)
 
     def _validation(self, X, method, reset):
         """Return the function that validates ``X`` by this method."""
@@ -748,11 +998,11 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         if "state_" not in vars(self):
             check_is_fitted(self, "state_")
         data = data_of(X, self._validation(X, "_validate", reset=False))
-        self._check_names(data)
-        sample_weight = self._validate_weight(sample_weight, data)
+        check_names(data, known_names(self))
+        sample_weight = validated_weight(sample_weight, data)
         for matrix in data.validated:
             self._check_weighted(matrix, sample_weight)
-        few = self._are_few(data)
+        few = _are_few(data, self._inline_limits())
         ready = vars(self).get("_ready") if few else None
         model = self._fitted_model() if ready is None else ready.model(self)
         warn_if_above_one(self)
@@ -760,32 +1010,10 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         with workers:
             yield Problem(model, data, workers, sample_weight)
 
-    def _are_few(self, data):
-        """Return whether the calling thread computes with these rows."""
-        if len(data) > self._max_inline_rows or not self._has_short_rows():
-            return False
-        return sum(X.size for X in data.validated) <= self._max_inline_values
-
-    def _has_short_rows(self):
-        """Return whether the limit of iterations keeps the time of a row short."""
-        name = self._iteration_limit
-        return name is None or getattr(self, name) <= self._max_inline_iterations
-
     def _is_few_rows(self, X):
         """Return whether data that are not validated yet are one small matrix."""
-        is_ready = vars(self).get("_ready") is not None and self._has_short_rows()
-        most = self._max_inline_rows, self._max_inline_values
-        return is_ready and is_small_matrix(X, *most)
-
-    def _of_few_rows(self, X, function):
-        """Return ``function(model, block, prepared)`` for rows that are one block."""
-        X = self._validate(X, reset=False)
-        self._check_weighted(X, None)
-        model = self._ready.model(self)
-        warn_if_above_one(self)
-        with one_blas_thread():
-            block = model.take(X, slice(0, X.shape[0]))
-            return function(model, block, self._prepared(model))
+        is_ready = vars(self).get("_ready") is not None
+        return is_ready and is_small_matrix(X, *self._inline_limits())
 
     def _names(self, feature_names=None):
         """Return ``feature_names`` as an array, or names from the training data.
@@ -813,43 +1041,6 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             )
         return names
 
-    def _validate_weight(self, sample_weight, X):
-        if sample_weight is None:
-            return None
-        if isinstance(sample_weight, bool):
-            refuse("sample_weight", "an array of weights, or None", sample_weight)
-        check_unmasked(sample_weight, "sample_weight", may_be_nan=False)
-        return checked_weights(
-            _check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
-        )
-
-    def _check_names(self, data):
-        """Raise if the columns of a collection differ from the columns of the fit.
-
-        A column of hashed words may represent several words, and its name contains only
-        some of them.  Therefore columns are accepted if at least one name occurs in
-        both, and all names that occur in both have the same positions.
-        """
-        found = data.feature_names
-        known = vars(self).get("_names_")
-        if known is None:
-            known = vars(self).get("feature_names_in_")
-        if found is None or known is None or found is known:
-            return
-        if np.array_equal(found, known):
-            return
-        places = {name: place for place, name in enumerate(known)}
-        both = [(places[n], p) for p, n in enumerate(found) if n in places]
-        if not both or any(there != here for there, here in both):
-            raise ValueError(
-                "The feature names of X should match those that were passed during "
-                "fit, in the same order: the columns of this collection stand for "
-                "other words. Write the collection with the vectorizer of the training "
-                "data."
-            )
-
     def _top_words(self, feature_names, n_words):
         """Return lists of the words with the largest ``components_``."""
         self._check_fitted()
@@ -861,7 +1052,13 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
     def _map(self, X, function):
         """Return a list of ``function(model, block, prepared)``, one for each block."""
         if self._is_few_rows(X):
-            return [self._of_few_rows(X, function)]
+            X = self._validate(X, reset=False)
+            self._check_weighted(X, None)
+            model = self._ready.model(self)
+            warn_if_above_one(self)
+            with one_blas_thread():
+                block = model.take(X, slice(0, X.shape[0]))
+                return [function(model, block, self._prepared(model))]
         with self._fitted_problem(X) as problem:
             model = problem.model
             return list(problem.map(function, self._prepared(model)))
@@ -930,7 +1127,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
             If no observation is held out.
         """
         scores, n_held_out = self._predictive_scores(X)
-        weight = self._validate_weight(sample_weight, scores)
+        weight = validated_weight(sample_weight, scores)
         if weight is not None:
             scores, n_held_out = weight * scores, weight * n_held_out
         return _mean_score(scores.sum(), n_held_out.sum())
@@ -1077,45 +1274,31 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         `sktemper.renewals.Renewals`.
         """
         fresh = not hasattr(self, "state_")
-        other = self._apart() if fresh else self._widened_for(X)
+        work = self._with_results({}) if fresh else self._widened_for(X)
         if fresh:
-            other._warned = {}
-        data = other._training_data(X, fresh, sample_weight)
-        problem = other._problem(
-            data, sample_weight, fresh, other._is_inline(data, fresh)
-        )
-        state = next(other._starts(problem)) if fresh else other._state_to_go_on_from()
-
-        def install():
-            other._install(state, policies)
-            self._publish(other)
-
-        policies, size = plan_stream(other, problem, state, fresh)
-        chunk = self._chunk(problem, policies, state, times, size)
+            work._warned = {}
+        data = work._training_data(X, fresh, sample_weight)
+        rate = self._forgetting_rate()
+        # starts and renewals may take long: other threads compute them
+        inline = not fresh and rate is None and _are_few(data, work._inline_limits())
+        problem = work._problem(data, sample_weight, fresh, inline)
+        state = next(work._starts(problem)) if fresh else work._continued_state()
+        training, hooks = self._training(rate), _FitHooks(self, work, problem)
+        run, size = plan_stream(training, problem, state, fresh)
+        times = _times_of_chunk(times, rate, state, len(data))
+        commit = functools.partial(hooks.commit, run)
         with problem.workers:
-            if chunk is None:
-                run_pieces(problem, policies, state, size, install)
+            if rate is None:
+                run_pieces(problem, run.policies, state, size, commit)
             else:
-                listener = Listener(install, self._log_event)
-                tempering = self._tempering()
-                run_stream(problem, policies, tempering, state, chunk, listener)
-            other._finish(problem, state)
-            self._publish(other)
+                chunk = chunk_of(problem, rate, state, times, size)
+                listener = Listener(commit, hooks.log_event)
+                run_stream(run, training.tempering, chunk, listener)
+            hooks.finish(run)
         if not is_above_one(self):
             self._warned.pop("hot", None)
         warn_of_a_long_stream(self)
         return self
-
-    def _is_inline(self, data, fresh):
-        """Return whether the calling thread takes the steps on a chunk.
-
-        Other threads compute starts and renewals, because these may take long.
-        """
-        return not fresh and self._are_few(data) and self._forgetting_rate() is None
-
-    def _renewals(self):
-        """Return the policy for renewals."""
-        return as_renewals(self.renewals)
 
     def _forgetting_rate(self):
         """Return the `HalfLife` of streams, or None.
@@ -1125,7 +1308,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         ValueError
             If a half-life is given together with parameters that it replaces.
         """
-        self._renewals()  # checks the parameter even if it is not used
+        as_renewals(self.renewals)  # checks the parameter even if it is not used
         if self.half_life is None:
             rate = self.learning_rate
             rate = rate if isinstance(rate, LearningRate) and rate.forgets else None
@@ -1143,77 +1326,6 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
                 "the effective number of samples: leave total_samples at None."
             )
         return rate
-
-    def _chunk(self, problem, policies, state, times, size):
-        """Return the `Chunk` of a stream with a half-life; None without one."""
-        rate, n_rows = policies.learning_rate, len(problem.data)
-        if not rate.forgets:
-            if times is not None:
-                raise ValueError(
-                    "times is given, but half_life is None: the times of samples "
-                    "matter for a half-life only."
-                )
-            return None
-        stream, unit = state.stream or Stream(), rate.unit()
-        weight = problem.sample_weight
-        weight = np.ones(n_rows) if weight is None else np.asarray(weight, np.float64)
-        times = None if times is None else _checked_times(times, n_rows, stream.time)
-        if isinstance(unit, float):
-            gaps = weight
-        elif times is None:
-            raise ValueError(
-                f"half_life={rate.samples!r} is a duration, so that partial_fit needs "
-                "times: the dates or times of the samples."
-            )
-        else:
-            first = times[:1] if stream.time is None else [stream.time]
-            gaps = np.diff(times, prepend=first) / np.timedelta64(1, "us")
-            one = np.timedelta64(1, np.datetime_data(unit.dtype)[0])
-            # in microseconds as an integer, a long half-life might overflow
-            unit = float(unit / one) * float(one / np.timedelta64(1, "us"))
-        half_lives = np.cumsum(np.minimum(gaps, MOST_HALF_LIVES * unit)) / unit
-        return Chunk(size, stream.half_lives + half_lives, weight, times)
-
-    def _log_event(self, stream):
-        """Log the last event of a stream."""
-        if stream.alarms and stream.alarms[-1].sample == stream.samples:
-            log(self, "alarm after %d samples", stream.samples)
-        if not stream.renewals:
-            return
-        last = stream.renewals[-1]
-        if last.decided == stream.samples and last.kept is not None:
-            outcome = "won" if last.kept else "lost"
-            log(
-                self,
-                "renewal after %d samples (%s): %s, gain %.4f",
-                last.sample,
-                last.reason,
-                outcome,
-                last.gain,
-            )
-
-    def _remember_fit(self, problem, state):
-        """Fill the memory of a stream with a sample of the rows of a fit."""
-        rate = self._forgetting_rate()
-        state.stream = None
-        if rate is None:
-            return
-        renewals, n_rows, weight = self._renewals(), len(problem.data), None
-        if problem.sample_weight is not None:
-            weight = np.asarray(problem.sample_weight, dtype=np.float64)
-        total = float(n_rows if weight is None else weight.sum())
-        unit = rate.unit()
-        if isinstance(unit, float):  # as if the rows had been a stream
-            steady = unit / math.log(2.0)
-            total = steady * -math.expm1(-total / steady)
-        stream = Stream(samples=n_rows, last=n_rows)
-        if renewals.is_on:
-            memory = _sample_of_fit(problem, renewals, weight, state.seed)
-            due = n_rows + rows_of(renewals, total)
-            stream = replace(stream, memory=memory, due=due)
-            if len(memory) >= rows_of(renewals, 0):  # large enough for usual renewals
-                stream = replace(stream, reason="schedule")
-        state.stream, state.policies.learning_rate = stream, Population(total)
 
     def clear_memory(self):
         """Delete the memory of a stream, which consists of rows of the training data.
@@ -1305,7 +1417,7 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         """
         version = state.get("_sktemper_version", "of no known version")
         if version == _version():
-            with self._refusing_damage():
+            with _refusing_damage(self):
                 state = checked(state)
         else:  # classes may have more attributes than in that version
             warn(
@@ -1327,12 +1439,15 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
         state = self.state_
         signature = inspect.signature(type(self).__init__).parameters.values()
         defaults = {p.name: p.default for p in signature if p.default is not p.empty}
-        with self._refusing_damage():
+        with _refusing_damage(self):
             if state.dtype not in (np.float32, np.float64):
                 raise ValueError(f"dtype is {state.dtype}")
             if self.n_features_in_ != state.n_features:
                 raise ValueError(f"n_features_in_ is {self.n_features_in_}")
-            model = self._model_of(defaults | (state.fixed or self._fixed()))
+            settings = self._settings().replaced(
+                **defaults | (state.fixed or self._fixed())
+            )
+            model = self._make_model(settings, state.n_features, state.dtype)
             model.check(state.globals_, state.hyper)
             if state.best is not None:
                 model.check(state.best.globals_, state.best.hyper)
@@ -1340,17 +1455,6 @@ class TemperedEstimator(CallbackSupportMixin, SlotsMixin, BaseEstimator):
                 model.check_local(state.local)
             self.tempering_.check_state(state.policies.tempering)
             self._check_kept(model)
-
-    @contextlib.contextmanager
-    def _refusing_damage(self):
-        """Turn any error into one about damage."""
-        try:
-            yield
-        except Exception as error:
-            raise ValueError(
-                f"This {type(self).__name__} cannot be loaded: it is damaged, or of "
-                f"another version of sktemper ({error})."
-            ) from error
 
     def _check_kept(self, model):
         """Raise if attributes other than the state do not match the model."""

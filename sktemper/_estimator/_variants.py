@@ -5,7 +5,7 @@ whose tempering is always an annealing, and an estimator whose noise is always t
 SVI+.
 """
 
-from .._utils._policy import Slot, SlotsMixin
+from .._utils._policy import Slot
 from ..noise import SVIPlusNoise, as_size
 from ..schedules import as_schedule
 from ..tempering import Annealing
@@ -62,7 +62,7 @@ def _exchange(cls, name, slots, constraints):
 
     Entries that the class declares itself take precedence.
     """
-    if not issubclass(cls, SlotsMixin):  # a mixin for estimators
+    if not hasattr(cls, "_slots"):  # a mixin for estimators
         return
     cls._slots = {**slots, **_without(cls._slots, name)}
     cls._parameter_constraints = {

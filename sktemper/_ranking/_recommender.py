@@ -10,9 +10,21 @@ from .._simd.special import packed_columns
 from .._utils._arguments import check_flag, is_integer, refuse
 from .._utils._cache import LastCall, are_same_objects
 from .._utils._frames import data_frame, frame_library
-from .._utils._validation import check_unmasked
+from .._utils._limits import check_values
+from .._utils._sklearn import HAS_CALLBACKS
+from .._utils._validation import check_init, check_unmasked
 from ._best import Rated, best_items, products
 from ._labels import LabelIndex, as_labels, label_array, labels_of
+
+
+def initial_vectors(settings, n_features, dtype):
+    """Return the initial vectors of items that the user has set, or None."""
+    if settings.init is None:
+        return None
+    init = check_init(settings.init, settings.n_components, n_features)
+    check_values(init, dtype, "init")
+    return init
+
 
 # -- cache of values that are computed from a fit, and copies of models for serving ----
 #: Names of the cached values that `for_serving` saves.
@@ -458,7 +470,7 @@ class RecommenderMixin:
         return super()._validate_training(X, reset)
 
     def _is_few_rows(self, X):
-        # the limits hang on the rank of the fit, and other types may have labels of
+        # the limits depend on the rank of the fit, and other types may have labels of
         # users and items, which must be checked
         is_plain = "state_" in vars(self) and type(X) in PLAIN_TYPES
         return is_plain and super()._is_few_rows(X)
@@ -596,14 +608,11 @@ class RecommenderMixin:
         indices = self._user_index(not by_position), self._item_index(not by_position)
         return indices[0].positions(users), indices[1].positions(items)
 
-    @property
-    def _max_inline_rows(self):
-        """Largest number of rows for which the calling thread computes.
-
-        The cost of a row is the cube of the rank.  The calling thread cannot be
-        interrupted in a kernel.
-        """
-        return max(min(MOST_INLINE_COST // self._vector_width() ** 3, 32), 4)
+    def _inline_limits(self):
+        # the cost of a row is the cube of the rank
+        most_rows, most_values = super()._inline_limits()
+        by_cost = MOST_INLINE_COST // self._vector_width() ** 3
+        return max(min(by_cost, most_rows), 4), most_values
 
     def _fits(self, prepared, model):
         """Return whether prepared values are finite and have the right shapes."""
@@ -679,10 +688,10 @@ class RecommenderMixin:
         self._check_fitted()
         self._item_vectors(), self._user_vectors(), self._prepared(self._fitted_model())
         self._cached("directions", self._directions)
-        kept = {k: v for k, v in vars(self).items() if "callback" not in k}
-        copied = object.__new__(type(self))
-        vars(copied).update(kept, _serves=True)
-        return copied
+        served = self._with_results(self._results() | {"_serves": True})
+        if HAS_CALLBACKS:
+            served.set_callbacks()
+        return served
 
     def _pickled_attributes(self):
         """Return the attributes, and for a serving copy also the cached values."""

@@ -72,78 +72,80 @@ class Slot(NamedTuple):
     example: str = ""
 
 
-class SlotsMixin:
-    """Mixin for nested parameters of policies that are given by shortcuts.
+def set_params(self, **params):
+    """Set parameters; set parameters of policies as ``<parameter>__<name>``.
 
-    For example, ``set_params(schedule__start=3)`` on ``schedule=None``, or on a number
-    or a string, first replaces the value by the policy that it stands for.
+    If a policy is given by a shortcut (None, a number or a string), the policy that the
+    shortcut stands for replaces it first, as in ``set_params(schedule__start=3)`` on
+    ``schedule=None``.
+
+    Parameters
+    ----------
+    **params : dict
+        Parameters of this object or of its policies.
+
+    Returns
+    -------
+    self : object
+        The object itself.
     """
-
-    _slots: dict[str, Slot] = {}
-
-    def set_params(self, **params):
-        """Set parameters; set parameters of policies as ``<parameter>__<name>``.
-
-        Parameters
-        ----------
-        **params : dict
-            Parameters of this object or of its policies.
-
-        Returns
-        -------
-        self : object
-            The object itself.
-        """
-        nested = {}
-        for key in params:
-            name, is_nested, inner = key.partition("__")
-            if is_nested:
-                nested.setdefault(name, []).append(inner.partition("__")[0])
-        given = {key: params.pop(key) for key in list(params) if "__" not in key}
-        if given:
-            super().set_params(**given)
-        own = self.get_params(deep=False).keys()
-        for name in sorted(nested.keys() & self._slots.keys() & own):
-            self._fill_slot(name, nested[name])
-        if params:
-            super().set_params(**params)
-        return self
-
-    def _fill_slot(self, name, parameters):
-        """Replace a shortcut by its policy, whose ``parameters`` are to be set."""
-        value, slot = getattr(self, name), self._slots[name]
-        if value is None and slot.none_is_off:
-            raise ValueError(
-                f"{name}=None is off and has no parameters to set. Pass an object "
-                f"first, for instance {name}={slot.example}."
-            )
-        if isinstance(value, BaseEstimator):
-            return
-        policy = slot.resolve(value)
-        known = sorted(policy.get_params(deep=False))
-        unknown = sorted(set(parameters) - set(known))
-        if unknown and slot.example:
-            raise ValueError(
-                f"{name}={value!r} stands for {policy!r}, which has no parameter "
-                f"{unknown[0]!r}. Its parameters are {known}. Pass an object with "
-                f"other parameters first, for instance {name}={slot.example}."
-            )
-        setattr(self, name, policy)
-
-    _doc_link_module = "sktemper"
-
-    @property
-    def _doc_link_template(self):
-        return f"{address()}/{PAGE}" if address() else ""
-
-    def _doc_link_url_param_generator(self):
-        return {"page": page_of(type(self))}
+    nested = {}
+    for key in params:
+        name, is_nested, inner = key.partition("__")
+        if is_nested:
+            nested.setdefault(name, []).append(inner.partition("__")[0])
+    given = {key: params.pop(key) for key in list(params) if "__" not in key}
+    if given:
+        BaseEstimator.set_params(self, **given)
+    own = self.get_params(deep=False).keys()
+    for name in sorted(nested.keys() & self._slots.keys() & own):
+        _fill_slot(self, name, nested[name])
+    if params:
+        BaseEstimator.set_params(self, **params)
+    return self
 
 
-class Policy(SlotsMixin, BaseEstimator):
+def _fill_slot(owner, name, parameters):
+    """Replace a shortcut by its policy, whose ``parameters`` are to be set."""
+    value, slot = getattr(owner, name), owner._slots[name]
+    if value is None and slot.none_is_off:
+        raise ValueError(
+            f"{name}=None is off and has no parameters to set. Pass an object first, "
+            f"for instance {name}={slot.example}."
+        )
+    if isinstance(value, BaseEstimator):
+        return
+    policy = slot.resolve(value)
+    known = sorted(policy.get_params(deep=False))
+    unknown = sorted(set(parameters) - set(known))
+    if unknown and slot.example:
+        raise ValueError(
+            f"{name}={value!r} stands for {policy!r}, which has no parameter "
+            f"{unknown[0]!r}. Its parameters are {known}. Pass an object with other "
+            f"parameters first, for instance {name}={slot.example}."
+        )
+    setattr(owner, name, policy)
+
+
+def _link_template(self):
+    return f"{address()}/{PAGE}" if address() else ""
+
+
+def link_to_documentation(cls):
+    """Let the HTML representation of a class's objects link to its page."""
+    cls._doc_link_module = "sktemper"
+    cls._doc_link_template = property(_link_template)
+    cls._doc_link_url_param_generator = lambda self: {"page": page_of(type(self))}
+    return cls
+
+
+@link_to_documentation
+class Policy(BaseEstimator):
     """Base of all policies."""
 
     _parameter_constraints: dict = {}
+    _slots: dict[str, Slot] = {}
+    set_params = set_params
 
     #: Names of the capabilities that a model must have.
     requires = ()

@@ -10,7 +10,8 @@ from pathlib import Path
 import cloudpickle
 import numpy as np
 
-from .._estimator import is_finished, without_callbacks
+from .._engine import is_finished
+from .._estimator import without_callbacks
 
 #: Names of the files of an unfinished and of a finished fit.
 UNFINISHED, FINISHED = "unfinished.pkl", "estimator.pkl"
@@ -97,8 +98,7 @@ class Checkpoints:
                 "to fit anew."
             ) from error
         self._check(found, path)
-        fitted = {key: value for key, value in vars(found).items() if key[-1:] == "_"}
-        vars(self.estimator).update(fitted)
+        self.estimator._take_results(found)
         self._before, self._written = found.state_, _progress(found.state_)
         return True
 

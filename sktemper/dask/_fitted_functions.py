@@ -153,7 +153,8 @@ def _lazily(estimator, method, X, client):
             f"{n_features} features as input."
         )
     # n_jobs=1, because a worker has a thread for each task
-    model = without_callbacks(estimator, n_jobs=1, _warned={"hot": True})
+    model = without_callbacks(estimator, n_jobs=1)
+    model._warned = {"hot": True}
     meta = _result_of(np.zeros((1, n_features)), model, method, None)[:0]
     if client is not None:
         model = client_of(client).scatter(model, hash=False)

@@ -10,15 +10,17 @@ from sklearn.utils._param_validation import StrOptions
 
 from .._estimator import (
     AnnealedMixin,
-    ColumnsMixin,
     MixtureMixin,
     TemperedEstimator,
     check_n_samples,
     check_weighted_counts,
+    drop_features,
+    expand_features,
     inspect_counts,
     validate_counts,
     validate_training_counts,
     warn_once,
+    widened_for,
 )
 from .._families import LEAST_CONCENTRATION
 from .._utils._arguments import Interval, positive_int
@@ -28,7 +30,6 @@ from ._model import BernoulliMixtureModel, MultinomialMixtureModel
 
 
 class _DiscreteMixture(
-    ColumnsMixin,
     MixtureMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -49,6 +50,8 @@ class _DiscreteMixture(
         "feature_prior",
         "weight_concentration_prior",
     )
+    expand_features, drop_features = expand_features, drop_features
+    _widened_for = widened_for
     _model = None
     #: Shape of the options of each feature.
     _options = ()
@@ -59,18 +62,19 @@ class _DiscreteMixture(
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _make_model(self, n_features, dtype):
-        if self.feature_prior != "auto":
-            check_prior(self.feature_prior, "feature_prior")
-        check_prior(self.weight_concentration_prior, "weight_concentration_prior")
-        settings = self._model_settings()
-        return self._model(self.n_components, n_features, dtype=dtype, **settings)
-
-    def _model_settings(self):
-        return {
-            "feature_prior": self.feature_prior,
-            "weight_concentration": self.weight_concentration_prior,
-        }
+    @classmethod
+    def _make_model(cls, settings, n_features, dtype, **options):
+        if settings.feature_prior != "auto":
+            check_prior(settings.feature_prior, "feature_prior")
+        check_prior(settings.weight_concentration_prior, "weight_concentration_prior")
+        return cls._model(
+            settings.n_components,
+            n_features,
+            dtype=dtype,
+            feature_prior=settings.feature_prior,
+            weight_concentration=settings.weight_concentration_prior,
+            **options,
+        )
 
     def _check_enough(self, data):
         if len(data) < self.n_components:
@@ -269,9 +273,10 @@ class _BernoulliMixture(_DiscreteMixture):
             UserWarning,
         )
 
-    def _model_settings(self):
-        threshold = 0.5 if self.binarize is None else self.binarize
-        return {**super()._model_settings(), "threshold": threshold}
+    @classmethod
+    def _make_model(cls, settings, n_features, dtype):
+        threshold = 0.5 if settings.binarize is None else settings.binarize
+        return super()._make_model(settings, n_features, dtype, threshold=threshold)
 
     def sample(self, n_samples=1):
         """Draw samples from the components at the posterior means.

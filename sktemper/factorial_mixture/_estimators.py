@@ -69,22 +69,23 @@ class _FactorialMixture(
         "posterior",
     )
 
-    def _make_model(self, n_features, dtype):
-        K = self.n_components
-        check_variances(self.noise_variance, dtype, "noise_variance")
-        check_variances(self.component_variance, dtype, "component_variance")
+    @staticmethod
+    def _make_model(settings, n_features, dtype):
+        K, inclusion = settings.n_components, settings.inclusion_probability
+        check_variances(settings.noise_variance, dtype, "noise_variance")
+        check_variances(settings.component_variance, dtype, "component_variance")
         return FactorialMixtureModel(
             K,
             n_features,
-            noise_variance=self.noise_variance,
-            component_variance=self.component_variance,
-            inclusion_probability=_inclusion(self.inclusion_probability, K),
-            learn_noise_variance=self.noise_variance is None,
-            learn_inclusion_probability=self.inclusion_probability is None,
-            structured=self.posterior == "structured",
+            noise_variance=settings.noise_variance,
+            component_variance=settings.component_variance,
+            inclusion_probability=_inclusion(inclusion, K),
+            learn_noise_variance=settings.noise_variance is None,
+            learn_inclusion_probability=inclusion is None,
+            structured=settings.posterior == "structured",
             dtype=dtype,
-            init=functools.partial(_start, self.init, K),
-            local_cooling=self.local_cooling,
+            init=functools.partial(_start, settings.init, K),
+            local_cooling=settings.local_cooling,
         )
 
     # -- what users call ---------------------------------------------------------------

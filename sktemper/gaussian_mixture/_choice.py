@@ -4,7 +4,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._estimator import log
 from .._families import Mixture
 from ..model import IllDefined, Powers
 from ._empirical import evidence_of_priors, learned_priors, restarted, searched
@@ -183,7 +182,7 @@ LEAST_ROWS, MOST_ROWS, ELEMENTS = 5_000, 20_000, 2e7
 STEPS = 4
 
 
-def chosen_type(estimator, X, sample_weight):
+def chosen_type(make_model, n_components, X, sample_weight, report):
     """Return the covariance type of the highest evidence.
 
     For each type, the clusters of k-means are merged by evidence, and a few steps of
@@ -193,28 +192,32 @@ def chosen_type(estimator, X, sample_weight):
 
     Parameters
     ----------
-    estimator : TemperedGaussianMixture
+    make_model : callable
+        ``make_model(covariance_type, n_features)`` returns the model of a type.
+    n_components : int
     X : ndarray of shape (n_samples, n_features)
     sample_weight : ndarray of shape (n_samples,) or None
+    report : callable
+        Called with the format and the values of a line of a log.
 
     Returns
     -------
     covariance_type : {"full", "diag", "spherical"}
         If no type can be fitted, "full" is returned, and the fit then raises an error.
     """
-    X, weight = _some(X, sample_weight, estimator.n_components)
+    X, weight = _some(X, sample_weight, n_components)
     rows = filled(X, weight, is_full=True) if has_gaps(X) else X
     random = np.random.RandomState(0)
-    labels = from_kmeans(rows, estimator.n_components, random, weight).argmax(axis=1)
+    labels = from_kmeans(rows, n_components, random, weight).argmax(axis=1)
     weight = np.ones(len(X)) if weight is None else weight
     best, most = "full", -np.inf
     for covariance_type in candidates(*X.shape):
-        model = _model(estimator, covariance_type, X.shape[1])
+        model = make_model(covariance_type, X.shape[1])
         try:
             evidence = _evidence(model, X, rows, labels, weight)
         except IllDefined:
             continue
-        log(estimator, "%s: evidence %.10g", covariance_type, evidence)
+        report("%s: evidence %.10g", covariance_type, evidence)
         evidence -= n_learned(covariance_type, X.shape[1])
         if evidence > most:
             best, most = covariance_type, evidence
@@ -252,13 +255,6 @@ def n_learned(covariance_type, n_features):
         "diag": n_features,
         "full": n_features * (n_features + 1) // 2,
     }[covariance_type]
-
-
-def _model(estimator, covariance_type, n_features):
-    """Return the model of the estimator with a given covariance type."""
-    parameters = estimator.get_params(deep=False)
-    parameters |= {"covariance_type": covariance_type}
-    return type(estimator)(**parameters)._make_model(n_features, np.dtype(np.float64))
 
 
 def _evidence(model, X, rows, labels, weight):

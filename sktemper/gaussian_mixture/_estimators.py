@@ -1,14 +1,12 @@
 """The estimators of the Gaussian mixture."""
 
 import functools
-import math
 from numbers import Integral, Real
-from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
 from .._engine import QUIETLY
@@ -18,66 +16,22 @@ from .._estimator import (
     SVIPlusMixin,
     TemperedEstimator,
     check_n_samples,
+    log,
+    validated_weight,
 )
 from .._families import LEAST_CONCENTRATION, USED, WEIGHTS
 from .._utils._arguments import Interval
 from .._utils._frames import completed
-from .._utils._limits import check_prior, check_values, check_variances
+from .._utils._limits import check_values, check_variances
 from .._utils._notices import warn
 from .._utils._validation import check_data
 from ._advice import NARROW, advice, narrow_columns
 from ._choice import chosen_type
-from ._empirical import FREE_DEGREES, LEARNED
+from ._empirical import LEARNED
 from ._gaps import GappedRows
 from ._model import COVARIANCE_TYPES, GaussianMixtureModel
+from ._priors import Priors
 from ._starts import ROWS_LOOKED_AT, STARTS
-
-
-# -- priors of a Gaussian mixture ------------------------------------------------------
-class Hyper(NamedTuple):
-    """Priors of a Gaussian mixture.
-
-    Attributes
-    ----------
-    weight_concentration, mean_precision, degrees_of_freedom : float
-    mean : ndarray of shape (n_features,)
-    covariance : ndarray
-        Inverse scale of the Wishart distribution, in the form of the covariance type.
-    origin : ndarray of shape (n_features,)
-        Origin of the coordinates inside the model, which preserves digits of data far
-        from 0.
-    noise_variance : float
-        Variance of the noise of the samples in local steps.  It is `reg_covar` if
-        values are missing, and otherwise 0, as in scikit-learn.
-    is_diagonal : bool
-        Whether a covariance that is computed from the data is diagonal, because too few
-        rows show correlations, see `shows_correlations`.
-    """
-
-    weight_concentration: float
-    mean_precision: float
-    degrees_of_freedom: float
-    mean: np.ndarray
-    covariance: np.ndarray
-    origin: np.ndarray
-    noise_variance: float = 0.0
-    is_diagonal: bool = False
-
-    def allowed(self, matrix):
-        """Return a matrix from data, without correlations if `is_diagonal`."""
-        return np.diag(np.diag(matrix)) if self.is_diagonal else matrix
-
-    def stepped(self, other, rate):
-        """Return priors between this object (rate 0) and another (rate 1)."""
-        if rate == 1 or other is self:
-            return other
-        learned = "mean_precision", "degrees_of_freedom", "covariance"
-        between = {
-            name: (1 - rate) * getattr(self, name) + rate * getattr(other, name)
-            for name in learned
-        }
-        return other._replace(**between)
-
 
 # -- clusters of components, for clusters that are not Gaussian ------------------------
 # Two normal densities on a line add up to a density with a single mode, for any
@@ -137,13 +91,6 @@ def _are_one(shift, covariances, counts):
 
 
 # -- the estimators of the Gaussian mixture --------------------------------------------
-#: Smallest increase of the log-likelihood by another component, in nats per sample.  It
-#: determines the default concentration of the weights if ``priors`` is "learned".
-#: Without it, clusters that are not quite Gaussian would be divided into more and more
-#: parts as samples are added.
-COMPONENT_COST = 0.01
-
-
 def about_components(estimator, run):
     """Return a warning about missing components or priors that merge clusters."""
     return estimator._advice_
@@ -236,12 +183,23 @@ class _GaussianMixture(
         self._is_auto_ = self.covariance_type == "auto"
         if not self._is_choice():
             return
-        sample_weight = self._validate_weight(sample_weight, data)
+        sample_weight = validated_weight(sample_weight, data)
         X, places = data.sample(ROWS_LOOKED_AT)
         if sample_weight is not None:
             sample_weight = sample_weight[places]
         with QUIETLY():
-            self._chosen_type_ = chosen_type(self, X, sample_weight)
+            self._chosen_type_ = chosen_type(
+                self._model_of_type,
+                self.n_components,
+                X,
+                sample_weight,
+                functools.partial(log, self),
+            )
+
+    def _model_of_type(self, covariance_type, n_features):
+        """Return the model with a covariance type, for a comparison of types."""
+        settings = self._settings().replaced(covariance_type=covariance_type)
+        return self._make_model(settings, n_features, np.dtype(np.float64))
 
     def _is_choice(self):
         """Return whether `fit` chooses the covariance type."""
@@ -266,121 +224,21 @@ class _GaussianMixture(
     def _fixed(self):
         return super()._fixed() | {"covariance_type": self._type()}
 
-    def _make_model(self, n_features, dtype):
-        check_variances(max(self.reg_covar, 1.0), dtype, "reg_covar")
+    @staticmethod
+    def _make_model(settings, n_features, dtype):
+        check_variances(max(settings.reg_covar, 1.0), dtype, "reg_covar")
+        priors = Priors(settings, dtype)
         return GaussianMixtureModel(
-            self.n_components,
+            settings.n_components,
             n_features,
-            covariance_type=self._type(),
-            weight_prior=self.weight_concentration_prior_type,
-            priors=functools.partial(self._priors, dtype=dtype),
-            init=STARTS[self.init_params],
-            reg_covar=self.reg_covar,
-            is_wishart=self._has_wishart(),
-            learned=self._learned(),
+            covariance_type=settings.covariance_type,
+            weight_prior=settings.weight_concentration_prior_type,
+            priors=priors,
+            init=STARTS[settings.init_params],
+            reg_covar=settings.reg_covar,
+            is_wishart=priors.is_wishart(),
+            learned=priors.learned(),
             dtype=dtype,
-        )
-
-    def _learned(self):
-        """Return the names of the priors that are learned, because they are None.
-
-        The prior of a tied covariance is not learned, because a single covariance does
-        not show how covariances differ.
-        """
-        if self.priors == "scikit-learn":
-            return []
-        given = {part: getattr(self, f"{part}_prior") for part in LEARNED}
-        if self._type() == "tied":
-            given = {"mean_precision": self.mean_precision_prior}
-        return [part for part, value in given.items() if value is None]
-
-    def _has_wishart(self):
-        """Return whether the precisions have a Wishart distribution."""
-        return self._type() in ("full", "tied") or self.priors != "learned"
-
-    def _starts_free(self):
-        """Return whether the covariance prior starts with few degrees of freedom."""
-        return self._type() != "tied" and self.priors == "learned"
-
-    def _concentration(self, n_samples):
-        """Return the concentration of the weights."""
-        if self.weight_concentration_prior is not None:
-            return self.weight_concentration_prior
-        concentration = 1.0 / self.n_components
-        if self.priors == "learned":
-            concentration = min(concentration, math.exp(-COMPONENT_COST * n_samples))
-        return max(concentration, LEAST_CONCENTRATION)
-
-    def _priors(self, mean, covariance, n_samples, dtype):
-        """Return the priors, with defaults or starting values for priors of None."""
-        n_features = len(mean)
-        concentration = self._concentration(n_samples)
-        precision = self.mean_precision_prior
-        freedom = self.degrees_of_freedom_prior
-        least = n_features - 1 if self._has_wishart() else 0
-        if freedom is None:
-            freedom = least + FREE_DEGREES if self._starts_free() else n_features
-        if freedom <= least:
-            raise ValueError(
-                "The parameter 'degrees_of_freedom_prior' should be greater than "
-                f"{least:g}, but got {freedom:.3f}."
-            )
-        check_prior(concentration, "weight_concentration_prior")
-        check_prior(precision, "mean_precision_prior")
-        check_prior(freedom, "degrees_of_freedom_prior")
-        prior_mean = mean
-        if self.mean_prior is not None:
-            prior_mean = check_array(self.mean_prior, dtype=np.float64, ensure_2d=False)
-            if prior_mean.shape != (n_features,):
-                raise ValueError(
-                    f"The parameter 'means' should have the shape of ({n_features},), "
-                    f"but got {prior_mean.shape}"
-                )
-            check_values(prior_mean, dtype, "mean_prior")
-        return Hyper(
-            float(concentration),
-            1.0 if precision is None else float(precision),
-            float(freedom),
-            prior_mean,
-            self._covariance_prior(covariance, freedom, dtype),
-            mean,
-        )
-
-    def _covariance_prior(self, default, freedom, dtype):
-        """Return the inverse scale of the prior, with the shape of ``default``."""
-        if self.covariance_prior is None:
-            prior = self._regular(default)
-            check_variances(_variances(prior), dtype, "X has features with a variance")
-            return freedom * prior if self._starts_free() else prior
-        prior = check_array(
-            np.atleast_1d(self.covariance_prior), dtype=np.float64, ensure_2d=False
-        ).reshape(np.shape(self.covariance_prior))
-        if prior.shape != np.shape(default):
-            raise ValueError(
-                f"The parameter '{self._type()} covariance_prior' should have "
-                f"the shape of {np.shape(default)}, but got {prior.shape}"
-            )
-        if (_variances(prior) > 0).all():
-            check_variances(_variances(prior), dtype, "covariance_prior has variances")
-        matrix = prior if prior.ndim == 2 else np.diag(np.atleast_1d(prior))
-        symmetric = np.allclose(matrix, matrix.T)
-        if not symmetric or not (np.linalg.eigvalsh(matrix) > 0).all():
-            what = "symmetric, positive-definite" if prior.ndim == 2 else "positive"
-            raise ValueError(f"'{self._type()} covariance_prior' should be {what}")
-        return prior
-
-    def _regular(self, covariance):
-        """Return a covariance, with `reg_covar` on its diagonal if it is singular."""
-        matrix = np.atleast_1d(covariance)
-        if _is_regular(matrix if matrix.ndim == 2 else np.diag(matrix)):
-            return covariance
-        if self.reg_covar == 0:
-            raise ValueError(
-                "The covariance of the data is singular and cannot be a prior. "
-                "Increase reg_covar, set covariance_prior, or remove constant features."
-            )
-        return covariance + self.reg_covar * (
-            np.eye(len(matrix)) if matrix.ndim == 2 else 1.0
         )
 
     def _finish(self, problem, state):
@@ -410,13 +268,13 @@ class _GaussianMixture(
 
     def _with_learned_priors(self, model):
         """Return the model with learned priors; None if they are learned, or tied."""
-        is_tied = self._type() == "tied"
+        settings = self._settings()
+        is_tied = settings.covariance_type == "tied"
         if is_tied or len(model.learned) == len(LEARNED):
             return None
-        given = {f"{part}_prior": None for part in LEARNED}
-        given |= {"priors": "learned", "covariance_type": self._type()}
-        parameters = self.get_params(deep=False) | given
-        return type(self)(**parameters)._make_model(model.n_features, model.dtype)
+        free = {f"{part}_prior": None for part in LEARNED}
+        settings = settings.replaced(priors="learned", **free)
+        return self._make_model(settings, model.n_features, model.dtype)
 
     def _largest_final_change(self, run):
         """Return ``tol``, so that `converged_` means the same as in scikit-learn."""
@@ -637,21 +495,6 @@ def _imputed(model, block, prepared):
 
 def _one_hot(labels):
     return np.eye(labels.max(initial=-1) + 1)[labels]
-
-
-def _variances(covariance):
-    """Return the diagonal of a covariance of any type."""
-    return np.diag(covariance) if np.ndim(covariance) == 2 else covariance
-
-
-def _is_regular(covariance):
-    """Return whether each feature varies, even given all earlier features."""
-    variances = np.diag(covariance)
-    try:
-        left = np.diag(np.linalg.cholesky(covariance)) ** 2
-    except np.linalg.LinAlgError:
-        return False
-    return bool((left > 1e-14 * len(variances) * variances).all())
 
 
 class TemperedGaussianMixture(_GaussianMixture):

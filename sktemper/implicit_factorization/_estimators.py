@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._estimator import TemperedEstimator
 from .._families import unpacked
 from .._ranking._best import Rated
-from .._ranking._recommender import Chosen, RecommenderMixin
+from .._ranking._recommender import Chosen, RecommenderMixin, initial_vectors
 from .._utils._arguments import Interval, refuse
 from .._utils._csr import plain_entries
 from .._utils._limits import (
@@ -22,7 +22,7 @@ from .._utils._limits import (
 )
 from .._utils._linalg import tiled_matmul
 from .._utils._notices import warn
-from .._utils._validation import check_data, check_init
+from .._utils._validation import check_data
 from ..model import Powers, all_finite
 from ._model import ImplicitFactorizationModel, UserInference
 from ._pairs import Pairs, values_of_pairs
@@ -169,6 +169,7 @@ class ImplicitFactorization(
         ],
         "init": ["array-like", None],
     }
+    _validated = (*TemperedEstimator._validated, "item_labels_")
     _fixed_by_fit = (
         "n_components",
         "zero_weight",
@@ -253,25 +254,21 @@ class ImplicitFactorization(
             X, _ = data.sample(ImplicitFactorizationModel.max_start_rows)
             _warn_of_weights(X.data)
 
-    def _make_model(self, n_features, dtype):
-        if self.zero_weight != "auto" and self.zero_weight > LARGEST_WEIGHT:
-            refuse("zero_weight", f"at most {LARGEST_WEIGHT:g}", self.zero_weight)
+    @staticmethod
+    def _make_model(settings, n_features, dtype):
+        zero_weight = settings.zero_weight
+        if zero_weight != "auto" and zero_weight > LARGEST_WEIGHT:
+            refuse("zero_weight", f"at most {LARGEST_WEIGHT:g}", zero_weight)
+        weight, target = settings.pair_weight, settings.pair_target
         return ImplicitFactorizationModel(
-            self.n_components,
+            settings.n_components,
             n_features,
-            zero_weight=None if self.zero_weight == "auto" else self.zero_weight,
-            weight_of=values_of_pairs("pair_weight", self.pair_weight, dtype, True),
-            target_of=values_of_pairs("pair_target", self.pair_target, dtype),
+            zero_weight=None if zero_weight == "auto" else zero_weight,
+            weight_of=values_of_pairs("pair_weight", weight, dtype, True),
+            target_of=values_of_pairs("pair_target", target, dtype),
             dtype=dtype,
-            init=self._init(n_features, dtype),
+            init=initial_vectors(settings, n_features, dtype),
         )
-
-    def _init(self, n_features, dtype):
-        if self.init is None:
-            return None
-        init = check_init(self.init, self.n_components, n_features)
-        check_values(init, dtype, "init")
-        return init
 
     def _install(self, state, policies):
         super()._install(state, policies)
@@ -456,8 +453,7 @@ class ImplicitFactorization(
             return None
         entries = plain_entries(
             X,
-            self._cached("most_rows", lambda: self._max_inline_rows),
-            self._max_inline_values,
+            *self._cached("inline_limits", self._inline_limits),
             known["n_features_in_"],
             largest_value(known["state_"].dtype),
         )

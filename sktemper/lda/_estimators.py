@@ -16,16 +16,21 @@ from sklearn.utils.validation import check_is_fitted
 from .._engine import State
 from .._estimator import (
     AnnealedMixin,
-    ColumnsMixin,
     ReadyModel,
     SVIPlusMixin,
     TemperedEstimator,
     check_weighted_counts,
+    drop_features,
+    expand_features,
     inspect_counts,
+    policies_of_other_sizes,
     validate_counts,
     validate_training_counts,
     warn_if_above_one,
     warn_once,
+    widened_for,
+    with_state,
+    without_callbacks,
 )
 from .._utils._arguments import (
     Interval,
@@ -110,8 +115,6 @@ N_TRIALS = 3
 
 
 # -- copies of fitted topic models for processes that only infer -----------------------
-#: Private attributes of an estimator that its copy for serving keeps.
-KEPT = ("_names_", "_sklearn_output_config")
 #: Prior of zeros for any number of words and topics, because its strides are 0.
 NO_PRIOR = np.broadcast_to(np.float64(0.0), (2, 2))
 #: Largest share of tokens in unknown columns that does not cause a warning.
@@ -157,14 +160,26 @@ def _gamma_at_one(model, block, prepared):
     return _gamma(model, block, (prepared, 1.0))
 
 
+def _alpha(prior, n_topics):
+    """Return alpha, or None if it depends on the data."""
+    if isinstance(prior, str):
+        return None
+    alpha = positive(
+        1 / n_topics if prior is None else prior, "doc_topic_prior", [(n_topics,)]
+    )
+    check_prior(alpha, "doc_topic_prior")
+    return np.broadcast_to(alpha, n_topics).copy()
+
+
 class _LDA(
-    ColumnsMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     TemperedEstimator,
 ):
     """Common parts of the estimators of latent Dirichlet allocation."""
 
+    expand_features, drop_features = expand_features, drop_features
+    _widened_for = widened_for
     _check_weighted = check_weighted_counts
     _inspect_training_data = inspect_counts
 
@@ -224,11 +239,11 @@ class _LDA(
     _fixed_by_fit = ("n_components", "doc_topic_prior", "topic_word_prior")
     _iteration_limit = "max_doc_update_iter"
 
-    def _make_model(self, n_features, dtype):
-        K = self._n_topics()
-        alpha = self._alpha(K)
+    @staticmethod
+    def _make_model(settings, n_features, dtype):
+        K, eta = settings.n_components, settings.topic_word_prior
         eta = positive(
-            1 / K if self.topic_word_prior is None else self.topic_word_prior,
+            1 / K if eta is None else eta,
             "topic_word_prior",
             [(n_features,), (K, n_features)],
         )
@@ -236,27 +251,22 @@ class _LDA(
         return LDAModel(
             K,
             n_features,
-            alpha,
+            _alpha(settings.doc_topic_prior, K),
             np.atleast_2d(eta),
             dtype=dtype,
-            tol=self.mean_change_tol,
-            max_iter=self.max_doc_update_iter,
+            tol=settings.mean_change_tol,
+            max_iter=settings.max_doc_update_iter,
             drop_tol=DROP_TOL,
-            init=self.init,
-            init_params=self.init_params,
-            doc_update=self._doc_update(),
+            init=settings.init,
+            init_params=settings.init_params,
+            doc_update=settings.doc_update,
         )
 
-    def _alpha(self, n_topics):
-        """Return alpha, or None if it depends on the data."""
-        prior = self.doc_topic_prior
-        if isinstance(prior, str):
-            return None
-        alpha = positive(
-            1 / n_topics if prior is None else prior, "doc_topic_prior", [(n_topics,)]
-        )
-        check_prior(alpha, "doc_topic_prior")
-        return np.broadcast_to(alpha, n_topics).copy()
+    def _settings(self):
+        settings = super()._settings()
+        if self.doc_update == "auto" and not self._tempering().cools:
+            return settings.replaced(doc_update="variational")
+        return settings
 
     def _n_topics(self):
         """Return K; if ``n_components`` is None, return K of the fitted model."""
@@ -273,12 +283,6 @@ class _LDA(
     def _fixed(self):
         return {**super()._fixed(), "n_components": self._n_topics()}
 
-    def _doc_update(self):
-        """Return ``doc_update``; "auto" becomes "variational" without cooling."""
-        if self.doc_update == "auto" and not self._tempering().cools:
-            return "variational"
-        return self.doc_update
-
     # -- fitting -----------------------------------------------------------------------
     def _fit(self, X, sample_weight, continued, X_val=None):
         self._validate_params()
@@ -286,10 +290,6 @@ class _LDA(
             self._fit_with_more(X, sample_weight, X_val)
             return self
         return super()._fit(X, sample_weight, continued, X_val)
-
-    def _prepare_fit(self, data, sample_weight):
-        """Delete the prior for predictions of an earlier fit."""
-        self._delete_prior_of_predictions()
 
     # -- what users call ---------------------------------------------------------------
     def transform(self, X, *, normalize=True, temperature=1.0):
@@ -798,23 +798,22 @@ class _LDA(
             Expected tokens of the current topics.
         groups : ndarray of int of shape (n_topics,)
         """
-        parameters = self._parameters_of_groups(groups)
-        merged = self._other(parameters)
-        merged._delete_prior_of_predictions()
-        model = merged._make_model(self.state_.n_features, self.state_.dtype)
+        parameters, state = self._parameters_of_groups(groups), self.state_
+        settings = self._settings().replaced(**parameters)
+        model = self._make_model(settings, state.n_features, state.dtype)
         topic_word = merged_rows(tokens, groups) + model.topic_word_prior
-        merged._take_state(
-            replace(
-                self.state_,
-                globals_=Topics.from_dense(topic_word.T, model.topic_word_prior.T),
-                hyper=self._alpha_of_groups(model),
-                best=None,
-                policies=self._policies_of_other_sizes(),
-                stream=None,
-                history=copy.deepcopy(self.state_.history),
-            )
+        merged = replace(
+            state,
+            globals_=Topics.from_dense(topic_word.T, model.topic_word_prior.T),
+            hyper=self._alpha_of_groups(model),
+            best=None,
+            policies=policies_of_other_sizes(self),
+            stream=None,
+            history=copy.deepcopy(state.history),
         )
-        return merged
+        other = with_state(self, merged, {}, parameters)
+        vars(other).pop("prediction_prior_", None)
+        return other
 
     def _parameters_of_groups(self, groups):
         """Return the estimator's parameters for the model of merged topics."""
@@ -874,11 +873,9 @@ class _LDA(
 
     def _fit_with_more(self, X, sample_weight, X_val):
         """Fit more topics, merge them, and continue the fit."""
-        more = self._other(
-            {"n_components": self.n_start_components, "n_start_components": None}
+        more = self._with_results(
+            {}, n_components=self.n_start_components, n_start_components=None
         )
-        more._delete_prior_of_predictions()
-        vars(more).pop("state_", None)
         more._end_of_fit_checks = ()  # equal topics are merged later, without a warning
         more.fit(X, None, sample_weight, X_val=X_val)
         merged = more
@@ -894,10 +891,9 @@ class _LDA(
             n_before, merged = merged.n_components_, merged._distinct(X, sample_weight)
             if merged.n_components_ < n_before:
                 merged._fit_on(self.max_iter, X, sample_weight, X_val)
-        fitted = {k: v for k, v in vars(merged).items() if k.endswith("_")}
-        self._delete_prior_of_predictions()
-        vars(self).update(fitted, _warned=merged._warned)
-        self._take_state(merged.state_)
+        fitted = self._with_results(merged._results())
+        fitted.state_ = replace(merged.state_, fixed=copy.deepcopy(fitted._fixed()))
+        self._take_results(fitted)
 
     def _fit_on(self, max_iter, X, sample_weight, X_val):
         """Continue the fit for half of its usual number of passes."""
@@ -1000,7 +996,8 @@ class _LDA(
         with self._fitted_problem(X) as problem:
             n_rows = len(problem.data)
             rows = np.arange(0, n_rows, -(-n_rows // MOST_ROWS))
-            self.prediction_prior_ = self._best_prior(problem, rows)
+            prior = {"prediction_prior_": self._best_prior(problem, rows)}
+        self._take_results(self._with_results(self._results() | prior))
         return self
 
     def _best_prior(self, problem, rows):
@@ -1037,9 +1034,6 @@ class _LDA(
     def _maps(self, problem, function, prior, rows):
         prepared = problem.model.prepare(self.state_.globals_, prior)
         return list(problem.map(function, prepared, rows=rows))
-
-    def _delete_prior_of_predictions(self):
-        vars(self).pop("prediction_prior_", None)
 
     def _hyper_of_predictions(self):
         return vars(self).get("prediction_prior_", self.state_.hyper)
@@ -1104,12 +1098,7 @@ class _LDA(
         (2, 5)
         """
         check_is_fitted(self, "state_")
-        state, parameters = self.state_, self.get_params(deep=False)
-        copied = type(self)(**parameters)
-        fitted = (name for name in vars(self) if name[-1] == "_" and name[0] != "_")
-        kept = {
-            name: vars(self)[name] for name in (*fitted, *KEPT) if name in vars(self)
-        }
+        state = self.state_
         served = State(
             globals_=ServedTopics.of(state.globals_),
             hyper=np.array(state.hyper),
@@ -1120,10 +1109,11 @@ class _LDA(
             progress=replace(state.progress),
             policies=replace(state.policies, learning_rate=None),
         )
-        vars(copied).update(
-            kept, state_=served, _serves=True, _warned={}, _ready=ReadyModel()
-        )
-        return copied
+        own = {"state_": served, "_warned": {}, "_ready": ReadyModel()}
+        other = without_callbacks(self)._with_results(self._results() | own)
+        vars(other).pop("_lengths_", None)
+        other._serves = True
+        return other
 
     def _check_trains(self):
         """Raise if this is a copy for serving."""

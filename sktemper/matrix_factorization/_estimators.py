@@ -12,13 +12,13 @@ from sklearn.utils._param_validation import StrOptions
 from .._estimator import AnnealedMixin, SVIPlusMixin, TemperedEstimator
 from .._families import unpacked
 from .._ranking._best import Rated, Rescoring, products
-from .._ranking._recommender import RecommenderMixin
+from .._ranking._recommender import RecommenderMixin, initial_vectors
 from .._utils._arguments import Interval, check_flag, check_scale, is_number, refuse
 from .._utils._cache import read_only
 from .._utils._limits import check_values, check_variances
 from .._utils._linalg import tiled_matmul
 from .._utils._notices import warn
-from .._utils._validation import check_data, check_init
+from .._utils._validation import check_data
 from ..model import all_finite
 from . import _kernels
 from ._model import MatrixFactorizationModel
@@ -83,6 +83,7 @@ class _MatrixFactorization(
         if not any(map(_has_ratings, data.validated)):
             raise ValueError("X has no ratings: no stored entries, or only NaN.")
 
+    _validated = (*TemperedEstimator._validated, "item_labels_")
     _fixed_by_fit = (
         "n_components",
         "biases",
@@ -93,29 +94,23 @@ class _MatrixFactorization(
         "init",  # its shape depends on n_components
     )
 
-    def _make_model(self, n_features, dtype):
-        if self.global_mean is not None:
-            check_values(self.global_mean, dtype, "global_mean")
-        check_variances(self.noise_variance, dtype, "noise_variance")
-        check_variances(self.component_variance, dtype, "component_variance")
+    @staticmethod
+    def _make_model(settings, n_features, dtype):
+        if settings.global_mean is not None:
+            check_values(settings.global_mean, dtype, "global_mean")
+        check_variances(settings.noise_variance, dtype, "noise_variance")
+        check_variances(settings.component_variance, dtype, "component_variance")
         return MatrixFactorizationModel(
-            self.n_components,
+            settings.n_components,
             n_features,
-            biases=self.biases,
-            global_mean=self.global_mean,
-            noise_variance=self.noise_variance,
-            component_variance=self.component_variance,
-            user_noise=self.noise_type == "user",
+            biases=settings.biases,
+            global_mean=settings.global_mean,
+            noise_variance=settings.noise_variance,
+            component_variance=settings.component_variance,
+            user_noise=settings.noise_type == "user",
             dtype=dtype,
-            init=self._init(n_features, dtype),
+            init=initial_vectors(settings, n_features, dtype),
         )
-
-    def _init(self, n_features, dtype):
-        if self.init is None:
-            return None
-        init = check_init(self.init, self.n_components, n_features)
-        check_values(init, dtype, "init")
-        return init
 
     # -- what users call ---------------------------------------------------------------
     def _local_parameters(self, X):

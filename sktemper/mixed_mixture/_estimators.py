@@ -18,6 +18,7 @@ from .._estimator import (
     TemperedEstimator,
     Validation,
     check_n_samples,
+    validated_weight,
     warn_once,
 )
 from .._families import LEAST_CONCENTRATION
@@ -139,17 +140,23 @@ class _MixedMixture(
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _make_model(self, n_features, dtype):
-        check_prior(self.feature_prior, "feature_prior")
-        check_prior(self.weight_concentration_prior, "weight_concentration_prior")
+    @staticmethod
+    def _make_model(settings, n_features, dtype):
+        check_prior(settings.feature_prior, "feature_prior")
+        check_prior(settings.weight_concentration_prior, "weight_concentration_prior")
         return MixedMixtureModel(
-            self.n_components,
+            settings.n_components,
             n_features,
-            columns=self.columns_,
-            feature_prior=self.feature_prior,
-            weight_concentration=self.weight_concentration_prior,
+            columns=settings.columns,
+            feature_prior=settings.feature_prior,
+            weight_concentration=settings.weight_concentration_prior,
             dtype=dtype,
         )
+
+    def _settings(self):
+        return super()._settings().replaced(columns=self.columns_)
+
+    _validated = (*TemperedEstimator._validated, "columns_")
 
     def _check_enough(self, data):
         if len(data) < self.n_components:
@@ -551,7 +558,7 @@ class _MixedMixture(
         return float(-weight @ xlogy(shares, shares).sum(axis=1)), weight.sum()
 
     def _weights_of(self, rows, sample_weight):
-        weight = self._validate_weight(sample_weight, rows)
+        weight = validated_weight(sample_weight, rows)
         return np.ones(len(rows)) if weight is None else weight
 
     def _n_parameters(self):

@@ -86,7 +86,7 @@ def check_model(model, X, *, log_likelihood=None, random_state=0, on_fail="raise
         estimator = clone(model)
         estimator._validate_params()
         X = estimator._validate_training(X, reset=True)
-        model = estimator._make_model(X.shape[1], estimator._compute_dtype(X))
+        model = estimator._new_model(X.shape[1], estimator._compute_dtype(X))
     built, results = [], []
 
     def start(_):

@@ -1,35 +1,33 @@
-"""Runs of a fit, one from each start: passes, moves, early stopping and callbacks."""
+"""Fits: a plan of passes and moves, and runs of it, one from each start."""
 
-import copy
 import functools
 import hashlib
 import itertools
 import math
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from .._engine import (
+from ..learning_rates import ConstantRate, RobbinsMonro
+from ..renewals import NoRenewals
+from ..schedules import STREAM_LENGTH, Plan
+from ._data import Rows
+from ._moves import run_moves
+from ._passes import (
     Best,
     HeldOut,
     Hooks,
-    Policies,
-    Problem,
-    Rows,
-    State,
     check_scorable,
     clocks_of_passes,
-    generator,
     heldout_score,
     planned_clocks,
-    run_moves,
     run_passes,
 )
-from .._utils._notices import log
-from ..learning_rates import ConstantRate, RobbinsMonro, as_learning_rate
-from ..renewals import NoRenewals
-from ..schedules import STREAM_LENGTH, Plan
+from ._policies import Policies
+from ._problem import Problem, generator
+from ._state import State
 
 # -- plan of a fit: batches, held-out rows, policies and number of passes --------------
 #: Value that replaces the digest of a stream's first rows once the stream has repeated.
@@ -42,6 +40,74 @@ ROWS_NOTED = 8
 SHARE_COOLED, FEWEST_STEPS, MOST_STEPS = 0.4, 5, STREAM_LENGTH
 #: Keys of random numbers: for policies, and for held-out rows.
 POLICIES, HELD_OUT = 2, 3
+
+
+class Training(NamedTuple):
+    """Settings of a fit, or of the training on a stream.
+
+    Attributes
+    ----------
+    tempering : Tempering
+    learning_rate : LearningRate or None
+        None means a rate of 1 if each step takes all rows, and else a decreasing rate.
+    gradient_noise : Noise
+    moves : Moves
+    renewals : Renewals
+    n_init, max_iter : int
+        Numbers of runs of a fit, and of passes of a run.
+    batch_size : int, "auto" or None
+        None means all rows.
+    total_samples : int or None
+        D; None means the number of rows.
+    shuffle : bool
+    evaluate_every : int
+        Number of passes between two held-out scores, 0 for none.
+    validation_fraction : float
+    n_iter_no_change : int or None
+        Number of held-out scores without an improvement by ``tol`` that end a run.
+    tol : float
+    """
+
+    tempering: Any
+    learning_rate: Any
+    gradient_noise: Any
+    moves: Any
+    renewals: Any
+    n_init: int = 1
+    max_iter: int = 10
+    batch_size: Any = "auto"
+    total_samples: int | None = None
+    shuffle: bool = True
+    evaluate_every: int = 0
+    validation_fraction: float = 0.1
+    n_iter_no_change: int | None = None
+    tol: float = 1e-3
+
+
+class FitHooks:
+    """Calls from a fit to its caller, which do nothing by default."""
+
+    def plan(self, n_tasks):
+        """Called before the first step, with the number of passes and moves."""
+
+    def commit(self, run):
+        """Called inside each commit of a run, which no signal can interrupt."""
+
+    def begin(self, name):
+        """Called before a task, a "pass" or a "move"."""
+
+    def end(self):
+        """Called after a task; return whether to stop the run."""
+        return False
+
+    def finish(self, run):
+        """Called with the best run, while its workers still exist."""
+
+    def log(self, message, *values):
+        """Called with lines of a log."""
+
+    def log_pass(self, state):
+        """Called after each pass."""
 
 
 @dataclass
@@ -71,64 +137,62 @@ class Run:
     moves_were_skipped: bool = False
 
 
-def plan_fit(estimator, problem, state):
+def plan_fit(training, problem, state):
     """Return the `Run` that continues from ``state``."""
     model = problem.model
-    train, held_out = _divided(estimator, problem, state.seed)
-    batch_size = _batch_size(estimator, problem, len(train))
+    train, held_out = _divided(training, problem, state.seed)
+    batch_size = _batch_size(training, problem, len(train))
     state.policies.batch_size = min(batch_size, len(train))
     if state.progress.steps == 0:
-        state.policies.plan = _new_plan(estimator, problem, state, len(train))
-    everything = estimator.batch_size is None
+        state.policies.plan = _new_plan(training, problem, state, len(train))
+    everything = training.batch_size is None
     default_rate = ConstantRate(1.0) if everything else RobbinsMonro()
-    policies = _resolved_policies(estimator, model, state, default_rate)
-    _plan_passes(estimator, state, len(problem.data), policies.moves)
+    policies = _resolved_policies(training, model, state, default_rate)
+    _plan_passes(training, state, len(problem.data), policies.moves)
     policies.check_plan(state.policies, clocks_of_passes(problem.on(train), state))
     return Run(problem, state, policies, train, held_out)
 
 
-def _new_plan(estimator, problem, state, n_rows):
+def _new_plan(training, problem, state, n_rows):
     """Return the `Plan` of a fit to ``n_rows`` rows, before its first step."""
     n_batches = math.ceil(n_rows / state.policies.batch_size)
-    total = estimator.total_samples or n_rows
+    total = training.total_samples or n_rows
     return Plan(
-        n_batches * estimator.max_iter,
+        n_batches * training.max_iter,
         n_batches * total / n_rows,
         problem.model.auto_temperature(state.hyper),
-        _critical_temperatures(estimator, problem, state.hyper),
+        _critical_temperatures(training, problem, state.hyper),
     )
 
 
-def plan_stream(estimator, problem, state, fresh):
-    """Return the policies for a chunk of a stream, and the batch size."""
+def plan_stream(training, problem, state, fresh):
+    """Return the `Run` on a chunk of a stream, and the batch size."""
     model, data = problem.model, problem.data
-    if fresh or estimator.batch_size != "auto":
+    if fresh or training.batch_size != "auto":
         state.policies.batch_size = _batch_size(
-            estimator, problem, estimator.total_samples
+            training, problem, training.total_samples
         )
     if fresh:
-        state.policies.plan = _plan_of_stream(estimator, problem, state)
-    policies = _resolved_policies(
-        estimator, model, state, estimator._forgetting_rate() or RobbinsMonro()
-    )
+        state.policies.plan = _plan_of_stream(training, problem, state)
+    policies = _resolved_policies(training, model, state, RobbinsMonro())
     state.best = None
-    if estimator.total_samples is not None:
+    if training.total_samples is not None:
         state.progress.first_row = _noted(state.progress.first_row, data)
-    size = _rows_of_steps(estimator, state, len(data))
+    size = _rows_of_steps(training, state, len(data))
     # a single step checks the values itself, and with renewals T is 1
     if len(data) > size and not policies.renewals.is_on:
-        clock, n_steps = state.clock(estimator.total_samples), -(-len(data) // size)
+        clock, n_steps = state.clock(training.total_samples), -(-len(data) // size)
         policies.check_plan(state.policies, planned_clocks(clock, n_steps, size))
-    return policies, size
+    return Run(problem, state, policies, data.all_rows(), None), size
 
 
-def _rows_of_steps(estimator, state, n_rows):
+def _rows_of_steps(training, state, n_rows):
     """Return the largest number of rows of a step on a chunk of ``n_rows`` rows.
 
     With ``batch_size="auto"``, all batches of a chunk have about this size.
     """
     size = state.policies.batch_size
-    if estimator.batch_size != "auto":
+    if training.batch_size != "auto":
         return min(size, n_rows)
     return math.ceil(n_rows / max(1, round(n_rows / size)))
 
@@ -164,40 +228,40 @@ def tasks_left(state):
     return state.progress.planned_passes - state.progress.passes + sum(state.moves.left)
 
 
-def _batch_size(estimator, problem, total):
-    if estimator.batch_size is None:
+def _batch_size(training, problem, total):
+    if training.batch_size is None:
         return len(problem.data)
-    if estimator.batch_size == "auto":
+    if training.batch_size == "auto":
         X, _ = problem.data.sample(problem.model.max_start_rows)
         return problem.model.auto_batch_size(X, total)
-    return estimator.batch_size
+    return training.batch_size
 
 
-def _plan_of_stream(estimator, problem, state):
+def _plan_of_stream(training, problem, state):
     temperatures = (
         problem.model.auto_temperature(state.hyper),
-        _critical_temperatures(estimator, problem, state.hyper),
+        _critical_temperatures(training, problem, state.hyper),
     )
-    if estimator.total_samples is None:
+    if training.total_samples is None:
         n_steps = None
         if problem.model.stream_rows is not None:
-            size = _rows_of_steps(estimator, state, len(problem.data))
+            size = _rows_of_steps(training, state, len(problem.data))
             length = math.ceil(SHARE_COOLED * problem.model.stream_rows / size)
             n_steps = 2 * min(max(length, FEWEST_STEPS), MOST_STEPS)
         return Plan(n_steps, None, *temperatures)
-    per_pass = math.ceil(estimator.total_samples / state.policies.batch_size)
+    per_pass = math.ceil(training.total_samples / state.policies.batch_size)
     return Plan(per_pass, per_pass, *temperatures)
 
 
-def _critical_temperatures(estimator, problem, hyper):
+def _critical_temperatures(training, problem, hyper):
     """Return the critical temperatures, or None if the tempering does not use them."""
     can = "critical_temperatures" in problem.model.capabilities()
-    if not (can and estimator._tempering().has_critical_temperatures):
+    if not (can and training.tempering.has_critical_temperatures):
         return None
     return problem.critical_temperatures(hyper)
 
 
-def _plan_passes(estimator, state, n_rows, moves):
+def _plan_passes(training, state, n_rows, moves):
     """Plan `max_iter` passes and all moves, unless an earlier plan is unfinished.
 
     If an earlier plan has no passes left but some moves, it counts as finished if the
@@ -209,23 +273,21 @@ def _plan_passes(estimator, state, n_rows, moves):
     state.moves = state.moves._replace(left=left)
     progress = state.progress
     if is_finished(state):
-        progress.planned_passes = progress.passes + estimator.max_iter
+        progress.planned_passes = progress.passes + training.max_iter
         state.moves = state.moves._replace(left=most)
     if n_rows != progress.total_rows:
         progress.total_rows, progress.batches_into_pass = n_rows, 0
 
 
-def _resolved_policies(estimator, model, state, default_rate):
+def _resolved_policies(training, model, state, default_rate):
     """Resolve the policies, and set the states of policies without a valid state."""
-    rate = as_learning_rate(estimator.learning_rate, default_rate)
-    if rate.forgets:  # a rate for streams only
-        rate = default_rate
+    rate, plan = training.learning_rate or default_rate, state.policies.plan
     policies = Policies(
-        estimator._tempering().validate().resolved(state.policies.plan),
+        training.tempering.validate().resolved(plan),
         rate.validate(),
-        estimator._noise().validate().resolved(state.policies.plan),
-        estimator._moves().validate(),
-        estimator._renewals().validate() if rate.forgets else NoRenewals(),
+        training.gradient_noise.validate().resolved(plan),
+        training.moves.validate(),
+        training.renewals.validate() if rate.forgets else NoRenewals(),
     )
     policies.check(model)
     tempering, learning_rate = policies.tempering, policies.learning_rate
@@ -237,27 +299,27 @@ def _resolved_policies(estimator, model, state, default_rate):
     return policies
 
 
-def _divided(estimator, problem, seed):
+def _divided(training, problem, seed):
     """Return the training `Rows`, and the `HeldOut` rows or None."""
     rows = problem.data.all_rows()
     if problem.validation is not None:
         return rows, HeldOut(problem.validation)
-    train, chosen = held_out_rows(estimator, rows, seed, problem.sample_weight)
+    train, chosen = held_out_rows(training, rows, seed, problem.sample_weight)
     return train, HeldOut(problem, chosen) if len(chosen) else None
 
 
-def held_out_rows(estimator, rows, seed, sample_weight):
+def held_out_rows(training, rows, seed, sample_weight):
     """Return the training `Rows`, and an array of the held-out rows, possibly empty.
 
     Rows of weight 0 are never held out, so that results do not depend on them.
     """
-    if estimator.evaluate_every == 0 and estimator.n_iter_no_change is None:
+    if training.evaluate_every == 0 and training.n_iter_no_change is None:
         return rows, np.arange(0)
     counted = rows.counted_runs(sample_weight)
-    n_validation = max(1, round(estimator.validation_fraction * len(counted)))
+    n_validation = max(1, round(training.validation_fraction * len(counted)))
     if n_validation >= len(counted):
         raise ValueError(
-            f"validation_fraction={estimator.validation_fraction} leaves none of "
+            f"validation_fraction={training.validation_fraction} leaves none of "
             f"{len(counted)} samples to train on."
         )
     order = generator(seed, 0, HELD_OUT).permutation(counted)
@@ -266,119 +328,95 @@ def held_out_rows(estimator, rows, seed, sample_weight):
     return rows.runs(train), rows.runs(held_out).at(slice(None))
 
 
-# -- runs of a fit, one from each start: passes, moves, early stopping and callbacks ---
-def run_fits(estimator, other, problem, starts, n_runs):
-    """Fit from each start; install and return the best `Run`.
-
-    The attributes of a fit are set in ``other``, a copy, and then published.
-    """
-    runs = (plan_fit(other, problem, state) for state in starts)
-    run = next(runs)
-    callback_kwargs = {
-        "estimator": estimator,
-        "X": problem.data.source,
-        "y": lambda: np.zeros(len(problem.data)),
-    }
-    context = estimator._init_callback_context(
-        max_subtasks=n_runs * tasks_left(run.state)
-    )
-    context.call_on_fit_task_begin(**callback_kwargs)
-    with problem.workers, problem.workers_of_validation:
-        if problem.validation is not None:
-            check_scorable(run.held_out, run.state)
-        fit = _Fit(estimator, other, problem, context, callback_kwargs)
-        if n_runs == 1:
-            fit.run(run)
-        else:
-            run = fit.best(itertools.chain([run], runs))
-        other._finish(problem, run.state)
-        estimator._publish(other)
-    context.call_on_fit_task_end(**callback_kwargs, **_snapshot(estimator))
-    return run
-
-
-def _snapshot(estimator):
-    """Return the attributes from which callbacks reconstruct the current estimator."""
-    return {
-        "reconstruction_attributes": lambda: {
-            "state_": copy.deepcopy(estimator.state_),
-            "_warned": {"hot": True},
-        }
-    }
-
-
-class _Fit:
-    """Runs of an estimator on a problem.
+# -- runs of a fit, one from each start ------------------------------------------------
+def fit(problem, training, starts, n_runs=1, hooks=FitHooks()):  # noqa: B008
+    """Fit from each start, and return the best `Run`.
 
     Parameters
     ----------
-    estimator, other : TemperedEstimator
-        Estimator, and the copy in which attributes are set before they are published.
     problem : Problem
-    context : object
-        Context of scikit-learn's callbacks.
-    callback_kwargs : dict
-        Keyword arguments of every hook of a callback.
+    training : Training
+    starts : iterator of State
+    n_runs : int
+        Number of the starts.
+    hooks : FitHooks
     """
+    runs = (plan_fit(training, problem, state) for state in starts)
+    run = next(runs)
+    hooks.plan(n_runs * tasks_left(run.state))
+    with problem.workers, problem.workers_of_validation:
+        if problem.validation is not None:
+            check_scorable(run.held_out, run.state)
+        work = _Fit(problem, training, hooks)
+        if n_runs == 1:
+            work.run(run)
+        else:
+            run = work.best(itertools.chain([run], runs), n_runs)
+        hooks.finish(run)
+    return run
 
-    def __init__(self, estimator, other, problem, context, callback_kwargs):
-        self.estimator, self.other, self.problem = estimator, other, problem
-        self.context, self.callback_kwargs = context, callback_kwargs
 
-    def best(self, runs):
-        """Fit all runs and install the best; after an error, the best completed run."""
-        best, best_bound, n_init = None, -math.inf, self.estimator.n_init
+class _Fit:
+    """Runs on a problem; the parameters are those of `fit`."""
+
+    def __init__(self, problem, training, hooks):
+        self.problem, self.training, self.hooks = problem, training, hooks
+
+    def best(self, runs, n_runs):
+        """Fit all runs and commit the best; after an error, the best completed run."""
+        best, best_bound = None, -math.inf
         for number, run in enumerate(runs, 1):
             try:
                 self.run(run)
                 bound = self.problem.bound(run.state.globals_, run.state.hyper)
-                log(
-                    self.estimator,
-                    "fit %d of %d: lower bound %.10g",
-                    number,
-                    n_init,
-                    bound,
-                )
+                self.hooks.log("fit %d of %d: lower bound %.10g", number, n_runs, bound)
                 if best is None or bound > best_bound:
                     best, best_bound = run, bound
             finally:
                 if best is not None:
-                    self.problem.workers.run_whole(self._installing(best))
+                    self._commit(best)
         return best
+
+    def _commit(self, run):
+        self.problem.workers.run_whole(functools.partial(self.hooks.commit, run))
 
     def run(self, run):
         """Finish the passes and moves in the plan of a run."""
-        estimator, state, policies = self.estimator, run.state, run.policies
-        problem, install = self.problem.on(run.train), self._installing(run)
+        state, policies, hooks = run.state, run.policies, self.hooks
+        problem, training = self.problem.on(run.train), self.training
+        on_commit, stopped = functools.partial(hooks.commit, run), False
         if state.progress.planned_passes == 0:  # max_iter=0: the result is the start
-            problem.workers.run_whole(install)
+            self._commit(run)
             return
-        task = _Task(self)
-        begin_pass = functools.partial(task.begin, "pass")
-        begin_move = functools.partial(task.begin, "move")
+
+        def after_pass():
+            nonlocal stopped
+            over = self._check_early_stopping(run)
+            hooks.log_pass(state)
+            stopped = hooks.end()
+            return stopped or over
+
+        def after_move(bound, kept):
+            nonlocal stopped
+            outcome = "kept" if kept else "no"
+            hooks.log("move: %s, lower bound %.10g", outcome, bound)
+            stopped = hooks.end()
+            return stopped
+
+        def steps(name, after):
+            return Hooks(on_commit, functools.partial(hooks.begin, name), after)
+
         if not self._check_early_stopping(run):
-            run_passes(
-                problem,
-                policies,
-                state,
-                Hooks(install, begin_pass, task.after_pass(run)),
-                estimator.shuffle,
-            )
+            hooks_of_passes = steps("pass", after_pass)
+            run_passes(problem, policies, state, hooks_of_passes, training.shuffle)
         problem.workers.run_whole(functools.partial(self._keep_the_best_state, run))
         hot = state.policies.temperature != 1.0
-        run.moves_were_skipped = any(state.moves.left) and hot and not task.stopped
-        if not task.stopped and not hot:
-            hooks = Hooks(install, begin_move, task.after_move)
-            run_moves(problem, policies, state, hooks, estimator.tol)
+        run.moves_were_skipped = any(state.moves.left) and hot and not stopped
+        if not stopped and not hot:
+            hooks_of_moves = steps("move", after_move)
+            run_moves(problem, policies, state, hooks_of_moves, training.tol)
         if not tasks_left(state):
             state.local = None  # only an unfinished plan uses local parameters
-
-    def _installing(self, run):
-        def install():
-            self.other._install(run.state, run.policies)
-            self.estimator._publish(self.other)
-
-        return install
 
     def _check_early_stopping(self, run):
         """Score a pass unless it was scored before; return whether to stop early.
@@ -395,7 +433,7 @@ class _Fit:
             nonlocal over
             if score is not None:
                 over = self._note_score(run, score)
-            if abs(state.convergence.bound_change) < self.estimator.tol:
+            if abs(state.convergence.bound_change) < self.training.tol:
                 state.progress.planned_passes = state.progress.passes  # converged
             state.progress.checked_passes = state.progress.passes
 
@@ -404,7 +442,7 @@ class _Fit:
 
     def _heldout_score(self, run):
         """Return the held-out score: NaN if it is undefined, None if it is not due."""
-        due = run.state.progress.passes % max(self.estimator.evaluate_every, 1) == 0
+        due = run.state.progress.passes % max(self.training.evaluate_every, 1) == 0
         if run.held_out is None or not due:
             return None
         return heldout_score(run.held_out, run.state)
@@ -416,7 +454,7 @@ class _Fit:
         cools, this temperature must be 1.
         """
         state, tempering = run.state, run.policies.tempering
-        patience = self.estimator.n_iter_no_change
+        patience = self.training.n_iter_no_change
         state.history.add_score(score)
         if patience is None or np.isnan(score):
             return False
@@ -427,12 +465,12 @@ class _Fit:
         if state.best is None:
             state.best = Best.of(state, score)
         else:
-            state.best = state.best.after(state, score, self.estimator.tol)
+            state.best = state.best.after(state, score, self.training.tol)
         return state.best.failures >= patience
 
     def _keep_the_best_state(self, run):
         """Install the best state; end the plan if later states failed to improve it."""
-        state, patience = run.state, self.estimator.n_iter_no_change
+        state, patience = run.state, self.training.n_iter_no_change
         if patience is None:
             return
         if state.best is None:
@@ -442,63 +480,3 @@ class _Fit:
         if state.best.failures >= patience:
             state.progress.planned_passes = state.progress.passes
         state.best = None
-
-
-class _Task:
-    """Passes and moves of a run, as tasks of scikit-learn's callbacks.
-
-    Attributes
-    ----------
-    stopped : bool
-        Whether a callback ended the run.
-    """
-
-    def __init__(self, fit):
-        self.fit, self.stopped, self._task = fit, False, None
-
-    def begin(self, name):
-        """Begin a pass or a move."""
-        self._task = self.fit.context.subcontext(task_name=name)
-        self._task.call_on_fit_task_begin(**self.fit.callback_kwargs)
-
-    def _end(self):
-        self.stopped = self._task.call_on_fit_task_end(
-            **self.fit.callback_kwargs, **_snapshot(self.fit.estimator)
-        )
-        return self.stopped
-
-    def after_pass(self, run):
-        """Return the hook that is called after each pass of a run."""
-
-        def after():
-            over = self.fit._check_early_stopping(run)
-            _log_pass(self.fit.estimator, run.state)
-            return self._end() or over
-
-        return after
-
-    def after_move(self, bound, kept):
-        """Log a move and end its task; return whether a callback ends the moves."""
-        outcome = "kept" if kept else "no"
-        log(self.fit.estimator, "move: %s, lower bound %.10g", outcome, bound)
-        return self._end()
-
-
-def _log_pass(estimator, state):
-    if not estimator.verbose or not estimator._is_logged(state.progress.passes):
-        return
-    history = state.history.to_dict()
-    score = history["heldout_score"][-1]
-    log(
-        estimator,
-        "pass %d of %d: %d steps, %.1f s, temperature %.3g, rate %.3g, "
-        "bound per observation %.4f%s",
-        state.progress.passes,
-        state.progress.planned_passes,
-        state.progress.steps,
-        state.progress.seconds,
-        state.policies.temperature,
-        history["learning_rate"][-1],
-        history["batch_bound"][-1],
-        "" if np.isnan(score) else f", held-out score {score:.4f}",
-    )
