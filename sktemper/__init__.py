@@ -1,6 +1,7 @@
 """Annealed, tempered and noise-tuned variational inference for scikit-learn."""
 
 import importlib
+from typing import TYPE_CHECKING
 
 from ._utils import _check_build  # noqa: F401, before anything that needs a kernel
 
@@ -74,6 +75,20 @@ LAZY = (
     "testing",
     "text",
 )
+
+if TYPE_CHECKING:
+    from . import (  # noqa: F401
+        base,
+        dask,
+        datasets,
+        metrics,
+        model,
+        model_selection,
+        plotting,
+        report,
+        testing,
+        text,
+    )
 
 
 def __getattr__(name):

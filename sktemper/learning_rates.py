@@ -1,12 +1,16 @@
 """Learning rates: the weight of the target in each step of the parameters."""
 
+from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
+import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from ._utils._arguments import Interval, half_life_of, is_number, refuse
 from ._utils._policy import Policy
+from ._utils._typing import Duration, Float, Int
+from .schedules import Clock
 
 __all__ = ["AdaptiveRate", "ConstantRate", "HalfLife", "LearningRate", "RobbinsMonro"]
 
@@ -21,11 +25,13 @@ class LearningRate(Policy):
     #: Whether the weight of old data decays, see `HalfLife`.
     forgets = False
 
-    def initial_state(self):
+    def initial_state(self) -> Any:
         """Return the initial state, a picklable value that is kept between steps."""
         return None
 
-    def next_rate(self, state, clock, gradient):
+    def next_rate(
+        self, state: Any, clock: Clock, gradient: Callable
+    ) -> tuple[float, Any]:
         """Return the rate of the next step, and the state after it.
 
         Parameters
@@ -68,15 +74,15 @@ class RobbinsMonro(LearningRate):
         "decay": [Interval(Real, 0.5, 1, closed="both")],
     }
 
-    def __init__(self, offset=10.0, decay=0.6):
+    def __init__(self, offset: Float = 10.0, decay: Float = 0.6):
         self.offset = offset
         self.decay = decay
 
-    def __call__(self, t):
+    def __call__(self, t) -> float:
         """Return the rate of step ``t >= 1``."""
         return (self.offset + t) ** -self.decay
 
-    def next_rate(self, state, clock, gradient):
+    def next_rate(self, state, clock, gradient) -> tuple[float, Any]:
         """Return the rate of the next step, and the state after it."""
         return self(clock.steps + 1), state
 
@@ -134,15 +140,15 @@ class HalfLife(LearningRate):
     forgets = True
     _parameter_constraints = {"samples": "no_validation"}
 
-    def __init__(self, samples=10_000):
+    def __init__(self, samples: Float | Duration = 10_000):
         self.samples = samples
 
-    def validate(self):
+    def validate(self) -> Self:
         """Check the half-life; return self."""
         self.unit()
         return self
 
-    def unit(self):
+    def unit(self) -> float | np.timedelta64:
         """Return the half-life, a float number of rows or a `numpy.timedelta64`.
 
         Raises
@@ -152,15 +158,15 @@ class HalfLife(LearningRate):
         """
         return half_life_of(self.samples)
 
-    def knows(self, state):
+    def knows(self, state) -> bool:
         """Return whether this policy can continue from ``state``."""
         return isinstance(state, Population)
 
-    def initial_state(self):
+    def initial_state(self) -> Any:
         """Return an empty population."""
         return Population()
 
-    def next_rate(self, state, clock, gradient):
+    def next_rate(self, state, clock, gradient) -> tuple[float, Any]:
         """Return the share of the step's rows in the population, and the state."""
         return (state.weight / state.size if state.size > 0 else 0.0), state
 
@@ -183,10 +189,10 @@ class ConstantRate(LearningRate):
 
     _parameter_constraints = {"rate": [Interval(Real, 0, 1, closed="right")]}
 
-    def __init__(self, rate=0.05):
+    def __init__(self, rate: Float = 0.05):
         self.rate = rate
 
-    def next_rate(self, state, clock, gradient):
+    def next_rate(self, state, clock, gradient) -> tuple[float, Any]:
         """Return the rate of the next step, and the state after it."""
         return float(self.rate), state
 
@@ -290,20 +296,25 @@ class AdaptiveRate(LearningRate):
         "n_warmup_batches": [Interval(Integral, 2, None, closed="left")],
     }
 
-    def __init__(self, metric="fisher", max_rate=0.25, n_warmup_batches=10):
+    def __init__(
+        self,
+        metric: Literal["fisher", "identity"] = "fisher",
+        max_rate: Float = 0.25,
+        n_warmup_batches: Int = 10,
+    ):
         self.metric = metric
         self.max_rate = max_rate
         self.n_warmup_batches = n_warmup_batches
 
-    def knows(self, state):
+    def knows(self, state) -> bool:
         """Return whether ``state`` belongs to a policy with the same metric."""
         return isinstance(state, GradientMoments) and state.metric == self.metric
 
-    def initial_state(self):
+    def initial_state(self) -> Any:
         """Return empty averages."""
         return GradientMoments(self.metric)
 
-    def next_rate(self, state, clock, gradient):
+    def next_rate(self, state, clock, gradient) -> tuple[float, Any]:
         """Return the rate of the next step, and the state after it."""
         g, h = gradient()
         if self.metric == "identity":

@@ -3,6 +3,7 @@
 import logging
 import warnings
 from numbers import Integral, Real
+from typing import Any, Literal
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -16,6 +17,15 @@ from sklearn.utils.validation import _check_sample_weight, _num_samples, check_i
 from ._ranking._labels import labelled, labels_of
 from ._utils._arguments import Interval, is_number, positive_int, refuse
 from ._utils._tasks import Pool, Task
+from ._utils._typing import (
+    ArrayLike,
+    DataFrame,
+    DataLike,
+    Float,
+    Int,
+    Seed,
+    SparseMatrix,
+)
 from ._utils._validation import check_sparse, check_unmasked
 
 # -- bootstrap of mixed mixtures: profiles of classes, and the number of classes -------
@@ -23,16 +33,16 @@ logger = logging.getLogger("sktemper")
 
 
 def bootstrap_profiles(
-    estimator,
-    X,
+    estimator: Any,
+    X: DataLike,
     *,
-    n_replicates=100,
-    interval=0.95,
-    sample_weight=None,
-    n_jobs=None,
-    random_state=None,
-    verbose=0,
-):
+    n_replicates: Int = 100,
+    interval: Float = 0.95,
+    sample_weight: ArrayLike | None = None,
+    n_jobs: Int | None = None,
+    random_state: Seed = None,
+    verbose: Int = 0,
+) -> DataFrame:
     """Return profiles of classes with bootstrap intervals.
 
     The mixture is fitted again to random halves of the samples.  The classes of each
@@ -108,15 +118,15 @@ def bootstrap_profiles(
 
 
 def bootstrap_n_components(
-    estimator,
-    X,
+    estimator: Any,
+    X: DataLike,
     *,
-    n_replicates=100,
-    sample_weight=None,
-    n_jobs=None,
-    random_state=None,
-    verbose=0,
-):
+    n_replicates: Int = 100,
+    sample_weight: ArrayLike | None = None,
+    n_jobs: Int | None = None,
+    random_state: Seed = None,
+    verbose: Int = 0,
+) -> dict[str, Any]:
     """Return how often fits to random halves of the data have each number of classes.
 
     A class that is too small for half of the samples is not found.
@@ -246,7 +256,13 @@ __all__ = [
     },
     prefer_skip_nested_validation=True,
 )
-def train_test_split_entries(X, *, test_size=0.1, per="user", random_state=None):
+def train_test_split_entries(
+    X: DataLike,
+    *,
+    test_size: Float | Literal["half"] = 0.1,
+    per: Literal["user", "all"] = "user",
+    random_state: Seed = None,
+) -> tuple[SparseMatrix, SparseMatrix]:
     """Split the entries of a matrix into two matrices of the same shape.
 
     scikit-learn's splitters hold out whole rows, that is, whole users.  This function

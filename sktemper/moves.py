@@ -6,16 +6,22 @@ model makes proposals.  The policy decides how many proposals are made and how t
 fitted, and the loop fits and tests them.
 """
 
-import math
-from numbers import Integral, Real
-from typing import Any, NamedTuple
+from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from ._utils._arguments import Interval, refuse
 from ._utils._policy import Policy
+from ._utils._typing import Float, Int
+from .model import ConjugateModel
 from .schedules import ExponentialSchedule
-from .tempering import Annealing, Untempered
+from .tempering import Annealing, Tempering, Untempered
 
 __all__ = [
     "BirthMoves",
@@ -66,11 +72,20 @@ class Moves(Policy):
     patience = 1
     max_samples = 1
 
-    def phases(self):
+    def phases(self) -> tuple[Moves, ...]:
         """Return the policies that follow one another, by default only this policy."""
         return (self,)
 
-    def propose(self, model, globals_, hyper, block, random, refused, row_weight=None):
+    def propose(
+        self,
+        model: ConjugateModel,
+        globals_: Any,
+        hyper: Any,
+        block: Any,
+        random: np.random.Generator,
+        refused: frozenset[str],
+        row_weight: np.ndarray | None = None,
+    ) -> Proposal | None:
         """Return a `Proposal`, or None if nothing is left to propose.
 
         Parameters
@@ -87,15 +102,15 @@ class Moves(Policy):
         """
         raise NotImplementedError
 
-    def n_steps(self, model):
+    def n_steps(self, model: ConjugateModel) -> int:
         """Return the number of steps that bring a proposal to its optimum."""
         raise NotImplementedError
 
-    def tempering(self, n_steps):
+    def tempering(self, n_steps: int) -> Tempering:
         """Return the tempering of the steps on a proposal."""
         return Untempered()
 
-    def is_hopeless(self, deficit, gain, n_left):
+    def is_hopeless(self, deficit: Float, gain: Float, n_left: Int) -> bool:
         """Return whether a proposal is given up before its last step.
 
         It is called between steps at T=1, from the third step on.  By default a
@@ -165,7 +180,12 @@ class BirthMoves(Moves):
     }
 
     def __init__(
-        self, n_moves=100, patience=30, n_iter="auto", start=1.0, max_samples=2000
+        self,
+        n_moves: Int = 100,
+        patience: Int = 30,
+        n_iter: Int | Literal["auto"] = "auto",
+        start: Float = 1.0,
+        max_samples: Int = 2000,
     ):
         self.n_moves = n_moves
         self.patience = patience
@@ -173,19 +193,21 @@ class BirthMoves(Moves):
         self.start = start
         self.max_samples = max_samples
 
-    def propose(self, model, globals_, hyper, block, random, refused, row_weight=None):
+    def propose(
+        self, model, globals_, hyper, block, random, refused, row_weight=None
+    ) -> Proposal | None:
         """Return parameters and priors with one component elsewhere."""
         return Proposal(
             *model.propose_birth(globals_, hyper, block, random, row_weight)
         )
 
-    def tempering(self, n_steps):
+    def tempering(self, n_steps) -> Tempering:
         """Return an annealing over the first two thirds of the steps."""
         if self.start == 1:
             return Untempered()
         return _cooling(self.start, n_steps)
 
-    def n_steps(self, model):
+    def n_steps(self, model) -> int:
         """Return the steps on a proposal."""
         return model.birth_steps if self.n_iter == "auto" else self.n_iter
 
@@ -228,20 +250,28 @@ class SplitMergeMoves(Moves):
         "max_samples": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(self, n_moves=100, patience=10, n_iter=6, max_samples=20_000):
+    def __init__(
+        self,
+        n_moves: Int = 100,
+        patience: Int = 10,
+        n_iter: Int = 6,
+        max_samples: Int = 20_000,
+    ):
         self.n_moves = n_moves
         self.patience = patience
         self.n_iter = n_iter
         self.max_samples = max_samples
 
-    def propose(self, model, globals_, hyper, block, random, refused, row_weight=None):
+    def propose(
+        self, model, globals_, hyper, block, random, refused, row_weight=None
+    ) -> Proposal | None:
         """Return parameters with a component split and two merged."""
         proposal = model.propose_split_merge(
             globals_, hyper, block, random, refused, row_weight
         )
         return None if proposal is None else Proposal(*proposal)
 
-    def n_steps(self, model):
+    def n_steps(self, model) -> int:
         """Return the steps on a proposal."""
         return self.n_iter
 
@@ -279,21 +309,29 @@ class ReheatMoves(Moves):
         "max_samples": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(self, n_moves=1, n_iter=30, start=5.0, max_samples=20_000):
+    def __init__(
+        self,
+        n_moves: Int = 1,
+        n_iter: Int = 30,
+        start: Float = 5.0,
+        max_samples: Int = 20_000,
+    ):
         self.n_moves = n_moves
         self.n_iter = n_iter
         self.start = start
         self.max_samples = max_samples
 
-    def propose(self, model, globals_, hyper, block, random, refused, row_weight=None):
+    def propose(
+        self, model, globals_, hyper, block, random, refused, row_weight=None
+    ) -> Proposal | None:
         """Return the unchanged parameters and priors."""
         return Proposal(globals_, hyper)
 
-    def tempering(self, n_steps):
+    def tempering(self, n_steps) -> Tempering:
         """Return an annealing over the first two thirds of the steps."""
         return _cooling(self.start, n_steps)
 
-    def n_steps(self, model):
+    def n_steps(self, model) -> int:
         """Return the steps on a proposal."""
         return self.n_iter
 
@@ -320,14 +358,14 @@ class MoveSequence(Moves):
 
     _parameter_constraints = {"moves": ["array-like"]}
 
-    def __init__(self, moves=()):
+    def __init__(self, moves: Sequence = ()):
         self.moves = moves
 
-    def phases(self):
+    def phases(self) -> tuple[Moves, ...]:
         """Return the policies that follow one another."""
         return tuple(self.moves)
 
-    def validate(self):
+    def validate(self) -> Self:
         """Check the types and the parameters of the moves; return self."""
         self._validate_params()
         for policy in self.moves:

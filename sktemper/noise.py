@@ -1,14 +1,19 @@
 """Gradient noise: random factors of the statistics of a batch (SVI+)."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Callable, Iterable
 from numbers import Integral, Real
+from typing import Literal
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from ._utils._arguments import Interval, refuse
 from ._utils._policy import Policy, Slot
-from .schedules import RampSchedule, Schedule, as_schedule
+from ._utils._typing import Float, Int
+from .schedules import Clock, Plan, RampSchedule, Schedule, as_schedule
 
 __all__ = ["GradientNoise", "NoNoise", "SVIPlusNoise"]
 
@@ -19,15 +24,17 @@ class GradientNoise(Policy):
     #: Whether factors are random.  If not, `unit_noise` may get None for ``random``.
     is_random = True
 
-    def resolved(self, plan):
+    def resolved(self, plan: Plan) -> GradientNoise:
         """Return the policy with each "auto" replaced by a value for the `Plan`."""
         return self
 
-    def schedule_of_sizes(self):
+    def schedule_of_sizes(self) -> Schedule | None:
         """Return the schedule of the effective batch size, or None."""
         return None
 
-    def unit_noise(self, n_units, clock, random):
+    def unit_noise(
+        self, n_units: Int, clock: Clock, random: np.random.Generator
+    ) -> np.ndarray | None:
         """Return the factors of a batch, of shape (n_units,), or None for all 1.
 
         Parameters
@@ -39,7 +46,7 @@ class GradientNoise(Policy):
         """
         raise NotImplementedError
 
-    def acts(self, n_units, clocks):
+    def acts(self, n_units: Int, clocks: Iterable) -> bool:
         """Return whether some factors differ from 1 in batches of ``n_units`` units.
 
         Parameters
@@ -50,7 +57,7 @@ class GradientNoise(Policy):
         """
         return True
 
-    def guarded(self, rate, largest_rate):
+    def guarded(self, rate: Float, largest_rate: Callable) -> float:
         """Return a rate with which the step stays in the domain of the parameters.
 
         By default it is at most 0.9 times the rate at which the step would leave the
@@ -71,11 +78,11 @@ class NoNoise(GradientNoise):
 
     is_random = False
 
-    def unit_noise(self, n_units, clock, random):
+    def unit_noise(self, n_units, clock, random) -> np.ndarray | None:
         """Return None."""
         return None
 
-    def guarded(self, rate, largest_rate):
+    def guarded(self, rate, largest_rate) -> float:
         """Return the rate."""
         return rate
 
@@ -131,23 +138,27 @@ class SVIPlusNoise(GradientNoise):
         "distribution": [StrOptions({"dirichlet", "gaussian"})],
     }
 
-    def __init__(self, effective_batch_size=0.5, distribution="dirichlet"):
+    def __init__(
+        self,
+        effective_batch_size: Float | Schedule | Callable = 0.5,
+        distribution: Literal["dirichlet", "gaussian"] = "dirichlet",
+    ):
         self.effective_batch_size = effective_batch_size
         self.distribution = distribution
 
     @property
-    def requires(self):
+    def requires(self) -> tuple[str, ...]:
         """Required capabilities: negative factors need the largest rate of a step."""
         return ("largest_rates",) if self.distribution == "gaussian" else ()
 
-    def resolved(self, plan):
+    def resolved(self, plan) -> GradientNoise:
         """Return the policy with each "auto" replaced by a value for the `Plan`."""
         if isinstance(self.effective_batch_size, Schedule):
             schedule = self.effective_batch_size.resolved(plan)
             return SVIPlusNoise(schedule, self.distribution)
         return self
 
-    def schedule_of_sizes(self):
+    def schedule_of_sizes(self) -> Schedule | None:
         """Return the schedule of the effective batch size, None if it is a number."""
         size = self.effective_batch_size
         if isinstance(size, Real):
@@ -162,11 +173,11 @@ class SVIPlusNoise(GradientNoise):
             return float(size)
         return max(float(size) * n_units, 1.0)
 
-    def acts(self, n_units, clocks):
+    def acts(self, n_units, clocks) -> bool:
         """Return whether M < S in one of the batches."""
         return any(self._size(n_units, clock) < n_units for clock in clocks)
 
-    def unit_noise(self, n_units, clock, random):
+    def unit_noise(self, n_units, clock, random) -> np.ndarray | None:
         """Return the factors of a batch, or None if M >= S."""
         size = self._size(n_units, clock)
         if size >= n_units:
@@ -177,7 +188,7 @@ class SVIPlusNoise(GradientNoise):
         concentration = size / (n_units - size) - 1.0 / n_units
         return n_units * random.dirichlet(np.full(n_units, concentration))
 
-    def guarded(self, rate, largest_rate):
+    def guarded(self, rate, largest_rate) -> float:
         """Return the rate, reduced with Gaussian factors to stay in the domain."""
         if self.distribution == "dirichlet":
             return rate

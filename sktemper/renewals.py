@@ -11,6 +11,7 @@ from numbers import Integral, Real
 
 from ._utils._arguments import Interval, refuse
 from ._utils._policy import Policy
+from ._utils._typing import Float, Int
 
 __all__ = ["NoRenewals", "Renewals"]
 
@@ -81,12 +82,12 @@ class Renewals(Policy):
 
     def __init__(
         self,
-        memory=10_000,
-        births=0.3,
-        wait=500,
-        trial=2_000,
-        threshold=6.0,
-        drift=1.0,
+        memory: Int = 10_000,
+        births: Float = 0.3,
+        wait: Int = 500,
+        trial: Int = 2_000,
+        threshold: Float = 6.0,
+        drift: Float = 1.0,
     ):
         self.memory = memory
         self.births = births
@@ -95,7 +96,7 @@ class Renewals(Policy):
         self.threshold = threshold
         self.drift = drift
 
-    def n_births(self, n_components):
+    def n_births(self, n_components: int) -> int:
         """Return the number of new components of a renewal, at least 1."""
         return max(1, round(self.births * n_components))
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import operator
+from collections.abc import Callable
 
 import numpy as np
 from scipy import sparse
@@ -203,7 +204,7 @@ FEWEST_RUNS = 256
 class Source:
     """Base of objects other than arrays that can be converted to `Data`."""
 
-    def as_data(self, validate):
+    def as_data(self, validate: Callable):
         """Return valid `Data`.
 
         Parameters

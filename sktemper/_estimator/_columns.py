@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._engine import Source, matrices_of
 from .._utils._arguments import columns_of, positive_int
+from .._utils._typing import ArrayLike, Int, Owner
 from ._estimator import known_names
 
 
@@ -125,7 +126,7 @@ def _names_of_wider(estimator, X):
 
 
 # -- columns that the user adds or removes -----------------------------------------
-def expand_features(self, new_features):
+def expand_features(self: Owner, new_features: Int | ArrayLike) -> Owner:
     """Add columns to a fitted model, for features that it did not know.
 
     The model is the same as if the new features had been 0 in all samples so far.
@@ -171,7 +172,7 @@ def expand_features(self, new_features):
     return _move_to(self, np.append(np.arange(n_old), new), names)
 
 
-def drop_features(self, features):
+def drop_features(self: Owner, features: ArrayLike) -> Owner:
     """Remove columns from a fitted model, and renumber the remaining columns.
 
     Use this method to remove old words from the growing vocabulary of a stream:

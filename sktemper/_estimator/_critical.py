@@ -1,13 +1,23 @@
 """Critical temperatures of data, before a fit."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.base import clone
 
 from .._engine import plan_fit
 from .._utils._arguments import check_flag
+from .._utils._typing import ArrayLike, DataLike
+from ..schedules import Schedule
 
 
-def critical_temperatures(estimator, X, sample_weight=None, *, return_schedule=False):
+def critical_temperatures(
+    estimator: Any,
+    X: DataLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    return_schedule: bool = False,
+) -> tuple[np.ndarray, Schedule | None]:
     r"""Return the temperatures below which the components of a model become distinct.
 
     In a fit at a constant temperature above the first critical temperature, T_2, all

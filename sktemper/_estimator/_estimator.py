@@ -10,6 +10,7 @@ import types
 from dataclasses import fields, is_dataclass, replace
 from datetime import datetime, timedelta
 from numbers import Integral, Number, Real
+from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -53,6 +54,7 @@ from .._utils._linalg import one_blas_thread
 from .._utils._notices import log, warn
 from .._utils._policy import Slot, link_to_documentation, set_params
 from .._utils._sklearn import HAS_CALLBACKS, CallbackSupportMixin, with_callbacks
+from .._utils._typing import ArrayLike, DataLike
 from .._utils._validation import check_unmasked, is_small_matrix
 from ..learning_rates import (
     HalfLife,
@@ -539,6 +541,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
     """Names of the features, if the data had column names."""
 
     set_params = set_params
+
     # defaults of parameters that a constructor may omit
     tempering = learning_rate = gradient_noise = moves = None
     n_init, max_iter, batch_size, total_samples = 1, 10, "auto", None
@@ -669,7 +672,14 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         return as_moves(self.moves)
 
     # -- fitting -----------------------------------------------------------------------
-    def fit(self, X, y=None, sample_weight=None, *, X_val=None):
+    def fit(
+        self,
+        X: DataLike,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: DataLike | None = None,
+    ) -> Self:
         """Fit the model to ``X``, from the start.
 
         Parameters
@@ -1090,7 +1100,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         )
         return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
 
-    def score_samples(self, X):
+    def score_samples(self, X: DataLike) -> np.ndarray:
         """Return each row's held-out predictive log-likelihood at T=1.
 
         Parameters
@@ -1104,7 +1114,9 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         """
         return self._predictive_scores(X)[0]
 
-    def score(self, X, y=None, sample_weight=None):
+    def score(
+        self, X: DataLike, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Return the held-out log-likelihood per token, sample or rating at T=1.
 
         Parameters
@@ -1144,7 +1156,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
             return _mean_score(*np.sum(list(blocks), axis=0))
 
     @available_if(_has_sample_temperatures)
-    def temperatures(self, X):
+    def temperatures(self, X: DataLike) -> np.ndarray:
         """Return each sample's temperature, inferred under the fitted model.
 
         A sample that the model explains badly, such as an outlier, has a high
@@ -1178,7 +1190,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
             )
         )
 
-    def lower_bound(self, X, sample_weight=None):
+    def lower_bound(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the evidence lower bound of ``X`` at T=1, with every constant.
 
         Parameters
@@ -1198,27 +1210,27 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
 
     # -- views of the state ------------------------------------------------------------
     @property
-    def n_iter_(self):
+    def n_iter_(self) -> int:
         """Number of completed passes of `fit`."""
         return self._state().progress.passes
 
     @property
-    def n_batch_iter_(self):
+    def n_batch_iter_(self) -> int:
         """Number of completed steps."""
         return self._state().progress.steps
 
     @property
-    def n_samples_seen_(self):
+    def n_samples_seen_(self) -> int:
         """Total number of rows in the batches of all steps."""
         return self._state().progress.samples
 
     @property
-    def temperature_(self):
+    def temperature_(self) -> float:
         """Temperature of the last step."""
         return self._state().policies.temperature
 
     @property
-    def history_(self):
+    def history_(self) -> dict[str, np.ndarray]:
         """History of the training: a dict of arrays with an entry for each step.
 
         "step", "passes", "seconds", "temperature", "learning_rate", "batch_bound" (the
@@ -1238,7 +1250,14 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
             ) from None
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y=None, sample_weight=None, *, times=None):
+    def partial_fit(
+        self,
+        X: DataLike,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        times: Any = None,
+    ) -> Self:
         """Continue the training with a chunk of a stream.
 
         Parameters
@@ -1327,7 +1346,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
             )
         return rate
 
-    def clear_memory(self):
+    def clear_memory(self) -> Self:
         """Delete the memory of a stream, which consists of rows of the training data.
 
         With a half-life, the estimator and its pickles contain up to
@@ -1358,7 +1377,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         return self
 
     @property
-    def alarms_(self):
+    def alarms_(self) -> dict[str, np.ndarray]:
         """Alarms of a stream: a dict of arrays with an entry for each alarm.
 
         "sample" and "step" are the numbers of rows and steps before the alarm, and
@@ -1368,7 +1387,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         return _table(() if stream is None else stream.alarms, COLUMNS[:3])
 
     @property
-    def prevalence_(self):
+    def prevalence_(self) -> dict[str, np.ndarray]:
         """Scores and components along a stream: a dict of arrays, at most 513 points.
 
         A point summarises consecutive batches of a stream with renewals.  "sample" is
@@ -1380,7 +1399,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         return (self._state().stream or Stream()).prevalence.to_dict()
 
     @property
-    def renewals_(self):
+    def renewals_(self) -> dict[str, np.ndarray]:
         """Renewals of a stream: a dict of arrays with an entry for each renewal.
 
         "sample", "step" and "time" are those of `alarms_`; "reason" is "start",

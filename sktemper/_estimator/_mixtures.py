@@ -1,10 +1,13 @@
 """Common parts of the estimators of mixtures, whose samples have one component each."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, DensityMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 
 from .._utils._arguments import is_integer, refuse
+from .._utils._typing import ArrayLike, DataLike
 from ..model import Request
 from ..moves import NoMoves
 from ._estimator import TemperedEstimator
@@ -66,7 +69,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
             )
         return training
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: DataLike) -> np.ndarray:
         """Return the responsibility of each component for each sample, a probability.
 
         Parameters
@@ -80,7 +83,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         """
         return self._local_parameters(X)
 
-    def transform(self, X):
+    def transform(self, X: DataLike) -> np.ndarray:
         """Return the responsibilities of the components, for pipelines.
 
         Parameters
@@ -94,7 +97,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         """
         return self.predict_proba(X)
 
-    def predict(self, X):
+    def predict(self, X: DataLike) -> np.ndarray:
         """Return the most probable component of each sample.
 
         Parameters
@@ -108,7 +111,14 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         """
         return self.predict_proba(X).argmax(axis=1)
 
-    def fit_predict(self, X, y=None, sample_weight=None, *, X_val=None):
+    def fit_predict(
+        self,
+        X: DataLike,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: DataLike | None = None,
+    ) -> np.ndarray:
         """Fit the mixture and return the labels of the same samples.
 
         Parameters
@@ -130,46 +140,46 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         return self.fit(X, y, sample_weight=sample_weight, X_val=X_val).labels_
 
     @property
-    def labels_(self):
+    def labels_(self) -> np.ndarray:
         """Component of each sample of the last `fit` or `partial_fit`, ndarray."""
         return self._training_results()[0]
 
     @property
-    def lower_bound_(self):
+    def lower_bound_(self) -> float:
         """Evidence lower bound of the training data at T=1, with all constants."""
         return self._training_results()[1]
 
     @property
-    def weights_(self):
+    def weights_(self) -> np.ndarray:
         """Posterior means of the weights, ndarray (n_components,)."""
         state, weights = self._state(), self._fitted_model().weights
         return weights.mean(state.globals_.weights).astype(state.dtype)
 
     @property
-    def weight_concentration_(self):
+    def weight_concentration_(self) -> np.ndarray | tuple:
         """Dirichlet parameters, or a tuple of the two Beta parameters of the sticks."""
         weights = self._fitted_model().weights
         return weights.concentration(self._state().globals_.weights)
 
     @property
-    def weight_concentration_prior_(self):
+    def weight_concentration_prior_(self) -> float:
         """Concentration of the prior of the weights."""
         return self._state().hyper.weight_concentration
 
     @property
-    def converged_(self):
+    def converged_(self) -> bool:
         """Whether the lower bound converged, in a `fit` with ``batch_size=None``."""
         state = self._state()
         return bool(abs(state.convergence.bound_change) < self.tol)
 
     @property
-    def lower_bounds_(self):
+    def lower_bounds_(self) -> list[float]:
         """Lower bounds before each step at T=1, in a `fit` with ``batch_size=None``."""
         bounds = self.history_["lower_bound"]
         return bounds[~np.isnan(bounds)].tolist()
 
     @property
-    def n_active_components_(self):
+    def n_active_components_(self) -> int:
         """Number of components whose total responsibility is above 0.5."""
         state, weights = self._state(), self._fitted_model().weights
         prior = weights.prior(state.hyper.weight_concentration)

@@ -7,7 +7,7 @@ SVI+.
 
 from .._utils._policy import Slot
 from ..noise import SVIPlusNoise, as_size
-from ..schedules import as_schedule
+from ..schedules import Schedule, as_schedule
 from ..tempering import Annealing
 
 _ANNEALED_SLOTS = {"schedule": Slot(as_schedule)}
@@ -36,7 +36,7 @@ class AnnealedMixin:
         return Annealing(self.schedule, self.target)
 
     @property
-    def schedule_(self):
+    def schedule_(self) -> Schedule:
         """The schedule of the fit, with "auto" replaced by numbers."""
         self._state()
         return self.tempering_.schedule

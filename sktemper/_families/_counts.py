@@ -1,7 +1,11 @@
 """Conjugate families of counts: numbers of words, answers, and numbers of events."""
 
+from __future__ import annotations
+
 import copy
 import functools
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -9,6 +13,7 @@ from scipy.special import betaln, gammaln, polygamma, psi
 
 from .._simd import special
 from .._utils._tasks import run_shared
+from .._utils._typing import SparseMatrix
 from ._family import Family, Tables, times
 
 # -- log Gamma and digamma of arrays of positive numbers -------------------------------
@@ -159,13 +164,13 @@ class DirichletFamily(Family):
 
     repeats = None
 
-    def __init__(self, sizes):
+    def __init__(self, sizes: Sequence):
         self.sizes = np.asarray(sizes)
         super().__init__(int(self.sizes.sum()))
         self._same_size = bool((self.sizes == self.sizes[0]).all())
 
     # -- options that represent many ---------------------------------------------------
-    def grouped(self, repeats):
+    def grouped(self, repeats: np.ndarray) -> DirichletFamily:
         """Return the family of fewer columns, each of which represents several columns.
 
         Parameters
@@ -179,7 +184,7 @@ class DirichletFamily(Family):
         """
         raise NotImplementedError
 
-    def of_all(self, values):
+    def of_all(self, values: np.ndarray) -> np.ndarray:
         """Return values of options, times the number of options that each represents.
 
         Parameters
@@ -192,11 +197,11 @@ class DirichletFamily(Family):
         """
         return values if self.repeats is None else values * self.repeats
 
-    def of_all_questions(self, values):
+    def of_all_questions(self, values) -> np.ndarray:
         """Return values of questions, times the number that each represents."""
         return values
 
-    def by_question(self, values):
+    def by_question(self, values: np.ndarray) -> np.ndarray:
         """Return values of options by question, if all questions have the same size.
 
         Parameters
@@ -205,7 +210,7 @@ class DirichletFamily(Family):
         """
         return values.reshape(len(values), -1, self.sizes[0])
 
-    def totals(self, values):
+    def totals(self, values: np.ndarray) -> np.ndarray:
         """Return the sums over the options of each question.
 
         Parameters
@@ -221,55 +226,55 @@ class DirichletFamily(Family):
         starts = np.cumsum(self.sizes) - self.sizes
         return np.add.reduceat(values, starts, axis=1)
 
-    def of_options(self, values):
+    def of_options(self, values) -> np.ndarray:
         """Return values of questions, repeated for each of their options."""
         return np.repeat(values, self.sizes, axis=1)
 
     # -- data --------------------------------------------------------------------------
-    def n_observed(self, block):
+    def n_observed(self, block) -> np.ndarray:
         """Return the number of answers in each row."""
         if self.repeats is None:
             return np.asarray(block.sum(axis=1)).ravel()
         return block @ self.repeats
 
     # -- the distribution of the parameters --------------------------------------------
-    def log_normaliser(self, parameters):
+    def log_normaliser(self, parameters) -> np.ndarray:
         """Return A, of shape (n_components,)."""
         concentration = parameters + 1.0
         logs = self.totals(log_gamma(concentration))
         logs = logs - log_gamma(self.totals(concentration))
         return self.of_all_questions(logs).sum(axis=1)
 
-    def expected(self, parameters):
+    def expected(self, parameters) -> np.ndarray:
         """Return E log theta."""
         concentration = parameters + 1.0
         totals = digamma(self.totals(concentration))
         return digamma(concentration) - self.of_options(totals)
 
-    def expected_log(self, parameters, sums):
+    def expected_log(self, parameters, sums) -> np.ndarray:
         """Return expected log-likelihoods of rows, given the sums of their moments."""
         return sums @ self.of_all(self.expected(parameters)).T
 
-    def prepare(self, parameters):
+    def prepare(self, parameters) -> Any:
         """Return the `Tables` of components."""
         expected = self.of_all(self.expected(parameters))
         return Tables(np.ascontiguousarray(expected.T), parameters)
 
-    def bound(self, parameters, prior, power):
+    def bound(self, parameters, prior, power) -> np.ndarray:
         """Return power * E log p - E log q of each component."""
         expected = self.of_all(self.expected(parameters))
         log_prior = (prior * expected).sum(axis=1) - self.log_normaliser(prior)
         log_q = (parameters * expected).sum(axis=1)
         return power * log_prior - log_q + self.log_normaliser(parameters)
 
-    def fisher_product(self, parameters, change):
+    def fisher_product(self, parameters, change) -> np.ndarray:
         """Return the derivative of E log theta in the direction ``change``."""
         concentration = parameters + 1.0
         product = polygamma(1, concentration) * change
         totals = polygamma(1, self.totals(concentration)) * self.totals(change)
         return product - self.of_options(totals)
 
-    def is_valid(self, parameters):
+    def is_valid(self, parameters) -> bool:
         """Return whether all concentrations are positive."""
         return bool((parameters > -1).all())
 
@@ -282,20 +287,20 @@ class MultinomialFamily(DirichletFamily):
     n_features : int
     """
 
-    def __init__(self, n_features):
+    def __init__(self, n_features: int):
         super().__init__([n_features])
 
-    def grouped(self, repeats):
+    def grouped(self, repeats) -> DirichletFamily:
         """Return the family of fewer words, each of which represents several words."""
         family = type(self)(len(repeats))
         family.repeats = repeats
         return family
 
-    def totals(self, values):
+    def totals(self, values) -> np.ndarray:
         """Return the sums over all words."""
         return self.of_all(values).sum(axis=1, keepdims=True)
 
-    def block(self, rows):
+    def block(self, rows) -> np.ndarray | SparseMatrix:
         """Return counts as a canonical CSR array of float64."""
         block = rows
         if not sparse.issparse(rows):
@@ -306,13 +311,13 @@ class MultinomialFamily(DirichletFamily):
         parts = block.data.astype(np.float64), block.indices, block.indptr
         return sparse.csr_array(parts, shape=block.shape)
 
-    def coordinates(self, block, row_weight):
+    def coordinates(self, block, row_weight) -> np.ndarray | SparseMatrix:
         """Return the square roots of the words' shares in each document."""
         sizes = np.maximum(np.asarray(block.sum(axis=1)).ravel(), TINY_COUNT)
         roots = np.sqrt(block.data / np.repeat(sizes, np.diff(block.indptr)))
         return sparse.csr_array((roots, block.indices, block.indptr), block.shape)
 
-    def log_predictive(self, block, tables, log_weights=0.0):
+    def log_predictive(self, block, tables, log_weights=0.0) -> np.ndarray:
         """Return the log posterior predictive probability of sequences of words."""
         concentration = tables.parameters + 1.0
         totals = self.totals(concentration)[:, 0]
@@ -356,25 +361,25 @@ def log_predictive_of_counts(concentration, totals, counts):
 class CategoricalFamily(DirichletFamily):
     """Answers to questions; a row has one answer to a question or none."""
 
-    def grouped(self, repeats):
+    def grouped(self, repeats) -> DirichletFamily:
         """Return the family of fewer questions, each of which represents several."""
         family = copy.copy(self)
         CategoricalFamily.__init__(family, np.full(len(repeats), self.sizes[0]))
         family.repeats = np.repeat(repeats, self.sizes[0])
         return family
 
-    def of_all_questions(self, values):
+    def of_all_questions(self, values) -> np.ndarray:
         """Return values of questions, times the number that each represents."""
         if self.repeats is None:
             return values
         return values * self.repeats[np.cumsum(self.sizes) - 1]
 
-    def log_means(self, parameters):
+    def log_means(self, parameters) -> np.ndarray:
         """Return the logarithms of the mean probabilities."""
         concentration = parameters + 1.0
         return np.log(concentration / self.of_options(self.totals(concentration)))
 
-    def log_predictive(self, block, tables, log_weights=0.0):
+    def log_predictive(self, block, tables, log_weights=0.0) -> np.ndarray:
         """Return the log posterior predictive probability of answers."""
         logs = self.of_all(self.log_means(tables.parameters))
         return times(self.moments(block), logs.T) + log_weights
@@ -393,26 +398,26 @@ class GammaFamily(Family):
     n_rates : int
     """
 
-    def __init__(self, n_rates):
+    def __init__(self, n_rates: int):
         super().__init__(2 * n_rates)
 
-    def split(self, values):
+    def split(self, values) -> list[np.ndarray]:
         """Return the first and the second half of the columns."""
         return np.hsplit(values, 2)
 
-    def log_normaliser(self, parameters):
+    def log_normaliser(self, parameters) -> np.ndarray:
         """Return A, of shape (n_components,)."""
         shape, rate = self.split(parameters)
         shape = shape + 1.0
         return (gammaln(shape) - shape * np.log(rate)).sum(axis=1)
 
-    def expected(self, parameters):
+    def expected(self, parameters) -> np.ndarray:
         """Return E log theta and -E theta."""
         shape, rate = self.split(parameters)
         shape = shape + 1.0
         return np.hstack([psi(shape) - np.log(rate), -shape / rate])
 
-    def fisher_product(self, parameters, change):
+    def fisher_product(self, parameters, change) -> np.ndarray:
         """Return the change of E u along a change of the parameters."""
         shape, rate = self.split(parameters)
         shape = shape + 1.0
@@ -424,7 +429,7 @@ class GammaFamily(Family):
             ]
         )
 
-    def is_valid(self, parameters):
+    def is_valid(self, parameters) -> bool:
         """Return whether all shapes and rates are positive."""
         shape, rate = self.split(parameters)
         return bool((shape > -1).all() and (rate > 0).all())

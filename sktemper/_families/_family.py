@@ -1,5 +1,7 @@
 """Products of conjugate families, for rows with columns of several kinds."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -7,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from .._utils._linalg import tiled_matmul
+from .._utils._typing import SparseMatrix
 from ._kernels import sparse_sums, sparse_times
 
 
@@ -113,20 +116,20 @@ class Family:
         Number of natural parameters of a component.
     """
 
-    def __init__(self, n_natural):
+    def __init__(self, n_natural: int):
         self.n_natural = n_natural
 
     @property
-    def alone(self):
+    def alone(self) -> Family:
         """Return the family of a cluster that shares no parameter with others."""
         return self
 
     # -- data --------------------------------------------------------------------------
-    def resized(self, n_components):
+    def resized(self, n_components) -> Family:
         """Return the family for another number of components, by default itself."""
         return self
 
-    def block(self, rows):
+    def block(self, rows: np.ndarray | SparseMatrix) -> np.ndarray | SparseMatrix:
         """Return rows of data as a block, for the other methods.
 
         Parameters
@@ -141,7 +144,7 @@ class Family:
         """
         return np.ascontiguousarray(rows, dtype=np.float64)
 
-    def moments(self, block):
+    def moments(self, block: np.ndarray | SparseMatrix) -> np.ndarray | SparseMatrix:
         """Return the moments of rows, in which the log-likelihood is linear.
 
         Missing values have moments 0.
@@ -157,7 +160,7 @@ class Family:
         """
         return block
 
-    def log_base(self, block):
+    def log_base(self, block: np.ndarray | SparseMatrix) -> np.ndarray | float:
         """Return the part of the log-likelihoods that is the same in all components.
 
         Parameters
@@ -171,7 +174,7 @@ class Family:
         """
         return 0.0
 
-    def n_observed(self, block):
+    def n_observed(self, block: np.ndarray | SparseMatrix) -> np.ndarray:
         """Return the number of observations of each row.
 
         Parameters
@@ -185,7 +188,9 @@ class Family:
         """
         return np.ones(block.shape[0])
 
-    def coordinates(self, block, row_weight):
+    def coordinates(
+        self, block: np.ndarray | SparseMatrix, row_weight: np.ndarray
+    ) -> np.ndarray | SparseMatrix:
         """Return coordinates of rows in which similar rows are near to each other.
 
         Births and splits use them to compute neighbours and principal axes.
@@ -204,11 +209,11 @@ class Family:
         return self.moments(block)
 
     # -- the distribution of the parameters --------------------------------------------
-    def shape(self, n_components):
+    def shape(self, n_components) -> tuple[int, ...]:
         """Return the shape of the array of natural parameters of a mixture."""
         return n_components, self.n_natural
 
-    def repeated(self, prior, n_components):
+    def repeated(self, prior: np.ndarray, n_components: int) -> np.ndarray:
         """Return the parameters of components that have the same prior.
 
         Parameters
@@ -223,7 +228,7 @@ class Family:
         """
         return np.broadcast_to(prior, (n_components, len(prior)))
 
-    def counted(self, sums):
+    def counted(self, sums: np.ndarray) -> np.ndarray:
         """Return the change of the natural parameters for sums of moments.
 
         Parameters
@@ -238,7 +243,7 @@ class Family:
         """
         return sums
 
-    def log_normaliser(self, parameters):
+    def log_normaliser(self, parameters: np.ndarray) -> np.ndarray:
         """Return A.
 
         Parameters
@@ -251,7 +256,7 @@ class Family:
         """
         raise NotImplementedError
 
-    def expected(self, parameters):
+    def expected(self, parameters: np.ndarray) -> np.ndarray:
         """Return E u, the gradient of A.
 
         Parameters
@@ -264,7 +269,7 @@ class Family:
         """
         raise NotImplementedError
 
-    def expected_log(self, parameters, sums):
+    def expected_log(self, parameters: np.ndarray, sums: np.ndarray) -> np.ndarray:
         """Return expected log-likelihoods of rows, given the sums of their moments.
 
         Parameters
@@ -279,7 +284,7 @@ class Family:
         """
         return sums @ self.expected(parameters).T
 
-    def fisher_product(self, parameters, change):
+    def fisher_product(self, parameters: np.ndarray, change: np.ndarray) -> np.ndarray:
         """Return the derivative of E u in the direction ``change``.
 
         Parameters
@@ -293,7 +298,7 @@ class Family:
         """
         raise NotImplementedError
 
-    def is_valid(self, parameters):
+    def is_valid(self, parameters: np.ndarray) -> bool:
         """Return whether these are parameters of distributions.
 
         Parameters
@@ -306,7 +311,9 @@ class Family:
         """
         raise NotImplementedError
 
-    def bound(self, parameters, prior, power):
+    def bound(
+        self, parameters: np.ndarray, prior: np.ndarray, power: float
+    ) -> np.ndarray:
         """Return power * E log p - E log q of each component.
 
         Parameters
@@ -325,7 +332,7 @@ class Family:
         log_q = (parameters * expected).sum(axis=1)
         return power * log_prior - log_q + self.log_normaliser(parameters)
 
-    def evidence(self, prior, statistics):
+    def evidence(self, prior: np.ndarray, statistics: np.ndarray) -> np.ndarray:
         """Return the log marginal likelihood of clusters, up to their base measure.
 
         Parameters
@@ -342,7 +349,13 @@ class Family:
         logs = self.log_normaliser(prior + statistics)
         return logs - self.log_normaliser(prior[None])
 
-    def gains(self, prior, statistics, removed, added):
+    def gains(
+        self,
+        prior: np.ndarray,
+        statistics: np.ndarray,
+        removed: np.ndarray,
+        added: np.ndarray,
+    ) -> np.ndarray:
         """Return the increases of the evidence if new clusters replace old clusters.
 
         Parameters
@@ -364,7 +377,7 @@ class Family:
         return after.reshape(removed.shape).sum(axis=1) - before[removed].sum(axis=1)
 
     # -- local steps -------------------------------------------------------------------
-    def prepare(self, parameters):
+    def prepare(self, parameters: np.ndarray) -> Any:
         """Return the tables of components for `log_likelihoods` and `log_predictive`.
 
         Parameters
@@ -379,7 +392,9 @@ class Family:
         expected = self.expected(parameters)
         return Tables(np.ascontiguousarray(expected.T), parameters)
 
-    def log_likelihoods(self, block, tables):
+    def log_likelihoods(
+        self, block: np.ndarray | SparseMatrix, tables: Any
+    ) -> np.ndarray:
         """Return the expected log-likelihood of each row under each component.
 
         Parameters
@@ -397,7 +412,13 @@ class Family:
         logs += np.reshape(self.log_base(block), (-1, 1))
         return logs
 
-    def statistics(self, block, shares, factors=ONCE, tables=None):
+    def statistics(
+        self,
+        block: np.ndarray | SparseMatrix,
+        shares: np.ndarray,
+        factors: np.ndarray = ONCE,
+        tables: Any = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the statistics of rows, which are added to the natural parameters.
 
         Parameters
@@ -420,7 +441,12 @@ class Family:
         shares = shares * factors[:, None]
         return shares.sum(axis=0), self.counted(sums_of(self.moments(block), shares))
 
-    def log_predictive(self, block, tables, log_weights=0.0):
+    def log_predictive(
+        self,
+        block: np.ndarray | SparseMatrix,
+        tables: Any,
+        log_weights: np.ndarray | float = 0.0,
+    ) -> np.ndarray:
         """Return the log posterior predictive density of rows in each component.
 
         Parameters

@@ -2,7 +2,7 @@
 
 import copy
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse, special
@@ -11,9 +11,11 @@ from scipy.special import logsumexp
 
 from .._utils._cache import LastCall
 from .._utils._linalg import sparse_rows
+from .._utils._typing import DataLike, DTypeLike
+from ..model._contract import ConjugateModel
 from ..model._values import LocalStep, Powers, Request
 from ._births import USED, Search, birth, split_merge
-from ._family import ONCE, dense
+from ._family import ONCE, Family, dense
 from ._natural import Natural, NaturalModel, are_equal
 from ._weights import WEIGHTS
 
@@ -111,13 +113,15 @@ class MixtureModel(NaturalModel):
 
     def __init__(
         self,
-        n_components,
-        n_features,
-        family,
+        n_components: int,
+        n_features: int,
+        family: Family,
         *,
-        weight_prior="dirichlet_distribution",
-        weight_concentration=None,
-        dtype=np.float64,
+        weight_prior: Literal[
+            "dirichlet_process", "dirichlet_distribution"
+        ] = "dirichlet_distribution",
+        weight_concentration: float | None = None,
+        dtype: DTypeLike = np.float64,
     ):
         super().__init__()
         self.n_components, self.n_features = n_components, n_features
@@ -130,12 +134,14 @@ class MixtureModel(NaturalModel):
         self.last_search, self._prior = LastCall(are_equal), LastCall()
 
     @property
-    def products_per_value(self):
+    def products_per_value(self) -> float:
         """Approximate number of multiplications of a local step per value of a row."""
         return 2 * self.n_components * self.family.n_natural / self.n_features
 
     # -- what a subclass defines -------------------------------------------------------
-    def prior_of_component(self, X, sample_weight=None):
+    def prior_of_component(
+        self, X: DataLike, sample_weight: np.ndarray | None = None
+    ) -> np.ndarray:
         """Return the natural parameters of a component's prior.
 
         Parameters
@@ -151,7 +157,7 @@ class MixtureModel(NaturalModel):
         """
         raise NotImplementedError
 
-    def n_observed(self, block):
+    def n_observed(self, block: Any) -> np.ndarray:
         """Return the number of observations of each row, by which scores are divided.
 
         Parameters
@@ -166,7 +172,7 @@ class MixtureModel(NaturalModel):
         """
         return self.family.n_observed(block)
 
-    def n_scored(self, n_observed):
+    def n_scored(self, n_observed: np.ndarray) -> np.ndarray:
         """Return the numbers by which the scores of rows are divided.
 
         Parameters
@@ -181,29 +187,29 @@ class MixtureModel(NaturalModel):
         """
         return np.ones(len(n_observed))
 
-    def family_of(self, hyper):
+    def family_of(self, hyper: Any) -> Family:
         """Return the family for data in the coordinates that the priors define.
 
         By default, the coordinates of the data do not change.
         """
         return self.family
 
-    def component_prior(self, hyper):
+    def component_prior(self, hyper: Any) -> np.ndarray:
         """Return the natural parameters of a component's prior, (n_natural,)."""
         return hyper.component
 
     # -- the state of a fit ------------------------------------------------------------
-    def take(self, X, rows):
+    def take(self, X, rows) -> Any:
         """Return ``X[rows]`` as a block of the family, see `Family.block`."""
         own = sparse_rows(X, rows) if sparse.issparse(X) else X[rows]
         return self.family.block(own)
 
-    def initial_hyper(self, X, sample_weight=None):
+    def initial_hyper(self, X, sample_weight=None) -> Any:
         """Return the priors."""
         prior = self.prior_of_component(X, sample_weight)
         return MixtureHyper(self.weight_concentration, np.asarray(prior, np.float64))
 
-    def initial_globals(self, X, random, hyper=None, sample_weight=None):
+    def initial_globals(self, X, random, hyper=None, sample_weight=None) -> Any:
         """Return the optimum after each sample is assigned to its nearest random seed.
 
         The nearest seed of a sample is the one with the highest predictive density of
@@ -221,7 +227,14 @@ class MixtureModel(NaturalModel):
         scale = weight.sum() / weight[rows].sum()
         return self.dealt(self.take(X, rows), seeds, weight[rows], scale, hyper)
 
-    def dealt(self, block, seeds, row_weight, scale, hyper):
+    def dealt(
+        self,
+        block: Any,
+        seeds: np.ndarray,
+        row_weight: np.ndarray,
+        scale: float,
+        hyper: Any,
+    ) -> Mixture:
         """Return the optimum after each row is assigned to its nearest seed.
 
         Parameters
@@ -245,7 +258,9 @@ class MixtureModel(NaturalModel):
         shares = row_weight[:, None] * (labels[:, None] == np.arange(self.n_components))
         return self.optimum(block, shares, hyper, scale)
 
-    def optimum(self, block, shares, hyper, scale=1.0):
+    def optimum(
+        self, block: Any, shares: np.ndarray, hyper: Any, scale: float = 1.0
+    ) -> Mixture:
         """Return the best parameters for responsibilities of rows.
 
         Parameters
@@ -264,7 +279,7 @@ class MixtureModel(NaturalModel):
         statistics = self.statistics(block, shares, hyper)
         return self.target(statistics, scale, Powers(), hyper)
 
-    def prior(self, hyper):
+    def prior(self, hyper) -> Mixture:
         """Return the prior's natural parameters; the last result is cached."""
         return self._prior.of(hyper, self._prior_of)
 
@@ -275,25 +290,25 @@ class MixtureModel(NaturalModel):
             self.family.repeated(component, self.n_components),
         )
 
-    def shapes(self):
+    def shapes(self) -> tuple:
         """Return the shapes of the arrays of the parameters."""
         return self.weights.prior(1.0).shape, self.family.shape(self.n_components)
 
-    def hyper_shapes(self):
+    def hyper_shapes(self) -> list[tuple[int, ...]] | None:
         """Return the shapes of the parts of `hyper`."""
         return [(), (self.family.n_natural,)]
 
-    def global_shapes(self, globals_):
+    def global_shapes(self, globals_) -> list | None:
         """Return the shapes of the parts of the global parameters."""
         return list(self.shapes())
 
-    def is_valid(self, globals_):
+    def is_valid(self, globals_) -> bool:
         """Return whether these are parameters of distributions."""
         return bool((globals_.weights > -1).all()) and self.family.is_valid(
             globals_.components
         )
 
-    def prepare(self, globals_, hyper):
+    def prepare(self, globals_, hyper) -> Any:
         """Return the arguments of `local_step` that are computed once per step."""
         return Prepared(
             self.weights.expected_log(globals_.weights),
@@ -303,7 +318,7 @@ class MixtureModel(NaturalModel):
         )
 
     # -- the step ----------------------------------------------------------------------
-    def local_step(self, block, prepared, request):
+    def local_step(self, block, prepared, request) -> LocalStep:
         """Compute the responsibilities of a block; see `ConjugateModel.local_step`."""
         local = np.asarray(request.powers.local, dtype=np.float64)
         responsibilities, bounds, scores = self.responsibilities(block, prepared, local)
@@ -322,7 +337,9 @@ class MixtureModel(NaturalModel):
             local_parameters=responsibilities if "local" in request.want else None,
         )
 
-    def responsibilities(self, block, prepared, power=1.0):
+    def responsibilities(
+        self, block: Any, prepared: Any, power: np.ndarray = 1.0
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the responsibilities of the components for rows.
 
         Parameters
@@ -342,14 +359,21 @@ class MixtureModel(NaturalModel):
         """
         return softmax(self.log_joint(block, prepared), power)
 
-    def log_joint(self, block, prepared):
+    def log_joint(self, block: Any, prepared: Any) -> np.ndarray:
         """Return E log p(x, component) of each row, (n_rows, n_components)."""
         family = self.family_of(prepared.hyper)
         logs = family.log_likelihoods(block, prepared.tables)
         logs += prepared.log_weights
         return logs
 
-    def statistics(self, block, shares, hyper, factors=ONCE, tables=None):
+    def statistics(
+        self,
+        block: Any,
+        shares: np.ndarray,
+        hyper: Any,
+        factors: np.ndarray = ONCE,
+        tables: Any = None,
+    ) -> Mixture:
         """Return the sums of the statistics that rows add to the parameters.
 
         Parameters
@@ -368,7 +392,7 @@ class MixtureModel(NaturalModel):
         counts, statistics = family.statistics(block, shares, factors, tables)
         return Mixture(self.weights.counted(counts), statistics)
 
-    def fisher_product(self, globals_, vector):
+    def fisher_product(self, globals_, vector) -> np.ndarray:
         """Return the Fisher information of q(weights, components) times ``vector``."""
         change = self.from_natural_parameters(vector)
         return Mixture(
@@ -377,14 +401,14 @@ class MixtureModel(NaturalModel):
         ).vector()
 
     # -- objectives --------------------------------------------------------------------
-    def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
+    def global_bound(self, globals_, hyper, powers=Powers()) -> float:  # noqa: B008
         """Return p E log p(weights, components) - E log q, p = ``powers.prior``."""
         prior, power = self.prior(hyper), powers.prior
         bound = self.weights.bound(globals_.weights, prior.weights, power)
         components = self.family.bound(globals_.components, prior.components, power)
         return float(bound + components.sum())
 
-    def predictive_scores(self, block, prepared):
+    def predictive_scores(self, block, prepared) -> tuple[np.ndarray, np.ndarray]:
         """Return the log posterior predictive of each row, and `n_scored`.
 
         The scores are exact given q.  They are the logarithm of the mixture of the
@@ -396,11 +420,13 @@ class MixtureModel(NaturalModel):
         return logsumexp(logs, axis=1), self.n_scored(self.n_observed(block))
 
     # -- leaving a poor optimum --------------------------------------------------------
-    def complete(self, block, globals_, hyper):
+    def complete(self, block: Any, globals_: Any, hyper: Any) -> Any:
         """Return rows from which moves and merges compute statistics."""
         return block
 
-    def propose_birth(self, globals_, hyper, block, random, row_weight=None):
+    def propose_birth(
+        self, globals_, hyper, block, random, row_weight=None
+    ) -> tuple[Any, Any]:
         """Return the mixture with one component replaced by a new component."""
         if row_weight is None:
             row_weight = np.ones(block.shape[0])
@@ -409,7 +435,7 @@ class MixtureModel(NaturalModel):
 
     def propose_split_merge(
         self, globals_, hyper, block, random, refused, row_weight=None
-    ):
+    ) -> tuple[Any, Any, Any]:
         """Return the mixture after the most promising splits and merges."""
         if row_weight is None:
             row_weight = np.ones(block.shape[0])
@@ -429,7 +455,7 @@ class MixtureModel(NaturalModel):
         counts = self.weights.counts(globals_.weights - prior)
         return self.optimum(block, shares, hyper, counts.sum() / row_weight.sum())
 
-    def resized(self, n_components):
+    def resized(self, n_components: int) -> Self:
         """Return the model with another number of components, and the same `stop`."""
         model = copy.copy(self)
         model.n_components = n_components
@@ -438,7 +464,9 @@ class MixtureModel(NaturalModel):
         model.last_search, model._prior = LastCall(are_equal), LastCall()
         return model
 
-    def with_births(self, globals_, hyper, n_births, X, row_weight, random):
+    def with_births(
+        self, globals_, hyper, n_births, X, row_weight, random
+    ) -> tuple[ConjugateModel, Any, Any]:
         """Return a model with new components, which start from the rows that fit worst.
 
         See `ConjugateModel.with_births`.
@@ -455,7 +483,9 @@ class MixtureModel(NaturalModel):
         logs = few.log_shares(block, new, hyper)
         return self._with_others(block, row_weight, globals_, hyper, logs)
 
-    def joined(self, globals_, hyper, born, X, row_weight):
+    def joined(
+        self, globals_, hyper, born, X, row_weight
+    ) -> tuple[ConjugateModel, Any, Any]:
         """Return a model of the current components and the new components."""
         block = self.take(X, slice(0, X.shape[0]))
         logs = self.resized(len(born.weights)).log_shares(block, born, hyper)
@@ -483,23 +513,29 @@ class MixtureModel(NaturalModel):
         larger = self.resized(shares.shape[1])
         return larger, larger.optimum(block, shares, hyper), hyper
 
-    def shares(self, block, globals_, hyper):
+    def shares(
+        self, block: Any, globals_: Any, hyper: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the responsibilities for rows, float64, and the rows' bounds."""
         prepared = self.prepare(globals_, hyper)
         step = self.local_step(block, prepared, Request(want=("local",)))
         return np.asarray(step.local_parameters, np.float64), step.row_bounds
 
-    def log_shares(self, block, globals_, hyper):
+    def log_shares(self, block: Any, globals_: Any, hyper: Any) -> np.ndarray:
         """Return E log p(x, component) of each row, (n_rows, n_components)."""
         shares, bounds = self.shares(block, globals_, hyper)
         with np.errstate(divide="ignore"):
             return np.log(shares) + bounds[:, None]
 
-    def search(self, block, shares, hyper, row_weight):
+    def search(
+        self, block: Any, shares: np.ndarray, hyper: Any, row_weight: np.ndarray
+    ) -> Any:
         """Return the `Search` for merges, given the responsibilities of rows."""
         return Search(self, hyper, block, shares, row_weight, splits=False)
 
-    def merged(self, globals_, hyper, present, present_hyper, X, row_weight):
+    def merged(
+        self, globals_, hyper, present, present_hyper, X, row_weight
+    ) -> tuple[Any, Any, np.ndarray]:
         """Merge the components of `joined` to this model's number of components.
 
         First, all merges that raise the evidence are made.  Then the best of the other
@@ -534,7 +570,9 @@ class MixtureModel(NaturalModel):
         # the earlier priors are kept, because births distort learned priors
         return start, present_hyper, is_new
 
-    def matched(self, globals_, hyper, present, present_hyper, X, row_weight):
+    def matched(
+        self, globals_, hyper, present, present_hyper, X, row_weight
+    ) -> tuple[Any, np.ndarray]:
         """Order components by the rows that they share with current components."""
         block = self.take(X, slice(0, X.shape[0]))
         before, _ = self.shares(block, present, present_hyper)
@@ -547,7 +585,7 @@ class MixtureModel(NaturalModel):
         is_same |= shares.sum(axis=0) < USED
         return self.optimum(block, shares, hyper), is_same
 
-    def blended(self, globals_, hyper, present, may_be_same, share):
+    def blended(self, globals_, hyper, present, may_be_same, share) -> Any:
         """Return components with their statistics scaled to all rows of the stream.
 
         The components were fitted to the remembered rows.  ``share`` is the weight of
@@ -557,7 +595,7 @@ class MixtureModel(NaturalModel):
         statistics = globals_ + prior.scaled(-1.0)
         return prior + statistics.scaled(1.0 / (1.0 - share))
 
-    def component_counts(self, globals_, hyper):
+    def component_counts(self, globals_, hyper) -> np.ndarray:
         """Return the number of rows of each component."""
         prior = self.weights.prior(hyper.weight_concentration)
         return self.weights.counts(globals_.weights - prior)

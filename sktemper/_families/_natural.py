@@ -2,11 +2,14 @@
 
 import math
 import operator
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
 from ..model._contract import ConjugateModel
+from ..model._values import Powers
 
 #: Number of bisections that find the largest rate of a step.
 HALVINGS = 30
@@ -20,14 +23,14 @@ class Natural:
     ``*``.
     """
 
-    def arrays(self):
+    def arrays(self) -> list[np.ndarray]:
         """Return the arrays, in the order of the fields."""
         return [getattr(self, name) for name in self.__match_args__]
 
     def __add__(self, other):
         return type(self)(*map(operator.add, self.arrays(), other.arrays()))
 
-    def scaled(self, factor):
+    def scaled(self, factor: float) -> Self:
         """Return ``factor`` times the parameters; with factor 1, the same object.
 
         Arrays that are not C-contiguous are copied, because NumPy adds the elements of
@@ -37,12 +40,12 @@ class Natural:
             return self
         return type(self)(*(factor * array for array in self.arrays()))
 
-    def vector(self):
+    def vector(self) -> np.ndarray:
         """Return the parameters as one contiguous vector."""
         return np.concatenate([np.ravel(array) for array in self.arrays()])
 
     @classmethod
-    def of_vector(cls, vector, shapes):
+    def of_vector(cls, vector: np.ndarray, shapes: Sequence[tuple[int, ...]]) -> Self:
         """Return the parameters of a vector, with arrays of the given shapes."""
         ends = np.cumsum([math.prod(shape) for shape in shapes])
         parts = np.split(np.asarray(vector), ends[:-1])
@@ -75,26 +78,28 @@ class NaturalModel(ConjugateModel):
     #: Class of the parameters.
     parameters = Natural
 
-    def prior(self, hyper):
+    def prior(self, hyper: Any) -> Natural:
         """Return the natural parameters of the prior."""
         raise NotImplementedError
 
-    def shapes(self):
+    def shapes(self) -> tuple:
         """Return the shapes of the arrays of the parameters."""
         raise NotImplementedError
 
-    def target(self, statistics, scale, powers, hyper):
+    def target(
+        self, statistics: Any, scale: float, powers: Powers, hyper: Any
+    ) -> Natural:
         """Return the target of a step."""
         return self.prior(hyper).scaled(powers.prior) + statistics.scaled(scale)
 
-    def step(self, globals_, statistics, scale, powers, rate, hyper):
+    def step(self, globals_, statistics, scale, powers, rate, hyper) -> Any:
         """Step the natural parameters toward the prior plus the statistics."""
         target = self.target(statistics, scale, powers, hyper)
         if rate == 1:  # C order is kept, so that sums have the same bits
             return type(target)(*map(_in_order, target.arrays()))
         return globals_.scaled(1 - rate) + target.scaled(rate)
 
-    def largest_rate(self, globals_, statistics, scale, powers, hyper):
+    def largest_rate(self, globals_, statistics, scale, powers, hyper) -> float:
         """Return the rate at which a parameter would leave its domain."""
         target = self.target(statistics, scale, powers, hyper)
         low, high = 0.0, 1.0
@@ -106,15 +111,15 @@ class NaturalModel(ConjugateModel):
             low, high = (rate, high) if self.is_valid(between) else (low, rate)
         return low
 
-    def natural_parameters(self, globals_):
+    def natural_parameters(self, globals_) -> np.ndarray:
         """Return the natural parameters as one vector."""
         return globals_.vector()
 
-    def from_natural_parameters(self, vector):
+    def from_natural_parameters(self, vector) -> Any:
         """Return the global parameters of a vector."""
         return self.parameters.of_vector(vector, self.shapes())
 
-    def target_parameters(self, statistics, scale, powers, hyper):
+    def target_parameters(self, statistics, scale, powers, hyper) -> np.ndarray:
         """Return the target of a step as a vector."""
         return self.target(statistics, scale, powers, hyper).vector()
 

@@ -1,6 +1,6 @@
 """Recommendations, similar items and explanations of a fitted factorization."""
 
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -12,6 +12,7 @@ from .._utils._cache import LastCall, are_same_objects
 from .._utils._frames import data_frame, frame_library
 from .._utils._limits import check_values
 from .._utils._sklearn import HAS_CALLBACKS
+from .._utils._typing import ArrayLike, DataFrame, Int
 from .._utils._validation import check_init, check_unmasked
 from ._best import Rated, best_items, products
 from ._labels import LabelIndex, as_labels, label_array, labels_of
@@ -207,7 +208,15 @@ class RecommenderMixin:
         raise NotImplementedError
 
     # -- recommendations ---------------------------------------------------------------
-    def recommend(self, X, n_items=10, *, exclude_seen=True, exclude=None, output=None):
+    def recommend(
+        self,
+        X: Any,
+        n_items: Int = 10,
+        *,
+        exclude_seen: bool = True,
+        exclude: ArrayLike | None = None,
+        output: Literal["pandas", "polars"] | None = None,
+    ) -> tuple[np.ndarray, np.ndarray, DataFrame]:
         """Return the items that users will most likely choose.
 
         Parameters
@@ -257,7 +266,7 @@ class RecommenderMixin:
         )
         return self._shown(chosen, items, {"score": scores}, output)
 
-    def item_scores(self, X):
+    def item_scores(self, X: Any) -> np.ndarray:
         """Return the scores of all items, by which `recommend` ranks them.
 
         Parameters
@@ -333,7 +342,13 @@ class RecommenderMixin:
         table |= {name: column[user, rank] for name, column in columns.items()}
         return data_frame(output, table)
 
-    def similar_items(self, items, n_items=10, *, output="pandas"):
+    def similar_items(
+        self,
+        items: Any,
+        n_items: Int = 10,
+        *,
+        output: Literal["pandas", "polars"] = "pandas",
+    ) -> DataFrame:
         """Return the items that are most similar to given items, as a table.
 
         Parameters
@@ -384,7 +399,9 @@ class RecommenderMixin:
         scaled = vectors / np.maximum(lengths, tiny)[:, None]
         return np.ascontiguousarray(scaled, dtype=vectors.dtype)
 
-    def explain(self, user, item, *, output="pandas"):
+    def explain(
+        self, user: Any, item: Any, *, output: Literal["pandas", "polars"] = "pandas"
+    ) -> DataFrame:
         """Return the contributions of a user's items to the score of another item.
 
         Given the items and the posterior covariance of the user, the posterior mean of
@@ -644,7 +661,7 @@ class RecommenderMixin:
         prepare = super()._prepared
         return self._cached("prepared", lambda: prepare(model))
 
-    def for_serving(self):
+    def for_serving(self) -> Self:
         """Return a copy to be saved for processes that recommend.
 
         A fitted model computes some arrays at its first recommendation and does not

@@ -4,18 +4,24 @@ A policy is a plain `BaseEstimator`.  Its parameters are stored as given, its me
 are pure, and values that change during a fit are in the state of the fit.
 """
 
+from __future__ import annotations
+
 import functools
 import math
 import sys
 from functools import cache
 from importlib import metadata
 from itertools import takewhile
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from ._arguments import is_number
+from ._typing import Owner
+
+if TYPE_CHECKING:
+    from ..model import ConjugateModel
 
 # -- link to the documentation in the HTML representation of an object -----------------
 #: Path of the page of a class, relative to the address of the documentation.
@@ -72,7 +78,7 @@ class Slot(NamedTuple):
     example: str = ""
 
 
-def set_params(self, **params):
+def set_params(self: Owner, **params: Any) -> Owner:
     """Set parameters; set parameters of policies as ``<parameter>__<name>``.
 
     If a policy is given by a shortcut (None, a number or a string), the policy that the
@@ -157,16 +163,16 @@ class Policy(BaseEstimator):
         # call of `partial_fit` validates.
         return super()._get_param_names()
 
-    def check(self, model):
+    def check(self, model: ConjugateModel) -> None:
         """Raise ValueError if the model lacks what the policy requires."""
         for capability in self.requires:
             model.require(capability, self)
 
-    def knows(self, state):
+    def knows(self, state: Any) -> bool:
         """Return whether this policy can continue from ``state``."""
         return state is None
 
-    def validate(self):
+    def validate(self) -> Self:
         """Check the parameters, including parameters of nested policies; return self.
 
         Raises

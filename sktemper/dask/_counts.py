@@ -1,14 +1,20 @@
 """Counts of text on a cluster."""
 
+from __future__ import annotations
+
 import uuid
+from typing import TYPE_CHECKING, Any
 
 import dask
 import dask.array as da
 import numpy as np
 from dask.highlevelgraph import HighLevelGraph
 
+if TYPE_CHECKING:
+    from dask.array import Array
 
-def counts(text, vectorizer):
+
+def counts(text: Any, vectorizer: Any) -> Array:
     """Return the word counts of texts as a dask array, which computes them lazily.
 
     Parameters

@@ -1,26 +1,34 @@
 """Fits on a cluster."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import dask
 import distributed
 import numpy as np
 
 from .._engine import Source
 from .._estimator import TemperedEstimator
+from .._utils._typing import DataLike, Int, StrPath
 from ._checkpoints import Checkpoints
 from ._cluster import client_of
 from ._collections import OnCluster
 
+if TYPE_CHECKING:
+    from distributed import Client
+
 
 def fit(
-    estimator,
-    X,
+    estimator: TemperedEstimator,
+    X: DataLike,
     *,
-    client=None,
-    checkpoint=None,
-    every=None,
-    sample_weight=None,
-    X_val=None,
-):
+    client: Client | None = None,
+    checkpoint: StrPath | None = None,
+    every: Int | None = None,
+    sample_weight: DataLike | None = None,
+    X_val: DataLike | None = None,
+) -> TemperedEstimator:
     """Fit an estimator to data on a cluster.
 
     Parameters
@@ -104,7 +112,14 @@ def _validation(client, X_val):
     return X_val
 
 
-def partial_fit(estimator, X, *, client=None, sample_weight=None, times=None):
+def partial_fit(
+    estimator: TemperedEstimator,
+    X: DataLike,
+    *,
+    client: Client | None = None,
+    sample_weight: DataLike | None = None,
+    times: Any = None,
+) -> TemperedEstimator:
     """Continue the training with a chunk of a stream that is on a cluster.
 
     Parameters

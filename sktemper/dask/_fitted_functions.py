@@ -1,6 +1,9 @@
 """Functions that apply a fitted estimator to data on a cluster."""
 
+from __future__ import annotations
+
 import uuid
+from typing import TYPE_CHECKING
 
 import dask
 import dask.array as da
@@ -11,13 +14,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._engine import Source
 from .._estimator import without_callbacks
+from .._utils._typing import DataLike
 from ._cluster import client_of
 from ._collections import OnCluster, not_a_collection
 from ._fit import estimator_of, weights_of
 
+if TYPE_CHECKING:
+    from dask.array import Array
+    from distributed import Client
+
+    from ..base import TemperedEstimator
+
 
 # -- lazy ------------------------------------------------------------------------------
-def transform(estimator, X, *, client=None):
+def transform(
+    estimator: TemperedEstimator, X: DataLike, *, client: Client | None = None
+) -> Array:
     """Return the transformed blocks lazily, as a dask array.
 
     Parameters
@@ -63,7 +75,9 @@ def transform(estimator, X, *, client=None):
     return _lazily(estimator, "transform", X, client)
 
 
-def predict(estimator, X, *, client=None):
+def predict(
+    estimator: TemperedEstimator, X: DataLike, *, client: Client | None = None
+) -> Array:
     """Return the predictions of each block lazily, as in `transform`.
 
     Parameters
@@ -89,7 +103,9 @@ def predict(estimator, X, *, client=None):
     return _lazily(estimator, "predict", X, client)
 
 
-def predict_proba(estimator, X, *, client=None):
+def predict_proba(
+    estimator: TemperedEstimator, X: DataLike, *, client: Client | None = None
+) -> Array:
     """Return the responsibilities of each block lazily, as in `transform`.
 
     Parameters
@@ -115,7 +131,9 @@ def predict_proba(estimator, X, *, client=None):
     return _lazily(estimator, "predict_proba", X, client)
 
 
-def score_samples(estimator, X, *, client=None):
+def score_samples(
+    estimator: TemperedEstimator, X: DataLike, *, client: Client | None = None
+) -> Array:
     """Return the score of each sample lazily, as in `transform`.
 
     Parameters
@@ -207,7 +225,13 @@ def _shard(part, n_features):
 
 
 # -- numbers ---------------------------------------------------------------------------
-def score(estimator, X, *, client=None, sample_weight=None):
+def score(
+    estimator: TemperedEstimator,
+    X: DataLike,
+    *,
+    client: Client | None = None,
+    sample_weight: DataLike | None = None,
+) -> float:
     """Return the held-out log-likelihood per token, sample or rating at T=1.
 
     Parameters
@@ -239,7 +263,13 @@ def score(estimator, X, *, client=None, sample_weight=None):
     return estimator._score(source, weights_of(sample_weight))
 
 
-def lower_bound(estimator, X, *, client=None, sample_weight=None):
+def lower_bound(
+    estimator: TemperedEstimator,
+    X: DataLike,
+    *,
+    client: Client | None = None,
+    sample_weight: DataLike | None = None,
+) -> float:
     """Return the evidence lower bound of the data at T=1, with all constants.
 
     Parameters

@@ -1,12 +1,15 @@
 """Collections on disk: sequences of shards that are opened when needed."""
 
 import os
+from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 
 from .._engine import Data, Source
+from .._utils._typing import Int, SparseMatrix, StrPath
 from ._arrays import check_file
 from ._files import NAMES, read_json
 from ._folders import generation_folder
@@ -78,7 +81,9 @@ class Collection(Source):
 
     run = 256
 
-    def __init__(self, folder, n_parts=None, verify=True):
+    def __init__(
+        self, folder: StrPath, n_parts: Int | None = None, verify: bool = True
+    ):
         is_int = isinstance(n_parts, Integral) and not isinstance(n_parts, bool)
         if n_parts is not None and not (is_int and n_parts >= 1):
             raise ValueError(f"n_parts must be an int of at least 1, got {n_parts!r}.")
@@ -99,7 +104,7 @@ class Collection(Source):
             for number in range(len(self._meta["shards"]))
         )
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.parts)
 
     def __getitem__(self, number):
@@ -121,7 +126,7 @@ class Collection(Source):
             "or pass one of its shards, collection[i], to other functions."
         )
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator:
         return (part.whole() for part in self.parts)
 
     def __repr__(self):
@@ -135,7 +140,7 @@ class Collection(Source):
     def __reduce__(self):
         return Collection, (self.folder, self.n_parts, self._verify)
 
-    def verify(self):
+    def verify(self) -> None:
         """Read all files and compare them with their checksums.
 
         Raises
@@ -169,7 +174,7 @@ class Collection(Source):
         return os.path.join(folder, name), meta["files"].get(name)
 
     @cached_property
-    def feature_names(self):
+    def feature_names(self) -> np.ndarray | None:
         """Names of the columns, ndarray of str; None if there are no names."""
         if not self._current_meta()["feature_names"]:
             return None
@@ -181,12 +186,12 @@ class Collection(Source):
         return np.array(names, dtype=object)
 
     @property
-    def user_labels(self):
+    def user_labels(self) -> np.ndarray | None:
         """Labels of the rows of ratings, ndarray; None for other data."""
         return self._labels("user_labels.npy", self.shape[0])
 
     @property
-    def item_labels(self):
+    def item_labels(self) -> np.ndarray | None:
         """Labels of the columns of ratings, ndarray; None for other data."""
         return self._labels("item_labels.npy", self.shape[1])
 
@@ -197,7 +202,7 @@ class Collection(Source):
         with unless_replaced(self.folder, self._stamp):
             return checked_npy(path, size, crc if self._verify else None)
 
-    def as_data(self, validate):
+    def as_data(self, validate: Callable) -> Any:
         """Return `Data` whose parts are groups of shards, after a check of the values.
 
         Parameters
@@ -214,7 +219,7 @@ class Collection(Source):
         parts = groups(self.parts, self.n_parts)
         return Data(parts, [validate(self.extremes())], self, self.run)
 
-    def extremes(self):
+    def extremes(self) -> SparseMatrix | np.ndarray:
         """Return a few rows that contain the smallest and the largest value.
 
         These rows suffice to check the values.  For counts and ratings, the rows
@@ -245,7 +250,9 @@ class Collection(Source):
         return rows
 
 
-def open_counts(folder, n_parts=None, *, verify=True):
+def open_counts(
+    folder: StrPath, n_parts: Int | None = None, *, verify: bool = True
+) -> Collection:
     """Open counts that `write_counts` wrote.
 
     Parameters
@@ -274,7 +281,9 @@ def open_counts(folder, n_parts=None, *, verify=True):
     return _open(folder, "counts", n_parts, verify)
 
 
-def open_dense(folder, n_parts=None, *, verify=True):
+def open_dense(
+    folder: StrPath, n_parts: Int | None = None, *, verify: bool = True
+) -> Collection:
     """Open dense data that `write_dense` wrote.
 
     Parameters
@@ -303,7 +312,9 @@ def open_dense(folder, n_parts=None, *, verify=True):
     return _open(folder, "dense", n_parts, verify)
 
 
-def open_ratings(folder, n_parts=None, *, verify=True):
+def open_ratings(
+    folder: StrPath, n_parts: Int | None = None, *, verify: bool = True
+) -> Collection:
     """Open ratings that `write_ratings` wrote.
 
     Parameters

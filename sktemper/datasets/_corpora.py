@@ -1,6 +1,7 @@
 """Loaders of the data sets that ship with the package."""
 
 from importlib import resources
+from typing import Literal
 
 import numpy as np
 from scipy import sparse
@@ -12,7 +13,7 @@ from ._sparse import csr_container
 _DATA = resources.files(__package__) / "data"
 
 
-def load_debian_descriptions():
+def load_debian_descriptions() -> Bunch:
     """Load the word counts of the Debian package descriptions.
 
     The documents are the long descriptions of the packages of Debian 12, one for each
@@ -64,7 +65,7 @@ def load_debian_descriptions():
     )
 
 
-def load_election_survey(*, output="pandas"):
+def load_election_survey(*, output: Literal["pandas", "polars"] = "pandas") -> Bunch:
     """Load answers of the American National Election Study of 1996.
 
     ==================   ===

@@ -8,6 +8,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import validate_params
 
 from .._utils._arguments import Interval
+from .._utils._typing import ArrayLike, DTypeLike, Float, Int, Seed, SparseMatrix
 from ._random import dtype_of, seeded
 from ._sparse import csr_container
 
@@ -40,17 +41,17 @@ _SHAPES = """
     prefer_skip_nested_validation=True,
 )
 def make_lda_documents(
-    n_samples=1000,
-    n_features=500,
-    n_components=10,
+    n_samples: Int = 1000,
+    n_features: Int = 500,
+    n_components: Int = 10,
     *,
-    doc_length=100,
-    doc_topic_prior=0.1,
-    topic_word_prior=0.05,
-    dtype=np.int32,
-    return_distributions=False,
-    random_state=None,
-):
+    doc_length: Float = 100,
+    doc_topic_prior: Float | ArrayLike = 0.1,
+    topic_word_prior: Float | ArrayLike = 0.05,
+    dtype: DTypeLike = np.int32,
+    return_distributions: bool = False,
+    random_state: Seed = None,
+) -> tuple[SparseMatrix, np.ndarray, np.ndarray]:
     r"""Generate word counts by the model of latent Dirichlet allocation.
 
     Each topic k has a distribution over words
@@ -160,15 +161,15 @@ def make_lda_documents(
     prefer_skip_nested_validation=True,
 )
 def make_factorial_mixture(
-    n_samples=1000,
-    components=None,
+    n_samples: Int = 1000,
+    components: ArrayLike | None = None,
     *,
-    inclusion_probability=0.3,
-    noise_variance=0.01,
-    dtype=np.float64,
-    return_components=False,
-    random_state=None,
-):
+    inclusion_probability: Float | ArrayLike = 0.3,
+    noise_variance: Float = 0.01,
+    dtype: DTypeLike = np.float64,
+    return_components: bool = False,
+    random_state: Seed = None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     r"""Generate samples by the factorial mixture model, sums of binary features.
 
     Sample n has feature k, :math:`z_{nk} = 1`, with probability :math:`\pi_k`.  Each

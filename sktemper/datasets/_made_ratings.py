@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils._param_validation import validate_params
 
 from .._utils._arguments import Interval
+from .._utils._typing import DTypeLike, Float, Int, Seed, SparseMatrix
 from ._random import dtype_of, seeded
 from ._ratings import csr_of_keys
 
@@ -35,21 +36,21 @@ _DENSE_SHARE = 0.05
     prefer_skip_nested_validation=True,
 )
 def make_ratings(
-    n_users=1000,
-    n_items=500,
-    n_components=5,
+    n_users: Int = 1000,
+    n_items: Int = 500,
+    n_components: Int = 5,
     *,
-    n_ratings=50_000,
-    inequality=1.0,
-    global_mean=3.5,
-    component_variance=0.3,
-    bias_variance=0.2,
-    noise_variance=0.5,
-    n_stars=None,
-    dtype=np.float64,
-    return_factors=False,
-    random_state=None,
-):
+    n_ratings: Int = 50_000,
+    inequality: Float = 1.0,
+    global_mean: Float = 3.5,
+    component_variance: Float = 0.3,
+    bias_variance: Float = 0.2,
+    noise_variance: Float = 0.5,
+    n_stars: Int | None = None,
+    dtype: DTypeLike = np.float64,
+    return_factors: bool = False,
+    random_state: Seed = None,
+) -> tuple[SparseMatrix, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     r"""Generate ratings by the model of probabilistic matrix factorization.
 
     User i rates item j as :math:`y_{ij} = \mu + a_i + c_j + u_i^T v_j +

@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import validate_params
 
+from .._utils._typing import StrPath
 from ._batches import BOM, first_that_fails
 from ._ratings import ratings_matrix
 
@@ -47,7 +48,7 @@ _DAMAGE = (
     {"path": [str, Path]},
     prefer_skip_nested_validation=True,
 )
-def load_movielens(path):
+def load_movielens(path: StrPath) -> Bunch:
     r"""Load the ratings of a MovieLens data set that you have downloaded.
 
     The data sets of https://grouplens.org/datasets/movielens, from 100K to the latest,

@@ -1,10 +1,13 @@
 """Matrices of ratings and of interactions, made from long tables."""
 
+from typing import Literal
+
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils._param_validation import StrOptions, validate_params
 
 from .._ranking._labels import label_array, labelled, listed
+from .._utils._typing import ArrayLike, SparseMatrix
 from .._utils._validation import check_unmasked
 from ._sparse import csr_container
 
@@ -22,15 +25,15 @@ from ._sparse import csr_container
     prefer_skip_nested_validation=True,
 )
 def ratings_matrix(
-    users,
-    items,
-    ratings,
+    users: ArrayLike,
+    items: ArrayLike,
+    ratings: ArrayLike,
     *,
-    user_labels=None,
-    item_labels=None,
-    duplicates="error",
-    unknown="error",
-):
+    user_labels: ArrayLike | None = None,
+    item_labels: ArrayLike | None = None,
+    duplicates: Literal["error", "first", "last", "mean"] = "error",
+    unknown: Literal["error", "ignore"] = "error",
+) -> tuple[SparseMatrix, np.ndarray, np.ndarray]:
     """Make a sparse matrix from a long table of users, items and ratings.
 
     Parameters
@@ -127,15 +130,15 @@ default=None
     prefer_skip_nested_validation=True,
 )
 def interactions_matrix(
-    users,
-    items,
-    weights=None,
+    users: ArrayLike,
+    items: ArrayLike,
+    weights: ArrayLike | None = None,
     *,
-    user_labels=None,
-    item_labels=None,
-    duplicates="sum",
-    unknown="error",
-):
+    user_labels: ArrayLike | None = None,
+    item_labels: ArrayLike | None = None,
+    duplicates: Literal["sum", "one", "error"] = "sum",
+    unknown: Literal["error", "ignore"] = "error",
+) -> SparseMatrix:
     """Make a sparse matrix from a long table of users and the items that they chose.
 
     Parameters

@@ -1,9 +1,13 @@
 """Readers of files with one entry per line: UCI bags of words, and Matrix Market."""
 
+from collections.abc import Iterable
+from typing import Literal
+
 import numpy as np
 from scipy import sparse
 from sklearn.utils._param_validation import StrOptions, validate_params
 
+from .._utils._typing import StrPath
 from ._arguments import LARGEST_SIZE
 from ._batches import Batches, Lines, refuse_line, words_of
 
@@ -16,7 +20,7 @@ MOST_ROWS, ROWS_PER_ENTRY = 2**24, 100
 MOST_DIGITS = 18
 
 
-def read_uci(docword, vocab=None):
+def read_uci(docword: StrPath, vocab: StrPath | None = None) -> Iterable:
     r"""Read counts in the UCI format of bags of words, in batches.
 
     The first three lines are the number of documents, the number of words and the
@@ -91,7 +95,12 @@ def read_uci(docword, vocab=None):
     {"documents": [StrOptions({"rows", "columns"})]},
     prefer_skip_nested_validation=True,
 )
-def read_matrix_market(path, vocab=None, *, documents="rows"):
+def read_matrix_market(
+    path: StrPath,
+    vocab: StrPath | None = None,
+    *,
+    documents: Literal["rows", "columns"] = "rows",
+) -> Iterable:
     r"""Read counts from a sparse matrix in the Matrix Market format, in batches.
 
     Parameters

@@ -1,12 +1,13 @@
 """Reader of gensim corpora and other iterables of bags of words."""
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import islice
 from numbers import Integral
 
 import numpy as np
 from scipy import sparse
 
+from .._utils._typing import Int
 from ._arguments import LARGEST_SIZE, checked_size, refuse_argument
 from ._batches import Batches, first_that_fails
 
@@ -15,7 +16,13 @@ MOST_UNNAMED = 2**24
 NO_PAIRS = "is no list of pairs (word, count) of numbers"
 
 
-def read_gensim(corpus, id2word=None, *, n_features=None, batch_size=10_000):
+def read_gensim(
+    corpus: Iterable,
+    id2word: Mapping | Sequence | None = None,
+    *,
+    n_features: Int | None = None,
+    batch_size: Int = 10_000,
+) -> Iterable:
     """Read a gensim corpus, or any iterable of bags of words, in batches.
 
     Parameters

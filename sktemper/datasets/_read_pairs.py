@@ -1,12 +1,14 @@
 """Readers of files with one document per line, as pairs index:value."""
 
 import re
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from .._utils._csr import is_canonical
+from .._utils._typing import Int, StrPath
 from ._arguments import LARGEST_SIZE, checked_size, refuse_argument
 from ._batches import Batches, Lines, refuse_line, words_of
 
@@ -20,7 +22,12 @@ LINE = re.compile(
 MOST_DIGITS = 18
 
 
-def read_svmlight(path, *, n_features=None, zero_based="auto"):
+def read_svmlight(
+    path: StrPath,
+    *,
+    n_features: Int | None = None,
+    zero_based: bool | Literal["auto"] = "auto",
+) -> Iterable:
     r"""Read the rows of a file in the SVMlight (LIBSVM) format, in batches.
 
     The targets are ignored.
@@ -78,7 +85,9 @@ def read_svmlight(path, *, n_features=None, zero_based="auto"):
     return Batches(read)
 
 
-def read_lda_c(path, vocab=None, *, n_features=None):
+def read_lda_c(
+    path: StrPath, vocab: StrPath | None = None, *, n_features: Int | None = None
+) -> Iterable:
     r"""Read counts in the LDA-C format, as gensim's `BleiCorpus` does, in batches.
 
     Each line is a document: the number of different words, followed by ``word:count``

@@ -2,11 +2,12 @@
 
 import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from .._utils._extras import missing_packages
+from .._utils._typing import Int, StrPath
 from ._arguments import checked_file, checked_path, checked_size, refuse_argument
 from ._batches import Batches, Lines, decoded, first_that_fails
 
@@ -18,7 +19,12 @@ MOST_NAMED, LONGEST_NAME = 20, 40
 TABLES, TEXTS = (".parquet", ".csv", ".tsv"), (".txt",)
 
 
-def read_text(paths, column="text", *, batch_size=10_000):
+def read_text(
+    paths: StrPath | Sequence[StrPath],
+    column: str = "text",
+    *,
+    batch_size: Int = 10_000,
+) -> Iterable:
     r"""Read texts from files, in batches.
 
     Parameters
@@ -69,7 +75,12 @@ def read_text(paths, column="text", *, batch_size=10_000):
     return Batches(lambda: _regrouped(_texts(files, column), batch_size))
 
 
-def read_triples(paths, columns=("user", "item", "rating"), *, label_type=None):
+def read_triples(
+    paths: StrPath | Sequence[StrPath],
+    columns: tuple = ("user", "item", "rating"),
+    *,
+    label_type: type[int] | type[str] | None = None,
+) -> Iterable:
     r"""Read users, items and ratings from tables, in batches.
 
     Parameters

@@ -1,11 +1,14 @@
 """Writers of counts and dense data, batch by batch."""
 
 import zlib
+from collections.abc import Iterable
+from typing import Any
 
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import HashingVectorizer
 
-from ._collection import open_counts, open_dense
+from .._utils._typing import ArrayLike, Int, StrPath
+from ._collection import Collection, open_counts, open_dense
 from ._folders import writing
 from ._shards import ShardWriter, check_batches, checked_shard_rows
 from ._sources import Arrays, Matrices, Texts, checked_names
@@ -13,14 +16,14 @@ from ._words import HashedWords
 
 
 def write_counts(
-    folder,
-    batches,
-    vectorizer=None,
+    folder: StrPath,
+    batches: Iterable,
+    vectorizer: Any = None,
     *,
-    shard_rows=None,
-    feature_names=None,
-    overwrite=False,
-):
+    shard_rows: Int | None = None,
+    feature_names: ArrayLike | None = None,
+    overwrite: bool = False,
+) -> Collection:
     """Write counts to disk, for fits that do not hold them in memory.
 
     Counts are stored in the smallest integer type that holds them, so that an entry
@@ -122,8 +125,13 @@ def write_counts(
 
 
 def write_dense(
-    folder, batches, *, shard_rows=None, feature_names=None, overwrite=False
-):
+    folder: StrPath,
+    batches: Iterable,
+    *,
+    shard_rows: Int | None = None,
+    feature_names: ArrayLike | None = None,
+    overwrite: bool = False,
+) -> Collection:
     """Write dense data to disk, for fits that do not hold them in memory.
 
     Parameters

@@ -6,14 +6,17 @@ its rows and user labels are written, so that only one range is in memory.
 """
 
 import warnings
+from collections.abc import Iterable
+from typing import Literal
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils._param_validation import StrOptions, validate_params
 
+from .._utils._typing import Int, StrPath
 from ._arrays import check_crc
 from ._blocks import Block, checksum
-from ._collection import open_ratings
+from ._collection import Collection, open_ratings
 from ._files import opened_npy, read_json, remove, write_json, write_npy
 from ._folders import writing
 from ._meta import LABELS
@@ -36,8 +39,13 @@ KINDS = {"users", "items"}
     prefer_skip_nested_validation=True,
 )
 def write_ratings(
-    folder, batches, *, duplicates="error", shard_rows=None, overwrite=False
-):
+    folder: StrPath,
+    batches: Iterable,
+    *,
+    duplicates: Literal["error", "first", "last", "mean"] = "error",
+    shard_rows: Int | None = None,
+    overwrite: bool = False,
+) -> Collection:
     """Write ratings to disk, for fits that do not hold them in memory.
 
     Rows are users and columns are items, sorted by label, as in `ratings_matrix`.  The

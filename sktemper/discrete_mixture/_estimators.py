@@ -1,6 +1,10 @@
 """The estimators of the mixtures of multinomials and of Bernoullis."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from numbers import Real
+from typing import Literal
 
 import numpy as np
 from scipy.sparse import issparse
@@ -25,7 +29,14 @@ from .._estimator import (
 from .._families import LEAST_CONCENTRATION
 from .._utils._arguments import Interval, positive_int
 from .._utils._limits import check_prior
+from .._utils._typing import ArrayLike, DataLike, Duration, Float, Int, Seed
 from .._utils._validation import check_data
+from ..learning_rates import LearningRate
+from ..moves import Moves
+from ..noise import GradientNoise
+from ..renewals import Renewals
+from ..schedules import Schedule
+from ..tempering import Tempering
 from ._model import BernoulliMixtureModel, MultinomialMixtureModel
 
 
@@ -83,7 +94,7 @@ class _DiscreteMixture(
                 f"{self.n_components}, n_samples = {len(data)}"
             )
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: DataLike) -> np.ndarray:
         """Return the responsibility of each component for each sample, a probability.
 
         Parameters
@@ -108,12 +119,12 @@ class _DiscreteMixture(
 
     # -- views of the state ------------------------------------------------------------
     @property
-    def feature_prior_(self):
+    def feature_prior_(self) -> float:
         """Concentration of the prior of the components, float; given or estimated."""
         return float(np.asarray(self._state().hyper.component).flat[0] + 1.0)
 
     @property
-    def concentration_(self):
+    def concentration_(self) -> np.ndarray:
         """Parameters of the components' posteriors, Dirichlet or Beta, ndarray.
 
         The shape is (n_components, n_features), or (n_components, n_features, 2).
@@ -144,7 +155,9 @@ class _MultinomialMixture(_DiscreteMixture):
         tags.input_tags.positive_only = True
         return tags
 
-    def sample(self, n_samples=1, doc_length=50):
+    def sample(
+        self, n_samples: Int = 1, doc_length: Int = 50
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Draw documents from the components at the posterior means.
 
         Parameters
@@ -171,7 +184,7 @@ class _MultinomialMixture(_DiscreteMixture):
         rows = [random.multinomial(doc_length, p / p.sum()) for p in probabilities]
         return np.stack(rows), y
 
-    def perplexity(self, X, sample_weight=None):
+    def perplexity(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
         """Return ``exp(-score(X))``, per token; lower is better.
 
         Parameters
@@ -188,7 +201,9 @@ class _MultinomialMixture(_DiscreteMixture):
         """
         return float(np.exp(-self.score(X, sample_weight=sample_weight)))
 
-    def top_words(self, feature_names=None, n_words=10):
+    def top_words(
+        self, feature_names: ArrayLike | None = None, n_words: Int = 10
+    ) -> list[list[str]]:
         """Return the most probable words of each component.
 
         Parameters
@@ -213,7 +228,7 @@ class _MultinomialMixture(_DiscreteMixture):
         return self._top_words(feature_names, n_words)
 
     @property
-    def components_(self):
+    def components_(self) -> np.ndarray:
         """Mean word probabilities, ndarray of shape (n_components, n_features)."""
         concentration = self.concentration_
         means = concentration / concentration.sum(axis=1, keepdims=True)
@@ -278,7 +293,7 @@ class _BernoulliMixture(_DiscreteMixture):
         threshold = 0.5 if settings.binarize is None else settings.binarize
         return super()._make_model(settings, n_features, dtype, threshold=threshold)
 
-    def sample(self, n_samples=1):
+    def sample(self, n_samples: Int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Draw samples from the components at the posterior means.
 
         Parameters
@@ -303,7 +318,7 @@ class _BernoulliMixture(_DiscreteMixture):
         return drawn.astype(self.state_.dtype), y
 
     @property
-    def components_(self):
+    def components_(self) -> np.ndarray:
         """Mean probabilities of 1, ndarray of shape (n_components, n_features)."""
         concentration = self.concentration_
         means = concentration[..., 0] / concentration.sum(axis=-1)
@@ -428,29 +443,29 @@ class TemperedMultinomialMixture(_MultinomialMixture):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: Int = 10,
         *,
-        tempering="global",
-        max_iter=100,
-        n_init=1,
-        random_state=None,
-        feature_prior="auto",
-        weight_concentration_prior=None,
-        moves=None,
-        batch_size=None,
-        learning_rate=None,
-        gradient_noise=None,
-        tol=1e-3,
-        n_iter_no_change=None,
-        evaluate_every=0,
-        validation_fraction=0.1,
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-        shuffle=True,
-        total_samples=None,
-        half_life=None,
-        renewals="auto",
+        tempering: Tempering | Literal["global", "local"] | None = "global",
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        random_state: Seed = None,
+        feature_prior: Float | Literal["auto"] = "auto",
+        weight_concentration_prior: Float | None = None,
+        moves: Moves | Literal["birth", "split_merge", "all"] | None = None,
+        batch_size: Int | Literal["auto"] | None = None,
+        learning_rate: LearningRate | Float | None = None,
+        gradient_noise: GradientNoise | None = None,
+        tol: Float = 1e-3,
+        n_iter_no_change: Int | None = None,
+        evaluate_every: Int = 0,
+        validation_fraction: Float = 0.1,
+        warm_start: bool = False,
+        n_jobs: Int | None = None,
+        verbose: Int = 0,
+        shuffle: bool = True,
+        total_samples: Int | None = None,
+        half_life: Float | Duration | None = None,
+        renewals: Renewals | Literal["auto"] | None = "auto",
     ):
         self.n_components = n_components
         self.tempering = tempering
@@ -584,30 +599,30 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: Int = 10,
         *,
-        schedule=None,
-        max_iter=100,
-        n_init=1,
-        random_state=None,
-        feature_prior="auto",
-        weight_concentration_prior=None,
-        target="local_step",
-        moves="split_merge",
-        batch_size=None,
-        learning_rate=None,
-        gradient_noise=None,
-        tol=1e-3,
-        n_iter_no_change=None,
-        evaluate_every=0,
-        validation_fraction=0.1,
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-        shuffle=True,
-        total_samples=None,
-        half_life=None,
-        renewals="auto",
+        schedule: Schedule | Callable | None = None,
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        random_state: Seed = None,
+        feature_prior: Float | Literal["auto"] = "auto",
+        weight_concentration_prior: Float | None = None,
+        target: Literal["local_step", "likelihood", "posterior"] = "local_step",
+        moves: Moves | Literal["birth", "split_merge", "all"] | None = "split_merge",
+        batch_size: Int | Literal["auto"] | None = None,
+        learning_rate: LearningRate | Float | None = None,
+        gradient_noise: GradientNoise | None = None,
+        tol: Float = 1e-3,
+        n_iter_no_change: Int | None = None,
+        evaluate_every: Int = 0,
+        validation_fraction: Float = 0.1,
+        warm_start: bool = False,
+        n_jobs: Int | None = None,
+        verbose: Int = 0,
+        shuffle: bool = True,
+        total_samples: Int | None = None,
+        half_life: Float | Duration | None = None,
+        renewals: Renewals | Literal["auto"] | None = "auto",
     ):
         self.n_components = n_components
         self.schedule = schedule
@@ -743,30 +758,30 @@ class TemperedBernoulliMixture(_BernoulliMixture):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: Int = 10,
         *,
-        tempering="global",
-        max_iter=100,
-        n_init=1,
-        random_state=None,
-        feature_prior=1.0,
-        binarize=0.0,
-        weight_concentration_prior=None,
-        moves=None,
-        batch_size=None,
-        learning_rate=None,
-        gradient_noise=None,
-        tol=1e-3,
-        n_iter_no_change=None,
-        evaluate_every=0,
-        validation_fraction=0.1,
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-        shuffle=True,
-        total_samples=None,
-        half_life=None,
-        renewals="auto",
+        tempering: Tempering | Literal["global", "local"] | None = "global",
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        random_state: Seed = None,
+        feature_prior: Float = 1.0,
+        binarize: Float | None = 0.0,
+        weight_concentration_prior: Float | None = None,
+        moves: Moves | Literal["birth", "split_merge", "all"] | None = None,
+        batch_size: Int | Literal["auto"] | None = None,
+        learning_rate: LearningRate | Float | None = None,
+        gradient_noise: GradientNoise | None = None,
+        tol: Float = 1e-3,
+        n_iter_no_change: Int | None = None,
+        evaluate_every: Int = 0,
+        validation_fraction: Float = 0.1,
+        warm_start: bool = False,
+        n_jobs: Int | None = None,
+        verbose: Int = 0,
+        shuffle: bool = True,
+        total_samples: Int | None = None,
+        half_life: Float | Duration | None = None,
+        renewals: Renewals | Literal["auto"] | None = "auto",
     ):
         self.n_components = n_components
         self.tempering = tempering
@@ -902,31 +917,31 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: Int = 10,
         *,
-        schedule=None,
-        max_iter=100,
-        n_init=1,
-        random_state=None,
-        feature_prior=1.0,
-        binarize=0.0,
-        weight_concentration_prior=None,
-        target="local_step",
-        moves="split_merge",
-        batch_size=None,
-        learning_rate=None,
-        gradient_noise=None,
-        tol=1e-3,
-        n_iter_no_change=None,
-        evaluate_every=0,
-        validation_fraction=0.1,
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-        shuffle=True,
-        total_samples=None,
-        half_life=None,
-        renewals="auto",
+        schedule: Schedule | Callable | None = None,
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        random_state: Seed = None,
+        feature_prior: Float = 1.0,
+        binarize: Float | None = 0.0,
+        weight_concentration_prior: Float | None = None,
+        target: Literal["local_step", "likelihood", "posterior"] = "local_step",
+        moves: Moves | Literal["birth", "split_merge", "all"] | None = "split_merge",
+        batch_size: Int | Literal["auto"] | None = None,
+        learning_rate: LearningRate | Float | None = None,
+        gradient_noise: GradientNoise | None = None,
+        tol: Float = 1e-3,
+        n_iter_no_change: Int | None = None,
+        evaluate_every: Int = 0,
+        validation_fraction: Float = 0.1,
+        warm_start: bool = False,
+        n_jobs: Int | None = None,
+        verbose: Int = 0,
+        shuffle: bool = True,
+        total_samples: Int | None = None,
+        half_life: Float | Duration | None = None,
+        renewals: Renewals | Literal["auto"] | None = "auto",
     ):
         self.n_components = n_components
         self.schedule = schedule

@@ -1,7 +1,11 @@
 """The estimators of the factorial mixture."""
 
+from __future__ import annotations
+
 import functools
+from collections.abc import Callable
 from numbers import Real
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -13,7 +17,13 @@ from .._utils._arguments import Interval
 from .._utils._frames import completed
 from .._utils._limits import check_variances
 from .._utils._linalg import tiled_matmul
+from .._utils._typing import ArrayLike, Float, Int, Seed
 from .._utils._validation import check_data, check_init
+from ..learning_rates import LearningRate
+from ..moves import Moves
+from ..noise import GradientNoise
+from ..schedules import Schedule
+from ..tempering import Tempering
 from ._births import STARTS
 from ._inference import check_range, filled
 from ._model import FactorialMixtureModel
@@ -89,7 +99,7 @@ class _FactorialMixture(
         )
 
     # -- what users call ---------------------------------------------------------------
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> np.ndarray:
         """Return the probabilities that samples have the features.
 
         Parameters
@@ -111,7 +121,7 @@ class _FactorialMixture(
             )
         )
 
-    def inverse_transform(self, X):
+    def inverse_transform(self, X: ArrayLike) -> np.ndarray:
         """Return the expected values of samples with given features.
 
         Parameters
@@ -134,7 +144,7 @@ class _FactorialMixture(
             )
         return tiled_matmul(X, components)
 
-    def impute(self, X):
+    def impute(self, X: ArrayLike) -> np.ndarray | Any:
         """Return ``X`` in which expected values replace missing values.
 
         Parameters
@@ -157,13 +167,13 @@ class _FactorialMixture(
 
     # -- views of the state ------------------------------------------------------------
     @property
-    def components_(self):
+    def components_(self) -> np.ndarray:
         """Mean components, ndarray of shape (n_components, n_features)."""
         state = self._state()
         return state.globals_.means().astype(state.dtype)
 
     @property
-    def components_covariance_(self):
+    def components_covariance_(self) -> np.ndarray:
         """Posterior covariance of the components, the same in each column.
 
         An ndarray of shape (n_components, n_components).
@@ -172,17 +182,17 @@ class _FactorialMixture(
         return self._fitted_model().covariance(state.globals_)
 
     @property
-    def noise_variance_(self):
+    def noise_variance_(self) -> float:
         """Variance of the noise, float; given or learned."""
         return self._state().hyper.noise_variance
 
     @property
-    def component_variance_(self):
+    def component_variance_(self) -> float:
         """Prior variance of the components, float; given or computed from the data."""
         return self._state().hyper.component_variance
 
     @property
-    def inclusion_probability_(self):
+    def inclusion_probability_(self) -> np.ndarray:
         """Prior probabilities of the features, ndarray of shape (n_components,)."""
         return self._state().hyper.inclusion_probability
 
@@ -343,31 +353,31 @@ class TemperedFactorialMixture(_FactorialMixture):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: Int = 10,
         *,
-        tempering="global",
-        max_iter=100,
-        n_init=1,
-        random_state=None,
-        inclusion_probability=None,
-        noise_variance=None,
-        component_variance=None,
-        posterior="structured",
-        init="random",
-        moves=None,
-        batch_size=None,
-        learning_rate=None,
-        gradient_noise=None,
-        local_cooling=2.0,
-        tol=1e-3,
-        n_iter_no_change=None,
-        evaluate_every=0,
-        validation_fraction=0.1,
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-        shuffle=True,
-        total_samples=None,
+        tempering: Tempering | Literal["global", "local"] | None = "global",
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        random_state: Seed = None,
+        inclusion_probability: Float | ArrayLike | None = None,
+        noise_variance: Float | None = None,
+        component_variance: Float | None = None,
+        posterior: Literal["structured", "factorized"] = "structured",
+        init: Literal["random", "data", "ica", "nmf"] | ArrayLike = "random",
+        moves: Moves | Literal["birth"] | None = None,
+        batch_size: Int | Literal["auto"] | None = None,
+        learning_rate: LearningRate | Float | None = None,
+        gradient_noise: GradientNoise | None = None,
+        local_cooling: Float | None = 2.0,
+        tol: Float = 1e-3,
+        n_iter_no_change: Int | None = None,
+        evaluate_every: Int = 0,
+        validation_fraction: Float = 0.1,
+        warm_start: bool = False,
+        n_jobs: Int | None = None,
+        verbose: Int = 0,
+        shuffle: bool = True,
+        total_samples: Int | None = None,
     ):
         self.n_components = n_components
         self.tempering = tempering
@@ -520,32 +530,32 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: Int = 10,
         *,
-        schedule=None,
-        max_iter=100,
-        n_init=1,
-        random_state=None,
-        inclusion_probability=None,
-        noise_variance=None,
-        component_variance=None,
-        posterior="structured",
-        init="random",
-        target="local_step",
-        moves="birth",
-        batch_size=None,
-        learning_rate=None,
-        gradient_noise=None,
-        local_cooling=2.0,
-        tol=1e-3,
-        n_iter_no_change=None,
-        evaluate_every=0,
-        validation_fraction=0.1,
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-        shuffle=True,
-        total_samples=None,
+        schedule: Schedule | Callable | None = None,
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        random_state: Seed = None,
+        inclusion_probability: Float | ArrayLike | None = None,
+        noise_variance: Float | None = None,
+        component_variance: Float | None = None,
+        posterior: Literal["structured", "factorized"] = "structured",
+        init: Literal["random", "data", "ica", "nmf"] | ArrayLike = "random",
+        target: Literal["local_step", "likelihood", "posterior"] = "local_step",
+        moves: Moves | Literal["birth"] | None = "birth",
+        batch_size: Int | Literal["auto"] | None = None,
+        learning_rate: LearningRate | Float | None = None,
+        gradient_noise: GradientNoise | None = None,
+        local_cooling: Float | None = 2.0,
+        tol: Float = 1e-3,
+        n_iter_no_change: Int | None = None,
+        evaluate_every: Int = 0,
+        validation_fraction: Float = 0.1,
+        warm_start: bool = False,
+        n_jobs: Int | None = None,
+        verbose: Int = 0,
+        shuffle: bool = True,
+        total_samples: Int | None = None,
     ):
         self.n_components = n_components
         self.schedule = schedule

@@ -1,7 +1,11 @@
 """The estimators of the Gaussian mixture."""
 
+from __future__ import annotations
+
 import functools
+from collections.abc import Callable
 from numbers import Integral, Real
+from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -24,7 +28,14 @@ from .._utils._arguments import Interval
 from .._utils._frames import completed
 from .._utils._limits import check_values, check_variances
 from .._utils._notices import warn
+from .._utils._typing import ArrayLike, Duration, Float, Int, Seed
 from .._utils._validation import check_data
+from ..learning_rates import LearningRate
+from ..moves import Moves
+from ..noise import GradientNoise
+from ..renewals import Renewals
+from ..schedules import Schedule
+from ..tempering import Tempering
 from ._advice import NARROW, advice, narrow_columns
 from ._choice import chosen_type
 from ._empirical import LEARNED
@@ -284,7 +295,7 @@ class _GaussianMixture(
         return passes % self.verbose_interval == 0
 
     # -- what users call ---------------------------------------------------------------
-    def sample(self, n_samples=1):
+    def sample(self, n_samples: Int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Draw samples from the Gaussians at the posterior means.
 
         Parameters
@@ -321,7 +332,7 @@ class _GaussianMixture(
         ]
         return np.vstack(X), np.repeat(np.arange(len(counts)), counts)
 
-    def impute(self, X):
+    def impute(self, X: ArrayLike) -> np.ndarray | Any:
         """Return ``X`` in which expected values replace missing values.
 
         Parameters
@@ -338,7 +349,7 @@ class _GaussianMixture(
         """
         return completed(X, np.concatenate(self._map(X, _imputed)), self._validate)
 
-    def predict_clusters(self, X):
+    def predict_clusters(self, X: ArrayLike) -> np.ndarray:
         """Return the most probable cluster of each sample, see `component_clusters_`.
 
         Parameters
@@ -364,19 +375,19 @@ class _GaussianMixture(
         return model, model.usual(state.globals_)
 
     @property
-    def covariance_type_(self):
+    def covariance_type_(self) -> Literal["full", "tied", "diag", "spherical"]:
         """Covariance type of the fit: "full", "tied", "diag" or "spherical"."""
         return (self._state().fixed or self._fixed())["covariance_type"]
 
     @property
-    def means_(self):
+    def means_(self) -> np.ndarray:
         """Posterior means of the means, ndarray (n_components, n_features)."""
         state = self._state()
         _, expected = self._fitted()
         return (expected.means + state.hyper.origin).astype(state.dtype)
 
     @property
-    def covariances_(self):
+    def covariances_(self) -> np.ndarray:
         """Inverses of the expected precisions, ndarray.
 
         The shape is that of scikit-learn for ``covariance_type``, and for "auto" that
@@ -387,7 +398,7 @@ class _GaussianMixture(
         return self._shown(model, expected.inverse_scale / freedom)
 
     @property
-    def precisions_(self):
+    def precisions_(self) -> np.ndarray:
         """Expected precisions, with the shape of `covariances_`."""
         model, expected = self._fitted()
         freedom = model.covariance.widened(expected.freedom)
@@ -395,7 +406,7 @@ class _GaussianMixture(
         return self._shown(model, freedom * scale)
 
     @property
-    def precisions_cholesky_(self):
+    def precisions_cholesky_(self) -> np.ndarray:
         """Cholesky factors of `precisions_`, or square roots if they are diagonal."""
         model, expected = self._fitted()
         freedom = model.covariance.widened(expected.freedom)
@@ -423,7 +434,7 @@ class _GaussianMixture(
         return counts >= min(USED, counts.max())
 
     @property
-    def component_clusters_(self):
+    def component_clusters_(self) -> np.ndarray:
         """Cluster of each component, ndarray (n_components,) of int; -1 if empty.
 
         A cluster that is not Gaussian has several components: those whose densities
@@ -445,37 +456,37 @@ class _GaussianMixture(
         return clusters
 
     @property
-    def n_clusters_(self):
+    def n_clusters_(self) -> int:
         """Number of clusters in `component_clusters_`."""
         return int(self.component_clusters_.max()) + 1
 
     @property
-    def mean_precision_(self):
+    def mean_precision_(self) -> np.ndarray:
         """Number of samples of each mean, with its prior, ndarray (n_components,)."""
         return self._fitted()[1].precision
 
     @property
-    def degrees_of_freedom_(self):
+    def degrees_of_freedom_(self) -> np.ndarray:
         """Degrees of freedom of each covariance, ndarray, or one number if tied."""
         return self._fitted()[1].freedom
 
     @property
-    def mean_precision_prior_(self):
+    def mean_precision_prior_(self) -> float:
         """Number of samples to which the prior mean is equivalent."""
         return self._state().hyper.mean_precision
 
     @property
-    def mean_prior_(self):
+    def mean_prior_(self) -> np.ndarray:
         """Prior mean of the components' means, ndarray (n_features,)."""
         return self._state().hyper.mean
 
     @property
-    def degrees_of_freedom_prior_(self):
+    def degrees_of_freedom_prior_(self) -> float:
         """Number of samples to which the prior of the covariances is equivalent."""
         return self._state().hyper.degrees_of_freedom
 
     @property
-    def covariance_prior_(self):
+    def covariance_prior_(self) -> np.ndarray | float:
         """Prior covariance times its degrees of freedom, as `covariances_` of one."""
         covariance = self._state().hyper.covariance
         if self._has_matrices():
@@ -640,38 +651,42 @@ class TemperedGaussianMixture(_GaussianMixture):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: Int = 10,
         *,
-        tempering="global",
-        max_iter=100,
-        n_init=1,
-        random_state=None,
-        covariance_type="auto",
-        weight_concentration_prior_type="dirichlet_process",
-        weight_concentration_prior=None,
-        mean_prior=None,
-        mean_precision_prior=None,
-        covariance_prior=None,
-        degrees_of_freedom_prior=None,
-        reg_covar=1e-6,
-        priors="learned",
-        init_params="kmeans",
-        moves=None,
-        batch_size=None,
-        learning_rate=None,
-        gradient_noise=None,
-        tol=1e-3,
-        n_iter_no_change=None,
-        evaluate_every=0,
-        validation_fraction=0.1,
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-        verbose_interval=10,
-        shuffle=True,
-        total_samples=None,
-        half_life=None,
-        renewals="auto",
+        tempering: Tempering | Literal["global", "local"] | None = "global",
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        random_state: Seed = None,
+        covariance_type: Literal["auto", "full", "tied", "diag", "spherical"] = "auto",
+        weight_concentration_prior_type: Literal[
+            "dirichlet_process", "dirichlet_distribution"
+        ] = "dirichlet_process",
+        weight_concentration_prior: Float | None = None,
+        mean_prior: ArrayLike | None = None,
+        mean_precision_prior: Float | None = None,
+        covariance_prior: Float | ArrayLike | None = None,
+        degrees_of_freedom_prior: Float | None = None,
+        reg_covar: Float = 1e-6,
+        priors: Literal["learned", "scikit-learn"] = "learned",
+        init_params: Literal[
+            "kmeans", "k-means++", "random", "random_from_data"
+        ] = "kmeans",
+        moves: Moves | Literal["birth", "split_merge", "all"] | None = None,
+        batch_size: Int | Literal["auto"] | None = None,
+        learning_rate: LearningRate | Float | None = None,
+        gradient_noise: GradientNoise | None = None,
+        tol: Float = 1e-3,
+        n_iter_no_change: Int | None = None,
+        evaluate_every: Int = 0,
+        validation_fraction: Float = 0.1,
+        warm_start: bool = False,
+        n_jobs: Int | None = None,
+        verbose: Int = 0,
+        verbose_interval: Int = 10,
+        shuffle: bool = True,
+        total_samples: Int | None = None,
+        half_life: Float | Duration | None = None,
+        renewals: Renewals | Literal["auto"] | None = "auto",
     ):
         self.n_components = n_components
         self.tempering = tempering
@@ -854,39 +869,43 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: Int = 10,
         *,
-        schedule=None,
-        max_iter=100,
-        n_init=1,
-        random_state=None,
-        covariance_type="auto",
-        weight_concentration_prior_type="dirichlet_process",
-        weight_concentration_prior=None,
-        mean_prior=None,
-        mean_precision_prior=None,
-        covariance_prior=None,
-        degrees_of_freedom_prior=None,
-        reg_covar=1e-6,
-        priors="learned",
-        init_params="kmeans",
-        target="local_step",
-        moves="all",
-        batch_size=None,
-        learning_rate=None,
-        gradient_noise=None,
-        tol=1e-3,
-        n_iter_no_change=None,
-        evaluate_every=0,
-        validation_fraction=0.1,
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-        verbose_interval=10,
-        shuffle=True,
-        total_samples=None,
-        half_life=None,
-        renewals="auto",
+        schedule: Schedule | Callable | None = None,
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        random_state: Seed = None,
+        covariance_type: Literal["auto", "full", "tied", "diag", "spherical"] = "auto",
+        weight_concentration_prior_type: Literal[
+            "dirichlet_process", "dirichlet_distribution"
+        ] = "dirichlet_process",
+        weight_concentration_prior: Float | None = None,
+        mean_prior: ArrayLike | None = None,
+        mean_precision_prior: Float | None = None,
+        covariance_prior: Float | ArrayLike | None = None,
+        degrees_of_freedom_prior: Float | None = None,
+        reg_covar: Float = 1e-6,
+        priors: Literal["learned", "scikit-learn"] = "learned",
+        init_params: Literal[
+            "kmeans", "k-means++", "random", "random_from_data"
+        ] = "kmeans",
+        target: Literal["local_step", "likelihood", "posterior"] = "local_step",
+        moves: Moves | Literal["birth", "split_merge", "all"] | None = "all",
+        batch_size: Int | Literal["auto"] | None = None,
+        learning_rate: LearningRate | Float | None = None,
+        gradient_noise: GradientNoise | None = None,
+        tol: Float = 1e-3,
+        n_iter_no_change: Int | None = None,
+        evaluate_every: Int = 0,
+        validation_fraction: Float = 0.1,
+        warm_start: bool = False,
+        n_jobs: Int | None = None,
+        verbose: Int = 0,
+        verbose_interval: Int = 10,
+        shuffle: bool = True,
+        total_samples: Int | None = None,
+        half_life: Float | Duration | None = None,
+        renewals: Renewals | Literal["auto"] | None = "auto",
     ):
         self.n_components = n_components
         self.schedule = schedule
@@ -1066,39 +1085,43 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: Int = 10,
         *,
-        effective_batch_size=0.5,
-        tempering=None,
-        max_iter=100,
-        n_init=1,
-        random_state=None,
-        covariance_type="auto",
-        weight_concentration_prior_type="dirichlet_process",
-        weight_concentration_prior=None,
-        mean_prior=None,
-        mean_precision_prior=None,
-        covariance_prior=None,
-        degrees_of_freedom_prior=None,
-        reg_covar=1e-6,
-        priors="learned",
-        init_params="kmeans",
-        noise_distribution="dirichlet",
-        moves=None,
-        batch_size=None,
-        learning_rate=None,
-        tol=1e-3,
-        n_iter_no_change=None,
-        evaluate_every=0,
-        validation_fraction=0.1,
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-        verbose_interval=10,
-        shuffle=True,
-        total_samples=None,
-        half_life=None,
-        renewals="auto",
+        effective_batch_size: Float | Schedule | Callable = 0.5,
+        tempering: Tempering | Literal["global", "local"] | None = None,
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        random_state: Seed = None,
+        covariance_type: Literal["auto", "full", "tied", "diag", "spherical"] = "auto",
+        weight_concentration_prior_type: Literal[
+            "dirichlet_process", "dirichlet_distribution"
+        ] = "dirichlet_process",
+        weight_concentration_prior: Float | None = None,
+        mean_prior: ArrayLike | None = None,
+        mean_precision_prior: Float | None = None,
+        covariance_prior: Float | ArrayLike | None = None,
+        degrees_of_freedom_prior: Float | None = None,
+        reg_covar: Float = 1e-6,
+        priors: Literal["learned", "scikit-learn"] = "learned",
+        init_params: Literal[
+            "kmeans", "k-means++", "random", "random_from_data"
+        ] = "kmeans",
+        noise_distribution: Literal["dirichlet", "gaussian"] = "dirichlet",
+        moves: Moves | Literal["birth", "split_merge", "all"] | None = None,
+        batch_size: Int | Literal["auto"] | None = None,
+        learning_rate: LearningRate | Float | None = None,
+        tol: Float = 1e-3,
+        n_iter_no_change: Int | None = None,
+        evaluate_every: Int = 0,
+        validation_fraction: Float = 0.1,
+        warm_start: bool = False,
+        n_jobs: Int | None = None,
+        verbose: Int = 0,
+        verbose_interval: Int = 10,
+        shuffle: bool = True,
+        total_samples: Int | None = None,
+        half_life: Float | Duration | None = None,
+        renewals: Renewals | Literal["auto"] | None = "auto",
     ):
         self.n_components = n_components
         self.effective_batch_size = effective_batch_size

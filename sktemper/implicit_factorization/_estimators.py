@@ -1,6 +1,10 @@
 """The estimator of factorizations of implicit feedback."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from numbers import Real
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -22,7 +26,9 @@ from .._utils._limits import (
 )
 from .._utils._linalg import tiled_matmul
 from .._utils._notices import warn
+from .._utils._typing import ArrayLike, DataLike, Float, Int, Seed
 from .._utils._validation import check_data
+from ..learning_rates import LearningRate
 from ..model import Powers, all_finite
 from ._model import ImplicitFactorizationModel, UserInference
 from ._pairs import Pairs, values_of_pairs
@@ -178,26 +184,26 @@ class ImplicitFactorization(
 
     def __init__(
         self,
-        n_components=32,
+        n_components: Int = 32,
         *,
-        max_iter=15,
-        n_init=1,
-        random_state=None,
-        zero_weight="auto",
-        pair_weight="value",
-        pair_target=1.0,
-        init=None,
-        batch_size=None,
-        learning_rate=None,
-        tol=1e-3,
-        n_iter_no_change=None,
-        evaluate_every=0,
-        validation_fraction=0.1,
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-        shuffle=True,
-        total_samples=None,
+        max_iter: Int = 15,
+        n_init: Int = 1,
+        random_state: Seed = None,
+        zero_weight: Literal["auto"] | Float = "auto",
+        pair_weight: Literal["value"] | Float | Callable = "value",
+        pair_target: Literal["value"] | Float | Callable = 1.0,
+        init: ArrayLike | None = None,
+        batch_size: Int | Literal["auto"] | None = None,
+        learning_rate: LearningRate | Float | None = None,
+        tol: Float = 1e-3,
+        n_iter_no_change: Int | None = None,
+        evaluate_every: Int = 0,
+        validation_fraction: Float = 0.1,
+        warm_start: bool = False,
+        n_jobs: Int | None = None,
+        verbose: Int = 0,
+        shuffle: bool = True,
+        total_samples: Int | None = None,
     ):
         self.n_components = n_components
         self.max_iter = max_iter
@@ -281,7 +287,7 @@ class ImplicitFactorization(
         self._item_means_ = prepared.items.means.astype(state.dtype)
 
     # -- what users call ---------------------------------------------------------------
-    def transform(self, X):
+    def transform(self, X: DataLike) -> np.ndarray:
         """Return the factors of users, who need not be in the training data.
 
         Parameters
@@ -298,7 +304,7 @@ class ImplicitFactorization(
         factors = np.concatenate(self._map(X, _factors_of_users))
         return factors.astype(self.state_.dtype)
 
-    def inverse_transform(self, X):
+    def inverse_transform(self, X: ArrayLike) -> np.ndarray:
         """Return the scores of all items for users who have the given factors.
 
         Parameters
@@ -321,7 +327,7 @@ class ImplicitFactorization(
         check_values(X, self.state_.dtype)
         return tiled_matmul(X, self.components_.astype(X.dtype, copy=False))
 
-    def predict(self, X):
+    def predict(self, X: DataLike) -> np.ndarray:
         """Return the scores of all items for users: expected targets.
 
         Parameters
@@ -337,7 +343,7 @@ class ImplicitFactorization(
         """
         return self.inverse_transform(self.transform(X))
 
-    def score_samples(self, X):
+    def score_samples(self, X: DataLike) -> np.ndarray:
         """Return a measure of how well the held-out items of each user are ranked.
 
         Parameters
@@ -352,7 +358,9 @@ class ImplicitFactorization(
         """
         return super().score_samples(X)
 
-    def score(self, X, y=None, sample_weight=None):
+    def score(
+        self, X: DataLike, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> float:
         """Return the mean of `score_samples` over users who have a held-out item.
 
         Parameters
@@ -384,12 +392,12 @@ class ImplicitFactorization(
         return self._item_means_
 
     @property
-    def components_(self):
+    def components_(self) -> np.ndarray:
         """Mean factors of the items, ndarray of shape (n_components, n_items)."""
         return self._item_means().T
 
     @property
-    def item_covariances_(self):
+    def item_covariances_(self) -> np.ndarray:
         """Posterior covariances of the items, ndarray of shape (n_items, n, n).
 
         n is ``n_components``.
@@ -402,32 +410,32 @@ class ImplicitFactorization(
         return squares - means[:, :, None] * means[:, None, :]
 
     @property
-    def user_factors_(self):
+    def user_factors_(self) -> np.ndarray:
         """Mean factors of fitted users, ndarray of shape (n_users, n_components)."""
         return self._fitted_users()[0]
 
     @property
-    def zero_weight_(self):
+    def zero_weight_(self) -> float:
         """Weight of a pair that is not stored, float."""
         return self._state().hyper.zero_weight
 
     @property
-    def noise_variance_(self):
+    def noise_variance_(self) -> float:
         """Variance of the noise of a pair of weight 1, float."""
         return self._state().hyper.noise_variance
 
     @property
-    def user_prior_(self):
+    def user_prior_(self) -> tuple:
         """Mean and covariance of the users' prior, ndarrays."""
         return tuple(self._state().hyper.users)
 
     @property
-    def item_prior_(self):
+    def item_prior_(self) -> tuple:
         """Mean and covariance of the items' prior, ndarrays."""
         return tuple(self._state().hyper.items)
 
     @property
-    def relevance_(self):
+    def relevance_(self) -> np.ndarray:
         """Variance of the scores that each factor explains, decreasing.
 
         An ndarray of shape (n_components,), near 0 for factors that are not needed.

@@ -1,9 +1,13 @@
 """The estimators of latent Dirichlet allocation."""
 
+from __future__ import annotations
+
 import copy
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
@@ -42,8 +46,14 @@ from .._utils._arguments import (
 )
 from .._utils._frames import data_frame, frame_library
 from .._utils._limits import check_prior
+from .._utils._typing import ArrayLike, DataFrame, DataLike, Duration, Float, Int, Seed
 from .._utils._validation import check_sparse
+from ..learning_rates import LearningRate
 from ..model import Powers, Request
+from ..noise import GradientNoise
+from ..renewals import Renewals
+from ..schedules import Schedule
+from ..tempering import Tempering
 from ._end_of_fit import END_OF_FIT_CHECKS
 from ._merging import Merging, groups_of_topics, merged_rows
 from ._model import LDAModel
@@ -292,7 +302,13 @@ class _LDA(
         return super()._fit(X, sample_weight, continued, X_val)
 
     # -- what users call ---------------------------------------------------------------
-    def transform(self, X, *, normalize=True, temperature=1.0):
+    def transform(
+        self,
+        X: DataLike,
+        *,
+        normalize: bool = True,
+        temperature: Float | ArrayLike = 1.0,
+    ) -> np.ndarray:
         """Return the topic weights of documents.
 
         Parameters
@@ -340,7 +356,9 @@ class _LDA(
                 of_rows, shared = 1.0 / temperature, (prepared, None)
             return np.concatenate(list(problem.map(_gamma, shared, values=of_rows)))
 
-    def fit_transform(self, X, y=None, *, normalize=True, **fit_params):
+    def fit_transform(
+        self, X: DataLike, y: Any = None, *, normalize: bool = True, **fit_params: Any
+    ) -> np.ndarray:
         """Fit the model and return the topic weights of the same documents.
 
         Parameters
@@ -361,7 +379,7 @@ class _LDA(
         """
         return self.fit(X, y, **fit_params).transform(X, normalize=normalize)
 
-    def perplexity(self, X, sample_weight=None):
+    def perplexity(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
         """Return ``exp(-score(X))``, per held-out token; lower is better.
 
         Parameters
@@ -380,13 +398,13 @@ class _LDA(
 
     # -- views of the state ------------------------------------------------------------
     @property
-    def components_(self):
+    def components_(self) -> np.ndarray:
         """Dirichlet parameters of the topics, ndarray (n_components, n_features)."""
         state = self._state()
         return np.ascontiguousarray(state.globals_.dense().T, dtype=state.dtype)
 
     @property
-    def exp_dirichlet_component_(self):
+    def exp_dirichlet_component_(self) -> np.ndarray:
         """``exp(E[log topic_word])``, ndarray of shape (n_components, n_features)."""
         state = self._state()
         topic_word = state.globals_.dense().T
@@ -394,18 +412,18 @@ class _LDA(
         return np.exp(log_beta).astype(state.dtype)
 
     @property
-    def topic_word_(self):
+    def topic_word_(self) -> np.ndarray:
         """Mean probabilities of words in topics, ndarray; rows sum to 1."""
         components = self.components_
         return components / components.sum(axis=1, keepdims=True)
 
     @property
-    def doc_topic_prior_(self):
+    def doc_topic_prior_(self) -> np.ndarray:
         """Dirichlet parameters of the documents' prior, ndarray (n_components,)."""
         return self._state().hyper
 
     @property
-    def topic_word_prior_(self):
+    def topic_word_prior_(self) -> np.ndarray:
         """Dirichlet parameters of the topics' prior, broadcastable to `components_`."""
         return self._state().globals_.prior.T
 
@@ -413,7 +431,9 @@ class _LDA(
     def _n_features_out(self):
         return self._state().globals_.u.shape[1]
 
-    def top_words(self, feature_names=None, n_words=10):
+    def top_words(
+        self, feature_names: ArrayLike | None = None, n_words: Int = 10
+    ) -> list[list[str]]:
         """Return the most probable words of each topic.
 
         Parameters
@@ -443,13 +463,13 @@ class _LDA(
 
     def topics(
         self,
-        feature_names=None,
-        n_words=10,
+        feature_names: ArrayLike | None = None,
+        n_words: Int = 10,
         *,
-        X=None,
-        relevance=1.0,
-        output="pandas",
-    ):
+        X: DataLike | None = None,
+        relevance: Float = 1.0,
+        output: Literal["pandas", "polars"] = "pandas",
+    ) -> DataFrame:
         r"""Return the topics as a table with a row for each word of each topic.
 
         Parameters
@@ -538,7 +558,13 @@ class _LDA(
             columns["coherence"] = self._coherence(X, n_words)[topic]
         return data_frame(output, columns)
 
-    def top_documents(self, X, n_documents=5, *, output="pandas"):
+    def top_documents(
+        self,
+        X: DataLike,
+        n_documents: Int = 5,
+        *,
+        output: Literal["pandas", "polars"] = "pandas",
+    ) -> DataFrame:
         """Return the documents with the largest weight of each topic, as a table.
 
         Parameters
@@ -583,7 +609,14 @@ class _LDA(
         }
         return data_frame(output, columns)
 
-    def explain(self, X, feature_names=None, *, min_probability=0.1, output="pandas"):
+    def explain(
+        self,
+        X: DataLike,
+        feature_names: ArrayLike | None = None,
+        *,
+        min_probability: Float = 0.1,
+        output: Literal["pandas", "polars"] = "pandas",
+    ) -> DataFrame:
         r"""Return a table of the topics from which the words of documents came.
 
         The probability that a word came from a topic is computed by variational
@@ -651,7 +684,9 @@ class _LDA(
         }
         return data_frame(output, columns)
 
-    def similar_documents(self, query, X, n_documents=10):
+    def similar_documents(
+        self, query: DataLike, X: DataLike, n_documents: Int = 10
+    ) -> tuple[np.ndarray, np.ndarray]:
         r"""Return the documents with the most similar topic weights.
 
         The distance is the Hellinger distance :math:`\sqrt{1 - \sum_k \sqrt{\theta_{qk}
@@ -715,11 +750,11 @@ class _LDA(
         return npmi_coherence(self, X, n_words=max(n_words, 2))
 
     @property
-    def n_components_(self):
+    def n_components_(self) -> int:
         """Number of topics of the fitted model."""
         return self._state().globals_.u.shape[1]
 
-    def merge_topics(self, n_components=None):
+    def merge_topics(self, n_components: Int | None = None) -> Self:
         r"""Return a fitted model in which similar topics are merged by the evidence.
 
         Repeatedly merges the pair of topics whose merge raises the evidence of their
@@ -943,7 +978,7 @@ class _LDA(
         least = prior.min(axis=-1, keepdims=True)
         return {"topic_word_prior": np.where(places < 0, least, prior[..., places])}
 
-    def fit_prior(self, X):
+    def fit_prior(self, X: DataLike) -> Self:
         """Fit the prior of documents for predictions only.
 
         The prior that is best for training need not be best for predictions.  This
@@ -1050,7 +1085,7 @@ class _LDA(
 
     _serves = False
 
-    def for_serving(self):
+    def for_serving(self) -> Self:
         """Return a copy for processes that only infer topics of documents.
 
         The copy has the topics in float32, and no data that only training needs
@@ -1281,34 +1316,34 @@ class TemperedLDA(_LDA):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: Int | None = 10,
         *,
-        tempering="global",
-        max_iter=10,
-        n_init=1,
-        random_state=None,
-        doc_topic_prior=0.05,
-        topic_word_prior=0.1,
-        n_start_components=None,
-        init_params="spectral",
-        init=None,
-        batch_size="auto",
-        learning_rate=None,
-        gradient_noise=None,
-        doc_update="auto",
-        tol=1e-3,
-        n_iter_no_change=None,
-        evaluate_every=0,
-        validation_fraction=0.1,
-        warm_start=False,
-        mean_change_tol=1e-3,
-        max_doc_update_iter=100,
-        n_jobs=None,
-        verbose=0,
-        shuffle=True,
-        total_samples=None,
-        half_life=None,
-        renewals="auto",
+        tempering: Tempering | Literal["global", "local"] | None = "global",
+        max_iter: Int = 10,
+        n_init: Int = 1,
+        random_state: Seed = None,
+        doc_topic_prior: Float | ArrayLike | Literal["auto"] | None = 0.05,
+        topic_word_prior: Float | ArrayLike | None = 0.1,
+        n_start_components: Int | None = None,
+        init_params: Literal["spectral", "random"] = "spectral",
+        init: ArrayLike | None = None,
+        batch_size: Int | Literal["auto"] | None = "auto",
+        learning_rate: LearningRate | Float | None = None,
+        gradient_noise: GradientNoise | None = None,
+        doc_update: Literal["auto", "variational", "sampled"] = "auto",
+        tol: Float = 1e-3,
+        n_iter_no_change: Int | None = None,
+        evaluate_every: Int = 0,
+        validation_fraction: Float = 0.1,
+        warm_start: bool = False,
+        mean_change_tol: Float = 1e-3,
+        max_doc_update_iter: Int = 100,
+        n_jobs: Int | None = None,
+        verbose: Int = 0,
+        shuffle: bool = True,
+        total_samples: Int | None = None,
+        half_life: Float | Duration | None = None,
+        renewals: Renewals | Literal["auto"] | None = "auto",
     ):
         self.n_components = n_components
         self.tempering = tempering
@@ -1469,35 +1504,35 @@ class AnnealedLDA(AnnealedMixin, _LDA):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: Int | None = 10,
         *,
-        schedule=None,
-        max_iter=10,
-        n_init=1,
-        random_state=None,
-        doc_topic_prior=0.05,
-        topic_word_prior=0.1,
-        n_start_components=None,
-        init_params="spectral",
-        init=None,
-        target="local_step",
-        batch_size="auto",
-        learning_rate=None,
-        gradient_noise=None,
-        doc_update="auto",
-        tol=1e-3,
-        n_iter_no_change=None,
-        evaluate_every=0,
-        validation_fraction=0.1,
-        warm_start=False,
-        mean_change_tol=1e-3,
-        max_doc_update_iter=100,
-        n_jobs=None,
-        verbose=0,
-        shuffle=True,
-        total_samples=None,
-        half_life=None,
-        renewals="auto",
+        schedule: Schedule | Callable | None = None,
+        max_iter: Int = 10,
+        n_init: Int = 1,
+        random_state: Seed = None,
+        doc_topic_prior: Float | ArrayLike | Literal["auto"] | None = 0.05,
+        topic_word_prior: Float | ArrayLike | None = 0.1,
+        n_start_components: Int | None = None,
+        init_params: Literal["spectral", "random"] = "spectral",
+        init: ArrayLike | None = None,
+        target: Literal["local_step", "likelihood", "posterior"] = "local_step",
+        batch_size: Int | Literal["auto"] | None = "auto",
+        learning_rate: LearningRate | Float | None = None,
+        gradient_noise: GradientNoise | None = None,
+        doc_update: Literal["auto", "variational", "sampled"] = "auto",
+        tol: Float = 1e-3,
+        n_iter_no_change: Int | None = None,
+        evaluate_every: Int = 0,
+        validation_fraction: Float = 0.1,
+        warm_start: bool = False,
+        mean_change_tol: Float = 1e-3,
+        max_doc_update_iter: Int = 100,
+        n_jobs: Int | None = None,
+        verbose: Int = 0,
+        shuffle: bool = True,
+        total_samples: Int | None = None,
+        half_life: Float | Duration | None = None,
+        renewals: Renewals | Literal["auto"] | None = "auto",
     ):
         self.n_components = n_components
         self.schedule = schedule
@@ -1657,35 +1692,35 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: Int | None = 10,
         *,
-        effective_batch_size=0.5,
-        tempering=None,
-        max_iter=10,
-        n_init=1,
-        random_state=None,
-        doc_topic_prior=0.05,
-        topic_word_prior=0.1,
-        n_start_components=None,
-        init_params="spectral",
-        init=None,
-        noise_distribution="dirichlet",
-        batch_size="auto",
-        learning_rate=None,
-        doc_update="auto",
-        tol=1e-3,
-        n_iter_no_change=None,
-        evaluate_every=0,
-        validation_fraction=0.1,
-        warm_start=False,
-        mean_change_tol=1e-3,
-        max_doc_update_iter=100,
-        n_jobs=None,
-        verbose=0,
-        shuffle=True,
-        total_samples=None,
-        half_life=None,
-        renewals="auto",
+        effective_batch_size: Float | Schedule | Callable = 0.5,
+        tempering: Tempering | Literal["global", "local"] | None = None,
+        max_iter: Int = 10,
+        n_init: Int = 1,
+        random_state: Seed = None,
+        doc_topic_prior: Float | ArrayLike | Literal["auto"] | None = 0.05,
+        topic_word_prior: Float | ArrayLike | None = 0.1,
+        n_start_components: Int | None = None,
+        init_params: Literal["spectral", "random"] = "spectral",
+        init: ArrayLike | None = None,
+        noise_distribution: Literal["dirichlet", "gaussian"] = "dirichlet",
+        batch_size: Int | Literal["auto"] | None = "auto",
+        learning_rate: LearningRate | Float | None = None,
+        doc_update: Literal["auto", "variational", "sampled"] = "auto",
+        tol: Float = 1e-3,
+        n_iter_no_change: Int | None = None,
+        evaluate_every: Int = 0,
+        validation_fraction: Float = 0.1,
+        warm_start: bool = False,
+        mean_change_tol: Float = 1e-3,
+        max_doc_update_iter: Int = 100,
+        n_jobs: Int | None = None,
+        verbose: Int = 0,
+        shuffle: bool = True,
+        total_samples: Int | None = None,
+        half_life: Float | Duration | None = None,
+        renewals: Renewals | Literal["auto"] | None = "auto",
     ):
         self.n_components = n_components
         self.effective_batch_size = effective_batch_size

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -11,6 +12,7 @@ from sklearn.utils import check_array
 from .._engine import matrices_of
 from .._utils._arguments import is_number, positive_int, refuse
 from .._utils._notices import warn
+from .._utils._typing import ArrayLike, DataLike, Float, Int
 from ..model import Request
 
 # -- checks of priors and counts -------------------------------------------------------
@@ -64,15 +66,15 @@ def check_samplable(X):
 
 # -- priors that seed topics with words ------------------------------------------------
 def seeded_prior(
-    feature_names,
-    seeds,
-    X,
-    n_components,
+    feature_names: ArrayLike,
+    seeds: dict[str, Any],
+    X: DataLike,
+    n_components: Int,
     *,
-    strength=1.0,
-    context=0.1,
-    topic_word_prior=0.1,
-):
+    strength: Float = 1.0,
+    context: Float = 0.1,
+    topic_word_prior: Float = 0.1,
+) -> np.ndarray:
     """Return a ``topic_word_prior`` that seeds topics with words.
 
     The first topics get a prior that expects their words, one topic for each entry of

@@ -1,6 +1,10 @@
 """The estimators of probabilistic matrix factorization."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from numbers import Real
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -18,8 +22,13 @@ from .._utils._cache import read_only
 from .._utils._limits import check_values, check_variances
 from .._utils._linalg import tiled_matmul
 from .._utils._notices import warn
+from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int, Seed
 from .._utils._validation import check_data
+from ..learning_rates import LearningRate
 from ..model import all_finite
+from ..noise import GradientNoise
+from ..schedules import Schedule
+from ..tempering import Tempering
 from . import _kernels
 from ._model import MatrixFactorizationModel
 from ._ratings import Noise, Ratings
@@ -124,7 +133,7 @@ class _MatrixFactorization(
             )
         )
 
-    def transform(self, X):
+    def transform(self, X: DataLike) -> np.ndarray:
         """Return the factors of users, who need not be in the training data.
 
         Parameters
@@ -142,7 +151,9 @@ class _MatrixFactorization(
         factors = self._local_parameters(X)[:, : self._rank()]
         return factors.astype(self.state_.dtype)
 
-    def inverse_transform(self, X, user_biases=None):
+    def inverse_transform(
+        self, X: ArrayLike, user_biases: ArrayLike | None = None
+    ) -> np.ndarray:
         """Return the expected ratings for given factors of users.
 
         Parameters
@@ -176,7 +187,7 @@ class _MatrixFactorization(
         check_values(user_biases, self.state_.dtype, "user_biases")
         return self._ratings(X, user_biases, self._items())
 
-    def predict(self, X):
+    def predict(self, X: DataLike) -> np.ndarray:
         """Return the expected ratings of all items by users.
 
         Parameters
@@ -204,7 +215,9 @@ class _MatrixFactorization(
         columns = [*items[:, : self._rank()].T, np.ones_like(biases), biases]
         return tiled_matmul(rows, np.array(columns, dtype=rows.dtype))
 
-    def predict_pairs(self, pairs, return_std=False, *, by_position=False):
+    def predict_pairs(
+        self, pairs: DataLike, return_std: bool = False, *, by_position: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the expected ratings of items by users of the training data.
 
         Parameters
@@ -289,7 +302,7 @@ class _MatrixFactorization(
         return self._state().hyper.users.mean[self._rank() :].sum()
 
     @property
-    def components_(self):
+    def components_(self) -> np.ndarray:
         """Mean factors of the items, ndarray of shape (n_components, n_items)."""
         factors = self._items()[:, : self._rank()]
         return self._cached(
@@ -297,12 +310,12 @@ class _MatrixFactorization(
         )
 
     @property
-    def item_biases_(self):
+    def item_biases_(self) -> np.ndarray:
         """Mean biases of the items, ndarray of shape (n_items,); 0 without biases."""
         return self._biases(self._items())
 
     @property
-    def item_covariances_(self):
+    def item_covariances_(self) -> np.ndarray:
         """Posterior covariances of the items, ndarray of shape (n_items, n, n).
 
         n is ``n_components``, plus 1 for the bias if ``biases`` is True.
@@ -310,53 +323,53 @@ class _MatrixFactorization(
         return self._covariances(self._state().globals_)
 
     @property
-    def user_factors_(self):
+    def user_factors_(self) -> np.ndarray:
         """Mean factors of fitted users, ndarray of shape (n_users, n_components)."""
         return read_only(self._users()[:, : self._rank()])
 
     @property
-    def user_biases_(self):
+    def user_biases_(self) -> np.ndarray:
         """Mean biases of the fitted users, ndarray of shape (n_users,)."""
         return self._biases(self._users())
 
     @property
-    def user_covariances_(self):
+    def user_covariances_(self) -> np.ndarray:
         """Posterior covariances of the fitted users, as those of items."""
         return self._covariances(self._fitted_users()[0])
 
     @property
-    def global_mean_(self):
+    def global_mean_(self) -> float:
         """Constant that is added to all ratings, float; given or their mean."""
         return self._state().hyper.global_mean
 
     @property
-    def noise_variance_(self):
+    def noise_variance_(self) -> float:
         """Variance of the noise of a rating, float; given or learned."""
         return self._state().hyper.noise_variance
 
     @property
-    def noise_shape_(self):
+    def noise_shape_(self) -> float:
         """Shape of the Gamma distribution of the users' precisions, float."""
         return self._state().hyper.noise_shape
 
     @property
-    def user_noise_variances_(self):
+    def user_noise_variances_(self) -> np.ndarray:
         """Expected noise variances of the fitted users, ndarray of shape (n_users,)."""
         noise = self._state().hyper.noise_variance
         return noise * Noise(*self._fitted_users()[1].T).inverse_means()
 
     @property
-    def user_prior_(self):
+    def user_prior_(self) -> tuple:
         """Mean and covariance of the users' prior, ndarrays; given or learned."""
         return tuple(self._state().hyper.users)
 
     @property
-    def item_prior_(self):
+    def item_prior_(self) -> tuple:
         """Mean and covariance of the items' prior, ndarrays; given or learned."""
         return tuple(self._state().hyper.items)
 
     @property
-    def relevance_(self):
+    def relevance_(self) -> np.ndarray:
         """Variance of the ratings that each factor explains, decreasing.
 
         An ndarray of shape (n_components,), near 0 for factors that are not needed.
@@ -371,17 +384,17 @@ class _MatrixFactorization(
 
     def recommend(
         self,
-        X,
-        n_items=10,
+        X: Any,
+        n_items: Int = 10,
         *,
-        rank_by="likely",
-        threshold=None,
-        exclude_seen=True,
-        exclude=None,
-        clip=None,
-        return_std=False,
-        output=None,
-    ):
+        rank_by: Literal["likely", "rating"] = "likely",
+        threshold: Float | None = None,
+        exclude_seen: bool = True,
+        exclude: ArrayLike | None = None,
+        clip: tuple | None = None,
+        return_std: bool = False,
+        output: Literal["pandas", "polars"] | None = None,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, DataFrame]:
         r"""Return the items that users will most likely choose and like.
 
         Parameters
@@ -457,7 +470,13 @@ class _MatrixFactorization(
             columns = {"score": scores} | columns
         return self._shown(chosen, items, columns, output)
 
-    def item_scores(self, X, *, rank_by="likely", threshold=None):
+    def item_scores(
+        self,
+        X: Any,
+        *,
+        rank_by: Literal["likely", "rating"] = "likely",
+        threshold: Float | None = None,
+    ) -> np.ndarray:
         """Return the scores of all items, by which `recommend` ranks them.
 
         Parameters
@@ -483,7 +502,7 @@ class _MatrixFactorization(
         return np.ascontiguousarray(scores)
 
     @property
-    def item_popularity_(self):
+    def item_popularity_(self) -> np.ndarray:
         """Share of each item in all ratings seen, ndarray of shape (n_items,)."""
         counts = self._state().hyper.item_counts
         return counts / (counts.sum() or 1.0)
@@ -774,30 +793,30 @@ class TemperedMatrixFactorization(_MatrixFactorization):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: Int = 10,
         *,
-        tempering="global",
-        max_iter=100,
-        n_init=1,
-        random_state=None,
-        biases=True,
-        noise_type="user",
-        global_mean=None,
-        noise_variance=None,
-        component_variance=None,
-        init=None,
-        batch_size=None,
-        learning_rate=None,
-        gradient_noise=None,
-        tol=1e-3,
-        n_iter_no_change=None,
-        evaluate_every=0,
-        validation_fraction=0.1,
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-        shuffle=True,
-        total_samples=None,
+        tempering: Tempering | Literal["global", "local"] | None = "global",
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        random_state: Seed = None,
+        biases: bool = True,
+        noise_type: Literal["user", "common"] = "user",
+        global_mean: Float | None = None,
+        noise_variance: Float | None = None,
+        component_variance: Float | None = None,
+        init: ArrayLike | None = None,
+        batch_size: Int | Literal["auto"] | None = None,
+        learning_rate: LearningRate | Float | None = None,
+        gradient_noise: GradientNoise | None = None,
+        tol: Float = 1e-3,
+        n_iter_no_change: Int | None = None,
+        evaluate_every: Int = 0,
+        validation_fraction: Float = 0.1,
+        warm_start: bool = False,
+        n_jobs: Int | None = None,
+        verbose: Int = 0,
+        shuffle: bool = True,
+        total_samples: Int | None = None,
     ):
         self.n_components = n_components
         self.tempering = tempering
@@ -944,31 +963,31 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: Int = 10,
         *,
-        schedule=None,
-        max_iter=100,
-        n_init=1,
-        random_state=None,
-        biases=True,
-        noise_type="user",
-        global_mean=None,
-        noise_variance=None,
-        component_variance=None,
-        init=None,
-        target="local_step",
-        batch_size=None,
-        learning_rate=None,
-        gradient_noise=None,
-        tol=1e-3,
-        n_iter_no_change=None,
-        evaluate_every=0,
-        validation_fraction=0.1,
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-        shuffle=True,
-        total_samples=None,
+        schedule: Schedule | Callable | None = None,
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        random_state: Seed = None,
+        biases: bool = True,
+        noise_type: Literal["user", "common"] = "user",
+        global_mean: Float | None = None,
+        noise_variance: Float | None = None,
+        component_variance: Float | None = None,
+        init: ArrayLike | None = None,
+        target: Literal["local_step", "likelihood", "posterior"] = "local_step",
+        batch_size: Int | Literal["auto"] | None = None,
+        learning_rate: LearningRate | Float | None = None,
+        gradient_noise: GradientNoise | None = None,
+        tol: Float = 1e-3,
+        n_iter_no_change: Int | None = None,
+        evaluate_every: Int = 0,
+        validation_fraction: Float = 0.1,
+        warm_start: bool = False,
+        n_jobs: Int | None = None,
+        verbose: Int = 0,
+        shuffle: bool = True,
+        total_samples: Int | None = None,
     ):
         self.n_components = n_components
         self.schedule = schedule
@@ -1116,31 +1135,31 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: Int = 10,
         *,
-        effective_batch_size=0.5,
-        tempering=None,
-        max_iter=100,
-        n_init=1,
-        random_state=None,
-        biases=True,
-        noise_type="user",
-        global_mean=None,
-        noise_variance=None,
-        component_variance=None,
-        init=None,
-        noise_distribution="dirichlet",
-        batch_size=None,
-        learning_rate=None,
-        tol=1e-3,
-        n_iter_no_change=None,
-        evaluate_every=0,
-        validation_fraction=0.1,
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-        shuffle=True,
-        total_samples=None,
+        effective_batch_size: Float | Schedule | Callable = 0.5,
+        tempering: Tempering | Literal["global", "local"] | None = None,
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        random_state: Seed = None,
+        biases: bool = True,
+        noise_type: Literal["user", "common"] = "user",
+        global_mean: Float | None = None,
+        noise_variance: Float | None = None,
+        component_variance: Float | None = None,
+        init: ArrayLike | None = None,
+        noise_distribution: Literal["dirichlet", "gaussian"] = "dirichlet",
+        batch_size: Int | Literal["auto"] | None = None,
+        learning_rate: LearningRate | Float | None = None,
+        tol: Float = 1e-3,
+        n_iter_no_change: Int | None = None,
+        evaluate_every: Int = 0,
+        validation_fraction: Float = 0.1,
+        warm_start: bool = False,
+        n_jobs: Int | None = None,
+        verbose: Int = 0,
+        shuffle: bool = True,
+        total_samples: Int | None = None,
     ):
         self.n_components = n_components
         self.effective_batch_size = effective_batch_size

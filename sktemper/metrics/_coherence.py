@@ -1,6 +1,7 @@
 """Coherence of topics."""
 
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -9,6 +10,7 @@ from sklearn.utils._param_validation import validate_params
 
 from .._engine import matrices_of
 from .._utils._arguments import Interval
+from .._utils._typing import DataLike, Float, Int
 from .._utils._validation import check_sparse, check_unmasked
 from ._topics import check_columns, topics_of
 
@@ -23,7 +25,13 @@ _COHERENCE_CONSTRAINTS = {
     | {"smoothing": [None, Interval(Real, 0, None, closed="neither")]},
     prefer_skip_nested_validation=True,
 )
-def umass_coherence(topics_or_estimator, X, *, n_words=10, smoothing=None):
+def umass_coherence(
+    topics_or_estimator: Any,
+    X: DataLike,
+    *,
+    n_words: Int = 10,
+    smoothing: Float | None = None,
+) -> np.ndarray:
     r"""Return the UMass coherence of each topic.
 
     The coherence [1]_ is high if the presence of one top word of the topic in a
@@ -96,7 +104,9 @@ def umass_coherence(topics_or_estimator, X, *, n_words=10, smoothing=None):
 
 
 @validate_params(_COHERENCE_CONSTRAINTS, prefer_skip_nested_validation=True)
-def npmi_coherence(topics_or_estimator, X, *, n_words=10):
+def npmi_coherence(
+    topics_or_estimator: Any, X: DataLike, *, n_words: Int = 10
+) -> np.ndarray:
     r"""Return the normalized pointwise mutual information (NPMI) of each topic's words.
 
     This coherence [1]_ [2]_ is the mean of

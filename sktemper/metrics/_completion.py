@@ -1,10 +1,13 @@
 """Held-out likelihoods of topic models by document completion."""
 
+from typing import Any, Literal
+
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import StrOptions, validate_params
 
+from .._utils._typing import DataLike, Seed
 from .._utils._validation import check_sparse, check_unmasked
 from ._topics import BLOCK, check_columns, components_of, scaled
 
@@ -18,8 +21,13 @@ _COMPLETION_CONSTRAINTS = {
 
 @validate_params(_COMPLETION_CONSTRAINTS, prefer_skip_nested_validation=True)
 def completion_log_likelihood(
-    estimator, X, *, split="words", temperatures="unit", random_state=None
-):
+    estimator: Any,
+    X: DataLike,
+    *,
+    split: Literal["words", "tokens"] = "words",
+    temperatures: Literal["unit", "learned"] = "unit",
+    random_state: Seed = None,
+) -> float:
     r"""Return the held-out log-likelihood per token by document completion.
 
     The topic weights of a document are inferred from its observed half, and the other
@@ -115,7 +123,14 @@ def completion_log_likelihood(
 
 
 @validate_params(_COMPLETION_CONSTRAINTS, prefer_skip_nested_validation=True)
-def perplexity(estimator, X, *, split="words", temperatures="unit", random_state=None):
+def perplexity(
+    estimator: Any,
+    X: DataLike,
+    *,
+    split: Literal["words", "tokens"] = "words",
+    temperatures: Literal["unit", "learned"] = "unit",
+    random_state: Seed = None,
+) -> float:
     """Return the perplexity of held-out words by document completion.
 
     The perplexity is ``exp(-completion_log_likelihood(...))``.  It is the number of

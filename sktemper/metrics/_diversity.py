@@ -1,11 +1,13 @@
 """Diversity of topics: the share of distinct words."""
 
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import validate_params
 
 from .._utils._arguments import Interval
+from .._utils._typing import Int
 from ._topics import topics_of
 
 
@@ -13,7 +15,7 @@ from ._topics import topics_of
     {"n_words": [Interval(Integral, 2, None, closed="left")]},
     prefer_skip_nested_validation=True,
 )
-def topic_diversity(topics_or_estimator, *, n_words=25):
+def topic_diversity(topics_or_estimator: Any, *, n_words: Int = 25) -> float:
     """Return the share of distinct words among the top words of all topics.
 
     Parameters

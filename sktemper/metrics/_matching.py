@@ -1,5 +1,7 @@
 """Matching of the components of two fits."""
 
+from typing import Literal
+
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
@@ -7,6 +9,7 @@ from sklearn.metrics.pairwise import cosine_similarity
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import StrOptions, validate_params
 
+from .._utils._typing import ArrayLike
 from .._utils._validation import check_unmasked
 from ._topics import scaled
 
@@ -19,7 +22,12 @@ from ._topics import scaled
     },
     prefer_skip_nested_validation=True,
 )
-def match_components(components_a, components_b, *, metric="cosine"):
+def match_components(
+    components_a: ArrayLike,
+    components_b: ArrayLike,
+    *,
+    metric: Literal["cosine", "jensenshannon"] = "cosine",
+) -> tuple[np.ndarray, np.ndarray]:
     """Match the components of two fits one to one, to maximize the total similarity.
 
     Two fits may find the same components in different orders.  This function finds the

@@ -1,6 +1,8 @@
 """Ranking metrics: precision, recall and nDCG of held-out items."""
 
+from collections.abc import Sequence
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -14,6 +16,7 @@ from .._ranking._labels import labels_of
 from .._ranking._measures import MEASURES, MOST_SCORES, ranking_measures
 from .._utils._arguments import Interval
 from .._utils._notices import warn
+from .._utils._typing import DataLike, Float, Int
 from .._utils._validation import check_sparse, check_unmasked
 
 _ENTRIES = ["array-like", "sparse matrix"]
@@ -27,7 +30,15 @@ _CONSTRAINTS = {
 
 
 @validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
-def precision_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user=False):
+def precision_at_k(
+    scores: Any,
+    X_test: DataLike,
+    *,
+    k: Int = 10,
+    X_seen: DataLike | None = None,
+    relevant: Float | None = None,
+    per_user: bool = False,
+) -> float | np.ndarray:
     r"""Return the share of the first k items that are relevant.
 
     The precision of a user is :math:`|R \cap T_k| / k`, where R is the set of the
@@ -96,7 +107,15 @@ def precision_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user
 
 
 @validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
-def recall_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user=False):
+def recall_at_k(
+    scores: Any,
+    X_test: DataLike,
+    *,
+    k: Int = 10,
+    X_seen: DataLike | None = None,
+    relevant: Float | None = None,
+    per_user: bool = False,
+) -> float | np.ndarray:
     r"""Return the share of the relevant items that are among the first k items.
 
     The recall of a user is :math:`|R \cap T_k| / \min(k, |R|)` [2]_, where R is the set
@@ -164,7 +183,15 @@ def recall_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user=Fa
 
 
 @validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
-def ndcg_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user=False):
+def ndcg_at_k(
+    scores: Any,
+    X_test: DataLike,
+    *,
+    k: Int = 10,
+    X_seen: DataLike | None = None,
+    relevant: Float | None = None,
+    per_user: bool = False,
+) -> float | np.ndarray:
     r"""Return the normalized discounted cumulative gain (nDCG) of the first k items.
 
     The gain of a user is the sum of :math:`1 / \log_2(1 + r)` over the ranks r of
@@ -244,13 +271,13 @@ def ndcg_at_k(scores, X_test, *, k=10, X_seen=None, relevant=None, per_user=Fals
     prefer_skip_nested_validation=True,
 )
 def ranking_report(
-    scores,
-    X_test,
+    scores: Any,
+    X_test: DataLike,
     *,
-    measures=("precision@10", "recall@20", "ndcg@100"),
-    X_seen=None,
-    relevant=None,
-):
+    measures: Sequence = ("precision@10", "recall@20", "ndcg@100"),
+    X_seen: DataLike | None = None,
+    relevant: Float | None = None,
+) -> dict[str, Any]:
     """Compute several measures of a ranking in one pass, with the number of users.
 
     Parameters

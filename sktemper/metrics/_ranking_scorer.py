@@ -1,5 +1,9 @@
 """Scorers of rankings, for searches and cross-validation."""
 
+from collections.abc import Callable
+from typing import Literal
+
+from .._utils._typing import Float, Int
 from ..model_selection import train_test_split_entries
 from ._ranking import _parsed, ranking_report
 
@@ -39,8 +43,12 @@ class RankingScorer:
 
 
 def make_ranking_scorer(
-    measure="ndcg@100", *, test_size="half", relevant=None, random_state=0
-):
+    measure: str = "ndcg@100",
+    *,
+    test_size: Float | Literal["half"] = "half",
+    relevant: Float | None = None,
+    random_state: Int = 0,
+) -> Callable:
     """Make a scorer that hides part of each user's items and ranks the other items.
 
     Pass the scorer as ``scoring`` to `sklearn.model_selection.GridSearchCV` and similar

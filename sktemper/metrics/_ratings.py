@@ -1,5 +1,7 @@
 """Errors of predicted ratings, and coverage of predictive intervals."""
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 from scipy.special import ndtri
@@ -10,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._ranking._labels import labels_of
 from .._utils._arguments import check_scale
+from .._utils._typing import ArrayLike, DataLike
 from .._utils._validation import check_sparse, check_unmasked
 from ._topics import BLOCK
 
@@ -20,7 +23,7 @@ _CLIP_CONSTRAINTS = {"X": ["array-like", "sparse matrix"], "clip": [tuple, list,
 
 
 @validate_params(_CLIP_CONSTRAINTS, prefer_skip_nested_validation=True)
-def completion_rmse(estimator, X, *, clip=None):
+def completion_rmse(estimator: Any, X: DataLike, *, clip: tuple | None = None) -> float:
     """Return the root mean squared error of ratings that are held out of each row.
 
     The ratings of each row, in column order, are assigned alternately to an observed
@@ -85,7 +88,7 @@ def completion_rmse(estimator, X, *, clip=None):
 
 
 @validate_params(_CLIP_CONSTRAINTS, prefer_skip_nested_validation=True)
-def heldout_rmse(estimator, X, *, clip=None):
+def heldout_rmse(estimator: Any, X: DataLike, *, clip: tuple | None = None) -> float:
     """Return the root mean squared error of other ratings by the training users.
 
     Parameters
@@ -144,7 +147,9 @@ def heldout_rmse(estimator, X, *, clip=None):
     {"X": ["array-like", "sparse matrix"], "levels": ["array-like"]},
     prefer_skip_nested_validation=True,
 )
-def interval_coverage(estimator, X, *, levels=(0.5, 0.9)):
+def interval_coverage(
+    estimator: Any, X: DataLike, *, levels: ArrayLike = (0.5, 0.9)
+) -> np.ndarray:
     r"""Return the share of held-out ratings that lie in their predictive intervals.
 
     The interval of a rating at level p is :math:`\mu \pm \Phi^{-1}((1 + p) / 2) \, s`,

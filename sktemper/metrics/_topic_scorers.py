@@ -1,6 +1,8 @@
 """Scorers of topics, for searches and cross-validation."""
 
+from collections.abc import Callable
 from numbers import Integral
+from typing import Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -9,6 +11,7 @@ from sklearn.utils._param_validation import StrOptions, validate_params
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils._arguments import Interval
+from .._utils._typing import Int, Seed
 from ._coherence import npmi_coherence
 from ._completion import completion_log_likelihood
 from ._diversity import topic_diversity
@@ -94,7 +97,12 @@ def _diversity(model, X, **parameters):
     },
     prefer_skip_nested_validation=True,
 )
-def make_completion_scorer(*, split="words", temperatures="unit", random_state=0):
+def make_completion_scorer(
+    *,
+    split: Literal["words", "tokens"] = "words",
+    temperatures: Literal["unit", "learned"] = "unit",
+    random_state: Seed = 0,
+) -> Callable:
     """Make a scorer that returns `completion_log_likelihood`.
 
     Parameters
@@ -135,7 +143,7 @@ def make_completion_scorer(*, split="words", temperatures="unit", random_state=0
     {"n_words": [Interval(Integral, 2, None, closed="left")]},
     prefer_skip_nested_validation=True,
 )
-def make_npmi_scorer(*, n_words=10):
+def make_npmi_scorer(*, n_words: Int = 10) -> Callable:
     """Make a scorer that returns the mean of `npmi_coherence` over the topics.
 
     The reference documents are the scored documents; in a search, these are the
@@ -168,7 +176,7 @@ def make_npmi_scorer(*, n_words=10):
     {"n_words": [Interval(Integral, 2, None, closed="left")]},
     prefer_skip_nested_validation=True,
 )
-def make_diversity_scorer(*, n_words=25):
+def make_diversity_scorer(*, n_words: Int = 25) -> Callable:
     """Make a scorer that returns `topic_diversity`.
 
     Parameters

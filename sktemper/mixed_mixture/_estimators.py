@@ -1,8 +1,11 @@
 """The estimators of mixtures of rows of several kinds of values."""
 
+from __future__ import annotations
+
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Real
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy import stats
@@ -25,8 +28,14 @@ from .._families import LEAST_CONCENTRATION
 from .._utils._arguments import Interval, WholeNumber, is_number, refuse
 from .._utils._frames import data_frame, is_frame, with_values
 from .._utils._limits import check_prior, check_values
+from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int, Seed
 from .._utils._validation import check_data, check_no_container, check_unmasked
+from ..learning_rates import LearningRate
 from ..model import ConjugateModel
+from ..moves import Moves
+from ..noise import GradientNoise
+from ..schedules import Schedule
+from ..tempering import Tempering
 from ._columns import INEXACT, by_number, columns_of, described, kinds_of
 from ._model import MixedMixtureModel
 
@@ -165,7 +174,7 @@ class _MixedMixture(
                 f"{self.n_components}, n_samples = {len(data)}"
             )
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: DataLike) -> np.ndarray:
         """Return the responsibility of each component for each sample, a probability.
 
         Parameters
@@ -182,12 +191,12 @@ class _MixedMixture(
 
     # -- views of the state ------------------------------------------------------------
     @property
-    def kinds_(self):
+    def kinds_(self) -> dict[str, Any]:
         """Kind of each column, a dict by name or index."""
         return {name: column.kind for name, column in self._named_columns()}
 
     @property
-    def categories_(self):
+    def categories_(self) -> dict[str, Any]:
         """Options of columns that have options, a dict of lists by name or index."""
         return {
             name: list(column.categories)
@@ -373,7 +382,14 @@ class _MixedMixture(
                     UserWarning,
                 )
 
-    def partial_fit(self, X, y=None, sample_weight=None, *, times=None):
+    def partial_fit(
+        self,
+        X: DataLike,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        times: Any = None,
+    ) -> Self:
         """Continue the training with a chunk of a stream.
 
         Parameters
@@ -441,7 +457,9 @@ class _MixedMixture(
         weight = np.ones(n_rows) if weight is None else np.asarray(weight, dtype=float)
         return weight if weight.shape == (n_rows,) else np.ones(n_rows)
 
-    def profiles(self, interval=0.95, output="pandas"):
+    def profiles(
+        self, interval: Float = 0.95, output: Literal["pandas", "polars"] = "pandas"
+    ) -> DataFrame:
         """Return a table of the answers of each class.
 
         Parameters
@@ -531,7 +549,7 @@ class _MixedMixture(
         return [("mean", *numbers.tolist()), ("sd", *sds.tolist())]
 
     # -- criteria ----------------------------------------------------------------------
-    def entropy_r2(self, X, sample_weight=None):
+    def entropy_r2(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
         """Return how well the classes are separated, from 0 to 1.
 
         Parameters
@@ -569,7 +587,7 @@ class _MixedMixture(
             per_class += free.get(column.kind, column.n_options - 1)
         return n_classes * per_class + n_classes - 1
 
-    def bic(self, X, sample_weight=None):
+    def bic(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the Bayesian information criterion for data; lower is better.
 
         Parameters
@@ -588,7 +606,7 @@ class _MixedMixture(
         deviance, total = self._deviance(X, sample_weight)
         return deviance + self._n_parameters() * float(np.log(total))
 
-    def aic(self, X, sample_weight=None):
+    def aic(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the Akaike information criterion for data; lower is better.
 
         Parameters
@@ -606,7 +624,7 @@ class _MixedMixture(
         """
         return self._deviance(X, sample_weight)[0] + 2.0 * self._n_parameters()
 
-    def icl(self, X, sample_weight=None):
+    def icl(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the integrated completed likelihood criterion; lower is better.
 
         Parameters
@@ -631,7 +649,7 @@ class _MixedMixture(
         return float(-2.0 * (weight @ scores)), float(weight.sum())
 
     # -- data --------------------------------------------------------------------------
-    def sample(self, n_samples=1):
+    def sample(self, n_samples: Int = 1) -> tuple[np.ndarray | DataFrame, np.ndarray]:
         """Draw samples from the classes at the posterior means.
 
         Parameters
@@ -688,7 +706,7 @@ class _MixedMixture(
         usual = family.parts[-1].usual(normals)
         return column.location + column.scale * usual.means[:, place]
 
-    def impute(self, X):
+    def impute(self, X: DataLike) -> np.ndarray | Any:
         """Return data in which expected values replace missing values.
 
         Parameters
@@ -848,30 +866,30 @@ class TemperedMixedMixture(_MixedMixture):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: Int = 10,
         *,
-        kinds="from_dtype",
-        tempering="global",
-        max_iter=100,
-        n_init=1,
-        random_state=None,
-        categories=None,
-        n_bins=5,
-        feature_prior=1.0,
-        weight_concentration_prior=None,
-        moves=None,
-        batch_size=None,
-        learning_rate=None,
-        gradient_noise=None,
-        tol=1e-3,
-        n_iter_no_change=None,
-        evaluate_every=0,
-        validation_fraction=0.1,
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-        shuffle=True,
-        total_samples=None,
+        kinds: Literal["from_dtype"] | str | dict[str, Any] | Sequence = "from_dtype",
+        tempering: Tempering | Literal["global", "local"] | None = "global",
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        random_state: Seed = None,
+        categories: dict[str, Any] | None = None,
+        n_bins: Int = 5,
+        feature_prior: Float = 1.0,
+        weight_concentration_prior: Float | None = None,
+        moves: Moves | Literal["birth", "split_merge", "all"] | None = None,
+        batch_size: Int | Literal["auto"] | None = None,
+        learning_rate: LearningRate | Float | None = None,
+        gradient_noise: GradientNoise | None = None,
+        tol: Float = 1e-3,
+        n_iter_no_change: Int | None = None,
+        evaluate_every: Int = 0,
+        validation_fraction: Float = 0.1,
+        warm_start: bool = False,
+        n_jobs: Int | None = None,
+        verbose: Int = 0,
+        shuffle: bool = True,
+        total_samples: Int | None = None,
     ):
         self.n_components = n_components
         self.kinds = kinds
@@ -1011,31 +1029,31 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
 
     def __init__(
         self,
-        n_components=10,
+        n_components: Int = 10,
         *,
-        kinds="from_dtype",
-        schedule=None,
-        max_iter=100,
-        n_init=1,
-        random_state=None,
-        categories=None,
-        n_bins=5,
-        feature_prior=1.0,
-        weight_concentration_prior=None,
-        target="local_step",
-        moves="split_merge",
-        batch_size=None,
-        learning_rate=None,
-        gradient_noise=None,
-        tol=1e-3,
-        n_iter_no_change=None,
-        evaluate_every=0,
-        validation_fraction=0.1,
-        warm_start=False,
-        n_jobs=None,
-        verbose=0,
-        shuffle=True,
-        total_samples=None,
+        kinds: Literal["from_dtype"] | str | dict[str, Any] | Sequence = "from_dtype",
+        schedule: Schedule | Callable | None = None,
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        random_state: Seed = None,
+        categories: dict[str, Any] | None = None,
+        n_bins: Int = 5,
+        feature_prior: Float = 1.0,
+        weight_concentration_prior: Float | None = None,
+        target: Literal["local_step", "likelihood", "posterior"] = "local_step",
+        moves: Moves | Literal["birth", "split_merge", "all"] | None = "split_merge",
+        batch_size: Int | Literal["auto"] | None = None,
+        learning_rate: LearningRate | Float | None = None,
+        gradient_noise: GradientNoise | None = None,
+        tol: Float = 1e-3,
+        n_iter_no_change: Int | None = None,
+        evaluate_every: Int = 0,
+        validation_fraction: Float = 0.1,
+        warm_start: bool = False,
+        n_jobs: Int | None = None,
+        verbose: Int = 0,
+        shuffle: bool = True,
+        total_samples: Int | None = None,
     ):
         self.n_components = n_components
         self.kinds = kinds

@@ -1,6 +1,7 @@
 """Regression of latent classes on covariates, given a fitted mixture."""
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from scipy import optimize, stats
@@ -16,6 +17,7 @@ from sklearn.utils.validation import _check_sample_weight
 from .._utils._arguments import is_integer, is_number, refuse
 from .._utils._frames import data_frame, is_frame
 from .._utils._limits import check_values, checked_weights
+from .._utils._typing import ArrayLike, DataLike, Int
 from ._columns import columns_of
 
 #: A component with a smaller sum of posteriors counts as empty.
@@ -101,14 +103,14 @@ class ClassRegression:
 
 
 def class_regression(
-    posteriors,
-    covariates,
+    posteriors: ArrayLike,
+    covariates: DataLike,
     *,
-    method="ml",
-    reference=None,
-    sample_weight=None,
-    sampling_weight=None,
-):
+    method: Literal["ml", "bch"] = "ml",
+    reference: Int | None = None,
+    sample_weight: ArrayLike | None = None,
+    sampling_weight: ArrayLike | None = None,
+) -> ClassRegression:
     r"""Regress latent classes on covariates, corrected for classification errors.
 
     A regression of the most probable classes underestimates effects, because some

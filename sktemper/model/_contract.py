@@ -9,9 +9,13 @@ and variances, which may be learned.  The model creates both values, and the tra
 loop passes them to the methods of the model.
 """
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
-from ._values import Powers, all_finite, check_numbers, numbers_in
+from ._values import LocalStep, Powers, Request, all_finite, check_numbers, numbers_in
 
 # -- the capability "renewals": in a stream, components appear and disappear -----------
 # In a renewal, new components are fitted to remembered rows, which are recent rows of
@@ -22,7 +26,15 @@ from ._values import Powers, all_finite, check_numbers, numbers_in
 class Renewing:
     """Methods of a model whose components are renewed in a stream, see `Renewals`."""
 
-    def with_births(self, globals_, hyper, n_births, X, row_weight, random):
+    def with_births(
+        self,
+        globals_: Any,
+        hyper: Any,
+        n_births: int,
+        X: Any,
+        row_weight: np.ndarray,
+        random: np.random.Generator,
+    ) -> tuple[ConjugateModel, Any, Any]:
         """Return a larger model whose prior contains the current components.
 
         Parameters
@@ -46,7 +58,9 @@ class Renewing:
         """
         raise NotImplementedError
 
-    def joined(self, globals_, hyper, born, X, row_weight):
+    def joined(
+        self, globals_: Any, hyper: Any, born: Any, X: Any, row_weight: np.ndarray
+    ) -> tuple[ConjugateModel, Any, Any]:
         """Return a model with the current and the new components.
 
         Parameters
@@ -68,7 +82,15 @@ class Renewing:
         """
         raise NotImplementedError
 
-    def merged(self, globals_, hyper, present, present_hyper, X, row_weight):
+    def merged(
+        self,
+        globals_: Any,
+        hyper: Any,
+        present: Any,
+        present_hyper: Any,
+        X: Any,
+        row_weight: np.ndarray,
+    ) -> tuple[Any, Any, np.ndarray]:
         """Merge components of the joined model until this model's number is left.
 
         A component that continues a current component keeps the index of the latter.
@@ -92,7 +114,15 @@ class Renewing:
         """
         raise NotImplementedError
 
-    def matched(self, globals_, hyper, present, present_hyper, X, row_weight):
+    def matched(
+        self,
+        globals_: Any,
+        hyper: Any,
+        present: Any,
+        present_hyper: Any,
+        X: Any,
+        row_weight: np.ndarray,
+    ) -> tuple[Any, np.ndarray]:
         """Order the components of a new fit by their similarity to current components.
 
         In the result, similar components have the same index.
@@ -116,7 +146,14 @@ class Renewing:
         """
         raise NotImplementedError
 
-    def blended(self, globals_, hyper, present, may_be_same, share):
+    def blended(
+        self,
+        globals_: Any,
+        hyper: Any,
+        present: Any,
+        may_be_same: np.ndarray,
+        share: float,
+    ) -> Any:
         """Return components that keep information of similar earlier components.
 
         Parameters
@@ -137,7 +174,7 @@ class Renewing:
         """
         raise NotImplementedError
 
-    def component_counts(self, globals_, hyper):
+    def component_counts(self, globals_: Any, hyper: Any) -> np.ndarray:
         """Return the number of observations that each component has.
 
         Parameters
@@ -187,7 +224,7 @@ class Capabilities(Renewing):
     """
 
     @classmethod
-    def capabilities(cls):
+    def capabilities(cls) -> set[str]:
         """Return the names of the capabilities whose methods are defined.
 
         Returns
@@ -205,7 +242,7 @@ class Capabilities(Renewing):
         ]
 
     @classmethod
-    def require(cls, capability, policy):
+    def require(cls, capability: str, policy: Any) -> None:
         """Raise if the model lacks a capability that a policy needs.
 
         Parameters
@@ -228,7 +265,7 @@ class Capabilities(Renewing):
             )
 
     # -- dense_vectors: for adaptive rates, and tests ----------------------------------
-    def natural_parameters(self, globals_):
+    def natural_parameters(self, globals_: Any) -> np.ndarray:
         """Return the natural parameters as one vector; do not change ``globals_``.
 
         Parameters
@@ -242,7 +279,7 @@ class Capabilities(Renewing):
         """
         raise NotImplementedError
 
-    def from_natural_parameters(self, vector):
+    def from_natural_parameters(self, vector: np.ndarray) -> Any:
         """Convert a vector of `natural_parameters` back to global parameters.
 
         Parameters
@@ -255,7 +292,9 @@ class Capabilities(Renewing):
         """
         raise NotImplementedError
 
-    def target_parameters(self, statistics, scale, powers, hyper):
+    def target_parameters(
+        self, statistics: Any, scale: float, powers: Powers, hyper: Any
+    ) -> np.ndarray:
         """Return the target of a step as a vector.
 
         Parameters
@@ -270,7 +309,7 @@ class Capabilities(Renewing):
         raise NotImplementedError
 
     # -- fisher_products ---------------------------------------------------------------
-    def fisher_product(self, globals_, vector):
+    def fisher_product(self, globals_: Any, vector: np.ndarray) -> np.ndarray:
         """Return the Fisher information of q(globals) times a vector.
 
         Parameters
@@ -287,7 +326,9 @@ class Capabilities(Renewing):
         raise NotImplementedError
 
     # -- largest_rates: for Gaussian noise, whose factors may be negative --------------
-    def largest_rate(self, globals_, statistics, scale, powers, hyper):
+    def largest_rate(
+        self, globals_: Any, statistics: Any, scale: float, powers: Powers, hyper: Any
+    ) -> float:
         """Return the rate at which a step would leave the domain of the parameters.
 
         This can happen only if statistics have negative factors.
@@ -304,7 +345,7 @@ class Capabilities(Renewing):
         """
         return np.inf
 
-    def is_valid(self, globals_):
+    def is_valid(self, globals_: Any) -> bool:
         """Return whether the parameters are in their domain.
 
         Parameters
@@ -318,7 +359,14 @@ class Capabilities(Renewing):
         raise NotImplementedError
 
     # -- log_partitions: for temperatures that are inferred ----------------------------
-    def log_partition(self, inverse_temperatures, hyper, random, priors, n_samples):
+    def log_partition(
+        self,
+        inverse_temperatures: np.ndarray,
+        hyper: Any,
+        random: np.random.Generator,
+        priors: Any,
+        n_samples: int,
+    ) -> Any:
         """Return the log normaliser of the tempered likelihood.
 
         It normalises the ``score`` of `LocalStep`: log C(b) is the logarithm of the sum
@@ -347,7 +395,9 @@ class Capabilities(Renewing):
         raise NotImplementedError
 
     # -- critical_temperatures: for schedules with start="auto" ------------------------
-    def critical_temperatures(self, X, hyper, sample_weight=None):
+    def critical_temperatures(
+        self, X: Any, hyper: Any, sample_weight: np.ndarray | None = None
+    ) -> np.ndarray | None:
         """Return the temperatures below which components become distinct.
 
         In a fit at a constant temperature above the first critical temperature, all
@@ -376,7 +426,14 @@ class Capabilities(Renewing):
         raise NotImplementedError
 
     # -- births, splits ----------------------------------------------------------------
-    def propose_birth(self, globals_, hyper, block, random, row_weight=None):
+    def propose_birth(
+        self,
+        globals_: Any,
+        hyper: Any,
+        block: Any,
+        random: np.random.Generator,
+        row_weight: np.ndarray | None = None,
+    ) -> tuple[Any, Any]:
         """Propose global parameters with a new component for rows that fit badly.
 
         Parameters
@@ -395,8 +452,14 @@ class Capabilities(Renewing):
         raise ValueError(f"{type(self).__name__} makes no birth moves.")
 
     def propose_split_merge(
-        self, globals_, hyper, block, random, refused, row_weight=None
-    ):
+        self,
+        globals_: Any,
+        hyper: Any,
+        block: Any,
+        random: np.random.Generator,
+        refused: frozenset[str],
+        row_weight: np.ndarray | None = None,
+    ) -> tuple[Any, Any, Any]:
         """Propose global parameters after splits and merges of components.
 
         Parameters
@@ -419,7 +482,9 @@ class Capabilities(Renewing):
         raise ValueError(f"{type(self).__name__} makes no split and merge moves.")
 
     # -- other_features: for data with more columns, or fewer --------------------------
-    def on_features(self, globals_, hyper, places, start_share):
+    def on_features(
+        self, globals_: Any, hyper: Any, places: np.ndarray, start_share: float
+    ) -> tuple[Any, Any]:
         """Convert the parameters of a model with other features to this model.
 
         Parameters
@@ -463,7 +528,15 @@ class Options:
     steps_in_place = False
 
     # -- the step ----------------------------------------------------------------------
-    def step(self, globals_, statistics, scale, powers, rate, hyper):
+    def step(
+        self,
+        globals_: Any,
+        statistics: Any,
+        scale: float,
+        powers: Powers,
+        rate: float,
+        hyper: Any,
+    ) -> Any:
         """Return the global parameters after a step.
 
         If `steps_in_place` is True, the step may overwrite the old parameters.  It must
@@ -490,7 +563,15 @@ class Options:
         target = self.target_parameters(statistics, scale, powers, hyper)
         return self.from_natural_parameters((1 - rate) * old + rate * target)
 
-    def update_hyper(self, hyper, globals_, statistics, scale, rate, powers):
+    def update_hyper(
+        self,
+        hyper: Any,
+        globals_: Any,
+        statistics: Any,
+        scale: float,
+        rate: float,
+        powers: Powers,
+    ) -> Any:
         """Return priors and variances after a step; change only learned values.
 
         Parameters
@@ -507,7 +588,7 @@ class Options:
         """
         return hyper
 
-    def is_finite(self, globals_, hyper, prepared):
+    def is_finite(self, globals_: Any, hyper: Any, prepared: Any) -> bool:
         """Return whether all parameters after a step are finite.
 
         If some are not finite, the step is not taken.  A model with many parameters may
@@ -527,7 +608,7 @@ class Options:
         return all_finite(globals_, hyper, prepared)
 
     # -- units of a row ----------------------------------------------------------------
-    def units_per_row(self, X, rows):
+    def units_per_row(self, X: Any, rows: np.ndarray) -> np.ndarray:
         """Return the number of units of each row.
 
         A unit is a part of a row with a separate noise factor and a separate power.
@@ -545,11 +626,11 @@ class Options:
         return np.ones(len(rows), dtype=np.intp)
 
     @classmethod
-    def has_units(cls):
+    def has_units(cls) -> bool:
         """Return whether the number of units of a row can differ from 1."""
         return cls.units_per_row is not Options.units_per_row
 
-    def per_unit(self, block, values):
+    def per_unit(self, block: Any, values: np.ndarray) -> np.ndarray:
         """Return an inverse temperature for each unit.
 
         Parameters
@@ -565,7 +646,7 @@ class Options:
         return values
 
     # -- values of "auto" --------------------------------------------------------------
-    def auto_batch_size(self, X, total):
+    def auto_batch_size(self, X: Any, total: int | None) -> int:
         """Return the batch size for ``batch_size="auto"``, at least 1.
 
         Parameters
@@ -581,7 +662,7 @@ class Options:
         """
         return 256
 
-    def auto_temperature(self, hyper):
+    def auto_temperature(self, hyper: Any) -> float:
         """Return the start temperature of schedules with ``start="auto"``.
 
         Parameters
@@ -596,7 +677,7 @@ class Options:
         return 2.0
 
     # -- checks of pickles -------------------------------------------------------------
-    def global_shapes(self, globals_):
+    def global_shapes(self, globals_: Any) -> list | None:
         """Return the shapes that numbers and arrays in `globals_` must have, in order.
 
         Parameters
@@ -615,11 +696,11 @@ class Options:
         same = self.from_natural_parameters(self.natural_parameters(globals_))
         return [np.shape(part) for part in numbers_in(same)]
 
-    def hyper_shapes(self):
+    def hyper_shapes(self) -> list[tuple[int, ...]] | None:
         """Return the shapes in `hyper`; by default None, which disables the check."""
         return None
 
-    def check(self, globals_, hyper):
+    def check(self, globals_: Any, hyper: Any) -> None:
         """Raise if values cannot be parameters of this model; kernels do not check.
 
         Parameters
@@ -634,7 +715,7 @@ class Options:
         check_numbers("global parameters", globals_, self.global_shapes(globals_))
         check_numbers("priors and variances", hyper, self.hyper_shapes())
 
-    def check_local(self, local):
+    def check_local(self, local: Any) -> None:
         """Raise if values cannot be the local parameters from which a step starts.
 
         Raises
@@ -750,7 +831,7 @@ class ConjugateModel(Options, Capabilities):
     def __init__(self):
         self.stop = np.zeros(1, dtype=np.intc)
 
-    def take(self, X, rows):
+    def take(self, X: Any, rows: slice | np.ndarray) -> Any:
         """Return ``X[rows]`` as a block for `local_step`.
 
         Parameters
@@ -765,7 +846,7 @@ class ConjugateModel(Options, Capabilities):
         """
         raise NotImplementedError
 
-    def initial_hyper(self, X, sample_weight=None):
+    def initial_hyper(self, X: Any, sample_weight: np.ndarray | None = None) -> Any:
         """Return the starting values of priors and variances.
 
         Parameters
@@ -782,7 +863,13 @@ class ConjugateModel(Options, Capabilities):
         """
         raise NotImplementedError
 
-    def initial_globals(self, X, random, hyper=None, sample_weight=None):
+    def initial_globals(
+        self,
+        X: Any,
+        random: np.random.RandomState,
+        hyper: Any = None,
+        sample_weight: np.ndarray | None = None,
+    ) -> Any:
         """Return the initial global parameters.
 
         Parameters
@@ -804,7 +891,7 @@ class ConjugateModel(Options, Capabilities):
         """
         raise NotImplementedError
 
-    def prepare(self, globals_, hyper):
+    def prepare(self, globals_: Any, hyper: Any) -> Any:
         """Return values for `local_step` that are computed once for each step.
 
         Parameters
@@ -818,7 +905,7 @@ class ConjugateModel(Options, Capabilities):
         """
         raise NotImplementedError
 
-    def local_step(self, block, prepared, request):
+    def local_step(self, block: Any, prepared: Any, request: Request) -> LocalStep:
         """Optimise the local parameters of a block.
 
         Parameters
@@ -840,7 +927,12 @@ class ConjugateModel(Options, Capabilities):
         """
         raise NotImplementedError
 
-    def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
+    def global_bound(
+        self,
+        globals_: Any,
+        hyper: Any,
+        powers: Powers = Powers(),  # noqa: B008
+    ) -> float:
         """Return ``powers.prior`` E log p(globals) - E log q(globals).
 
         The value includes all constants.  The lower bound is the sum of this value and
@@ -858,7 +950,9 @@ class ConjugateModel(Options, Capabilities):
         """
         raise NotImplementedError
 
-    def predictive_scores(self, block, prepared):
+    def predictive_scores(
+        self, block: Any, prepared: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return each row's held-out log-likelihood at T=1, and number of observations.
 
         Parameters

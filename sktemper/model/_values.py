@@ -1,5 +1,7 @@
 """Values that models, policies and the loop exchange."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from numbers import Number
@@ -56,7 +58,7 @@ class Request(NamedTuple):
     local_init: Any = None
     want: tuple = ("statistics", "bound")
 
-    def factors(self, n_units):
+    def factors(self, n_units) -> np.ndarray:
         """Return the factor of the statistics of each unit.
 
         Returns
@@ -70,7 +72,7 @@ class Request(NamedTuple):
         return np.asarray(self.unit_noise * power, dtype=np.float64)
 
 
-def all_finite(*values):
+def all_finite(*values: Any) -> bool:
     """Return whether all numbers in values, their items and their fields are finite."""
     pending, seen = list(values), set()
     while pending:
@@ -166,19 +168,25 @@ class LocalStep:
     n_iterations: int = 0
     bound: float = 0.0
     score: float = 0.0
-    row_observed: Any = field(default=None, repr=False)
-    row_bounds: Any = field(default=None, repr=False)
-    row_scores: Any = field(default=None, repr=False)
-    local_parameters: Any = field(default=None, repr=False)
-    temperatures: Any = field(default=0.0, repr=False)
+    row_observed: np.ndarray | None = field(default=None, repr=False)
+    row_bounds: np.ndarray | None = field(default=None, repr=False)
+    row_scores: np.ndarray | None = field(default=None, repr=False)
+    local_parameters: np.ndarray | None = field(default=None, repr=False)
+    temperatures: np.ndarray | float = field(default=0.0, repr=False)
     kept: tuple = field(default=(), repr=False)
-    log_partition: Any = field(default=0.0, repr=False)
-    row_log_partitions: Any = field(default=None, repr=False)
+    log_partition: np.ndarray | float = field(default=0.0, repr=False)
+    row_log_partitions: np.ndarray | None = field(default=None, repr=False)
 
     @classmethod
     def of_rows(
-        cls, *, row_observed, row_bounds, n_iterations, row_scores=None, **others
-    ):
+        cls,
+        *,
+        row_observed: np.ndarray,
+        row_bounds: np.ndarray,
+        n_iterations: int,
+        row_scores: np.ndarray | None = None,
+        **others: Any,
+    ) -> LocalStep:
         """Return the result of a block, with totals that are sums over its rows.
 
         Parameters
@@ -220,24 +228,24 @@ class LocalStep:
             log_partition=self.log_partition + other.log_partition,
         )
 
-    def compacted(self):
+    def compacted(self) -> LocalStep:
         """Return the same step with compact statistics."""
         if not hasattr(self.statistics, "compacted"):
             return self
         return replace(self, statistics=self.statistics.compacted())
 
-    def accumulator(self):
+    def accumulator(self) -> Any:
         """Return an accumulator that adds steps to this one."""
         return _StepAccumulator(self)
 
-    def with_log_partitions(self, rows):
+    def with_log_partitions(self, rows: np.ndarray | None) -> LocalStep:
         """Return the step with log C of each row; unchanged if ``rows`` is None."""
         if rows is None:
             return self
         total = rows.sum(axis=0)
         return replace(self, log_partition=total, row_log_partitions=rows)
 
-    def weighted(self, row_weight):
+    def weighted(self, row_weight: np.ndarray) -> LocalStep:
         """Return the step of a block with weighted totals.
 
         The statistics are unchanged, because they are weighted already.

@@ -1,10 +1,12 @@
 """Components as images."""
 
 import math
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._utils._typing import ArrayLike, Axes, Int
 from ._axes import axes_of, grid_on, needs_matplotlib
 
 #: Maximum number of images that are drawn by default.
@@ -49,14 +51,20 @@ class ComponentsDisplay:
     >>> ComponentsDisplay.from_estimator(mixture, (4, 4))  # doctest: +SKIP
     """
 
-    def __init__(self, *, images, numbers):
+    def __init__(self, *, images: np.ndarray, numbers: np.ndarray):
         self.images = images
         self.numbers = numbers
 
     @classmethod
     def from_estimator(
-        cls, estimator, image_shape, *, components=None, ax=None, **image_kw
-    ):
+        cls,
+        estimator: Any,
+        image_shape: tuple[int, int],
+        *,
+        components: ArrayLike | None = None,
+        ax: Axes | None = None,
+        **image_kw: Any,
+    ) -> Self:
         """Draw the components of a fitted estimator.
 
         Parameters
@@ -104,7 +112,14 @@ class ComponentsDisplay:
         images = rows[numbers].reshape(len(numbers), *image_shape)
         return cls(images=images, numbers=numbers).plot(ax, **image_kw)
 
-    def plot(self, ax=None, *, n_columns=None, colorbar=True, **image_kw):
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        n_columns: Int | None = None,
+        colorbar: bool = True,
+        **image_kw: Any,
+    ) -> Self:
         """Draw the images.
 
         Parameters

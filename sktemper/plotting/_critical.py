@@ -1,7 +1,10 @@
 """Plot of the critical temperatures of data, and of a schedule."""
 
+from typing import Any, Literal, Self
+
 import numpy as np
 
+from .._utils._typing import ArrayLike, Axes, DataLike
 from ._axes import axes_of, grid_on, needs_matplotlib
 
 #: Number of points of the curve of a schedule.
@@ -59,7 +62,12 @@ class CriticalTemperaturesDisplay:
     """
 
     def __init__(
-        self, *, critical_temperatures, time=None, temperature=None, unit="steps"
+        self,
+        *,
+        critical_temperatures: np.ndarray,
+        time: np.ndarray | None = None,
+        temperature: np.ndarray | None = None,
+        unit: Literal["steps", "passes"] = "steps",
     ):
         self.critical_temperatures = critical_temperatures
         self.time = time
@@ -67,7 +75,15 @@ class CriticalTemperaturesDisplay:
         self.unit = unit
 
     @classmethod
-    def from_estimator(cls, estimator, X, sample_weight=None, *, ax=None, **line_kw):
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: DataLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        ax: Axes | None = None,
+        **line_kw: Any,
+    ) -> Self:
         """Draw the critical temperatures of data under the model of an estimator.
 
         Parameters
@@ -112,7 +128,7 @@ class CriticalTemperaturesDisplay:
         )
         return display.plot(ax, **line_kw)
 
-    def plot(self, ax=None, **line_kw):
+    def plot(self, ax: Axes | None = None, **line_kw: Any) -> Self:
         """Draw the critical temperatures and the schedule.
 
         Parameters

@@ -1,7 +1,11 @@
 """Curves of scores and bounds during a fit."""
 
+from typing import Any, Literal, Self
+
+import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
+from .._utils._typing import Axes
 from ._lines import X_COLUMNS, Y_LABELS, check_name, draw_line, read_history
 
 
@@ -47,7 +51,15 @@ class TrainingCurveDisplay:
     ...     ax = TrainingCurveDisplay.from_estimator(lda, ax=ax).ax_
     """
 
-    def __init__(self, *, x, y, x_name="passes", y_name="heldout_score", name=None):
+    def __init__(
+        self,
+        *,
+        x: np.ndarray,
+        y: np.ndarray,
+        x_name: Literal["passes", "seconds", "steps"] = "passes",
+        y_name: Literal["heldout_score", "batch_bound"] = "heldout_score",
+        name: str | None = None,
+    ):
         self.x = x
         self.y = y
         self.x_name = x_name
@@ -56,8 +68,15 @@ class TrainingCurveDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator, *, x="passes", y="heldout_score", ax=None, name=None, **line_kw
-    ):
+        cls,
+        estimator: Any,
+        *,
+        x: Literal["passes", "seconds", "steps"] = "passes",
+        y: Literal["heldout_score", "batch_bound"] = "heldout_score",
+        ax: Axes | None = None,
+        name: str | None = None,
+        **line_kw: Any,
+    ) -> Self:
         """Draw the training curve of a fitted estimator.
 
         Parameters
@@ -92,7 +111,9 @@ class TrainingCurveDisplay:
         display = cls(x=points[0], y=points[1], x_name=x, y_name=y, name=name)
         return display.plot(ax, **line_kw)
 
-    def plot(self, ax=None, *, name=None, **line_kw):
+    def plot(
+        self, ax: Axes | None = None, *, name: str | None = None, **line_kw: Any
+    ) -> Self:
         """Draw the curve.
 
         Parameters

@@ -1,9 +1,12 @@
 """Plot of a text with words coloured by topic."""
 
 import re
+from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
 
+from .._utils._typing import ArrayLike, Axes, DataLike
 from ._axes import axes_of, colours_of, label_of, needs, needs_matplotlib
 
 #: Words of a text, as scikit-learn's vectorizers find them by default.
@@ -57,7 +60,14 @@ class DocumentDisplay:
     ... )
     """
 
-    def __init__(self, *, pieces, topics, probabilities, labels):
+    def __init__(
+        self,
+        *,
+        pieces: Sequence,
+        topics: Sequence,
+        probabilities: Sequence,
+        labels: dict[str, Any],
+    ):
         self.pieces = pieces
         self.topics = topics
         self.probabilities = probabilities
@@ -65,8 +75,15 @@ class DocumentDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator, x, *, text=None, feature_names=None, ax=None, **text_kw
-    ):
+        cls,
+        estimator: Any,
+        x: DataLike,
+        *,
+        text: str | None = None,
+        feature_names: ArrayLike | None = None,
+        ax: Axes | None = None,
+        **text_kw: Any,
+    ) -> Self:
         """Draw a document with the topics that a fitted model assigns to its words.
 
         Parameters
@@ -127,7 +144,7 @@ class DocumentDisplay:
         )
         return display.plot(ax, **text_kw)
 
-    def plot(self, ax=None, **text_kw):
+    def plot(self, ax: Axes | None = None, **text_kw: Any) -> Self:
         """Draw the document.
 
         Parameters

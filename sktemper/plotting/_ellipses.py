@@ -1,8 +1,11 @@
 """Plot of the components of a Gaussian mixture as ellipses."""
 
+from typing import Any, Self
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._utils._typing import ArrayLike, Axes, Float
 from ._axes import axes_of, colours_of, needs, needs_matplotlib
 
 #: Largest number of points that are drawn.
@@ -57,12 +60,12 @@ class MixtureEllipsesDisplay:
     def __init__(
         self,
         *,
-        means,
-        covariances,
-        weights,
-        points=None,
-        labels=None,
-        names=("feature 0", "feature 1"),
+        means: np.ndarray,
+        covariances: np.ndarray,
+        weights: np.ndarray,
+        points: np.ndarray | None = None,
+        labels: np.ndarray | None = None,
+        names: tuple[str, str] = ("feature 0", "feature 1"),
     ):
         self.means = means
         self.covariances = covariances
@@ -74,15 +77,15 @@ class MixtureEllipsesDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator,
-        X=None,
+        estimator: Any,
+        X: ArrayLike | None = None,
         *,
-        features=(0, 1),
-        n_std=2.0,
-        min_weight=0.01,
-        ax=None,
-        **ellipse_kw,
-    ):
+        features: tuple[int, int] = (0, 1),
+        n_std: Float = 2.0,
+        min_weight: Float = 0.01,
+        ax: Axes | None = None,
+        **ellipse_kw: Any,
+    ) -> Self:
         """Draw the components of a fitted Gaussian mixture.
 
         Parameters
@@ -141,7 +144,9 @@ class MixtureEllipsesDisplay:
         )
         return display.plot(ax, n_std=n_std, **ellipse_kw)
 
-    def plot(self, ax=None, *, n_std=2.0, **ellipse_kw):
+    def plot(
+        self, ax: Axes | None = None, *, n_std: Float = 2.0, **ellipse_kw: Any
+    ) -> Self:
         """Draw the ellipses.
 
         Parameters

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from .._utils._typing import ArrayLike, Float
+
 #: Smallest distance between the centres of two circles, relative to the sum of their
 #: radii, and largest number of steps of `push_apart`.
 APART, N_PUSHES = 0.8, 200
@@ -10,7 +12,13 @@ APART, N_PUSHES = 0.8, 200
 SHARE_OF_CIRCLES, LEAST_RADIUS = 0.12, 0.008
 
 
-def topic_map_layout(topic_word, prevalence, *, width=1.0, height=1.0):
+def topic_map_layout(
+    topic_word: ArrayLike,
+    prevalence: ArrayLike,
+    *,
+    width: Float = 1.0,
+    height: Float = 1.0,
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the circles of a map of topics, to be drawn with any library.
 
     Parameters

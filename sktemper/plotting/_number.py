@@ -1,8 +1,11 @@
 """Plot of held-out scores against the number of components."""
 
+from typing import Any, Self
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._utils._typing import Axes
 from ._axes import axes_of, needs_matplotlib
 
 
@@ -62,7 +65,13 @@ class NumberOfComponentsDisplay:
     """
 
     def __init__(
-        self, *, n_components, scores, errors, score_name="Held-out score", name=None
+        self,
+        *,
+        n_components: np.ndarray,
+        scores: np.ndarray,
+        errors: np.ndarray,
+        score_name: str = "Held-out score",
+        name: str | None = None,
     ):
         self.n_components = n_components
         self.scores = scores
@@ -73,14 +82,14 @@ class NumberOfComponentsDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator,
+        estimator: Any,
         *,
-        param="n_components",
-        metric=None,
-        ax=None,
-        name=None,
-        **line_kw,
-    ):
+        param: str = "n_components",
+        metric: str | None = None,
+        ax: Axes | None = None,
+        name: str | None = None,
+        **line_kw: Any,
+    ) -> Self:
         """Draw the scores of a search for the number of components.
 
         Parameters
@@ -142,7 +151,9 @@ class NumberOfComponentsDisplay:
         )
         return display.plot(ax, **line_kw)
 
-    def plot(self, ax=None, *, name=None, **line_kw):
+    def plot(
+        self, ax: Axes | None = None, *, name: str | None = None, **line_kw: Any
+    ) -> Self:
         """Draw the scores.
 
         Parameters

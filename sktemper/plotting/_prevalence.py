@@ -1,12 +1,15 @@
 """Plot of the prevalence of topics: overall, over time, or by group."""
 
 import re
+from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_consistent_length
 
 from .._engine import matrices_of
+from .._utils._typing import ArrayLike, Axes, DataLike, Int
 from ._axes import axes_of, chosen, colours_of, label_of, needs, needs_matplotlib
 from ._shares import topic_shares
 
@@ -66,7 +69,15 @@ class TopicPrevalenceDisplay:
     ... )
     """
 
-    def __init__(self, *, shares, labels, topics, places=None, n_groups=None):
+    def __init__(
+        self,
+        *,
+        shares: np.ndarray,
+        labels: Sequence,
+        topics: np.ndarray,
+        places: np.ndarray | None = None,
+        n_groups: Int | None = None,
+    ):
         self.shares = shares
         self.labels = labels
         self.topics = topics
@@ -76,16 +87,16 @@ class TopicPrevalenceDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator,
-        X,
-        groups=None,
+        estimator: Any,
+        X: DataLike,
+        groups: ArrayLike | None = None,
         *,
-        feature_names=None,
-        topics=None,
-        n_bins=20,
-        ax=None,
-        **artist_kw,
-    ):
+        feature_names: ArrayLike | None = None,
+        topics: ArrayLike | None = None,
+        n_bins: Int = 20,
+        ax: Axes | None = None,
+        **artist_kw: Any,
+    ) -> Self:
         """Draw the topics' shares of the tokens of documents.
 
         Parameters
@@ -149,7 +160,7 @@ class TopicPrevalenceDisplay:
         )
         return display.plot(ax, **artist_kw)
 
-    def plot(self, ax=None, **artist_kw):
+    def plot(self, ax: Axes | None = None, **artist_kw: Any) -> Self:
         """Draw the shares.
 
         Parameters

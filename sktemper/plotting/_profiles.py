@@ -1,8 +1,12 @@
 """A picture of the answers of classes."""
 
+from collections.abc import Sequence
+from typing import Any, Self
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._utils._typing import Axes, DataFrame
 from ._axes import axes_of, needs_matplotlib
 
 #: Inches of a row and of a column of the picture, and for labels.
@@ -48,11 +52,13 @@ class ClassProfilesDisplay:
     >>> ClassProfilesDisplay.from_estimator(mixture)  # doctest: +SKIP
     """
 
-    def __init__(self, *, profiles):
+    def __init__(self, *, profiles: DataFrame):
         self.profiles = profiles
 
     @classmethod
-    def from_estimator(cls, estimator, *, items=None, ax=None):
+    def from_estimator(
+        cls, estimator: Any, *, items: Sequence | None = None, ax: Axes | None = None
+    ) -> Self:
         """Draw the profiles of a fitted mixture of mixed kinds.
 
         Parameters
@@ -77,7 +83,7 @@ class ClassProfilesDisplay:
         check_is_fitted(estimator)
         return cls(profiles=estimator.profiles()).plot(ax, items=items)
 
-    def plot(self, ax=None, *, items=None):
+    def plot(self, ax: Axes | None = None, *, items: Sequence | None = None) -> Self:
         """Draw the profiles.
 
         Parameters

@@ -4,13 +4,21 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length
 
+from .._utils._typing import ArrayLike, Int
+
 #: Largest number of distinct dates or numbers that are not merged into intervals.
 MOST_POINTS = 40
 #: Tolerance of the difference from 1 of the sum of a document's topic weights.
 SUM_TOL = 1e-3
 
 
-def topic_shares(doc_topic, tokens, groups=None, *, n_bins=20):
+def topic_shares(
+    doc_topic: ArrayLike,
+    tokens: ArrayLike,
+    groups: ArrayLike | None = None,
+    *,
+    n_bins: Int = 20,
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the topics' shares of the tokens: overall, over time, or by group.
 
     Parameters

@@ -1,10 +1,11 @@
 """Plot of a stream: scores, alarms and renewals, and the prevalence of components."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._utils._typing import ArrayLike, Axes, Int
 from ._axes import axes_of, colours_of, grid_on, label_of, needs, needs_matplotlib
 
 #: Width of running means as a share of all points, and smallest number of points in a
@@ -97,12 +98,12 @@ class StreamDisplay:
     def __init__(
         self,
         *,
-        course,
-        renewals,
-        alarms,
-        labels,
-        n_components=8,
-        score_name="Score (nats)",
+        course: dict[str, Any],
+        renewals: dict[str, Any],
+        alarms: dict[str, Any],
+        labels: dict[str, Any],
+        n_components: Int = 8,
+        score_name: str = "Score (nats)",
     ):
         self.course = course
         self.renewals = renewals
@@ -113,8 +114,14 @@ class StreamDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator, *, feature_names=None, n_components=8, ax=None, **line_kw
-    ):
+        cls,
+        estimator: Any,
+        *,
+        feature_names: ArrayLike | None = None,
+        n_components: Int = 8,
+        ax: Axes | None = None,
+        **line_kw: Any,
+    ) -> Self:
         """Draw the stream that an estimator has learned.
 
         Parameters
@@ -168,7 +175,7 @@ class StreamDisplay:
         )
         return display.plot(ax, **line_kw)
 
-    def plot(self, ax=None, **line_kw):
+    def plot(self, ax: Axes | None = None, **line_kw: Any) -> Self:
         """Draw the panels.
 
         Parameters

@@ -1,9 +1,12 @@
 """Plot of the temperature during a fit."""
 
+from typing import Any, Literal, Self
+
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils._param_validation import StrOptions, validate_parameter_constraints
 
+from .._utils._typing import Axes
 from ._lines import X_COLUMNS, Y_LABELS, check_name, draw_line, read_history
 
 
@@ -59,12 +62,12 @@ class TemperatureDisplay:
     def __init__(
         self,
         *,
-        x,
-        temperature,
-        ladder=None,
-        probabilities=None,
-        x_name="steps",
-        name=None,
+        x: np.ndarray,
+        temperature: np.ndarray,
+        ladder: np.ndarray | None = None,
+        probabilities: np.ndarray | None = None,
+        x_name: Literal["passes", "seconds", "steps"] = "steps",
+        name: str | None = None,
     ):
         self.x = x
         self.temperature = temperature
@@ -76,16 +79,16 @@ class TemperatureDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator,
+        estimator: Any,
         *,
-        kind="line",
-        x="steps",
-        ax=None,
-        name=None,
-        mesh_kw=None,
-        colorbar=True,
-        **line_kw,
-    ):
+        kind: Literal["line", "heatmap"] = "line",
+        x: Literal["passes", "seconds", "steps"] = "steps",
+        ax: Axes | None = None,
+        name: str | None = None,
+        mesh_kw: dict[str, Any] | None = None,
+        colorbar: bool = True,
+        **line_kw: Any,
+    ) -> Self:
         """Draw the temperatures during the fit of an estimator.
 
         Parameters
@@ -130,7 +133,15 @@ class TemperatureDisplay:
         )
         return display.plot(ax, mesh_kw=mesh_kw, colorbar=colorbar, **line_kw)
 
-    def plot(self, ax=None, *, name=None, mesh_kw=None, colorbar=True, **line_kw):
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        name: str | None = None,
+        mesh_kw: dict[str, Any] | None = None,
+        colorbar: bool = True,
+        **line_kw: Any,
+    ) -> Self:
         """Draw the temperatures.
 
         Parameters

@@ -1,7 +1,11 @@
 """Map of topics by the similarity of their words."""
 
+from collections.abc import Sequence
+from typing import Any, Self
+
 import numpy as np
 
+from .._utils._typing import ArrayLike, Axes, Int
 from ._axes import axes_of, colours_of, needs, needs_matplotlib, topic_word_of
 from ._layout import SHARE_OF_CIRCLES, positions_of, push_apart
 
@@ -64,15 +68,23 @@ class TopicMapDisplay:
     ... )
     """
 
-    def __init__(self, *, positions, prevalence, labels):
+    def __init__(
+        self, *, positions: np.ndarray, prevalence: np.ndarray, labels: Sequence
+    ):
         self.positions = positions
         self.prevalence = prevalence
         self.labels = labels
 
     @classmethod
     def from_estimator(
-        cls, estimator, *, feature_names=None, n_words=3, ax=None, **scatter_kw
-    ):
+        cls,
+        estimator: Any,
+        *,
+        feature_names: ArrayLike | None = None,
+        n_words: Int = 3,
+        ax: Axes | None = None,
+        **scatter_kw: Any,
+    ) -> Self:
         """Draw the map of a fitted topic model.
 
         Parameters
@@ -111,7 +123,7 @@ class TopicMapDisplay:
         )
         return display.plot(ax, **scatter_kw)
 
-    def plot(self, ax=None, **scatter_kw):
+    def plot(self, ax: Axes | None = None, **scatter_kw: Any) -> Self:
         """Draw the map.
 
         Parameters

@@ -1,7 +1,11 @@
 """Plot of the words of topics as bars."""
 
+from collections.abc import Sequence
+from typing import Any, Self
+
 import numpy as np
 
+from .._utils._typing import ArrayLike, Axes, Float, Int
 from ._axes import axes_of, chosen, colours_of, grid_on, needs, needs_matplotlib
 
 
@@ -50,7 +54,14 @@ class TopicWordsDisplay:
     ... )
     """
 
-    def __init__(self, *, words, weights, topics, prevalence=None):
+    def __init__(
+        self,
+        *,
+        words: Sequence,
+        weights: Sequence,
+        topics: np.ndarray,
+        prevalence: np.ndarray | None = None,
+    ):
         self.words = words
         self.weights = weights
         self.topics = topics
@@ -59,16 +70,16 @@ class TopicWordsDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator,
+        estimator: Any,
         *,
-        feature_names=None,
-        topics=None,
-        n_words=8,
-        relevance=1.0,
-        n_columns=4,
-        ax=None,
-        **bar_kw,
-    ):
+        feature_names: ArrayLike | None = None,
+        topics: ArrayLike | None = None,
+        n_words: Int = 8,
+        relevance: Float = 1.0,
+        n_columns: Int = 4,
+        ax: Axes | None = None,
+        **bar_kw: Any,
+    ) -> Self:
         """Draw the words of a fitted topic model.
 
         Parameters
@@ -118,7 +129,9 @@ class TopicWordsDisplay:
         )
         return display.plot(ax, n_columns=n_columns, **bar_kw)
 
-    def plot(self, ax=None, *, n_columns=4, **bar_kw):
+    def plot(
+        self, ax: Axes | None = None, *, n_columns: Int = 4, **bar_kw: Any
+    ) -> Self:
         """Draw the words.
 
         Parameters

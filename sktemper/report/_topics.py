@@ -1,7 +1,12 @@
 """Interactive page that shows the topics of a fitted model."""
 
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
 from sklearn.utils.validation import check_is_fitted
 
+from .._utils._typing import ArrayLike, DataLike, Int, StrPath
 from ._checks import check_count, check_documents, check_length, check_packages
 from ._documents import Texts, shown_documents
 from ._figures import line_figure, map_figure
@@ -14,21 +19,21 @@ from ._words import word_tables
 
 
 def topic_report(
-    lda,
-    X,
-    feature_names=None,
-    documents=None,
-    path=None,
+    lda: Any,
+    X: DataLike,
+    feature_names: ArrayLike | None = None,
+    documents: Sequence | None = None,
+    path: StrPath | None = None,
     *,
-    vectorizer=None,
-    embeddings=None,
-    document_names=None,
-    dates=None,
-    groups=None,
-    n_words=30,
-    n_documents=10,
-    title="Topics",
-):
+    vectorizer: Any = None,
+    embeddings: ArrayLike | None = None,
+    document_names: ArrayLike | None = None,
+    dates: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    n_words: Int = 30,
+    n_documents: Int = 10,
+    title: str = "Topics",
+) -> Path | str:
     r"""Make an interactive page that shows the topics of a fitted LDA.
 
     The page is one HTML file that needs no network and no server.  It has a map of the

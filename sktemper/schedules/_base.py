@@ -1,6 +1,9 @@
 """Base class of schedules, and their arguments: the clock and the plan of a fit."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -41,7 +44,7 @@ class Plan(NamedTuple):
     temperature: float = AUTO_START
     critical_temperatures: tuple | None = None
 
-    def start(self):
+    def start(self) -> float:
         """Return the temperature of ``start="auto"``.
 
         It is `ABOVE_CRITICAL` times the first of the `critical_temperatures`, at least
@@ -56,7 +59,7 @@ class Plan(NamedTuple):
             start = min(start, max(1.0, critical))
         return start
 
-    def hot_start(self):
+    def hot_start(self) -> float:
         """Return `temperature`; raise if it is not a valid temperature."""
         if not 1.0 <= self.temperature <= HOTTEST:
             raise ValueError(
@@ -85,7 +88,7 @@ class Clock:
     samples: int = 0
     total: int | None = None
 
-    def time(self, unit):
+    def time(self, unit: str) -> float:
         """Return the time in "steps" or "passes"."""
         if unit == "steps":
             return self.steps
@@ -109,33 +112,37 @@ class Schedule(Policy):
 
     unit = "steps"
 
-    def __call__(self, t):
+    def __call__(self, t: float) -> float:
         """Return the value at time ``t >= 0``."""
         raise NotImplementedError
 
-    def settles_at(self):
+    def settles_at(self) -> float:
         """Return the time from which the value is constant, or infinity."""
         return 0.0
 
-    def resolved(self, plan):
+    def resolved(self, plan: Plan) -> Schedule:
         """Return a schedule with ``"auto"`` replaced by values for the `Plan`."""
         return self
 
-    def lowest(self):
+    def lowest(self) -> float:
         """Return the lowest value, or infinity if it is unknown."""
         return math.inf
 
-    def at(self, clock, what="temperature", most=HOTTEST):
+    def at(
+        self, clock: Clock, what: str = "temperature", most: float = HOTTEST
+    ) -> float:
         """Return the value at a `Clock`; raise if it is not a valid ``what``."""
         time = clock.time(self.unit)
         return as_number(self(time), self, f"{what} at t={time:g}", 1.0, most)
 
-    def check_values(self, clocks, what="temperature", most=HOTTEST):
+    def check_values(
+        self, clocks: Iterable[Clock], what: str = "temperature", most: float = HOTTEST
+    ) -> None:
         """Raise if the value at one of several clocks is not a valid ``what``."""
         for clock in clocks:
             self.at(clock, what, most)
 
-    def is_settled(self, clock):
+    def is_settled(self, clock: Clock) -> bool:
         """Return whether the value is constant from this `Clock` on."""
         settled = as_number(
             self.settles_at(), self, "time at which it settles", -math.inf, math.inf

@@ -5,6 +5,7 @@ from numbers import Integral, Real
 
 from .._utils._arguments import Interval, refuse
 from .._utils._policy import Slot
+from .._utils._typing import Float
 from ._base import Schedule
 from ._ramps import ExponentialSchedule
 
@@ -35,32 +36,32 @@ class StepSchedule(Schedule):
         "every": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(self, schedule=None, every=1000):
+    def __init__(self, schedule: Schedule | None = None, every: Float = 1000):
         self.schedule = schedule
         self.every = every
 
     @property
-    def unit(self):
+    def unit(self) -> str:
         """The unit of the inner schedule."""
         return as_schedule(self.schedule, "schedule").unit
 
-    def __call__(self, t):
+    def __call__(self, t) -> float:
         """Return the value at time ``t >= 0``."""
         held = self.every * math.floor(t / self.every)
         return as_schedule(self.schedule, "schedule")(held)
 
-    def lowest(self):
+    def lowest(self) -> float:
         """Return the lowest value of the inner schedule."""
         return as_schedule(self.schedule, "schedule").lowest()
 
-    def settles_at(self):
+    def settles_at(self) -> float:
         """Return the time of the update from which the value is constant."""
         settled = as_schedule(self.schedule, "schedule").settles_at()
         if math.isinf(settled):
             return settled
         return self.every * math.ceil(settled / self.every)
 
-    def resolved(self, plan):
+    def resolved(self, plan) -> Schedule:
         """Return a schedule with ``"auto"`` replaced by values for the `Plan`."""
         inner = as_schedule(self.schedule, "schedule").resolved(plan)
         return StepSchedule(inner, self.every)

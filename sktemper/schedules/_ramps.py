@@ -2,10 +2,12 @@
 
 import math
 from numbers import Real
+from typing import Literal
 
 from sklearn.utils._param_validation import StrOptions
 
 from .._utils._arguments import Interval
+from .._utils._typing import Float
 from ._base import AUTO_START, Schedule
 
 #: Number of steps of ``length="auto"`` in a fit that is long enough, and largest number
@@ -33,14 +35,14 @@ class ConstantSchedule(Schedule):
 
     _parameter_constraints = {"value": [Interval(Real, 0, None, closed="neither")]}
 
-    def __init__(self, value=1.0):
+    def __init__(self, value: Float = 1.0):
         self.value = value
 
-    def __call__(self, t):
+    def __call__(self, t) -> float:
         """Return the value at time ``t >= 0``."""
         return self.value
 
-    def lowest(self):
+    def lowest(self) -> float:
         """Return the value."""
         return self.value
 
@@ -61,7 +63,7 @@ class _Ramp(Schedule):
         self.length = length
         self.unit = unit
 
-    def __call__(self, t):
+    def __call__(self, t) -> float:
         """Return the value at time ``t >= 0``."""
         length = self.settles_at()
         if t >= length:
@@ -69,17 +71,17 @@ class _Ramp(Schedule):
         start = AUTO_START if self.start == "auto" else self.start
         return self._between(start, t / length)
 
-    def lowest(self):
+    def lowest(self) -> float:
         """Return the lower of start and stop, or stop if the start is "auto"."""
         return self.stop if self.start == "auto" else min(self.start, self.stop)
 
-    def settles_at(self):
+    def settles_at(self) -> float:
         """Return the time from which the value is constant."""
         if self.length == "auto":
             return STREAM_LENGTH if self.unit == "steps" else 1.0
         return self.length
 
-    def resolved(self, plan):
+    def resolved(self, plan) -> Schedule:
         """Return a schedule with ``"auto"`` replaced by values for the `Plan`."""
         start, length = self.start, self.length
         if start == "auto":
@@ -202,19 +204,24 @@ class RampSchedule(Schedule):
         "unit": [StrOptions({"steps", "passes"})],
     }
 
-    def __init__(self, start=50.0, slope=50.0, unit="steps"):
+    def __init__(
+        self,
+        start: Float = 50.0,
+        slope: Float = 50.0,
+        unit: Literal["steps", "passes"] = "steps",
+    ):
         self.start = start
         self.slope = slope
         self.unit = unit
 
-    def __call__(self, t):
+    def __call__(self, t) -> float:
         """Return the value at time ``t >= 0``."""
         return self.start + self.slope * t
 
-    def lowest(self):
+    def lowest(self) -> float:
         """Return the start."""
         return self.start
 
-    def settles_at(self):
+    def settles_at(self) -> float:
         """Return infinity, because the value always changes."""
         return math.inf

@@ -1,11 +1,14 @@
 """Deterministic annealing: the temperature follows a schedule."""
 
+from collections.abc import Callable
+from typing import Literal, Self
+
 from sklearn.utils._param_validation import StrOptions
 
 from .._utils._arguments import refuse
 from .._utils._policy import Slot
 from ..model import Powers
-from ..schedules import as_schedule
+from ..schedules import Schedule, as_schedule
 from ._base import Tempering
 
 #: Powers of each target for an inverse temperature b.
@@ -53,38 +56,42 @@ class Annealing(Tempering):
         "target": [StrOptions(set(TARGETS))],
     }
 
-    def __init__(self, schedule=None, target="local_step"):
+    def __init__(
+        self,
+        schedule: Schedule | Callable | None = None,
+        target: Literal["local_step", "likelihood", "posterior"] = "local_step",
+    ):
         self.schedule = schedule
         self.target = target
 
     @property
-    def has_critical_temperatures(self):
+    def has_critical_temperatures(self) -> bool:
         """Whether critical temperatures apply.  They do not if priors are tempered."""
         return self.target != "posterior"
 
-    def resolved(self, plan):
+    def resolved(self, plan) -> Tempering:
         """Return the policy with each "auto" replaced by a value for the `Plan`."""
         return Annealing(as_schedule(self.schedule).resolved(plan), self.target)
 
-    def schedule_of_temperatures(self):
+    def schedule_of_temperatures(self) -> Schedule | None:
         """Return the schedule."""
         return as_schedule(self.schedule)
 
-    def validate(self):
+    def validate(self) -> Self:
         """Check the parameters and the parameters of the schedule; return self."""
         super().validate()
         refuse_cold(as_schedule(self.schedule), "schedule")
         return self
 
-    def temperature(self, state, clock):
+    def temperature(self, state, clock) -> float:
         """Return the value of the schedule at the clock."""
         return as_schedule(self.schedule).at(clock)
 
-    def powers(self, state, clock):
+    def powers(self, state, clock) -> Powers:
         """Return the `Powers` of the next step."""
         return TARGETS[self.target](1.0 / self.temperature(state, clock))
 
-    def is_settled(self, state, clock):
+    def is_settled(self, state, clock) -> bool:
         """Return whether the schedule is constant from now on."""
         return as_schedule(self.schedule).is_settled(clock)
 

@@ -1,7 +1,9 @@
 """Tempering policy that infers one temperature for all samples from the data."""
 
 import math
+from collections.abc import Callable
 from numbers import Integral, Real
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.special import softmax
@@ -10,8 +12,11 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from .._utils._arguments import Interval
 from .._utils._policy import Slot
-from ..schedules import as_schedule
+from .._utils._typing import ArrayLike, Float, Int
+from ..model import LocalStep, Powers
+from ..schedules import Schedule, as_schedule
 from ._annealing import TARGETS, refuse_cold
+from ._base import Tempering
 from ._ladder import _Ladder
 
 #: Least value of ``max_temperature="auto"``.
@@ -103,15 +108,15 @@ class GlobalTempering(_Ladder):
 
     def __init__(
         self,
-        n_temperatures=100,
-        max_temperature="auto",
-        temperatures=None,
-        temperature_prior=None,
-        partition_priors="auto",
-        n_samples=8,
-        target="local_step",
-        smoothing=0.9,
-        cap="auto",
+        n_temperatures: Int = 100,
+        max_temperature: Float | Literal["auto"] = "auto",
+        temperatures: ArrayLike | None = None,
+        temperature_prior: Any = None,
+        partition_priors: Any = "auto",
+        n_samples: Int = 8,
+        target: Literal["local_step", "likelihood"] = "local_step",
+        smoothing: Float = 0.9,
+        cap: Schedule | Callable | Literal["auto"] | None = "auto",
     ):
         self.n_temperatures = n_temperatures
         self.max_temperature = max_temperature
@@ -123,14 +128,14 @@ class GlobalTempering(_Ladder):
         self.smoothing = smoothing
         self.cap = cap
 
-    def validate(self):
+    def validate(self) -> Self:
         """Check the parameters and the parameters of the cap; return self."""
         super().validate()
         if self.cap is not None:
             refuse_cold(_as_cap(self.cap), "cap")
         return self
 
-    def resolved(self, plan):
+    def resolved(self, plan) -> Tempering:
         """Return the policy with each "auto" replaced by a value for the `Plan`."""
         cap = _as_cap(self.cap)
         params = self.get_params(deep=False)
@@ -139,11 +144,11 @@ class GlobalTempering(_Ladder):
             params["max_temperature"] = max(AUTO_MAX_TEMPERATURE, plan.hot_start())
         return type(self)(**params)
 
-    def schedule_of_temperatures(self):
+    def schedule_of_temperatures(self) -> Schedule | None:
         """Return the schedule of the cap, or None without a cap."""
         return _as_cap(self.cap)
 
-    def ladder(self):
+    def ladder(self) -> np.ndarray | None:
         """Return the temperatures of the ladder, shape (n_temperatures,)."""
         if self.temperatures is None:
             auto = self.max_temperature == "auto"
@@ -162,36 +167,36 @@ class GlobalTempering(_Ladder):
     def _inverse_temperatures(self):
         return 1.0 / self.ladder()
 
-    def temperature(self, state, clock):
+    def temperature(self, state, clock) -> float:
         """Return 1 / E[1/T], at most the cap."""
         mean = float(state.probabilities @ state.inverse_temperatures)
         temperature = max(1.0, 1.0 / mean)
         cap = _as_cap(self.cap)
         return temperature if cap is None else min(temperature, cap.at(clock))
 
-    def powers(self, state, clock):
+    def powers(self, state, clock) -> Powers:
         """Return the `Powers` of the next step."""
         return TARGETS[self.target](1.0 / self.temperature(state, clock))
 
-    def is_settled(self, state, clock):
+    def is_settled(self, state, clock) -> bool:
         """Return whether the cap is constant; without a cap, whether T is 1."""
         cap = _as_cap(self.cap)
         if cap is None:
             return self.temperature(state, clock) == 1.0
         return cap.is_settled(clock)
 
-    def remedy(self, state, clock):
+    def remedy(self, state, clock) -> str:
         """Return advice for a fit that ended above T=1."""
         if self.cap is None:
             return "Set a cap that falls to 1, or less sparse partition_priors."
         return super().remedy(state, clock)
 
-    def local_step(self, model, block, prepared, request, state):
+    def local_step(self, model, block, prepared, request, state) -> LocalStep:
         """Return the local step of a block, with log C of its rows if needed."""
         step = super().local_step(model, block, prepared, request, state)
         return step.with_log_partitions(state.partition.to_sum(step.row_observed))
 
-    def next_state(self, state, local_step, scale, clock):
+    def next_state(self, state, local_step, scale, clock) -> Any:
         """Return the state with the probabilities given the score of the batch."""
         if local_step.n_observed == 0:
             return state

@@ -50,19 +50,19 @@ class _Ladder(Tempering):
     def _inverse_temperatures(self):
         raise NotImplementedError
 
-    def ladder(self):
+    def ladder(self) -> np.ndarray | None:
         """Return the temperatures of the ladder, shape (n_temperatures,)."""
         return 1.0 / self._inverse_temperatures()
 
-    def probabilities(self, state):
+    def probabilities(self, state) -> np.ndarray | None:
         """Return the probabilities of the `ladder`, shape (n_temperatures,)."""
         return state.probabilities
 
-    def knows(self, state):
+    def knows(self, state) -> bool:
         """Return whether ``state`` belongs to a policy with the same parameters."""
         return isinstance(state, LadderState) and state.settings == self._settings()
 
-    def check_state(self, state):
+    def check_state(self, state) -> None:
         """Raise ValueError if ``state`` does not fit the ladder of the policy."""
         ladder = self._inverse_temperatures()
         parts = [state.inverse_temperatures, state.log_prior, state.probabilities]
@@ -84,7 +84,7 @@ class _Ladder(Tempering):
             (b, self._log_prior(b), self.partition_priors, self.n_samples)
         )
 
-    def initial_state(self, model, hyper, random):
+    def initial_state(self, model, hyper, random) -> Any:
         """Return a state with the ladder, its normalisers and prior probabilities."""
         b = self._inverse_temperatures()
         log_prior = self._log_prior(b)

@@ -1,13 +1,15 @@
 """Tempering policy that infers a temperature for each sample from the data."""
 
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from .._utils._arguments import Interval
-from ..model import Powers, Request
+from .._utils._typing import Float, Int
+from ..model import LocalStep, Powers, Request
 from ._ladder import _Ladder
 
 
@@ -76,12 +78,12 @@ class LocalTempering(_Ladder):
 
     def __init__(
         self,
-        n_temperatures=100,
-        min_inverse_temperature=0.1,
-        temperature_prior=None,
-        partition_priors="auto",
-        n_samples=8,
-        n_alternations=2,
+        n_temperatures: Int = 100,
+        min_inverse_temperature: Float = 0.1,
+        temperature_prior: Any = None,
+        partition_priors: Any = "auto",
+        n_samples: Int = 8,
+        n_alternations: Int = 2,
     ):
         self.n_temperatures = n_temperatures
         self.min_inverse_temperature = min_inverse_temperature
@@ -93,19 +95,19 @@ class LocalTempering(_Ladder):
     def _inverse_temperatures(self):
         return np.linspace(1.0, self.min_inverse_temperature, self.n_temperatures)
 
-    def temperature(self, state, clock):
+    def temperature(self, state, clock) -> float:
         """Return 1 / E[1/T] over the samples of the last batch."""
         return 1.0 / float(state.probabilities @ state.inverse_temperatures)
 
-    def powers(self, state, clock):
+    def powers(self, state, clock) -> Powers:
         """Return powers of 1, because each block computes its own powers."""
         return Powers()
 
-    def is_settled(self, state, clock):
+    def is_settled(self, state, clock) -> bool:
         """Return True, because there is no schedule."""
         return True
 
-    def local_step(self, model, block, prepared, request, state):
+    def local_step(self, model, block, prepared, request, state) -> LocalStep:
         """Alternate between local parameters and temperatures; return the last step."""
         probabilities, b, parameters = self._alternate(
             model, block, prepared, request, state
@@ -120,7 +122,7 @@ class LocalTempering(_Ladder):
         step.temperatures = probabilities.sum(axis=0)
         return step
 
-    def sample_temperatures(self, model, block, prepared, state):
+    def sample_temperatures(self, model, block, prepared, state) -> np.ndarray:
         """Return 1 / b_d of each row of a block, shape (n_rows,)."""
         _, b, _ = self._alternate(model, block, prepared, Request(), state)
         return 1.0 / b
@@ -141,7 +143,7 @@ class LocalTempering(_Ladder):
             local, parameters = model.per_unit(block, b), step.local_parameters
         return probabilities, b, parameters
 
-    def responsibilities(self, state, step):
+    def responsibilities(self, state, step) -> np.ndarray:
         """Return the probabilities of temperatures for each row of a block."""
         return softmax(
             state.log_prior
@@ -150,7 +152,7 @@ class LocalTempering(_Ladder):
             axis=1,
         )
 
-    def next_state(self, state, local_step, scale, clock):
+    def next_state(self, state, local_step, scale, clock) -> Any:
         """Return the state with the probabilities averaged over the batch."""
         sums = local_step.temperatures
         if not np.any(sums):

@@ -2,9 +2,12 @@
 
 import traceback
 import warnings
+from collections.abc import Callable
+from typing import Any, Literal
 
 from sklearn.base import clone
 
+from .._utils._typing import ArrayLike
 from . import (
     _constants,
     _geometry,
@@ -22,7 +25,14 @@ __all__ = ["check_model"]
 START = "check_the_model_starts"
 
 
-def check_model(model, X, *, log_likelihood=None, random_state=0, on_fail="raise"):
+def check_model(
+    model: Any,
+    X: ArrayLike,
+    *,
+    log_likelihood: Callable | None = None,
+    random_state: int = 0,
+    on_fail: Literal["raise", "warn"] | None = "raise",
+) -> list[dict[str, Any]]:
     """Check that a model fulfils the contract of models.
 
     The checks use only the methods of `sktemper.model.ConjugateModel`, as the training

@@ -1,5 +1,7 @@
 """Words that describe clusters of documents."""
 
+from typing import Literal
+
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
@@ -7,6 +9,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from .._utils._arguments import positive_int
 from .._utils._frames import data_frame, frame_library
+from .._utils._typing import ArrayLike, DataFrame, DataLike, Int
 
 RANKINGS = ("class_tfidf", "lift", "weight")
 #: Number of tokens with the distribution of the corpus that are added to each cluster.
@@ -14,7 +17,7 @@ RANKINGS = ("class_tfidf", "lift", "weight")
 PRIOR_TOKENS = 1.0
 
 
-def class_tfidf(counts):
+def class_tfidf(counts: ArrayLike) -> np.ndarray:
     r"""Return the class TF-IDF of words in groups of documents.
 
     The value of word :math:`v` in group :math:`k` [1]_ is
@@ -81,14 +84,14 @@ def class_idf(word_counts, mean_tokens):
 
 
 def cluster_words(
-    X,
-    memberships,
-    feature_names=None,
-    n_words=10,
+    X: DataLike,
+    memberships: ArrayLike,
+    feature_names: ArrayLike | None = None,
+    n_words: Int = 10,
     *,
-    by="class_tfidf",
-    output="pandas",
-):
+    by: Literal["class_tfidf", "lift", "weight"] = "class_tfidf",
+    output: Literal["pandas", "polars"] = "pandas",
+) -> DataFrame:
     """Return a table of the words that describe clusters of documents.
 
     The clusters may come from any estimator and from data other than word counts, for

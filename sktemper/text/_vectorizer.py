@@ -1,7 +1,9 @@
 """Vectorizer of word counts whose vocabulary grows with a stream."""
 
 import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Real
+from typing import Any, Literal, Self
 
 import numpy as np
 import sklearn
@@ -14,6 +16,7 @@ from .._utils._checksums import checked, with_checksum
 from .._utils._frames import frame_library
 from .._utils._notices import warn
 from .._utils._sklearn import prefers_sparse_arrays
+from .._utils._typing import ArrayLike, DTypeLike, Float, Int, SparseMatrix
 from ._frequencies import Chunk, WordFrequencies, admitted, as_documents
 
 #: Share of the tokens of a chunk above which tokens without a column cause a warning.
@@ -127,24 +130,24 @@ class StreamingCountVectorizer(
     def __init__(
         self,
         *,
-        input="content",
-        encoding="utf-8",
-        decode_error="strict",
-        strip_accents=None,
-        lowercase=True,
-        preprocessor=None,
-        tokenizer=None,
-        stop_words=None,
-        token_pattern=r"(?u)\b\w\w+\b",
-        ngram_range=(1, 1),
-        analyzer="word",
-        max_df=1.0,
-        min_df=1,
-        max_features=None,
-        vocabulary=None,
-        binary=False,
-        dtype=np.int64,
-        half_life=None,
+        input: Literal["filename", "file", "content"] = "content",
+        encoding: str = "utf-8",
+        decode_error: Literal["strict", "ignore", "replace"] = "strict",
+        strip_accents: Literal["ascii", "unicode"] | Callable | None = None,
+        lowercase: bool = True,
+        preprocessor: Callable | None = None,
+        tokenizer: Callable | None = None,
+        stop_words: Literal["english"] | Sequence[str] | None = None,
+        token_pattern: str | None = r"(?u)\b\w\w+\b",
+        ngram_range: tuple = (1, 1),
+        analyzer: Literal["word", "char", "char_wb"] | Callable = "word",
+        max_df: Float = 1.0,
+        min_df: Float = 1,
+        max_features: Int | None = None,
+        vocabulary: Mapping | Iterable | None = None,
+        binary: bool = False,
+        dtype: DTypeLike = np.int64,
+        half_life: Float | None = None,
     ):
         self.input = input
         self.encoding = encoding
@@ -166,7 +169,7 @@ class StreamingCountVectorizer(
         self.half_life = half_life
 
     # -- learning words ----------------------------------------------------------------
-    def fit(self, raw_documents, y=None):
+    def fit(self, raw_documents: Iterable, y: Any = None) -> Self:
         """Learn a new vocabulary from documents.
 
         Parameters
@@ -185,7 +188,7 @@ class StreamingCountVectorizer(
         self._learn(raw_documents, restart=True)
         return self
 
-    def fit_transform(self, raw_documents, y=None):
+    def fit_transform(self, raw_documents: Iterable, y: Any = None) -> SparseMatrix:
         """Learn a new vocabulary from documents, and count their words.
 
         Parameters
@@ -202,7 +205,7 @@ class StreamingCountVectorizer(
         """
         return self._contained(self._learn(raw_documents, restart=True), raw_documents)
 
-    def partial_fit(self, raw_documents, y=None):
+    def partial_fit(self, raw_documents: Iterable, y: Any = None) -> Self:
         """Learn new words from a chunk of a stream.
 
         Parameters
@@ -229,7 +232,9 @@ class StreamingCountVectorizer(
         self._learn(raw_documents, restart=False)
         return self
 
-    def partial_fit_transform(self, raw_documents, y=None):
+    def partial_fit_transform(
+        self, raw_documents: Iterable, y: Any = None
+    ) -> SparseMatrix:
         """Learn new words from a chunk of a stream, and count its words.
 
         The documents are split into words only once, so this method takes half as long
@@ -344,7 +349,7 @@ class StreamingCountVectorizer(
 
     # -- columns -----------------------------------------------------------------------
     @property
-    def document_frequencies_(self):
+    def document_frequencies_(self) -> np.ndarray:
         """Numbers of documents that contain each word, ndarray (n_features,).
 
         With a ``half_life``, older documents count less.
@@ -354,7 +359,7 @@ class StreamingCountVectorizer(
             self._frequencies.at(self.get_feature_names_out())
         ]
 
-    def drop_features(self, features=None):
+    def drop_features(self, features: ArrayLike | Int | None = None) -> np.ndarray:
         """Remove columns; the later columns move to the left.
 
         Call ``drop_features`` of the model with the result, so that the model has the
@@ -436,7 +441,7 @@ class StreamingCountVectorizer(
             )
 
     # -- counting words ----------------------------------------------------------------
-    def transform(self, raw_documents):
+    def transform(self, raw_documents: Iterable) -> SparseMatrix:
         """Count the words that have a column in each document.
 
         Parameters
@@ -451,7 +456,9 @@ class StreamingCountVectorizer(
         """
         return self._contained(super().transform(raw_documents), raw_documents)
 
-    def set_output(self, *, transform=None):
+    def set_output(
+        self, *, transform: Literal["default", "pandas", "polars"] | None = None
+    ) -> Self:
         """Set the type of the results of `transform` and `fit_transform`.
 
         Parameters

@@ -312,6 +312,6 @@ def test_jedi_sees_signatures_and_docstrings(name, jedi_script):
     (found,) = script.infer(2, column - 2)
     assert inspect.cleandoc(found.docstring(raw=True)) == inspect.getdoc(cls)
     (signature,) = script.get_signatures(2, column)
-    texts = [p.to_string() for p in signature.params]  # types come from the stub
+    texts = [p.to_string() for p in signature.params]
     seen = [(t.partition(":")[0], t.rpartition("=")[2]) for t in texts]
     assert [(n, plain(default)) for n, default in seen] == list(defaults_of(cls))

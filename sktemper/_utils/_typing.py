@@ -1,0 +1,30 @@
+"""Types of the parameters and results that many public signatures share."""
+
+import datetime
+from os import PathLike
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike  # noqa: F401
+from scipy import sparse
+
+#: An array, a sparse matrix, a data frame, a list of these, or a collection on disk.
+DataLike: TypeAlias = Any
+Int: TypeAlias = int | np.integer
+Float: TypeAlias = float | np.floating | np.integer
+Seed: TypeAlias = int | np.integer | np.random.RandomState | None
+StrPath: TypeAlias = str | PathLike
+#: A time, such as "30D".
+Duration: TypeAlias = str | datetime.timedelta | np.timedelta64
+SparseMatrix: TypeAlias = sparse.csr_matrix | sparse.csr_array
+#: The object of a function that is a method of several classes.
+Owner = TypeVar("Owner")
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    #: A data frame of pandas, or of polars if an argument asks for it.
+    DataFrame: TypeAlias = pd.DataFrame | Any
+else:  # these packages are imported when they are used
+    Axes = DataFrame = Any
