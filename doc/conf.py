@@ -28,10 +28,10 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "docstrings",
+    "estimators",
     "mathml",
     "names",
     "offline",
-    "parameter_groups",
     "repository_links",
     "thumbnails",
 ]
@@ -93,6 +93,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "sktemper"
 html_static_path = ["_static"]
 html_css_files = ["sktemper.css"]
+html_js_files = ["unfold.js"]
 html_favicon = "_static/favicon.svg"
 html_copy_source = False
 html_show_sourcelink = False

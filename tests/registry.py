@@ -96,11 +96,14 @@ class Setting(NamedTuple):
         Function from the data of the row to the data of the setting.
     skips : set
         Names of checks that do not apply, in addition to the row's.
+    attributes : dict
+        As those of the row, which they replace.
     """
 
     parameters: dict = {}
     data: Callable = lambda X: X
     skips: frozenset = frozenset()
+    attributes: dict = {}
 
 
 class Configuration(NamedTuple):
@@ -136,6 +139,8 @@ class Row(NamedTuple):
         Parameters with which a fit takes milliseconds.
     exact : dict
         Parameters with which iterations converge to the optimum, for `check_model`.
+    attributes : dict
+        Attributes of the model that do the same, where no parameter does.
     settings : dict of str to Setting
         Settings in which `check_model` runs.
     skips : set
@@ -171,6 +176,7 @@ class Row(NamedTuple):
     log_likelihood: Callable | None = None
     configurations: tuple = ()
     expected_failures: dict = {}
+    attributes: dict = {}
 
     def for_sklearn(self):
         """Yield estimators for scikit-learn's checks, and their expected failures."""
@@ -235,6 +241,7 @@ class Row(NamedTuple):
         """Return the arguments of `check_model` in a setting, and skipped checks."""
         setting = self.settings[setting]
         estimator = self.estimator(**{**self.exact, **setting.parameters})
+        estimator = with_attributes(estimator, self.attributes | setting.attributes)
         X = setting.data(self.data(120)[:40])
         skips = self.skips | setting.skips
         if "log_partitions" not in self.capabilities():
@@ -242,6 +249,19 @@ class Row(NamedTuple):
         if "critical_temperatures" not in self.capabilities():
             skips = skips | NO_CRITICAL_TEMPERATURES
         return clone(estimator), X, skips
+
+
+def with_attributes(estimator, attributes):
+    """Return an estimator whose models have the given attributes."""
+    cls = type(estimator)
+
+    def make_model(*arguments):
+        model = cls._make_model(*arguments)
+        vars(model).update(attributes)
+        return model
+
+    same = type(cls.__name__, (cls,), {"_make_model": staticmethod(make_model)})
+    return same(**estimator.get_params(deep=False))
 
 
 # -- data ------------------------------------------------------------------------------
@@ -335,11 +355,7 @@ OTHER_WEIGHTS = {
     "weight_concentration_prior_type": "dirichlet_distribution",
     "weight_concentration_prior": 0.7,
 }
-OTHER_DISCRETE = {
-    "feature_prior": 0.7,
-    "weight_concentration_prior_type": "dirichlet_process",
-    "weight_concentration_prior": 0.7,
-}
+OTHER_DISCRETE = {"feature_prior": 0.7, "weight_concentration_prior": 0.7}
 OTHER_VARIANCES = {"noise_variance": 0.7, "component_variance": 0.7}
 SINGLE = {"float32": Setting({}, single, OF_FLOAT32)}
 
@@ -516,19 +532,24 @@ LDA = Row(
         ),
     ),
 )
+
+
+def converging(tol, max_iter):
+    """Return the attributes of a factorial mixture whose sweeps have these limits."""
+    return {"tol": tol, "local_tol": tol, "max_iter": max_iter}
+
+
 FACTORIAL_MIXTURE = Row(
     "FactorialMixture",
     samples_of,
     4500,
     {"n_components": 3, "moves": None},
-    {"local_tol": 1e-13, "max_local_iter": 10_000},
+    {},
     {
         **of_types(posterior=("structured", "factorized")),
         "NaN": Setting({}, with_gaps),
         "NaN, factorized": Setting({"posterior": "factorized"}, with_gaps),
-        "float32": Setting(
-            {"local_tol": 1e-6, "max_local_iter": 1000}, single, OF_FLOAT32
-        ),
+        "float32": Setting({}, single, OF_FLOAT32, converging(1e-6, 1000)),
         "as given": Setting(
             {"inclusion_probability": [0.2, 0.4, 0.6], "noise_variance": 0.02}
         ),
@@ -571,6 +592,7 @@ FACTORIAL_MIXTURE = Row(
         Configuration("Tempered", {**QUICK, "batch_size": "auto"}),
     ),
     kinds=WITHOUT_SVI_PLUS,
+    attributes=converging(1e-13, 10_000),
 )
 MATRIX_FACTORIZATION = Row(
     "MatrixFactorization",
@@ -580,11 +602,10 @@ MATRIX_FACTORIZATION = Row(
     {},
     {
         **{
-            f"{noise} noise, {unit}, {'biases' if biases else 'no biases'}": Setting(
-                {"noise_type": noise, "temperature_of": unit, "biases": biases}
+            f"{noise} noise, {'biases' if biases else 'no biases'}": Setting(
+                {"noise_type": noise, "biases": biases}
             )
             for noise in ("common", "user")
-            for unit in ("user", "rating")
             for biases in (True, False)
         },
         "float32": Setting({}, single, OF_FLOAT32),
@@ -605,17 +626,12 @@ MATRIX_FACTORIZATION = Row(
             "global_mean": 3.0,
             "noise_variance": 0.1,
             "component_variance": 1.0,
-            "temperature_of": "rating",
         }
     },
     configurations=(
         Configuration("Tempered", SHORT),
         Configuration("Tempered", {**SHORT, "tempering": None, "biases": False}),
-        Configuration("Tempered", {**SHORT, "tempering": "local"}),
-        Configuration(
-            "Tempered",
-            {**SHORT, "tempering": "local", "temperature_of": "rating", "n_init": 2},
-        ),
+        Configuration("Tempered", {**SHORT, "tempering": "local", "n_init": 2}),
         Configuration("Annealed", {**QUICK, "batch_size": "auto"}),
         Configuration("Annealed", {**SHORT, "target": "posterior"}),
         Configuration("SVIPlus", SHORT, OTHER_BATCHES),
@@ -638,13 +654,12 @@ IMPLICIT_FACTORIZATION = Row(
             {}, single, OF_FLOAT32 | {"check_fisher_product_fits_finite_differences"}
         ),
         "weights and targets": Setting({"pair_target": np.sqrt, "zero_weight": 0.3}),
-        "as given": Setting({"noise_variance": 0.1, "component_variance": 1.0}),
     },
     NO_MOVES | NO_LARGEST_RATES | NO_HALVES | NO_COUNTS | NO_LIKELIHOODS,
     others={"one weight": {"pair_weight": 2.0, "pair_target": "value"}},
     kinds=("",),
     log_likelihood=of_clicks,
-    fixed_by_fit={"zero_weight": 0.7, "init": np.ones((3, 15)), **OTHER_VARIANCES},
+    fixed_by_fit={"zero_weight": 0.7, "init": np.ones((3, 15))},
     configurations=(
         Configuration("", SHORT),
         Configuration("", {**QUICK, "batch_size": "auto", "zero_weight": 0.5}),
@@ -658,7 +673,7 @@ MULTINOMIAL_MIXTURE = Row(
     {"n_components": 3},
     {},
     {
-        **of_types(weight_concentration_prior_type=WEIGHTS),
+        "sparse": Setting(),
         "dense": Setting({}, dense),
         "float32": Setting({}, single, OF_FLOAT32),
     },
@@ -675,7 +690,7 @@ BERNOULLI_MIXTURE = Row(
     {"n_components": 3},
     {},
     {
-        **of_types(weight_concentration_prior_type=WEIGHTS),
+        "default": Setting(),
         "NaN": Setting({}, with_gaps),
         "float32": Setting({}, single, OF_FLOAT32),
     },
@@ -693,7 +708,7 @@ MIXED_MIXTURE = Row(
     {"n_components": 3, "kinds": {5: "poisson", 7: "binned"}},
     {},
     {
-        **of_types(weight_concentration_prior_type=WEIGHTS),
+        "default": Setting(),
         "float32": Setting({}, single, OF_FLOAT32),
         "by type": Setting({"kinds": "from_dtype"}),
         "numbers": Setting({"kinds": "gaussian"}),

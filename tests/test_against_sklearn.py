@@ -51,7 +51,7 @@ SHARED = {
     "mean_change_tol": 1e-3,
     "random_state": 3,
 }
-OURS = {**SHARED, "topic_drop_tol": 0, "init_params": "random"}
+OURS = {**SHARED, "init_params": "random"}
 
 
 def batch_fits(X):

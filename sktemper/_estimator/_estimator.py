@@ -528,14 +528,22 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
     values other than the defaults below.
     """
 
-    set_params = set_params
     state_: State
+    """Everything that changes during a fit; its fields may change between versions."""
     tempering_: Tempering
+    """Tempering of the fit, with "auto" replaced by numbers."""
     learning_rate_: LearningRate
+    """Learning rate of the fit, with "auto" replaced by numbers."""
     gradient_noise_: GradientNoise
+    """Noise of the fit, with "auto" replaced by numbers."""
     batch_size_: int
+    """Number of rows of a step."""
     n_features_in_: int
+    """Number of features."""
     feature_names_in_: np.ndarray
+    """Names of the features, if the data had column names."""
+
+    set_params = set_params
 
     # defaults of parameters that a constructor may omit
     tempering = learning_rate = gradient_noise = moves = None
@@ -1226,7 +1234,14 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
 
     @property
     def history_(self) -> dict[str, np.ndarray]:
-        """History of the training: a dict of arrays with an entry for each step."""
+        """History of the training: a dict of arrays with an entry for each step.
+
+        "step", "passes", "seconds", "temperature", "learning_rate", "batch_bound" (the
+        tempered bound of the batch's own part), "heldout_score" (NaN without one) and
+        "mean_iterations" (of the local step of a row); if computed,
+        "temperature_probabilities" and "lower_bound" (before a step at T=1); and for
+        each move "move_step", "move_seconds", "move_kept" and "move_bound".
+        """
         return self._state().history.to_dict()
 
     def _state(self):
@@ -1388,7 +1403,13 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
 
     @property
     def renewals_(self) -> dict[str, np.ndarray]:
-        """Renewals of a stream: a dict of arrays with an entry for each renewal."""
+        """Renewals of a stream: a dict of arrays with an entry for each renewal.
+
+        "sample", "step" and "time" are those of `alarms_`; "reason" is "start",
+        "schedule" or "alarm"; "kept" is whether the result replaced the parameters,
+        None until "decided", a number of rows; "gain" is the mean gain of the rows that
+        decided, in nats per observation; "columns" are the new components.
+        """
         stream = self._state().stream
         return _table(() if stream is None else stream.renewals, COLUMNS)
 

@@ -143,17 +143,17 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
     @property
     def labels_(self) -> np.ndarray:
-        """Component of each sample of the last `fit` or `partial_fit`."""
+        """Component of each sample of the last `fit` or `partial_fit`, ndarray."""
         return self._training_results()[0]
 
     @property
     def lower_bound_(self) -> float:
-        """The evidence lower bound of the training data at T=1."""
+        """Evidence lower bound of the training data at T=1, with all constants."""
         return self._training_results()[1]
 
     @property
     def weights_(self) -> np.ndarray:
-        """Posterior means of the weights, of shape (n_components,)."""
+        """Posterior means of the weights, ndarray (n_components,)."""
         state, weights = self._state(), self._fitted_model().weights
         return weights.mean(state.globals_.weights).astype(state.dtype)
 
@@ -165,7 +165,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
     @property
     def weight_concentration_prior_(self) -> float:
-        """The concentration of the prior of the weights."""
+        """Concentration of the prior of the weights."""
         return self._state().hyper.weight_concentration
 
     @property

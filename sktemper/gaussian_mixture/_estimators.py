@@ -376,19 +376,23 @@ class _GaussianMixture(
 
     @property
     def covariance_type_(self) -> Literal["full", "tied", "diag", "spherical"]:
-        """Covariance type of the fit."""
+        """Covariance type of the fit: "full", "tied", "diag" or "spherical"."""
         return (self._state().fixed or self._fixed())["covariance_type"]
 
     @property
     def means_(self) -> np.ndarray:
-        """Posterior means of the components' means, (n_components, n_features)."""
+        """Posterior means of the means, ndarray (n_components, n_features)."""
         state = self._state()
         _, expected = self._fitted()
         return (expected.means + state.hyper.origin).astype(state.dtype)
 
     @property
     def covariances_(self) -> np.ndarray:
-        """Inverses of the expected precisions, in the form of `covariance_type`."""
+        """Inverses of the expected precisions, ndarray.
+
+        The shape is that of scikit-learn for ``covariance_type``, and for "auto" that
+        of "full", (n_components, n_features, n_features).
+        """
         model, expected = self._fitted()
         freedom = model.covariance.widened(expected.freedom)
         return self._shown(model, expected.inverse_scale / freedom)
@@ -431,7 +435,11 @@ class _GaussianMixture(
 
     @property
     def component_clusters_(self) -> np.ndarray:
-        """Cluster of each component, ndarray (n_components,) of int; -1 if empty."""
+        """Cluster of each component, ndarray (n_components,) of int; -1 if empty.
+
+        A cluster that is not Gaussian has several components: those whose densities
+        have no gap between them, directly or through others.
+        """
         model, expected = self._fitted()
         counts = expected.precision - self._state().hyper.mean_precision
         used, shape = self._are_used(expected), expected.means.shape
@@ -449,37 +457,37 @@ class _GaussianMixture(
 
     @property
     def n_clusters_(self) -> int:
-        """Number of clusters of components."""
+        """Number of clusters in `component_clusters_`."""
         return int(self.component_clusters_.max()) + 1
 
     @property
     def mean_precision_(self) -> np.ndarray:
-        """Kappa of each component, ndarray (n_components,)."""
+        """Number of samples of each mean, with its prior, ndarray (n_components,)."""
         return self._fitted()[1].precision
 
     @property
     def degrees_of_freedom_(self) -> np.ndarray:
-        """Nu of each component, ndarray (n_components,); one number if tied."""
+        """Degrees of freedom of each covariance, ndarray, or one number if tied."""
         return self._fitted()[1].freedom
 
     @property
     def mean_precision_prior_(self) -> float:
-        """Prior precision of the means."""
+        """Number of samples to which the prior mean is equivalent."""
         return self._state().hyper.mean_precision
 
     @property
     def mean_prior_(self) -> np.ndarray:
-        """Prior mean."""
+        """Prior mean of the components' means, ndarray (n_features,)."""
         return self._state().hyper.mean
 
     @property
     def degrees_of_freedom_prior_(self) -> float:
-        """Prior degrees of freedom."""
+        """Number of samples to which the prior of the covariances is equivalent."""
         return self._state().hyper.degrees_of_freedom
 
     @property
     def covariance_prior_(self) -> np.ndarray | float:
-        """Prior covariance, in the form of `covariance_type`."""
+        """Prior covariance times its degrees of freedom, as `covariances_` of one."""
         covariance = self._state().hyper.covariance
         if self._has_matrices():
             model = self._fitted_model()
@@ -504,257 +512,123 @@ class TemperedGaussianMixture(_GaussianMixture):
     """Gaussian mixture with any tempering, or with none.
 
     Variational inference for a mixture of at most ``n_components`` components [1]_, as
-    in scikit-learn's `BayesianGaussianMixture`, but with fewer poor optima and with
-    mini-batches.
-
-    Parameters are in groups, each with its most important ones first: the model
-    (``n_components`` to ``init_params``); temperature and step (``tempering`` to
-    ``gradient_noise``); length of the fit (``max_iter`` to ``warm_start``); data and
-    machine (``random_state`` to ``renewals``).
+    in scikit-learn's `BayesianGaussianMixture`, but with fewer poor optima [2]_ and
+    with mini-batches.
 
     Parameters
     ----------
     n_components : int, default=10
-        Largest number of components K.  Components that are not needed stay empty.
+        Largest number of components; more than you expect, because components that are
+        not needed stay empty.
+    tempering : Tempering, "global", "local" or None, default="global"
+        Temperature during training, see `sktemper.tempering`: inferred ("global"),
+        inferred for each sample, for data with outliers ("local"), a policy such as
+        `Annealing`, or T=1 (None), which is plain variational inference.
+    max_iter : int, default=100
+        Largest number of passes of `fit` over the data, more if it warns of no
+        convergence; 0 keeps the start.
+    n_init : int, default=1
+        Number of fits from different starts, of which the one with the highest
+        `lower_bound` is kept; more can find a better optimum in as many times the time.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start, of the order of the samples and of noise; an int gives the
+        same result each time.
     covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default="auto"
-        Form of the covariances: a matrix for each component ("full"), one matrix for
-        all components ("tied"), a diagonal matrix for each component ("diag"), or a
-        variance for each component ("spherical").  "auto" is "full", but `fit` uses
-        "diag" or "spherical" if its evidence is higher by more than 0.05 nats per
-        sample, if there are more than 150 columns, or if there are fewer than two
-        samples per column.  `covariance_type_` is the chosen type.  The evidence is
-        computed from merged k-means clusters of at most 5,000 to 20,000 samples, after
-        a few iterations.  "auto" is always "full" in `partial_fit` without an earlier
-        `fit`, and in a `fit` with ``covariance_prior``, ``degrees_of_freedom_prior`` or
-        ``priors="scikit-learn"``.
+        Form of the covariances, as in scikit-learn; "diag" and "spherical" suit many
+        columns or few samples.  "auto" takes one of these if its evidence is higher,
+        and otherwise "full", see `covariance_type_`.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_process"
-        Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
-        distribution.  With the default concentration, the latter approximates a
-        Dirichlet process [4]_.
+        Prior of the weights, as in scikit-learn: a stick-breaking process, or a
+        symmetric Dirichlet distribution, which is nearly the same at a small
+        concentration.
     weight_concentration_prior : float, default=None
-        Concentration of the prior of the weights, at least 1e-12.  With small values
-        components that are not needed stay empty.  None is ``1 / n_components``.  With
-        ``priors="learned"``, None is ``exp(-n_samples / 100)`` if this is less, but at
-        least 1e-12.  An additional component is then used only if it gains 0.01 nats
-        per sample, or 28 nats in all.
+        Concentration of the prior of the weights, at least 1e-12; smaller for fewer
+        components.  None is ``1 / n_components``, or less for many samples if priors
+        are learned.
     mean_prior : array-like of shape (n_features,), default=None
-        Prior mean of the components' means.  None is the mean of the data.
+        Prior mean of the components' means, if it is known; None is the mean of the
+        data.
     mean_precision_prior : float, default=None
-        Number of samples to which the prior mean is equivalent.  None starts at 1 and
-        learns it.
+        Number of samples to which the prior mean is equivalent; larger to hold means
+        near it.  None learns it.
     covariance_prior : float or array-like, default=None
-        Inverse scale of the prior: the covariance that you expect of a component, times
-        the degrees of freedom.  None starts at the covariance of the data, in the form
-        of ``covariance_type``, times the degrees of freedom, and learns the value.  If
-        ``covariance_type`` is "tied", None is the covariance of the data.
-        ``reg_covar`` is added to the diagonal of a singular covariance.
+        The covariance that you expect of a component, times the degrees of freedom of
+        the prior.  None learns it, or is the covariance of the data if
+        ``covariance_type`` is "tied".
     degrees_of_freedom_prior : float, default=None
-        Number of samples to which ``covariance_prior`` is equivalent.  It must exceed
-        ``n_features - 1`` if the prior is a Wishart distribution, and otherwise 0.
-        None starts at 3 above this limit and learns the value.  If ``covariance_type``
-        is "tied", None is ``n_features``.
+        Number of samples to which ``covariance_prior`` is equivalent, above
+        ``n_features - 1`` (above 0 for Gamma distributions).  None learns it, or is
+        ``n_features`` if ``covariance_type`` is "tied".
     reg_covar : float, default=1e-6
-        Variance added to the samples in each covariance.
+        Variance added to the samples in each covariance; larger if columns are constant
+        within clusters.
     priors : {"learned", "scikit-learn"}, default="learned"
-        Values of priors that are None, and distribution of the precisions if
-        ``covariance_type`` is "diag" or "spherical".
-
-        - "learned": each step sets the priors that are None to values that maximise the
-          lower bound of the nonempty components, if there are at least two of them
-          (empirical Bayes).  If ``covariance_type`` is "diag", the precision of each
-          feature has a Gamma distribution; if it is "spherical", the common precision
-          of all features has one.
-        - "scikit-learn": as in scikit-learn, ``mean_precision_prior`` is 1,
-          ``degrees_of_freedom_prior`` is ``n_features`` and ``covariance_prior`` is the
-          covariance of the data.  Diagonal and spherical precisions have the Wishart
-          distribution of a full matrix.  With many features, even distant components
-          are then merged.
+        Priors that are None: learned in each step ("learned"), or for comparisons those
+        of scikit-learn, with its Wishart distributions for "diag" and "spherical"
+        ("scikit-learn"), which merge clusters if there are many columns.
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
             default="kmeans"
-        Initial responsibilities, as in scikit-learn: the clusters of k-means, the
-        clusters of its initial centres, random numbers, or the clusters of random
-        samples.  With more than 100,000 samples, a random 100,000 are used.  The start
-        does not depend on the order of the samples, and the weight of a sample has the
-        effect of repeating it.
-    tempering : Tempering, "global", "local" or None, default="global"
-        Temperature during training, see `sktemper.tempering`.
-
-        - "global", `GlobalTempering()`: one temperature, inferred from the data,
-          below a cap that falls to 1.
-        - "local", `LocalTempering()`: a temperature for each sample.  Outliers get a
-          high temperature and have less influence; `temperatures` returns the
-          temperatures.
-        - An `Annealing`, with a schedule and a target of your choice;
-          `AnnealedGaussianMixture` is a shorter way to set these, and the first
-          estimator to try.
-        - None: plain variational inference at T=1, the algorithm of scikit-learn's
-          `BayesianGaussianMixture`, a baseline.
+        Initial responsibilities, as in scikit-learn, from at most 100,000 samples;
+        "k-means++" and "random_from_data" are faster, and differ more between starts.
     moves : Moves, "birth", "split_merge", "all" or None, default=None
-        Moves that `fit` makes after its passes, at T=1, to leave a poor optimum, see
-        `sktemper.moves`.  "birth" is `BirthMoves()`, "split_merge" is
-        `SplitMergeMoves()`, and "all" is split and merge moves, then reheating, then
-        births.  A move never lowers the lower bound of the training data, which is
-        computed from at most 100,000 samples if the fit used mini-batches.
-        `partial_fit` makes no moves.
+        Moves that `fit` makes after its passes to leave a poor optimum, see
+        `sktemper.moves`.  They never lower the lower bound; None saves their time.
     batch_size : int, "auto" or None, default=None
-        Number of samples of a step.  None takes all samples, which is coordinate ascent
-        with a learning rate of 1.  "auto" takes a tenth of the data, at least 20
-        samples per component and at most 10,000.
+        Number of samples of a step.  None takes all samples (coordinate ascent, with a
+        learning rate of 1); "auto" is faster for millions: a tenth of the data, at
+        least 20 samples per component and at most 10,000.
     learning_rate : LearningRate or float, default=None
-        Step size: the share of the distance to its target by which a step moves the
-        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
-        with ``batch_size=None``.  A number is a `ConstantRate`.
+        Share of the way to its target that a step moves the parameters, see
+        `sktemper.learning_rates`.  None is 1 if all samples are one batch, and
+        otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     gradient_noise : GradientNoise, default=None
-        Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
-    max_iter : int, default=100
-        Largest number of passes of `fit` over the data; 0 keeps the start.
-    n_init : int, default=1
-        Number of fits from different starts, one after another.  The fit with the
-        highest `lower_bound` of the training data, with their ``sample_weight``, is
-        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
-        the order of the samples and in noise.  A `fit` that continues with
-        ``warm_start``, and `partial_fit`, ignore this parameter.
+        Noise that is added to the statistics of a batch to leave poor optima, see
+        `sktemper.noise`; None adds none.
     tol : float, default=1e-3
         Least rise of the held-out score that counts as an improvement, in nats per
-        sample.  A fit with ``batch_size=None`` ends when the lower bound changes by
-        less than this in a step at T=1.  A move is kept if it raises the bound by more
-        than this.
+        sample; also the change of the lower bound below which `fit` ends with
+        ``batch_size=None``, and the least gain of a move.  Smaller for longer fits.
     n_iter_no_change : int, default=None
-        Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends and keeps the best state.  Only states after the temperature has
-        settled at 1 are considered.  None disables early stopping.
+        Number of evaluations without an improvement by ``tol`` after which `fit` ends
+        and keeps the best state, for a generous ``max_iter``; None disables early
+        stopping.
     evaluate_every : int, default=0
-        Number of passes of `fit` between two scores of held-out data, which are in
-        ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
+        Number of passes between scores of held-out data, which ``history_`` has, to see
+        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows that `fit` holds out to compute scores, if it has no
-        ``X_val``.
+        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
+        for less noise in the scores of few rows.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit.  It finishes the planned passes if the
-        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
-        and learning rate continue from their last values.  An interrupted pass
-        continues with the first unvisited row, or starts again if the training rows
-        changed.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the samples.
+        Whether `fit` continues the last fit: it finishes an interrupted one, or else
+        adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads.  Small amounts of work use one thread, which is
-        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
-        same bits for every value.
+        Largest number of threads, -1 for all cores; None is 1 unless in a
+        `joblib.parallel_config`.  The result has the same bits for every value.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper", to watch a long
+        fit.
     verbose_interval : int, default=10
-        Number of passes between the lines that ``verbose`` logs.
+        Number of passes between the lines that ``verbose`` logs; larger for long fits.
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the samples in a new random order.
+        Whether each pass visits the samples in a new random order; False keeps the
+        order of the rows, as in scikit-learn.
     total_samples : int, default=None
-        Number of rows of the data that a batch represents.  None is the number of rows
-        of `fit`, plus rows of later `partial_fit` calls.
+        Number of rows that a batch represents; None counts the rows of all calls.  Set
+        it in a stream of `partial_fit` whose length you know.
     half_life : float, duration or None, default=None
         Number of samples after which a sample counts half in `partial_fit`, for streams
-        that change.  It sets the learning rate and the scale of the statistics
-        (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
-        ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
-        "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
-        then needs ``times``.  With None, old samples keep their weights.  `fit` ignores
-        this parameter, except that it keeps a sample of its data as the memory of a
-        later stream.
+        that change; or a duration such as "30D", which needs ``times``.
     renewals : Renewals, "auto" or None, default="auto"
-        Renewals in a stream with a half-life: fits of new components to recent rows,
-        see `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None makes no
-        renewals.
-
-    Attributes
-    ----------
-    weights_ : ndarray of shape (n_components,)
-        Posterior means of the weights.
-    means_ : ndarray of shape (n_components, n_features)
-        Posterior means of the components' means.
-    covariance_type_ : {"full", "tied", "diag", "spherical"}
-        Covariance type of the fit.
-    covariances_, precisions_, precisions_cholesky_ : ndarray
-        Inverses of the expected precisions, the expected precisions, and their Cholesky
-        factors.  The shape is (n_components,) if ``covariance_type`` is "spherical",
-        (n_features, n_features) if "tied", (n_components, n_features) if "diag", and
-        (n_components, n_features, n_features) if "full" or "auto".
-    weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
-        Dirichlet parameters, or the Beta parameters of the sticks.
-    mean_precision_, degrees_of_freedom_ : ndarray of shape (n_components,)
-        Parameters of the Normal-Wishart distributions; if ``covariance_type`` is
-        "tied", ``degrees_of_freedom_`` is one number.
-    weight_concentration_prior_, mean_precision_prior_, mean_prior_, \
-            degrees_of_freedom_prior_, covariance_prior_ : object
-        Priors of the fit.
-    labels_ : ndarray of shape (n_samples,)
-        Component of each sample of the last `fit` or `partial_fit`.
-    n_active_components_ : int
-        Number of components whose responsibilities sum to more than 0.5.
-    component_clusters_ : ndarray of int of shape (n_components,)
-        Cluster of each component; -1 for an empty component.  A cluster that is not
-        Gaussian consists of several components.  Two components are in the same cluster
-        if, on the line that separates them best, their means differ by at most twice
-        the smaller standard deviation, so that the sum of their densities has a single
-        mode there.  They are also in the same cluster if a chain of such components
-        connects them.
-    n_clusters_ : int
-        Number of clusters in ``component_clusters_``.
-    converged_ : bool
-        Whether the lower bound converged, in a `fit` with ``batch_size=None``.
-    lower_bound_ : float
-        Evidence lower bound of the training data at T=1, with all constants.
-    lower_bounds_ : list of float
-        Lower bounds before each step at T=1, in a `fit` with ``batch_size=None``.
-    tempering_, learning_rate_, gradient_noise_ : object
-        Policies of the fit, with "auto" replaced by numbers.
-    batch_size_ : int
-        Number of rows of a step.
-    temperature_ : float
-        Temperature of the last step.
-    n_iter_ : int
-        Number of completed passes of `fit`.
-    n_batch_iter_ : int
-        Number of completed steps.
-    n_samples_seen_ : int
-        Total number of rows in the batches of all steps.
-    history_ : dict of ndarrays
-        Arrays with a value for each step, thinned if there are many: "step", "passes",
-        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
-        samples in the tempered bound of the batch, in nats per sample), "heldout_score"
-        (NaN without an evaluation) and "mean_iterations" (mean number of local
-        iterations of a row).  If temperatures are inferred, also
-        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
-        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
-        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
-        "move_bound" (the lower bound after the move).
-    renewals_ : dict of ndarrays
-        Renewals of a stream with a half-life.  Each array has an entry for each
-        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (the
-        last known time before it, or None), "reason" ("start", "schedule" or "alarm"),
-        "kept" (whether its result replaced the parameters; None while this is not
-        decided), "decided" (number of rows before the decision), "gain" (mean gain of
-        the rows that decided, in nats per observation) and "columns" (tuple of the
-        indices of new components).
-    state_ : State
-        Everything that changes during a fit: parameters, progress and policies.  Its
-        fields may change between versions.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if the data had column names.
+        Fits of new components to recent rows in a stream with a half-life, see
+        `sktemper.renewals.Renewals`; None makes none, which is faster.
 
     Notes
     -----
-    Parameters and attributes include those of scikit-learn's `BayesianGaussianMixture`.
-    With ``tempering=None``, ``moves=None`` and ``priors="scikit-learn"``, fits from the
-    same initial responsibilities have the same results, except for rounding errors and
-    perhaps one more step.  The same ``random_state`` gives the same responsibilities if
-    rows are sorted, distinct and unweighted.  With ``init_params`` "k-means++" or
-    "random_from_data", a tied covariance starts from the chosen samples; in
-    scikit-learn it starts from all samples.  `score_samples` returns the logarithm of
-    the exact posterior predictive density, a mixture of Student-t distributions, and
-    `score` is the mean over the samples.  ``lower_bound_`` has all constants.
+    Parameters and attributes include those of `BayesianGaussianMixture`; with
+    ``tempering=None``, ``moves=None`` and ``priors="scikit-learn"``, results are the
+    same too.  `score_samples` is the exact posterior predictive density, a mixture of
+    Student-t distributions.
 
     References
     ----------
@@ -762,12 +636,6 @@ class TemperedGaussianMixture(_GaussianMixture):
        2000.
     .. [2] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
        tempering", AISTATS 2016.
-    .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
-       stochastic variational inference", 2014.
-    .. [4] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
-       tuneable stochastic annealing".
-    .. [5] N. Ueda, R. Nakano, Z. Ghahramani, G. Hinton, "SMEM algorithm for mixture
-       models", Neural Computation 12, 2000.
 
     Examples
     --------
@@ -785,6 +653,10 @@ class TemperedGaussianMixture(_GaussianMixture):
         self,
         n_components: Int = 10,
         *,
+        tempering: Tempering | Literal["global", "local"] | None = "global",
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        random_state: Seed = None,
         covariance_type: Literal["auto", "full", "tied", "diag", "spherical"] = "auto",
         weight_concentration_prior_type: Literal[
             "dirichlet_process", "dirichlet_distribution"
@@ -799,19 +671,15 @@ class TemperedGaussianMixture(_GaussianMixture):
         init_params: Literal[
             "kmeans", "k-means++", "random", "random_from_data"
         ] = "kmeans",
-        tempering: Tempering | Literal["global", "local"] | None = "global",
         moves: Moves | Literal["birth", "split_merge", "all"] | None = None,
         batch_size: Int | Literal["auto"] | None = None,
         learning_rate: LearningRate | Float | None = None,
         gradient_noise: GradientNoise | None = None,
-        max_iter: Int = 100,
-        n_init: Int = 1,
         tol: Float = 1e-3,
         n_iter_no_change: Int | None = None,
         evaluate_every: Int = 0,
         validation_fraction: Float = 0.1,
         warm_start: bool = False,
-        random_state: Seed = None,
         n_jobs: Int | None = None,
         verbose: Int = 0,
         verbose_interval: Int = 10,
@@ -821,6 +689,10 @@ class TemperedGaussianMixture(_GaussianMixture):
         renewals: Renewals | Literal["auto"] | None = "auto",
     ):
         self.n_components = n_components
+        self.tempering = tempering
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state
         self.covariance_type = covariance_type
         self.weight_concentration_prior_type = weight_concentration_prior_type
         self.weight_concentration_prior = weight_concentration_prior
@@ -831,19 +703,15 @@ class TemperedGaussianMixture(_GaussianMixture):
         self.reg_covar = reg_covar
         self.priors = priors
         self.init_params = init_params
-        self.tempering = tempering
         self.moves = moves
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.gradient_noise = gradient_noise
-        self.max_iter = max_iter
-        self.n_init = n_init
         self.tol = tol
         self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
         self.warm_start = warm_start
-        self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.verbose_interval = verbose_interval
@@ -858,264 +726,133 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
 
     Variational inference for a mixture of at most ``n_components`` components [1]_, as
     in scikit-learn's `BayesianGaussianMixture`.  The fit starts at a higher
-    temperature, which falls to 1 [3]_, and then makes moves that split, merge and
-    replace clusters [5]_.  The result hardly depends on the start.
-
-    Parameters are in groups, each with its most important ones first: the model
-    (``n_components`` to ``init_params``); temperature and step (``schedule`` to
-    ``gradient_noise``); length of the fit (``max_iter`` to ``warm_start``); data and
-    machine (``random_state`` to ``renewals``).
+    temperature, which falls to 1 [2]_, and then makes moves that split, merge and
+    replace clusters [3]_.  The result hardly depends on the start.
 
     Parameters
     ----------
     n_components : int, default=10
-        Largest number of components K.  Components that are not needed stay empty.
-    covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default="auto"
-        Form of the covariances: a matrix for each component ("full"), one matrix for
-        all components ("tied"), a diagonal matrix for each component ("diag"), or a
-        variance for each component ("spherical").  "auto" is "full", but `fit` uses
-        "diag" or "spherical" if its evidence is higher by more than 0.05 nats per
-        sample, if there are more than 150 columns, or if there are fewer than two
-        samples per column.  `covariance_type_` is the chosen type.  The evidence is
-        computed from merged k-means clusters of at most 5,000 to 20,000 samples, after
-        a few iterations.  "auto" is always "full" in `partial_fit` without an earlier
-        `fit`, and in a `fit` with ``covariance_prior``, ``degrees_of_freedom_prior`` or
-        ``priors="scikit-learn"``.
-    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
-            default="dirichlet_process"
-        Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
-        distribution.  With the default concentration, the latter approximates a
-        Dirichlet process [4]_.
-    weight_concentration_prior : float, default=None
-        Concentration of the prior of the weights, at least 1e-12.  With small values
-        components that are not needed stay empty.  None is ``1 / n_components``.  With
-        ``priors="learned"``, None is ``exp(-n_samples / 100)`` if this is less, but at
-        least 1e-12.  An additional component is then used only if it gains 0.01 nats
-        per sample, or 28 nats in all.
-    mean_prior : array-like of shape (n_features,), default=None
-        Prior mean of the components' means.  None is the mean of the data.
-    mean_precision_prior : float, default=None
-        Number of samples to which the prior mean is equivalent.  None starts at 1 and
-        learns it.
-    covariance_prior : float or array-like, default=None
-        Inverse scale of the prior: the covariance that you expect of a component, times
-        the degrees of freedom.  None starts at the covariance of the data, in the form
-        of ``covariance_type``, times the degrees of freedom, and learns the value.  If
-        ``covariance_type`` is "tied", None is the covariance of the data.
-        ``reg_covar`` is added to the diagonal of a singular covariance.
-    degrees_of_freedom_prior : float, default=None
-        Number of samples to which ``covariance_prior`` is equivalent.  It must exceed
-        ``n_features - 1`` if the prior is a Wishart distribution, and otherwise 0.
-        None starts at 3 above this limit and learns the value.  If ``covariance_type``
-        is "tied", None is ``n_features``.
-    reg_covar : float, default=1e-6
-        Variance added to the samples in each covariance.
-    priors : {"learned", "scikit-learn"}, default="learned"
-        Values of priors that are None, and distribution of the precisions if
-        ``covariance_type`` is "diag" or "spherical".
-
-        - "learned": each step sets the priors that are None to values that maximise the
-          lower bound of the nonempty components, if there are at least two of them
-          (empirical Bayes).  If ``covariance_type`` is "diag", the precision of each
-          feature has a Gamma distribution; if it is "spherical", the common precision
-          of all features has one.
-        - "scikit-learn": as in scikit-learn, ``mean_precision_prior`` is 1,
-          ``degrees_of_freedom_prior`` is ``n_features`` and ``covariance_prior`` is the
-          covariance of the data.  Diagonal and spherical precisions have the Wishart
-          distribution of a full matrix.  With many features, even distant components
-          are then merged.
-    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
-            default="kmeans"
-        Initial responsibilities, as in scikit-learn: the clusters of k-means, the
-        clusters of its initial centres, random numbers, or the clusters of random
-        samples.  With more than 100,000 samples, a random 100,000 are used.  The start
-        does not depend on the order of the samples, and the weight of a sample has the
-        effect of repeating it.
+        Largest number of components; more than you expect, because components that are
+        not needed stay empty.
     schedule : Schedule or callable, default=None
         Temperature of each step, see `sktemper.schedules`.  None is
-        ``ExponentialSchedule()``.
-    target : {"local_step", "likelihood", "posterior"}, default="local_step"
-        The part of the model that the temperature flattens, see
-        `sktemper.tempering.Annealing`.
-    moves : Moves, "birth", "split_merge", "all" or None, default="all"
-        Moves that `fit` makes after its passes, at T=1, to leave a poor optimum, see
-        `sktemper.moves`.  "birth" is `BirthMoves()`, "split_merge" is
-        `SplitMergeMoves()`, and "all" is split and merge moves, then reheating, then
-        births.  A move never lowers the lower bound of the training data, which is
-        computed from at most 100,000 samples if the fit used mini-batches.
-        `partial_fit` makes no moves.
-    batch_size : int, "auto" or None, default=None
-        Number of samples of a step.  None takes all samples, which is coordinate ascent
-        with a learning rate of 1.  "auto" takes a tenth of the data, at least 20
-        samples per component and at most 10,000.
-    learning_rate : LearningRate or float, default=None
-        Step size: the share of the distance to its target by which a step moves the
-        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
-        with ``batch_size=None``.  A number is a `ConstantRate`.
-    gradient_noise : GradientNoise, default=None
-        Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
+        ``ExponentialSchedule()``; try a lower start if components become equal.
     max_iter : int, default=100
-        Largest number of passes of `fit` over the data; 0 keeps the start.
+        Largest number of passes of `fit` over the data, more if it warns of no
+        convergence; 0 keeps the start.
     n_init : int, default=1
-        Number of fits from different starts, one after another.  The fit with the
-        highest `lower_bound` of the training data, with their ``sample_weight``, is
-        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
-        the order of the samples and in noise.  A `fit` that continues with
-        ``warm_start``, and `partial_fit`, ignore this parameter.
+        Number of fits from different starts, of which the one with the highest
+        `lower_bound` is kept; more can find a better optimum in as many times the time.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start, of the order of the samples and of noise; an int gives the
+        same result each time.
+    covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default="auto"
+        Form of the covariances, as in scikit-learn; "diag" and "spherical" suit many
+        columns or few samples.  "auto" takes one of these if its evidence is higher,
+        and otherwise "full", see `covariance_type_`.
+    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
+            default="dirichlet_process"
+        Prior of the weights, as in scikit-learn: a stick-breaking process, or a
+        symmetric Dirichlet distribution, which is nearly the same at a small
+        concentration.
+    weight_concentration_prior : float, default=None
+        Concentration of the prior of the weights, at least 1e-12; smaller for fewer
+        components.  None is ``1 / n_components``, or less for many samples if priors
+        are learned.
+    mean_prior : array-like of shape (n_features,), default=None
+        Prior mean of the components' means, if it is known; None is the mean of the
+        data.
+    mean_precision_prior : float, default=None
+        Number of samples to which the prior mean is equivalent; larger to hold means
+        near it.  None learns it.
+    covariance_prior : float or array-like, default=None
+        The covariance that you expect of a component, times the degrees of freedom of
+        the prior.  None learns it, or is the covariance of the data if
+        ``covariance_type`` is "tied".
+    degrees_of_freedom_prior : float, default=None
+        Number of samples to which ``covariance_prior`` is equivalent, above
+        ``n_features - 1`` (above 0 for Gamma distributions).  None learns it, or is
+        ``n_features`` if ``covariance_type`` is "tied".
+    reg_covar : float, default=1e-6
+        Variance added to the samples in each covariance; larger if columns are constant
+        within clusters.
+    priors : {"learned", "scikit-learn"}, default="learned"
+        Priors that are None: learned in each step ("learned"), or for comparisons those
+        of scikit-learn, with its Wishart distributions for "diag" and "spherical"
+        ("scikit-learn"), which merge clusters if there are many columns.
+    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
+            default="kmeans"
+        Initial responsibilities, as in scikit-learn, from at most 100,000 samples;
+        "k-means++" and "random_from_data" are faster, and differ more between starts.
+    target : {"local_step", "likelihood", "posterior"}, default="local_step"
+        The part of a step that is tempered, see `sktemper.tempering.Annealing`; the
+        last two are for comparisons with the papers.
+    moves : Moves, "birth", "split_merge", "all" or None, default="all"
+        Moves that `fit` makes after its passes to leave a poor optimum, see
+        `sktemper.moves`.  They never lower the lower bound; None saves their time.
+    batch_size : int, "auto" or None, default=None
+        Number of samples of a step.  None takes all samples (coordinate ascent, with a
+        learning rate of 1); "auto" is faster for millions: a tenth of the data, at
+        least 20 samples per component and at most 10,000.
+    learning_rate : LearningRate or float, default=None
+        Share of the way to its target that a step moves the parameters, see
+        `sktemper.learning_rates`.  None is 1 if all samples are one batch, and
+        otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+    gradient_noise : GradientNoise, default=None
+        Noise that is added to the statistics of a batch to leave poor optima, see
+        `sktemper.noise`; None adds none.
     tol : float, default=1e-3
         Least rise of the held-out score that counts as an improvement, in nats per
-        sample.  A fit with ``batch_size=None`` ends when the lower bound changes by
-        less than this in a step at T=1.  A move is kept if it raises the bound by more
-        than this.
+        sample; also the change of the lower bound below which `fit` ends with
+        ``batch_size=None``, and the least gain of a move.  Smaller for longer fits.
     n_iter_no_change : int, default=None
-        Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends and keeps the best state.  Only states after the temperature has
-        settled at 1 are considered.  None disables early stopping.
+        Number of evaluations without an improvement by ``tol`` after which `fit` ends
+        and keeps the best state, for a generous ``max_iter``; None disables early
+        stopping.
     evaluate_every : int, default=0
-        Number of passes of `fit` between two scores of held-out data, which are in
-        ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
+        Number of passes between scores of held-out data, which ``history_`` has, to see
+        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows that `fit` holds out to compute scores, if it has no
-        ``X_val``.
+        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
+        for less noise in the scores of few rows.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit.  It finishes the planned passes if the
-        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
-        and learning rate continue from their last values.  An interrupted pass
-        continues with the first unvisited row, or starts again if the training rows
-        changed.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the samples.
+        Whether `fit` continues the last fit: it finishes an interrupted one, or else
+        adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads.  Small amounts of work use one thread, which is
-        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
-        same bits for every value.
+        Largest number of threads, -1 for all cores; None is 1 unless in a
+        `joblib.parallel_config`.  The result has the same bits for every value.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper", to watch a long
+        fit.
     verbose_interval : int, default=10
-        Number of passes between the lines that ``verbose`` logs.
+        Number of passes between the lines that ``verbose`` logs; larger for long fits.
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the samples in a new random order.
+        Whether each pass visits the samples in a new random order; False keeps the
+        order of the rows, as in scikit-learn.
     total_samples : int, default=None
-        Number of rows of the data that a batch represents.  None is the number of rows
-        of `fit`, plus rows of later `partial_fit` calls.
+        Number of rows that a batch represents; None counts the rows of all calls.  Set
+        it in a stream of `partial_fit` whose length you know.
     half_life : float, duration or None, default=None
         Number of samples after which a sample counts half in `partial_fit`, for streams
-        that change.  It sets the learning rate and the scale of the statistics
-        (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
-        ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
-        "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
-        then needs ``times``.  With None, old samples keep their weights.  `fit` ignores
-        this parameter, except that it keeps a sample of its data as the memory of a
-        later stream.
+        that change; or a duration such as "30D", which needs ``times``.
     renewals : Renewals, "auto" or None, default="auto"
-        Renewals in a stream with a half-life: fits of new components to recent rows,
-        see `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None makes no
-        renewals.
-
-    Attributes
-    ----------
-    weights_ : ndarray of shape (n_components,)
-        Posterior means of the weights.
-    means_ : ndarray of shape (n_components, n_features)
-        Posterior means of the components' means.
-    covariance_type_ : {"full", "tied", "diag", "spherical"}
-        Covariance type of the fit.
-    covariances_, precisions_, precisions_cholesky_ : ndarray
-        Inverses of the expected precisions, the expected precisions, and their Cholesky
-        factors.  The shape is (n_components,) if ``covariance_type`` is "spherical",
-        (n_features, n_features) if "tied", (n_components, n_features) if "diag", and
-        (n_components, n_features, n_features) if "full" or "auto".
-    weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
-        Dirichlet parameters, or the Beta parameters of the sticks.
-    mean_precision_, degrees_of_freedom_ : ndarray of shape (n_components,)
-        Parameters of the Normal-Wishart distributions; if ``covariance_type`` is
-        "tied", ``degrees_of_freedom_`` is one number.
-    weight_concentration_prior_, mean_precision_prior_, mean_prior_, \
-            degrees_of_freedom_prior_, covariance_prior_ : object
-        Priors of the fit.
-    labels_ : ndarray of shape (n_samples,)
-        Component of each sample of the last `fit` or `partial_fit`.
-    n_active_components_ : int
-        Number of components whose responsibilities sum to more than 0.5.
-    component_clusters_ : ndarray of int of shape (n_components,)
-        Cluster of each component; -1 for an empty component.  A cluster that is not
-        Gaussian consists of several components.  Two components are in the same cluster
-        if, on the line that separates them best, their means differ by at most twice
-        the smaller standard deviation, so that the sum of their densities has a single
-        mode there.  They are also in the same cluster if a chain of such components
-        connects them.
-    n_clusters_ : int
-        Number of clusters in ``component_clusters_``.
-    converged_ : bool
-        Whether the lower bound converged, in a `fit` with ``batch_size=None``.
-    lower_bound_ : float
-        Evidence lower bound of the training data at T=1, with all constants.
-    lower_bounds_ : list of float
-        Lower bounds before each step at T=1, in a `fit` with ``batch_size=None``.
-    schedule_ : Schedule
-        Schedule of the fit, with "auto" replaced by numbers.
-    tempering_, learning_rate_, gradient_noise_ : object
-        Policies of the fit, with "auto" replaced by numbers.
-    batch_size_ : int
-        Number of rows of a step.
-    temperature_ : float
-        Temperature of the last step.
-    n_iter_ : int
-        Number of completed passes of `fit`.
-    n_batch_iter_ : int
-        Number of completed steps.
-    n_samples_seen_ : int
-        Total number of rows in the batches of all steps.
-    history_ : dict of ndarrays
-        Arrays with a value for each step, thinned if there are many: "step", "passes",
-        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
-        samples in the tempered bound of the batch, in nats per sample), "heldout_score"
-        (NaN without an evaluation) and "mean_iterations" (mean number of local
-        iterations of a row).  If temperatures are inferred, also
-        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
-        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
-        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
-        "move_bound" (the lower bound after the move).
-    renewals_ : dict of ndarrays
-        Renewals of a stream with a half-life.  Each array has an entry for each
-        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (the
-        last known time before it, or None), "reason" ("start", "schedule" or "alarm"),
-        "kept" (whether its result replaced the parameters; None while this is not
-        decided), "decided" (number of rows before the decision), "gain" (mean gain of
-        the rows that decided, in nats per observation) and "columns" (tuple of the
-        indices of new components).
-    state_ : State
-        Everything that changes during a fit: parameters, progress and policies.  Its
-        fields may change between versions.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if the data had column names.
+        Fits of new components to recent rows in a stream with a half-life, see
+        `sktemper.renewals.Renewals`; None makes none, which is faster.
 
     Notes
     -----
-    Parameters and attributes include those of scikit-learn's `BayesianGaussianMixture`.
-    With ``tempering=None``, ``moves=None`` and ``priors="scikit-learn"``, fits from the
-    same initial responsibilities have the same results, except for rounding errors and
-    perhaps one more step.  The same ``random_state`` gives the same responsibilities if
-    rows are sorted, distinct and unweighted.  With ``init_params`` "k-means++" or
-    "random_from_data", a tied covariance starts from the chosen samples; in
-    scikit-learn it starts from all samples.  `score_samples` returns the logarithm of
-    the exact posterior predictive density, a mixture of Student-t distributions, and
-    `score` is the mean over the samples.  ``lower_bound_`` has all constants.
+    Parameters and attributes include those of `BayesianGaussianMixture`; with
+    ``tempering=None``, ``moves=None`` and ``priors="scikit-learn"``, results are the
+    same too.  `score_samples` is the exact posterior predictive density, a mixture of
+    Student-t distributions.
 
     References
     ----------
     .. [1] H. Attias, "A variational Bayesian framework for graphical models", NIPS
        2000.
-    .. [2] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
-       tempering", AISTATS 2016.
-    .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
+    .. [2] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
        stochastic variational inference", 2014.
-    .. [4] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
-       tuneable stochastic annealing".
-    .. [5] N. Ueda, R. Nakano, Z. Ghahramani, G. Hinton, "SMEM algorithm for mixture
+    .. [3] N. Ueda, R. Nakano, Z. Ghahramani, G. Hinton, "SMEM algorithm for mixture
        models", Neural Computation 12, 2000.
 
     Examples
@@ -1134,6 +871,10 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         self,
         n_components: Int = 10,
         *,
+        schedule: Schedule | Callable | None = None,
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        random_state: Seed = None,
         covariance_type: Literal["auto", "full", "tied", "diag", "spherical"] = "auto",
         weight_concentration_prior_type: Literal[
             "dirichlet_process", "dirichlet_distribution"
@@ -1148,20 +889,16 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         init_params: Literal[
             "kmeans", "k-means++", "random", "random_from_data"
         ] = "kmeans",
-        schedule: Schedule | Callable | None = None,
         target: Literal["local_step", "likelihood", "posterior"] = "local_step",
         moves: Moves | Literal["birth", "split_merge", "all"] | None = "all",
         batch_size: Int | Literal["auto"] | None = None,
         learning_rate: LearningRate | Float | None = None,
         gradient_noise: GradientNoise | None = None,
-        max_iter: Int = 100,
-        n_init: Int = 1,
         tol: Float = 1e-3,
         n_iter_no_change: Int | None = None,
         evaluate_every: Int = 0,
         validation_fraction: Float = 0.1,
         warm_start: bool = False,
-        random_state: Seed = None,
         n_jobs: Int | None = None,
         verbose: Int = 0,
         verbose_interval: Int = 10,
@@ -1171,6 +908,10 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         renewals: Renewals | Literal["auto"] | None = "auto",
     ):
         self.n_components = n_components
+        self.schedule = schedule
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state
         self.covariance_type = covariance_type
         self.weight_concentration_prior_type = weight_concentration_prior_type
         self.weight_concentration_prior = weight_concentration_prior
@@ -1181,20 +922,16 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         self.reg_covar = reg_covar
         self.priors = priors
         self.init_params = init_params
-        self.schedule = schedule
         self.target = target
         self.moves = moves
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.gradient_noise = gradient_noise
-        self.max_iter = max_iter
-        self.n_init = n_init
         self.tol = tol
         self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
         self.warm_start = warm_start
-        self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.verbose_interval = verbose_interval
@@ -1209,263 +946,132 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
 
     Variational inference for a mixture of at most ``n_components`` components [1]_, as
     in scikit-learn's `BayesianGaussianMixture`.  Steps have the noise of a smaller
-    batch [4]_, see `sktemper.noise.SVIPlusNoise`.
-
-    Parameters are in groups, each with its most important ones first: the model
-    (``n_components`` to ``init_params``); temperature and step
-    (``effective_batch_size`` to ``learning_rate``); length of the fit (``max_iter`` to
-    ``warm_start``); data and machine (``random_state`` to ``renewals``).
+    batch [2]_.
 
     Parameters
     ----------
     n_components : int, default=10
-        Largest number of components K.  Components that are not needed stay empty.
-    covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default="auto"
-        Form of the covariances: a matrix for each component ("full"), one matrix for
-        all components ("tied"), a diagonal matrix for each component ("diag"), or a
-        variance for each component ("spherical").  "auto" is "full", but `fit` uses
-        "diag" or "spherical" if its evidence is higher by more than 0.05 nats per
-        sample, if there are more than 150 columns, or if there are fewer than two
-        samples per column.  `covariance_type_` is the chosen type.  The evidence is
-        computed from merged k-means clusters of at most 5,000 to 20,000 samples, after
-        a few iterations.  "auto" is always "full" in `partial_fit` without an earlier
-        `fit`, and in a `fit` with ``covariance_prior``, ``degrees_of_freedom_prior`` or
-        ``priors="scikit-learn"``.
-    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
-            default="dirichlet_process"
-        Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
-        distribution.  With the default concentration, the latter approximates a
-        Dirichlet process [4]_.
-    weight_concentration_prior : float, default=None
-        Concentration of the prior of the weights, at least 1e-12.  With small values
-        components that are not needed stay empty.  None is ``1 / n_components``.  With
-        ``priors="learned"``, None is ``exp(-n_samples / 100)`` if this is less, but at
-        least 1e-12.  An additional component is then used only if it gains 0.01 nats
-        per sample, or 28 nats in all.
-    mean_prior : array-like of shape (n_features,), default=None
-        Prior mean of the components' means.  None is the mean of the data.
-    mean_precision_prior : float, default=None
-        Number of samples to which the prior mean is equivalent.  None starts at 1 and
-        learns it.
-    covariance_prior : float or array-like, default=None
-        Inverse scale of the prior: the covariance that you expect of a component, times
-        the degrees of freedom.  None starts at the covariance of the data, in the form
-        of ``covariance_type``, times the degrees of freedom, and learns the value.  If
-        ``covariance_type`` is "tied", None is the covariance of the data.
-        ``reg_covar`` is added to the diagonal of a singular covariance.
-    degrees_of_freedom_prior : float, default=None
-        Number of samples to which ``covariance_prior`` is equivalent.  It must exceed
-        ``n_features - 1`` if the prior is a Wishart distribution, and otherwise 0.
-        None starts at 3 above this limit and learns the value.  If ``covariance_type``
-        is "tied", None is ``n_features``.
-    reg_covar : float, default=1e-6
-        Variance added to the samples in each covariance.
-    priors : {"learned", "scikit-learn"}, default="learned"
-        Values of priors that are None, and distribution of the precisions if
-        ``covariance_type`` is "diag" or "spherical".
-
-        - "learned": each step sets the priors that are None to values that maximise the
-          lower bound of the nonempty components, if there are at least two of them
-          (empirical Bayes).  If ``covariance_type`` is "diag", the precision of each
-          feature has a Gamma distribution; if it is "spherical", the common precision
-          of all features has one.
-        - "scikit-learn": as in scikit-learn, ``mean_precision_prior`` is 1,
-          ``degrees_of_freedom_prior`` is ``n_features`` and ``covariance_prior`` is the
-          covariance of the data.  Diagonal and spherical precisions have the Wishart
-          distribution of a full matrix.  With many features, even distant components
-          are then merged.
-    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
-            default="kmeans"
-        Initial responsibilities, as in scikit-learn: the clusters of k-means, the
-        clusters of its initial centres, random numbers, or the clusters of random
-        samples.  With more than 100,000 samples, a random 100,000 are used.  The start
-        does not depend on the order of the samples, and the weight of a sample has the
-        effect of repeating it.
+        Largest number of components; more than you expect, because components that are
+        not needed stay empty.
     effective_batch_size : float, int, Schedule or callable, default=0.5
-        Size M of a batch without added noise that would have the same gradient noise: a
-        share of the batch, a number of samples, or a schedule of such values, see
-        `sktemper.noise.SVIPlusNoise`.
-    noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
-        Distribution of the random weights of samples, see
-        `sktemper.noise.SVIPlusNoise`.
+        Size of a batch without added noise that would have the same gradient noise: a
+        share of the batch, a number of samples, or a schedule of these.  Smaller values
+        add more noise, see `sktemper.noise.SVIPlusNoise`.
     tempering : Tempering, "global", "local" or None, default=None
         Temperature during training, see `sktemper.tempering`; None is T=1.
-    moves : Moves, "birth", "split_merge", "all" or None, default=None
-        Moves that `fit` makes after its passes, at T=1, to leave a poor optimum, see
-        `sktemper.moves`.  "birth" is `BirthMoves()`, "split_merge" is
-        `SplitMergeMoves()`, and "all" is split and merge moves, then reheating, then
-        births.  A move never lowers the lower bound of the training data, which is
-        computed from at most 100,000 samples if the fit used mini-batches.
-        `partial_fit` makes no moves.
-    batch_size : int, "auto" or None, default=None
-        Number of samples of a step.  None takes all samples, which is coordinate ascent
-        with a learning rate of 1.  "auto" takes a tenth of the data, at least 20
-        samples per component and at most 10,000.
-    learning_rate : LearningRate or float, default=None
-        Step size: the share of the distance to its target by which a step moves the
-        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
-        with ``batch_size=None``.  A number is a `ConstantRate`.
     max_iter : int, default=100
-        Largest number of passes of `fit` over the data; 0 keeps the start.
+        Largest number of passes of `fit` over the data, more if it warns of no
+        convergence; 0 keeps the start.
     n_init : int, default=1
-        Number of fits from different starts, one after another.  The fit with the
-        highest `lower_bound` of the training data, with their ``sample_weight``, is
-        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
-        the order of the samples and in noise.  A `fit` that continues with
-        ``warm_start``, and `partial_fit`, ignore this parameter.
+        Number of fits from different starts, of which the one with the highest
+        `lower_bound` is kept; more can find a better optimum in as many times the time.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start, of the order of the samples and of noise; an int gives the
+        same result each time.
+    covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default="auto"
+        Form of the covariances, as in scikit-learn; "diag" and "spherical" suit many
+        columns or few samples.  "auto" takes one of these if its evidence is higher,
+        and otherwise "full", see `covariance_type_`.
+    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
+            default="dirichlet_process"
+        Prior of the weights, as in scikit-learn: a stick-breaking process, or a
+        symmetric Dirichlet distribution, which is nearly the same at a small
+        concentration.
+    weight_concentration_prior : float, default=None
+        Concentration of the prior of the weights, at least 1e-12; smaller for fewer
+        components.  None is ``1 / n_components``, or less for many samples if priors
+        are learned.
+    mean_prior : array-like of shape (n_features,), default=None
+        Prior mean of the components' means, if it is known; None is the mean of the
+        data.
+    mean_precision_prior : float, default=None
+        Number of samples to which the prior mean is equivalent; larger to hold means
+        near it.  None learns it.
+    covariance_prior : float or array-like, default=None
+        The covariance that you expect of a component, times the degrees of freedom of
+        the prior.  None learns it, or is the covariance of the data if
+        ``covariance_type`` is "tied".
+    degrees_of_freedom_prior : float, default=None
+        Number of samples to which ``covariance_prior`` is equivalent, above
+        ``n_features - 1`` (above 0 for Gamma distributions).  None learns it, or is
+        ``n_features`` if ``covariance_type`` is "tied".
+    reg_covar : float, default=1e-6
+        Variance added to the samples in each covariance; larger if columns are constant
+        within clusters.
+    priors : {"learned", "scikit-learn"}, default="learned"
+        Priors that are None: learned in each step ("learned"), or for comparisons those
+        of scikit-learn, with its Wishart distributions for "diag" and "spherical"
+        ("scikit-learn"), which merge clusters if there are many columns.
+    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
+            default="kmeans"
+        Initial responsibilities, as in scikit-learn, from at most 100,000 samples;
+        "k-means++" and "random_from_data" are faster, and differ more between starts.
+    noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
+        Distribution of the random weights of samples, see
+        `sktemper.noise.SVIPlusNoise`; "gaussian" weights are those of the paper, and
+        can be negative.
+    moves : Moves, "birth", "split_merge", "all" or None, default=None
+        Moves that `fit` makes after its passes to leave a poor optimum, see
+        `sktemper.moves`.  They never lower the lower bound; None saves their time.
+    batch_size : int, "auto" or None, default=None
+        Number of samples of a step.  None takes all samples (coordinate ascent, with a
+        learning rate of 1); "auto" is faster for millions: a tenth of the data, at
+        least 20 samples per component and at most 10,000.
+    learning_rate : LearningRate or float, default=None
+        Share of the way to its target that a step moves the parameters, see
+        `sktemper.learning_rates`.  None is 1 if all samples are one batch, and
+        otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     tol : float, default=1e-3
         Least rise of the held-out score that counts as an improvement, in nats per
-        sample.  A fit with ``batch_size=None`` ends when the lower bound changes by
-        less than this in a step at T=1.  A move is kept if it raises the bound by more
-        than this.
+        sample; also the change of the lower bound below which `fit` ends with
+        ``batch_size=None``, and the least gain of a move.  Smaller for longer fits.
     n_iter_no_change : int, default=None
-        Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends and keeps the best state.  Only states after the temperature has
-        settled at 1 are considered.  None disables early stopping.
+        Number of evaluations without an improvement by ``tol`` after which `fit` ends
+        and keeps the best state, for a generous ``max_iter``; None disables early
+        stopping.
     evaluate_every : int, default=0
-        Number of passes of `fit` between two scores of held-out data, which are in
-        ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
+        Number of passes between scores of held-out data, which ``history_`` has, to see
+        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows that `fit` holds out to compute scores, if it has no
-        ``X_val``.
+        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
+        for less noise in the scores of few rows.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit.  It finishes the planned passes if the
-        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
-        and learning rate continue from their last values.  An interrupted pass
-        continues with the first unvisited row, or starts again if the training rows
-        changed.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the samples.
+        Whether `fit` continues the last fit: it finishes an interrupted one, or else
+        adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads.  Small amounts of work use one thread, which is
-        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
-        same bits for every value.
+        Largest number of threads, -1 for all cores; None is 1 unless in a
+        `joblib.parallel_config`.  The result has the same bits for every value.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper", to watch a long
+        fit.
     verbose_interval : int, default=10
-        Number of passes between the lines that ``verbose`` logs.
+        Number of passes between the lines that ``verbose`` logs; larger for long fits.
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the samples in a new random order.
+        Whether each pass visits the samples in a new random order; False keeps the
+        order of the rows, as in scikit-learn.
     total_samples : int, default=None
-        Number of rows of the data that a batch represents.  None is the number of rows
-        of `fit`, plus rows of later `partial_fit` calls.
+        Number of rows that a batch represents; None counts the rows of all calls.  Set
+        it in a stream of `partial_fit` whose length you know.
     half_life : float, duration or None, default=None
         Number of samples after which a sample counts half in `partial_fit`, for streams
-        that change.  It sets the learning rate and the scale of the statistics
-        (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
-        ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
-        "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
-        then needs ``times``.  With None, old samples keep their weights.  `fit` ignores
-        this parameter, except that it keeps a sample of its data as the memory of a
-        later stream.
+        that change; or a duration such as "30D", which needs ``times``.
     renewals : Renewals, "auto" or None, default="auto"
-        Renewals in a stream with a half-life: fits of new components to recent rows,
-        see `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None makes no
-        renewals.
-
-    Attributes
-    ----------
-    weights_ : ndarray of shape (n_components,)
-        Posterior means of the weights.
-    means_ : ndarray of shape (n_components, n_features)
-        Posterior means of the components' means.
-    covariance_type_ : {"full", "tied", "diag", "spherical"}
-        Covariance type of the fit.
-    covariances_, precisions_, precisions_cholesky_ : ndarray
-        Inverses of the expected precisions, the expected precisions, and their Cholesky
-        factors.  The shape is (n_components,) if ``covariance_type`` is "spherical",
-        (n_features, n_features) if "tied", (n_components, n_features) if "diag", and
-        (n_components, n_features, n_features) if "full" or "auto".
-    weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
-        Dirichlet parameters, or the Beta parameters of the sticks.
-    mean_precision_, degrees_of_freedom_ : ndarray of shape (n_components,)
-        Parameters of the Normal-Wishart distributions; if ``covariance_type`` is
-        "tied", ``degrees_of_freedom_`` is one number.
-    weight_concentration_prior_, mean_precision_prior_, mean_prior_, \
-            degrees_of_freedom_prior_, covariance_prior_ : object
-        Priors of the fit.
-    labels_ : ndarray of shape (n_samples,)
-        Component of each sample of the last `fit` or `partial_fit`.
-    n_active_components_ : int
-        Number of components whose responsibilities sum to more than 0.5.
-    component_clusters_ : ndarray of int of shape (n_components,)
-        Cluster of each component; -1 for an empty component.  A cluster that is not
-        Gaussian consists of several components.  Two components are in the same cluster
-        if, on the line that separates them best, their means differ by at most twice
-        the smaller standard deviation, so that the sum of their densities has a single
-        mode there.  They are also in the same cluster if a chain of such components
-        connects them.
-    n_clusters_ : int
-        Number of clusters in ``component_clusters_``.
-    converged_ : bool
-        Whether the lower bound converged, in a `fit` with ``batch_size=None``.
-    lower_bound_ : float
-        Evidence lower bound of the training data at T=1, with all constants.
-    lower_bounds_ : list of float
-        Lower bounds before each step at T=1, in a `fit` with ``batch_size=None``.
-    tempering_, learning_rate_, gradient_noise_ : object
-        Policies of the fit, with "auto" replaced by numbers.
-    batch_size_ : int
-        Number of rows of a step.
-    temperature_ : float
-        Temperature of the last step.
-    n_iter_ : int
-        Number of completed passes of `fit`.
-    n_batch_iter_ : int
-        Number of completed steps.
-    n_samples_seen_ : int
-        Total number of rows in the batches of all steps.
-    history_ : dict of ndarrays
-        Arrays with a value for each step, thinned if there are many: "step", "passes",
-        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
-        samples in the tempered bound of the batch, in nats per sample), "heldout_score"
-        (NaN without an evaluation) and "mean_iterations" (mean number of local
-        iterations of a row).  If temperatures are inferred, also
-        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
-        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
-        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
-        "move_bound" (the lower bound after the move).
-    renewals_ : dict of ndarrays
-        Renewals of a stream with a half-life.  Each array has an entry for each
-        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (the
-        last known time before it, or None), "reason" ("start", "schedule" or "alarm"),
-        "kept" (whether its result replaced the parameters; None while this is not
-        decided), "decided" (number of rows before the decision), "gain" (mean gain of
-        the rows that decided, in nats per observation) and "columns" (tuple of the
-        indices of new components).
-    state_ : State
-        Everything that changes during a fit: parameters, progress and policies.  Its
-        fields may change between versions.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if the data had column names.
+        Fits of new components to recent rows in a stream with a half-life, see
+        `sktemper.renewals.Renewals`; None makes none, which is faster.
 
     Notes
     -----
-    Parameters and attributes include those of scikit-learn's `BayesianGaussianMixture`.
-    With ``tempering=None``, ``moves=None`` and ``priors="scikit-learn"``, fits from the
-    same initial responsibilities have the same results, except for rounding errors and
-    perhaps one more step.  The same ``random_state`` gives the same responsibilities if
-    rows are sorted, distinct and unweighted.  With ``init_params`` "k-means++" or
-    "random_from_data", a tied covariance starts from the chosen samples; in
-    scikit-learn it starts from all samples.  `score_samples` returns the logarithm of
-    the exact posterior predictive density, a mixture of Student-t distributions, and
-    `score` is the mean over the samples.  ``lower_bound_`` has all constants.
+    Parameters and attributes include those of `BayesianGaussianMixture`; with
+    ``tempering=None``, ``moves=None`` and ``priors="scikit-learn"``, results are the
+    same too.  `score_samples` is the exact posterior predictive density, a mixture of
+    Student-t distributions.
 
     References
     ----------
     .. [1] H. Attias, "A variational Bayesian framework for graphical models", NIPS
        2000.
-    .. [2] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
-       tempering", AISTATS 2016.
-    .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
-       stochastic variational inference", 2014.
-    .. [4] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
+    .. [2] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
        tuneable stochastic annealing".
-    .. [5] N. Ueda, R. Nakano, Z. Ghahramani, G. Hinton, "SMEM algorithm for mixture
-       models", Neural Computation 12, 2000.
 
     Examples
     --------
@@ -1481,6 +1087,11 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         self,
         n_components: Int = 10,
         *,
+        effective_batch_size: Float | Schedule | Callable = 0.5,
+        tempering: Tempering | Literal["global", "local"] | None = None,
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        random_state: Seed = None,
         covariance_type: Literal["auto", "full", "tied", "diag", "spherical"] = "auto",
         weight_concentration_prior_type: Literal[
             "dirichlet_process", "dirichlet_distribution"
@@ -1495,20 +1106,15 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         init_params: Literal[
             "kmeans", "k-means++", "random", "random_from_data"
         ] = "kmeans",
-        effective_batch_size: Float | Schedule | Callable = 0.5,
         noise_distribution: Literal["dirichlet", "gaussian"] = "dirichlet",
-        tempering: Tempering | Literal["global", "local"] | None = None,
         moves: Moves | Literal["birth", "split_merge", "all"] | None = None,
         batch_size: Int | Literal["auto"] | None = None,
         learning_rate: LearningRate | Float | None = None,
-        max_iter: Int = 100,
-        n_init: Int = 1,
         tol: Float = 1e-3,
         n_iter_no_change: Int | None = None,
         evaluate_every: Int = 0,
         validation_fraction: Float = 0.1,
         warm_start: bool = False,
-        random_state: Seed = None,
         n_jobs: Int | None = None,
         verbose: Int = 0,
         verbose_interval: Int = 10,
@@ -1518,6 +1124,11 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         renewals: Renewals | Literal["auto"] | None = "auto",
     ):
         self.n_components = n_components
+        self.effective_batch_size = effective_batch_size
+        self.tempering = tempering
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state
         self.covariance_type = covariance_type
         self.weight_concentration_prior_type = weight_concentration_prior_type
         self.weight_concentration_prior = weight_concentration_prior
@@ -1528,20 +1139,15 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         self.reg_covar = reg_covar
         self.priors = priors
         self.init_params = init_params
-        self.effective_batch_size = effective_batch_size
         self.noise_distribution = noise_distribution
-        self.tempering = tempering
         self.moves = moves
         self.batch_size = batch_size
         self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.n_init = n_init
         self.tol = tol
         self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
         self.warm_start = warm_start
-        self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.verbose_interval = verbose_interval

@@ -152,6 +152,10 @@ class ServedTopics(Topics):
 # -- the estimators of latent Dirichlet allocation -------------------------------------
 #: Smallest temperature; below it, counts divided by T overflow.
 LEAST_TEMPERATURE = 1e-6
+#: The iterations of a document skip topics to which they assign fewer tokens than this
+#: times alpha, which are most topics.  The relative change of a step is about 1e-7 in
+#: float32 and 1e-9 in float64.
+DROP_TOL = 1e-4
 
 
 def _gamma(model, block, shared, power_of_rows=None):
@@ -189,6 +193,9 @@ class _LDA(
     _check_weighted = check_weighted_counts
     _inspect_training_data = inspect_counts
 
+    prediction_prior_: np.ndarray
+    """Prior of documents in `transform` and `score`, if `fit_prior` was called."""
+
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
         "n_components": [WholeNumber(1), None],
@@ -209,7 +216,6 @@ class _LDA(
         "doc_update": [StrOptions({"variational", "sampled", "auto"})],
         "mean_change_tol": [Interval(Real, 0, None, closed="left")],
         "max_doc_update_iter": [Interval(Integral, 1, None, closed="left")],
-        "topic_drop_tol": [Interval(Real, 0, None, closed="left")],
     }
 
     def __sklearn_tags__(self):
@@ -260,7 +266,7 @@ class _LDA(
             dtype=dtype,
             tol=settings.mean_change_tol,
             max_iter=settings.max_doc_update_iter,
-            drop_tol=settings.topic_drop_tol,
+            drop_tol=DROP_TOL,
             init=settings.init,
             init_params=settings.init_params,
             doc_update=settings.doc_update,
@@ -1188,213 +1194,105 @@ class TemperedLDA(_LDA):
     Stochastic variational inference [1]_ of topics in word counts, in which the
     temperature of the documents is inferred [2]_, or given by another policy.
 
-    Parameters are in groups, each with its most important ones first: the model
-    (``n_components`` to ``init``); temperature and step (``tempering`` to
-    ``doc_update``); length of the fit (``max_iter`` to ``topic_drop_tol``); data and
-    machine (``random_state`` to ``renewals``).
-
     Parameters
     ----------
     n_components : int or None, default=10
-        Number of topics K.  None estimates it, see ``n_start_components``.
+        Number of topics; more topics are narrower.  None estimates it, starting from
+        ``n_start_components``.
+    tempering : Tempering, "global", "local" or None, default="global"
+        Temperature during training, see `sktemper.tempering`: inferred ("global"),
+        inferred for each document, for data with outliers ("local"), a policy such as
+        `Annealing`, or T=1 (None), which is plain variational inference.
+    max_iter : int, default=10
+        Number of passes of `fit` over the data; more if the held-out score still rises,
+        as for short documents.
+    n_init : int, default=1
+        Number of fits from different starts, of which the one with the highest
+        `lower_bound` is kept; more can find a better optimum in as many times the time.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start, of the order of the documents and of noise; an int gives the
+        same result each time.
     doc_topic_prior : float, array-like of shape (n_components,), "auto" or None, \
             default=0.05
-        Dirichlet parameter alpha of a document's topic weights.  "auto" depends on the
-        mean number of tokens N of nonempty documents, in the data of `fit` or in the
-        first chunk of a stream: it is ``min(0.05, 0.07 * N / n_components)``, at least
-        0.001.  It suits short documents and many topics.  None is ``1 / n_components``,
-        as in scikit-learn.
+        Dirichlet parameter alpha of a document's topic weights; smaller if documents
+        have few topics.  "auto" is smaller for short documents and many topics, and
+        None is ``1 / n_components``, as in scikit-learn.
     topic_word_prior : float, array-like or None, default=0.1
-        Dirichlet parameter eta of a topic's words: a number, an array of shape
-        (n_features,), or one of shape (n_components, n_features), which can seed topics
-        with words.  None is ``1 / n_components``, as in scikit-learn.
+        Dirichlet parameter eta of a topic's words; an array of shape (n_components,
+        n_features) seeds topics with words, see `sktemper.seeded_prior`.  None is ``1 /
+        n_components``, as in scikit-learn.
     n_start_components : int, default=None
-        Number of topics at the start of `fit`, at least ``n_components``.  After the
-        passes, topics are merged by evidence into ``n_components`` topics, see
-        `merge_topics`; half as many passes follow.  If ``n_components`` is None, topics
-        are merged while the evidence rises, and then while the lower bound of at most
-        2,000 documents rises.  With two to four times the number of topics, a fit finds
-        more of the true ones than a direct fit from a random start.  Priors must not
-        have a value for each topic.  Callbacks are called in two fits, before and after
-        the merge, and Ctrl-C or an error leaves an earlier fit unchanged.  None starts
-        with ``n_components``.  `partial_fit` ignores this parameter.
+        Number of topics at the start of `fit`, which `merge_topics` then merges into
+        ``n_components``.  Two to four times as many find more of the true topics from
+        random starts.  None starts with ``n_components``.
     init_params : {"spectral", "random"}, default="spectral"
-        Method for the initial ``components_`` if ``init`` is None.  "spectral" makes a
-        correspondence analysis of at most 4,000 documents of the data, or of the first
-        chunk of a stream.  Its axes, rotated such that each document is near few of
-        them, are the topics.  Starts with different seeds differ by about a tenth in
-        each entry.  "random" makes the same draws as scikit-learn's
-        LatentDirichletAllocation for the same ``random_state``.  Random draws are also
-        used for topics beyond the number of axes, for priors that have a value for each
-        topic, and if fewer than ``2 * n_components`` of those documents have tokens.
+        Start if ``init`` is None: computed from a sample of the documents ("spectral"),
+        which finds more topics, or for comparisons the draws of scikit-learn's
+        `LatentDirichletAllocation` ("random").
     init : array-like of shape (n_components, n_features), default=None
-        Initial ``components_``, with ``n_start_components`` rows if that is given.
-        None uses ``init_params``.
-    tempering : Tempering, "global", "local" or None, default="global"
-        Temperature during training, see `sktemper.tempering`.
-
-        - "global", `GlobalTempering()`: one temperature, inferred from the data,
-          below a cap that falls to 1.  It has no parameters to tune, and is about as
-          good as a good annealing schedule.
-        - "local", `LocalTempering()`: a temperature for each document.  It suits data
-          with outliers, whose temperatures `temperatures` returns.  A fit takes up to
-          three times as long.
-        - An `Annealing`, with a schedule and a target of your choice; `AnnealedLDA`
-          is a shorter way to set these, and the first estimator to try.
-        - None: plain stochastic variational inference at T=1.  With
-          ``init_params="random"`` it is the algorithm and the start of scikit-learn's
-          `LatentDirichletAllocation`, a baseline.
+        Initial ``components_``, if you have a good start and do not anneal.  None uses
+        ``init_params``.
     batch_size : int, "auto" or None, default="auto"
-        Number of documents of a step.  "auto" takes documents with about 30,000 tokens,
-        but at most a fifth of the data.  If documents are not sampled (see
-        ``doc_update``), it takes at least a twentieth of the data, because with small
-        batches the held-out score of short documents falls from pass to pass.  In a
-        stream without ``total_samples`` it takes documents with about 20,000 tokens.
-        None takes all documents, which is coordinate ascent with a learning rate of 1.
+        Number of documents of a step.  "auto" takes about 30,000 tokens, but at most a
+        fifth of the data; small batches of short documents end in poor optima.  None
+        takes all documents (coordinate ascent, with a learning rate of 1).
     learning_rate : LearningRate or float, default=None
-        Step size: the share of the distance to its target by which a step moves the
-        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
-        with ``batch_size=None``.  A number is a `ConstantRate`.
+        Share of the way to its target that a step moves the parameters, see
+        `sktemper.learning_rates`.  None is 1 if all documents are one batch, and
+        otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     gradient_noise : GradientNoise, default=None
-        Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
+        Noise that is added to the statistics of a batch to leave poor optima, see
+        `sktemper.noise`; None adds none.
     doc_update : {"auto", "variational", "sampled"}, default="auto"
-        Inference of the topics of a document's words in a step of the fit.
-        "variational" is the mean-field approximation.  "sampled" makes 10 sweeps of
-        collapsed Gibbs sampling of the topics of all tokens, given the means of the
-        topics, and averages the last 5 [4]_.  It avoids the mean-field approximation,
-        which traps short documents, and finds better topics for them.  Counts must be
-        whole numbers.  "auto" is variational while the temperature is above 1, and then
-        samples documents of at most ``2 * n_components`` tokens with whole counts; if
-        the tempering does not cool, it is variational.  "sampled" needs lower
-        temperatures than "auto", because above T=1.3 all topics become equal.
-        `transform` and `score` are always variational.
-    max_iter : int, default=10
-        Number of passes of `fit` over the data.
-    n_init : int, default=1
-        Number of fits from different starts, one after another.  The fit with the
-        highest `lower_bound` of the training data, with their ``sample_weight``, is
-        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
-        the order of the documents and in noise.  A `fit` that continues with
-        ``warm_start``, and `partial_fit`, ignore this parameter.
+        Inference of the topics of a document's words: by mean field ("variational"), by
+        Gibbs sampling of whole counts, which suits short documents ("sampled"), or by
+        sampling short documents once T=1 ("auto").
     tol : float, default=1e-3
         Least rise of the held-out score that counts as an improvement, in nats per
-        token.
+        token; smaller for later early stopping.
     n_iter_no_change : int, default=None
-        Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends and keeps the best state.  Only states after the temperature has
-        settled at 1 are considered.  None disables early stopping.
+        Number of evaluations without an improvement by ``tol`` after which `fit` ends
+        and keeps the best state, for a generous ``max_iter``; None disables early
+        stopping.
     evaluate_every : int, default=0
-        Number of passes of `fit` between two scores of held-out data, which are in
-        ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
+        Number of passes between scores of held-out data, which ``history_`` has, to see
+        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows that `fit` holds out to compute scores, if it has no
-        ``X_val``.
+        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
+        for less noise in the scores of few rows.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit.  It finishes the planned passes if the
-        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
-        and learning rate continue from their last values.  An interrupted pass
-        continues with the first unvisited row, or starts again if the training rows
-        changed.
+        Whether `fit` continues the last fit: it finishes an interrupted one, or else
+        adds ``max_iter`` passes.
     mean_change_tol : float, default=1e-3
-        The iterations of a document end when the mean absolute change of its topic
-        weights is below this value.
+        Mean absolute change of a document's topic weights below which its iterations
+        end; smaller for more exact weights.
     max_doc_update_iter : int, default=100
-        Largest number of iterations of a document.
-    topic_drop_tol : float, default=1e-4
-        The iterations of a document skip topics to which they assign fewer tokens than
-        this value times ``doc_topic_prior``.  Most topics are skipped.  A skipped
-        topic is used again if it gets more tokens.  The relative change of a step is
-        about 1e-7 in float32 and 1e-9 in float64.  0 skips no topics.  Iterations of
-        short documents, several of which are optimised together, skip no topics.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the documents.
+        Largest number of iterations of a document; more if ``mean_iterations`` in
+        ``history_`` is near it.
     n_jobs : int, default=None
-        Largest number of threads.  Small amounts of work use one thread, which is
-        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
-        same bits for every value.
+        Largest number of threads, -1 for all cores; None is 1 unless in a
+        `joblib.parallel_config`.  The result has the same bits for every value.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper", to watch a long
+        fit.
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the documents in a new random order.
+        Whether each pass visits the documents in a new random order; False keeps the
+        order of the rows, as in scikit-learn.
     total_samples : int, default=None
-        Number of rows of the data that a batch represents.  None is the number of rows
-        of `fit`, plus rows of later `partial_fit` calls.  In a stream without `fit`,
-        None is the number of rows so far, but at least the rows of 25 batches, and at
-        most 200 rows per topic.
+        Number of rows that a batch represents; None counts the rows of all calls.  Set
+        it in a stream of `partial_fit` whose length you know.
     half_life : float, duration or None, default=None
-        Number of samples after which a sample counts half in `partial_fit`, for streams
-        that change.  It sets the learning rate and the scale of the statistics
-        (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
-        ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
-        "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
-        then needs ``times``.  With None, old samples keep their weights.  `fit` ignores
-        this parameter, except that it keeps a sample of its data as the memory of a
-        later stream.
+        Number of documents after which a document counts half in `partial_fit`, for
+        streams that change; or a duration such as "30D", which needs ``times``.
     renewals : Renewals, "auto" or None, default="auto"
-        Renewals in a stream with a half-life: fits of new components to recent rows,
-        see `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None makes no
-        renewals.
-
-    Attributes
-    ----------
-    components_ : ndarray of shape (n_components, n_features)
-        Dirichlet parameters lambda of the topics, in the dtype of the data.
-    topic_word_ : ndarray of shape (n_components, n_features)
-        Posterior means of the topics' word probabilities; rows sum to 1.
-    exp_dirichlet_component_ : ndarray of shape (n_components, n_features)
-        ``exp(E[log topic_word])``.
-    n_components_ : int
-        Number of topics of the fitted model.
-    doc_topic_prior_, topic_word_prior_ : ndarray
-        Priors of the fit.
-    prediction_prior_ : ndarray of shape (n_components,)
-        Prior of documents in `transform` and `score`, if `fit_prior` was called.
-    tempering_, learning_rate_, gradient_noise_ : object
-        Policies of the fit, with "auto" replaced by numbers.
-    batch_size_ : int
-        Number of rows of a step.
-    temperature_ : float
-        Temperature of the last step.
-    n_iter_ : int
-        Number of completed passes of `fit`.
-    n_batch_iter_ : int
-        Number of completed steps.
-    n_samples_seen_ : int
-        Total number of rows in the batches of all steps.
-    history_ : dict of ndarrays
-        Arrays with a value for each step, thinned if there are many: "step", "passes",
-        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
-        documents in the tempered bound of the batch, in nats per token),
-        "heldout_score" (NaN without an evaluation) and "mean_iterations" (mean number
-        of local iterations of a row).  If temperatures are inferred, also
-        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
-        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
-        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
-        "move_bound" (the lower bound after the move).
-    renewals_ : dict of ndarrays
-        Renewals of a stream with a half-life.  Each array has an entry for each
-        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (the
-        last known time before it, or None), "reason" ("start", "schedule" or "alarm"),
-        "kept" (whether its result replaced the parameters; None while this is not
-        decided), "decided" (number of rows before the decision), "gain" (mean gain of
-        the rows that decided, in nats per observation) and "columns" (tuple of the
-        indices of new components).
-    state_ : State
-        Everything that changes during a fit: parameters, progress and policies.  Its
-        fields may change between versions.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if the data had column names.
+        Fits of new components to recent rows in a stream with a half-life, see
+        `sktemper.renewals.Renewals`; None makes none, which is faster.
 
     Notes
     -----
-    Integer counts, such as those of vectorizers, are computed in float32, which agrees
-    with float64 to 1e-4; float64 counts are computed in float64.  `score` is document
-    completion: the distinct words of a document, in column order, are assigned
-    alternately to an observed and a held-out half.  Topic weights are inferred from the
-    first half, and the second half is scored.
+    Integer counts are computed in float32, which agrees with float64 to 1e-4.  `score`
+    is document completion: topic weights are inferred from every second distinct word
+    of a document, and the other words are scored.
 
     References
     ----------
@@ -1402,10 +1300,6 @@ class TemperedLDA(_LDA):
        JMLR 14, 2013.
     .. [2] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
        tempering", AISTATS 2016.
-    .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
-       stochastic variational inference", 2014.
-    .. [4] D. Mimno, M. Hoffman, D. Blei, "Sparse stochastic inference for latent
-       Dirichlet allocation", ICML 2012.
 
     Examples
     --------
@@ -1424,18 +1318,19 @@ class TemperedLDA(_LDA):
         self,
         n_components: Int | None = 10,
         *,
+        tempering: Tempering | Literal["global", "local"] | None = "global",
+        max_iter: Int = 10,
+        n_init: Int = 1,
+        random_state: Seed = None,
         doc_topic_prior: Float | ArrayLike | Literal["auto"] | None = 0.05,
         topic_word_prior: Float | ArrayLike | None = 0.1,
         n_start_components: Int | None = None,
         init_params: Literal["spectral", "random"] = "spectral",
         init: ArrayLike | None = None,
-        tempering: Tempering | Literal["global", "local"] | None = "global",
         batch_size: Int | Literal["auto"] | None = "auto",
         learning_rate: LearningRate | Float | None = None,
         gradient_noise: GradientNoise | None = None,
         doc_update: Literal["auto", "variational", "sampled"] = "auto",
-        max_iter: Int = 10,
-        n_init: Int = 1,
         tol: Float = 1e-3,
         n_iter_no_change: Int | None = None,
         evaluate_every: Int = 0,
@@ -1443,8 +1338,6 @@ class TemperedLDA(_LDA):
         warm_start: bool = False,
         mean_change_tol: Float = 1e-3,
         max_doc_update_iter: Int = 100,
-        topic_drop_tol: Float = 1e-4,
-        random_state: Seed = None,
         n_jobs: Int | None = None,
         verbose: Int = 0,
         shuffle: bool = True,
@@ -1453,18 +1346,19 @@ class TemperedLDA(_LDA):
         renewals: Renewals | Literal["auto"] | None = "auto",
     ):
         self.n_components = n_components
+        self.tempering = tempering
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
         self.n_start_components = n_start_components
         self.init_params = init_params
         self.init = init
-        self.tempering = tempering
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.gradient_noise = gradient_noise
         self.doc_update = doc_update
-        self.max_iter = max_iter
-        self.n_init = n_init
         self.tol = tol
         self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
@@ -1472,8 +1366,6 @@ class TemperedLDA(_LDA):
         self.warm_start = warm_start
         self.mean_change_tol = mean_change_tol
         self.max_doc_update_iter = max_doc_update_iter
-        self.topic_drop_tol = topic_drop_tol
-        self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.shuffle = shuffle
@@ -1486,223 +1378,117 @@ class AnnealedLDA(AnnealedMixin, _LDA):
     """Topic model (latent Dirichlet allocation) fitted by deterministic annealing.
 
     Stochastic variational inference [1]_ that starts at a high temperature, which
-    flattens poor optima, and cools to T=1 [2]_, [3]_.  For documents that are not
-    sampled, topics then predict held-out words better, most of all in short documents.
-    Short documents are sampled at T=1 (``doc_update``), and the start comes from the
-    data (``init_params``); where both apply, the temperature adds little to them.
-
-    Parameters are in groups, each with its most important ones first: the model
-    (``n_components`` to ``init``); temperature and step (``schedule`` to
-    ``doc_update``); length of the fit (``max_iter`` to ``topic_drop_tol``); data and
-    machine (``random_state`` to ``renewals``).
+    flattens poor optima, and cools to T=1 [2]_.  The start comes from the data
+    (``init_params``), and short documents are sampled at T=1 (``doc_update``).
 
     Parameters
     ----------
     n_components : int or None, default=10
-        Number of topics K.  None estimates it, see ``n_start_components``.
-    doc_topic_prior : float, array-like of shape (n_components,), "auto" or None, \
-            default=0.05
-        Dirichlet parameter alpha of a document's topic weights.  "auto" depends on the
-        mean number of tokens N of nonempty documents, in the data of `fit` or in the
-        first chunk of a stream: it is ``min(0.05, 0.07 * N / n_components)``, at least
-        0.001.  It suits short documents and many topics.  None is ``1 / n_components``,
-        as in scikit-learn.
-    topic_word_prior : float, array-like or None, default=0.1
-        Dirichlet parameter eta of a topic's words: a number, an array of shape
-        (n_features,), or one of shape (n_components, n_features), which can seed topics
-        with words.  None is ``1 / n_components``, as in scikit-learn.
-    n_start_components : int, default=None
-        Number of topics at the start of `fit`, at least ``n_components``.  After the
-        passes, topics are merged by evidence into ``n_components`` topics, see
-        `merge_topics`; half as many passes follow.  If ``n_components`` is None, topics
-        are merged while the evidence rises, and then while the lower bound of at most
-        2,000 documents rises.  With two to four times the number of topics, a fit finds
-        more of the true ones than a direct fit from a random start.  Priors must not
-        have a value for each topic.  Callbacks are called in two fits, before and after
-        the merge, and Ctrl-C or an error leaves an earlier fit unchanged.  None starts
-        with ``n_components``.  `partial_fit` ignores this parameter.
-    init_params : {"spectral", "random"}, default="spectral"
-        Method for the initial ``components_`` if ``init`` is None.  "spectral" makes a
-        correspondence analysis of at most 4,000 documents of the data, or of the first
-        chunk of a stream.  Its axes, rotated such that each document is near few of
-        them, are the topics.  Starts with different seeds differ by about a tenth in
-        each entry.  "random" makes the same draws as scikit-learn's
-        LatentDirichletAllocation for the same ``random_state``.  Random draws are also
-        used for topics beyond the number of axes, for priors that have a value for each
-        topic, and if fewer than ``2 * n_components`` of those documents have tokens.
-    init : array-like of shape (n_components, n_features), default=None
-        Initial ``components_``, with ``n_start_components`` rows if that is given.
-        None uses ``init_params``.
+        Number of topics; more topics are narrower.  None estimates it, starting from
+        ``n_start_components``.
     schedule : Schedule or callable, default=None
         Temperature of each step, see `sktemper.schedules`.  None is
-        ``ExponentialSchedule()``.
-    target : {"local_step", "likelihood", "posterior"}, default="local_step"
-        The part of the model that the temperature flattens, see
-        `sktemper.tempering.Annealing`.
-    batch_size : int, "auto" or None, default="auto"
-        Number of documents of a step.  "auto" takes documents with about 30,000 tokens,
-        but at most a fifth of the data.  If documents are not sampled (see
-        ``doc_update``), it takes at least a twentieth of the data, because with small
-        batches the held-out score of short documents falls from pass to pass.  In a
-        stream without ``total_samples`` it takes documents with about 20,000 tokens.
-        None takes all documents, which is coordinate ascent with a learning rate of 1.
-    learning_rate : LearningRate or float, default=None
-        Step size: the share of the distance to its target by which a step moves the
-        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
-        with ``batch_size=None``.  A number is a `ConstantRate`.
-    gradient_noise : GradientNoise, default=None
-        Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
-    doc_update : {"auto", "variational", "sampled"}, default="auto"
-        Inference of the topics of a document's words in a step of the fit.
-        "variational" is the mean-field approximation.  "sampled" makes 10 sweeps of
-        collapsed Gibbs sampling of the topics of all tokens, given the means of the
-        topics, and averages the last 5 [4]_.  It avoids the mean-field approximation,
-        which traps short documents, and finds better topics for them.  Counts must be
-        whole numbers.  "auto" is variational while the temperature is above 1, and then
-        samples documents of at most ``2 * n_components`` tokens with whole counts; if
-        the tempering does not cool, it is variational.  "sampled" needs lower
-        temperatures than "auto", because above T=1.3 all topics become equal.
-        `transform` and `score` are always variational.
+        ``ExponentialSchedule()``; try a lower start if components become equal.
     max_iter : int, default=10
-        Number of passes of `fit` over the data.
+        Number of passes of `fit` over the data; more if the held-out score still rises,
+        as for short documents.
     n_init : int, default=1
-        Number of fits from different starts, one after another.  The fit with the
-        highest `lower_bound` of the training data, with their ``sample_weight``, is
-        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
-        the order of the documents and in noise.  A `fit` that continues with
-        ``warm_start``, and `partial_fit`, ignore this parameter.
+        Number of fits from different starts, of which the one with the highest
+        `lower_bound` is kept; more can find a better optimum in as many times the time.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start, of the order of the documents and of noise; an int gives the
+        same result each time.
+    doc_topic_prior : float, array-like of shape (n_components,), "auto" or None, \
+            default=0.05
+        Dirichlet parameter alpha of a document's topic weights; smaller if documents
+        have few topics.  "auto" is smaller for short documents and many topics, and
+        None is ``1 / n_components``, as in scikit-learn.
+    topic_word_prior : float, array-like or None, default=0.1
+        Dirichlet parameter eta of a topic's words; an array of shape (n_components,
+        n_features) seeds topics with words, see `sktemper.seeded_prior`.  None is ``1 /
+        n_components``, as in scikit-learn.
+    n_start_components : int, default=None
+        Number of topics at the start of `fit`, which `merge_topics` then merges into
+        ``n_components``.  Two to four times as many find more of the true topics from
+        random starts.  None starts with ``n_components``.
+    init_params : {"spectral", "random"}, default="spectral"
+        Start if ``init`` is None: computed from a sample of the documents ("spectral"),
+        which finds more topics, or for comparisons the draws of scikit-learn's
+        `LatentDirichletAllocation` ("random").
+    init : array-like of shape (n_components, n_features), default=None
+        Initial ``components_``, if you have a good start and do not anneal.  None uses
+        ``init_params``.
+    target : {"local_step", "likelihood", "posterior"}, default="local_step"
+        The part of a step that is tempered, see `sktemper.tempering.Annealing`; the
+        last two are for comparisons with the papers.
+    batch_size : int, "auto" or None, default="auto"
+        Number of documents of a step.  "auto" takes about 30,000 tokens, but at most a
+        fifth of the data; small batches of short documents end in poor optima.  None
+        takes all documents (coordinate ascent, with a learning rate of 1).
+    learning_rate : LearningRate or float, default=None
+        Share of the way to its target that a step moves the parameters, see
+        `sktemper.learning_rates`.  None is 1 if all documents are one batch, and
+        otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+    gradient_noise : GradientNoise, default=None
+        Noise that is added to the statistics of a batch to leave poor optima, see
+        `sktemper.noise`; None adds none.
+    doc_update : {"auto", "variational", "sampled"}, default="auto"
+        Inference of the topics of a document's words: by mean field ("variational"), by
+        Gibbs sampling of whole counts, which suits short documents ("sampled"), or by
+        sampling short documents once T=1 ("auto").
     tol : float, default=1e-3
         Least rise of the held-out score that counts as an improvement, in nats per
-        token.
+        token; smaller for later early stopping.
     n_iter_no_change : int, default=None
-        Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends and keeps the best state.  Only states after the temperature has
-        settled at 1 are considered.  None disables early stopping.
+        Number of evaluations without an improvement by ``tol`` after which `fit` ends
+        and keeps the best state, for a generous ``max_iter``; None disables early
+        stopping.
     evaluate_every : int, default=0
-        Number of passes of `fit` between two scores of held-out data, which are in
-        ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
+        Number of passes between scores of held-out data, which ``history_`` has, to see
+        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows that `fit` holds out to compute scores, if it has no
-        ``X_val``.
+        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
+        for less noise in the scores of few rows.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit.  It finishes the planned passes if the
-        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
-        and learning rate continue from their last values.  An interrupted pass
-        continues with the first unvisited row, or starts again if the training rows
-        changed.
+        Whether `fit` continues the last fit: it finishes an interrupted one, or else
+        adds ``max_iter`` passes.
     mean_change_tol : float, default=1e-3
-        The iterations of a document end when the mean absolute change of its topic
-        weights is below this value.
+        Mean absolute change of a document's topic weights below which its iterations
+        end; smaller for more exact weights.
     max_doc_update_iter : int, default=100
-        Largest number of iterations of a document.
-    topic_drop_tol : float, default=1e-4
-        The iterations of a document skip topics to which they assign fewer tokens than
-        this value times ``doc_topic_prior``.  Most topics are skipped.  A skipped
-        topic is used again if it gets more tokens.  The relative change of a step is
-        about 1e-7 in float32 and 1e-9 in float64.  0 skips no topics.  Iterations of
-        short documents, several of which are optimised together, skip no topics.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the documents.
+        Largest number of iterations of a document; more if ``mean_iterations`` in
+        ``history_`` is near it.
     n_jobs : int, default=None
-        Largest number of threads.  Small amounts of work use one thread, which is
-        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
-        same bits for every value.
+        Largest number of threads, -1 for all cores; None is 1 unless in a
+        `joblib.parallel_config`.  The result has the same bits for every value.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper", to watch a long
+        fit.
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the documents in a new random order.
+        Whether each pass visits the documents in a new random order; False keeps the
+        order of the rows, as in scikit-learn.
     total_samples : int, default=None
-        Number of rows of the data that a batch represents.  None is the number of rows
-        of `fit`, plus rows of later `partial_fit` calls.  In a stream without `fit`,
-        None is the number of rows so far, but at least the rows of 25 batches, and at
-        most 200 rows per topic.
+        Number of rows that a batch represents; None counts the rows of all calls.  Set
+        it in a stream of `partial_fit` whose length you know.
     half_life : float, duration or None, default=None
-        Number of samples after which a sample counts half in `partial_fit`, for streams
-        that change.  It sets the learning rate and the scale of the statistics
-        (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
-        ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
-        "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
-        then needs ``times``.  With None, old samples keep their weights.  `fit` ignores
-        this parameter, except that it keeps a sample of its data as the memory of a
-        later stream.
+        Number of documents after which a document counts half in `partial_fit`, for
+        streams that change; or a duration such as "30D", which needs ``times``.
     renewals : Renewals, "auto" or None, default="auto"
-        Renewals in a stream with a half-life: fits of new components to recent rows,
-        see `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None makes no
-        renewals.
-
-    Attributes
-    ----------
-    components_ : ndarray of shape (n_components, n_features)
-        Dirichlet parameters lambda of the topics, in the dtype of the data.
-    topic_word_ : ndarray of shape (n_components, n_features)
-        Posterior means of the topics' word probabilities; rows sum to 1.
-    exp_dirichlet_component_ : ndarray of shape (n_components, n_features)
-        ``exp(E[log topic_word])``.
-    n_components_ : int
-        Number of topics of the fitted model.
-    doc_topic_prior_, topic_word_prior_ : ndarray
-        Priors of the fit.
-    prediction_prior_ : ndarray of shape (n_components,)
-        Prior of documents in `transform` and `score`, if `fit_prior` was called.
-    schedule_ : Schedule
-        Schedule of the fit, with "auto" replaced by numbers.
-    tempering_, learning_rate_, gradient_noise_ : object
-        Policies of the fit, with "auto" replaced by numbers.
-    batch_size_ : int
-        Number of rows of a step.
-    temperature_ : float
-        Temperature of the last step.
-    n_iter_ : int
-        Number of completed passes of `fit`.
-    n_batch_iter_ : int
-        Number of completed steps.
-    n_samples_seen_ : int
-        Total number of rows in the batches of all steps.
-    history_ : dict of ndarrays
-        Arrays with a value for each step, thinned if there are many: "step", "passes",
-        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
-        documents in the tempered bound of the batch, in nats per token),
-        "heldout_score" (NaN without an evaluation) and "mean_iterations" (mean number
-        of local iterations of a row).  If temperatures are inferred, also
-        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
-        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
-        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
-        "move_bound" (the lower bound after the move).
-    renewals_ : dict of ndarrays
-        Renewals of a stream with a half-life.  Each array has an entry for each
-        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (the
-        last known time before it, or None), "reason" ("start", "schedule" or "alarm"),
-        "kept" (whether its result replaced the parameters; None while this is not
-        decided), "decided" (number of rows before the decision), "gain" (mean gain of
-        the rows that decided, in nats per observation) and "columns" (tuple of the
-        indices of new components).
-    state_ : State
-        Everything that changes during a fit: parameters, progress and policies.  Its
-        fields may change between versions.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if the data had column names.
+        Fits of new components to recent rows in a stream with a half-life, see
+        `sktemper.renewals.Renewals`; None makes none, which is faster.
 
     Notes
     -----
-    Integer counts, such as those of vectorizers, are computed in float32, which agrees
-    with float64 to 1e-4; float64 counts are computed in float64.  `score` is document
-    completion: the distinct words of a document, in column order, are assigned
-    alternately to an observed and a held-out half.  Topic weights are inferred from the
-    first half, and the second half is scored.
+    Integer counts are computed in float32, which agrees with float64 to 1e-4.  `score`
+    is document completion: topic weights are inferred from every second distinct word
+    of a document, and the other words are scored.
 
     References
     ----------
     .. [1] M. Hoffman, D. Blei, C. Wang, J. Paisley, "Stochastic variational inference",
        JMLR 14, 2013.
-    .. [2] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
-       tempering", AISTATS 2016.
-    .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
+    .. [2] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
        stochastic variational inference", 2014.
-    .. [4] D. Mimno, M. Hoffman, D. Blei, "Sparse stochastic inference for latent
-       Dirichlet allocation", ICML 2012.
 
     Examples
     --------
@@ -1720,19 +1506,20 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         self,
         n_components: Int | None = 10,
         *,
+        schedule: Schedule | Callable | None = None,
+        max_iter: Int = 10,
+        n_init: Int = 1,
+        random_state: Seed = None,
         doc_topic_prior: Float | ArrayLike | Literal["auto"] | None = 0.05,
         topic_word_prior: Float | ArrayLike | None = 0.1,
         n_start_components: Int | None = None,
         init_params: Literal["spectral", "random"] = "spectral",
         init: ArrayLike | None = None,
-        schedule: Schedule | Callable | None = None,
         target: Literal["local_step", "likelihood", "posterior"] = "local_step",
         batch_size: Int | Literal["auto"] | None = "auto",
         learning_rate: LearningRate | Float | None = None,
         gradient_noise: GradientNoise | None = None,
         doc_update: Literal["auto", "variational", "sampled"] = "auto",
-        max_iter: Int = 10,
-        n_init: Int = 1,
         tol: Float = 1e-3,
         n_iter_no_change: Int | None = None,
         evaluate_every: Int = 0,
@@ -1740,8 +1527,6 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         warm_start: bool = False,
         mean_change_tol: Float = 1e-3,
         max_doc_update_iter: Int = 100,
-        topic_drop_tol: Float = 1e-4,
-        random_state: Seed = None,
         n_jobs: Int | None = None,
         verbose: Int = 0,
         shuffle: bool = True,
@@ -1750,19 +1535,20 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         renewals: Renewals | Literal["auto"] | None = "auto",
     ):
         self.n_components = n_components
+        self.schedule = schedule
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
         self.n_start_components = n_start_components
         self.init_params = init_params
         self.init = init
-        self.schedule = schedule
         self.target = target
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.gradient_noise = gradient_noise
         self.doc_update = doc_update
-        self.max_iter = max_iter
-        self.n_init = n_init
         self.tol = tol
         self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
@@ -1770,8 +1556,6 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         self.warm_start = warm_start
         self.mean_change_tol = mean_change_tol
         self.max_doc_update_iter = max_doc_update_iter
-        self.topic_drop_tol = topic_drop_tol
-        self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.shuffle = shuffle
@@ -1784,209 +1568,111 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
     """Topic model (latent Dirichlet allocation) with tunable gradient noise (SVI+).
 
     Stochastic variational inference [1]_ with large batches that have the gradient
-    noise of smaller ones [2]_, see `sktemper.noise.SVIPlusNoise`.  The noise is meant
-    to leave poor optima.  It can be combined with a temperature [3]_.
-
-    Parameters are in groups, each with its most important ones first: the model
-    (``n_components`` to ``init``); temperature and step (``effective_batch_size`` to
-    ``doc_update``); length of the fit (``max_iter`` to ``topic_drop_tol``); data and
-    machine (``random_state`` to ``renewals``).
+    noise of smaller ones [2]_.  The noise is meant to leave poor optima; it can be
+    combined with a temperature.
 
     Parameters
     ----------
     n_components : int or None, default=10
-        Number of topics K.  None estimates it, see ``n_start_components``.
-    doc_topic_prior : float, array-like of shape (n_components,), "auto" or None, \
-            default=0.05
-        Dirichlet parameter alpha of a document's topic weights.  "auto" depends on the
-        mean number of tokens N of nonempty documents, in the data of `fit` or in the
-        first chunk of a stream: it is ``min(0.05, 0.07 * N / n_components)``, at least
-        0.001.  It suits short documents and many topics.  None is ``1 / n_components``,
-        as in scikit-learn.
-    topic_word_prior : float, array-like or None, default=0.1
-        Dirichlet parameter eta of a topic's words: a number, an array of shape
-        (n_features,), or one of shape (n_components, n_features), which can seed topics
-        with words.  None is ``1 / n_components``, as in scikit-learn.
-    n_start_components : int, default=None
-        Number of topics at the start of `fit`, at least ``n_components``.  After the
-        passes, topics are merged by evidence into ``n_components`` topics, see
-        `merge_topics`; half as many passes follow.  If ``n_components`` is None, topics
-        are merged while the evidence rises, and then while the lower bound of at most
-        2,000 documents rises.  With two to four times the number of topics, a fit finds
-        more of the true ones than a direct fit from a random start.  Priors must not
-        have a value for each topic.  Callbacks are called in two fits, before and after
-        the merge, and Ctrl-C or an error leaves an earlier fit unchanged.  None starts
-        with ``n_components``.  `partial_fit` ignores this parameter.
-    init_params : {"spectral", "random"}, default="spectral"
-        Method for the initial ``components_`` if ``init`` is None.  "spectral" makes a
-        correspondence analysis of at most 4,000 documents of the data, or of the first
-        chunk of a stream.  Its axes, rotated such that each document is near few of
-        them, are the topics.  Starts with different seeds differ by about a tenth in
-        each entry.  "random" makes the same draws as scikit-learn's
-        LatentDirichletAllocation for the same ``random_state``.  Random draws are also
-        used for topics beyond the number of axes, for priors that have a value for each
-        topic, and if fewer than ``2 * n_components`` of those documents have tokens.
-    init : array-like of shape (n_components, n_features), default=None
-        Initial ``components_``, with ``n_start_components`` rows if that is given.
-        None uses ``init_params``.
+        Number of topics; more topics are narrower.  None estimates it, starting from
+        ``n_start_components``.
     effective_batch_size : float, int, Schedule or callable, default=0.5
-        Size M of a batch without added noise that would have the same gradient noise: a
-        share of the batch, a number of documents, or a schedule of such values, see
-        `sktemper.noise.SVIPlusNoise`.
-    noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
-        Distribution of the random weights of documents, see
-        `sktemper.noise.SVIPlusNoise`.
+        Size of a batch without added noise that would have the same gradient noise: a
+        share of the batch, a number of documents, or a schedule of these.  Smaller
+        values add more noise, see `sktemper.noise.SVIPlusNoise`.
     tempering : Tempering, "global", "local" or None, default=None
         Temperature during training, see `sktemper.tempering`; None is T=1.
-    batch_size : int, "auto" or None, default="auto"
-        Number of documents of a step.  "auto" takes documents with about 30,000 tokens,
-        but at most a fifth of the data.  If documents are not sampled (see
-        ``doc_update``), it takes at least a twentieth of the data, because with small
-        batches the held-out score of short documents falls from pass to pass.  In a
-        stream without ``total_samples`` it takes documents with about 20,000 tokens.
-        None takes all documents, which is coordinate ascent with a learning rate of 1.
-    learning_rate : LearningRate or float, default=None
-        Step size: the share of the distance to its target by which a step moves the
-        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
-        with ``batch_size=None``.  A number is a `ConstantRate`.
-    doc_update : {"auto", "variational", "sampled"}, default="auto"
-        Inference of the topics of a document's words in a step of the fit.
-        "variational" is the mean-field approximation.  "sampled" makes 10 sweeps of
-        collapsed Gibbs sampling of the topics of all tokens, given the means of the
-        topics, and averages the last 5 [4]_.  It avoids the mean-field approximation,
-        which traps short documents, and finds better topics for them.  Counts must be
-        whole numbers.  "auto" is variational while the temperature is above 1, and then
-        samples documents of at most ``2 * n_components`` tokens with whole counts; if
-        the tempering does not cool, it is variational.  "sampled" needs lower
-        temperatures than "auto", because above T=1.3 all topics become equal.
-        `transform` and `score` are always variational.
     max_iter : int, default=10
-        Number of passes of `fit` over the data.
+        Number of passes of `fit` over the data; more if the held-out score still rises,
+        as for short documents.
     n_init : int, default=1
-        Number of fits from different starts, one after another.  The fit with the
-        highest `lower_bound` of the training data, with their ``sample_weight``, is
-        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
-        the order of the documents and in noise.  A `fit` that continues with
-        ``warm_start``, and `partial_fit`, ignore this parameter.
+        Number of fits from different starts, of which the one with the highest
+        `lower_bound` is kept; more can find a better optimum in as many times the time.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start, of the order of the documents and of noise; an int gives the
+        same result each time.
+    doc_topic_prior : float, array-like of shape (n_components,), "auto" or None, \
+            default=0.05
+        Dirichlet parameter alpha of a document's topic weights; smaller if documents
+        have few topics.  "auto" is smaller for short documents and many topics, and
+        None is ``1 / n_components``, as in scikit-learn.
+    topic_word_prior : float, array-like or None, default=0.1
+        Dirichlet parameter eta of a topic's words; an array of shape (n_components,
+        n_features) seeds topics with words, see `sktemper.seeded_prior`.  None is ``1 /
+        n_components``, as in scikit-learn.
+    n_start_components : int, default=None
+        Number of topics at the start of `fit`, which `merge_topics` then merges into
+        ``n_components``.  Two to four times as many find more of the true topics from
+        random starts.  None starts with ``n_components``.
+    init_params : {"spectral", "random"}, default="spectral"
+        Start if ``init`` is None: computed from a sample of the documents ("spectral"),
+        which finds more topics, or for comparisons the draws of scikit-learn's
+        `LatentDirichletAllocation` ("random").
+    init : array-like of shape (n_components, n_features), default=None
+        Initial ``components_``, if you have a good start and do not anneal.  None uses
+        ``init_params``.
+    noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
+        Distribution of the random weights of documents, see
+        `sktemper.noise.SVIPlusNoise`; "gaussian" weights are those of the paper, and
+        can be negative.
+    batch_size : int, "auto" or None, default="auto"
+        Number of documents of a step.  "auto" takes about 30,000 tokens, but at most a
+        fifth of the data; small batches of short documents end in poor optima.  None
+        takes all documents (coordinate ascent, with a learning rate of 1).
+    learning_rate : LearningRate or float, default=None
+        Share of the way to its target that a step moves the parameters, see
+        `sktemper.learning_rates`.  None is 1 if all documents are one batch, and
+        otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+    doc_update : {"auto", "variational", "sampled"}, default="auto"
+        Inference of the topics of a document's words: by mean field ("variational"), by
+        Gibbs sampling of whole counts, which suits short documents ("sampled"), or by
+        sampling short documents once T=1 ("auto").
     tol : float, default=1e-3
         Least rise of the held-out score that counts as an improvement, in nats per
-        token.
+        token; smaller for later early stopping.
     n_iter_no_change : int, default=None
-        Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends and keeps the best state.  Only states after the temperature has
-        settled at 1 are considered.  None disables early stopping.
+        Number of evaluations without an improvement by ``tol`` after which `fit` ends
+        and keeps the best state, for a generous ``max_iter``; None disables early
+        stopping.
     evaluate_every : int, default=0
-        Number of passes of `fit` between two scores of held-out data, which are in
-        ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
+        Number of passes between scores of held-out data, which ``history_`` has, to see
+        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows that `fit` holds out to compute scores, if it has no
-        ``X_val``.
+        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
+        for less noise in the scores of few rows.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit.  It finishes the planned passes if the
-        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
-        and learning rate continue from their last values.  An interrupted pass
-        continues with the first unvisited row, or starts again if the training rows
-        changed.
+        Whether `fit` continues the last fit: it finishes an interrupted one, or else
+        adds ``max_iter`` passes.
     mean_change_tol : float, default=1e-3
-        The iterations of a document end when the mean absolute change of its topic
-        weights is below this value.
+        Mean absolute change of a document's topic weights below which its iterations
+        end; smaller for more exact weights.
     max_doc_update_iter : int, default=100
-        Largest number of iterations of a document.
-    topic_drop_tol : float, default=1e-4
-        The iterations of a document skip topics to which they assign fewer tokens than
-        this value times ``doc_topic_prior``.  Most topics are skipped.  A skipped
-        topic is used again if it gets more tokens.  The relative change of a step is
-        about 1e-7 in float32 and 1e-9 in float64.  0 skips no topics.  Iterations of
-        short documents, several of which are optimised together, skip no topics.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the documents.
+        Largest number of iterations of a document; more if ``mean_iterations`` in
+        ``history_`` is near it.
     n_jobs : int, default=None
-        Largest number of threads.  Small amounts of work use one thread, which is
-        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
-        same bits for every value.
+        Largest number of threads, -1 for all cores; None is 1 unless in a
+        `joblib.parallel_config`.  The result has the same bits for every value.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper", to watch a long
+        fit.
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the documents in a new random order.
+        Whether each pass visits the documents in a new random order; False keeps the
+        order of the rows, as in scikit-learn.
     total_samples : int, default=None
-        Number of rows of the data that a batch represents.  None is the number of rows
-        of `fit`, plus rows of later `partial_fit` calls.  In a stream without `fit`,
-        None is the number of rows so far, but at least the rows of 25 batches, and at
-        most 200 rows per topic.
+        Number of rows that a batch represents; None counts the rows of all calls.  Set
+        it in a stream of `partial_fit` whose length you know.
     half_life : float, duration or None, default=None
-        Number of samples after which a sample counts half in `partial_fit`, for streams
-        that change.  It sets the learning rate and the scale of the statistics
-        (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
-        ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
-        "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
-        then needs ``times``.  With None, old samples keep their weights.  `fit` ignores
-        this parameter, except that it keeps a sample of its data as the memory of a
-        later stream.
+        Number of documents after which a document counts half in `partial_fit`, for
+        streams that change; or a duration such as "30D", which needs ``times``.
     renewals : Renewals, "auto" or None, default="auto"
-        Renewals in a stream with a half-life: fits of new components to recent rows,
-        see `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None makes no
-        renewals.
-
-    Attributes
-    ----------
-    components_ : ndarray of shape (n_components, n_features)
-        Dirichlet parameters lambda of the topics, in the dtype of the data.
-    topic_word_ : ndarray of shape (n_components, n_features)
-        Posterior means of the topics' word probabilities; rows sum to 1.
-    exp_dirichlet_component_ : ndarray of shape (n_components, n_features)
-        ``exp(E[log topic_word])``.
-    n_components_ : int
-        Number of topics of the fitted model.
-    doc_topic_prior_, topic_word_prior_ : ndarray
-        Priors of the fit.
-    prediction_prior_ : ndarray of shape (n_components,)
-        Prior of documents in `transform` and `score`, if `fit_prior` was called.
-    tempering_, learning_rate_, gradient_noise_ : object
-        Policies of the fit, with "auto" replaced by numbers.
-    batch_size_ : int
-        Number of rows of a step.
-    temperature_ : float
-        Temperature of the last step.
-    n_iter_ : int
-        Number of completed passes of `fit`.
-    n_batch_iter_ : int
-        Number of completed steps.
-    n_samples_seen_ : int
-        Total number of rows in the batches of all steps.
-    history_ : dict of ndarrays
-        Arrays with a value for each step, thinned if there are many: "step", "passes",
-        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
-        documents in the tempered bound of the batch, in nats per token),
-        "heldout_score" (NaN without an evaluation) and "mean_iterations" (mean number
-        of local iterations of a row).  If temperatures are inferred, also
-        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
-        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
-        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
-        "move_bound" (the lower bound after the move).
-    renewals_ : dict of ndarrays
-        Renewals of a stream with a half-life.  Each array has an entry for each
-        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (the
-        last known time before it, or None), "reason" ("start", "schedule" or "alarm"),
-        "kept" (whether its result replaced the parameters; None while this is not
-        decided), "decided" (number of rows before the decision), "gain" (mean gain of
-        the rows that decided, in nats per observation) and "columns" (tuple of the
-        indices of new components).
-    state_ : State
-        Everything that changes during a fit: parameters, progress and policies.  Its
-        fields may change between versions.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if the data had column names.
+        Fits of new components to recent rows in a stream with a half-life, see
+        `sktemper.renewals.Renewals`; None makes none, which is faster.
 
     Notes
     -----
-    Integer counts, such as those of vectorizers, are computed in float32, which agrees
-    with float64 to 1e-4; float64 counts are computed in float64.  `score` is document
-    completion: the distinct words of a document, in column order, are assigned
-    alternately to an observed and a held-out half.  Topic weights are inferred from the
-    first half, and the second half is scored.
+    Integer counts are computed in float32, which agrees with float64 to 1e-4.  `score`
+    is document completion: topic weights are inferred from every second distinct word
+    of a document, and the other words are scored.
 
     References
     ----------
@@ -1994,10 +1680,6 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
        JMLR 14, 2013.
     .. [2] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
        tuneable stochastic annealing".
-    .. [3] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
-       tempering", AISTATS 2016.
-    .. [4] D. Mimno, M. Hoffman, D. Blei, "Sparse stochastic inference for latent
-       Dirichlet allocation", ICML 2012.
 
     Examples
     --------
@@ -2012,19 +1694,20 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         self,
         n_components: Int | None = 10,
         *,
+        effective_batch_size: Float | Schedule | Callable = 0.5,
+        tempering: Tempering | Literal["global", "local"] | None = None,
+        max_iter: Int = 10,
+        n_init: Int = 1,
+        random_state: Seed = None,
         doc_topic_prior: Float | ArrayLike | Literal["auto"] | None = 0.05,
         topic_word_prior: Float | ArrayLike | None = 0.1,
         n_start_components: Int | None = None,
         init_params: Literal["spectral", "random"] = "spectral",
         init: ArrayLike | None = None,
-        effective_batch_size: Float | Schedule | Callable = 0.5,
         noise_distribution: Literal["dirichlet", "gaussian"] = "dirichlet",
-        tempering: Tempering | Literal["global", "local"] | None = None,
         batch_size: Int | Literal["auto"] | None = "auto",
         learning_rate: LearningRate | Float | None = None,
         doc_update: Literal["auto", "variational", "sampled"] = "auto",
-        max_iter: Int = 10,
-        n_init: Int = 1,
         tol: Float = 1e-3,
         n_iter_no_change: Int | None = None,
         evaluate_every: Int = 0,
@@ -2032,8 +1715,6 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         warm_start: bool = False,
         mean_change_tol: Float = 1e-3,
         max_doc_update_iter: Int = 100,
-        topic_drop_tol: Float = 1e-4,
-        random_state: Seed = None,
         n_jobs: Int | None = None,
         verbose: Int = 0,
         shuffle: bool = True,
@@ -2042,19 +1723,20 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         renewals: Renewals | Literal["auto"] | None = "auto",
     ):
         self.n_components = n_components
+        self.effective_batch_size = effective_batch_size
+        self.tempering = tempering
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state
         self.doc_topic_prior = doc_topic_prior
         self.topic_word_prior = topic_word_prior
         self.n_start_components = n_start_components
         self.init_params = init_params
         self.init = init
-        self.effective_batch_size = effective_batch_size
         self.noise_distribution = noise_distribution
-        self.tempering = tempering
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.doc_update = doc_update
-        self.max_iter = max_iter
-        self.n_init = n_init
         self.tol = tol
         self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
@@ -2062,8 +1744,6 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         self.warm_start = warm_start
         self.mean_change_tol = mean_change_tol
         self.max_doc_update_iter = max_doc_update_iter
-        self.topic_drop_tol = topic_drop_tol
-        self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.shuffle = shuffle

@@ -9,7 +9,7 @@ import textwrap
 
 import pytest
 from sklearn.base import BaseEstimator
-from sources import PACKAGE, objects, sources
+from sources import PACKAGE, ROOT, objects, sources
 
 import sktemper
 from sktemper._utils._policy import Policy
@@ -21,33 +21,26 @@ ESTIMATORS = {
 }
 #: Terms of each model, and the common terms of all models for the same things.
 WORDS = {
-    "LDA": {"documents": "samples"},
-    "MultinomialMixture": {"documents": "samples"},
-    "MatrixFactorization": {"users": "samples", "ratings": "samples"},
-    "ImplicitFactorization": {"users": "samples"},
+    "LDA": {"document": "sample"},
+    "MultinomialMixture": {"document": "sample"},
+    "MatrixFactorization": {"user": "sample", "rating": "sample"},
+    "ImplicitFactorization": {"user": "sample"},
 }
-#: Parameters and attributes whose descriptions may differ between models, with reasons.
+#: Largest number of lines of the description of a parameter.
+MOST_LINES = 3
+#: Parameters whose descriptions may differ between models, with reasons.
 DIFFERENT_MODELS = {
     "n_components": "has the default of the model, and says what a component is",
     "init": "depends on what components are",
     "init_params": "depends on how the model starts",
     "max_iter": "has the default of the model",
     "batch_size": 'has the default of the model, and its rule for "auto"',
-    "tempering": "says what a temperature means for the model",
     "moves": "has the moves that the model supports",
-    "schedule": "has the start that suits the model",
     "tol": "is also a change of the lower bound if a model's fits can end by it",
-    "total_samples": "is limited in the streams of topic models",
     "feature_prior": "depends on the distribution of a feature",
     "noise_variance": "depends on what the noise is added to",
     "component_variance": "depends on what a component is",
     "weight_concentration_prior": "has the default of the model",
-    "weight_concentration_prior_type": "has the default of the model",
-    "components_": "depends on what components are",
-    "concentration_": "has the shape that the distribution of a feature needs",
-    "item_covariances_": "has biases in one model only",
-    "relevance_": "is of ratings or of scores",
-    "user_prior_, item_prior_": "has biases in one model only",
 }
 #: The same for descriptions that may differ between the three estimators of a model.
 DIFFERENT_KINDS = {
@@ -144,7 +137,7 @@ def comparable(text, model):
     """Return a description with the model's words replaced by those of all models."""
     text = " ".join(text.split())
     for word, common in WORDS.get(model, {}).items():
-        text = re.sub(rf"\b{word}\b", common, text)
+        text = re.sub(rf"\b{word}(s?)\b", rf"{common}\1", text)
     return re.sub(r"(?<=in nats per )[\w ]+", "unit", text)
 
 
@@ -154,14 +147,14 @@ def differences(one, other):
 
 
 @functools.cache
-def shared(section):
-    """Return descriptions of shared parameters or attributes.
+def shared():
+    """Return the descriptions of shared parameters.
 
     The result is a dict from their names to dicts from estimators to descriptions.
     """
     found = {}
     for name, cls in sorted(ESTIMATORS.items()):
-        for entry, text in entries_of(cls, section).items():
+        for entry, text in entries_of(cls).items():
             found.setdefault(entry, {})[name] = comparable(text, model_of(name))
     return {entry: texts for entry, texts in found.items() if len(texts) > 1}
 
@@ -178,27 +171,15 @@ def unlike(entry, texts):
     return "\n\n".join(wrong.values())
 
 
-@pytest.mark.parametrize("section", ["Parameters", "Attributes"])
-def test_shared_entries_have_equal_descriptions(section):
+def test_shared_parameters_have_equal_descriptions():
     wrong = {
         entry: unlike(entry, texts)
-        for entry, texts in sorted(shared(section).items())
+        for entry, texts in sorted(shared().items())
         if entry not in DIFFERENT_KINDS
     }
     assert len(wrong) > 20
     wrong = [f"{entry} differs.\n{text}" for entry, text in wrong.items() if text]
     assert not wrong, "\n\n".join(wrong)
-
-
-def groups_of(cls):
-    """Return the groups of parameters that a docstring names: title, first, last."""
-    text = " ".join(inspect.getdoc(cls).split())
-    paragraph = re.search(r"Parameters are in groups, [^:]*: (.*?)\. ", text)[1]
-    for group in paragraph.split("; "):
-        title, first, last = re.fullmatch(
-            r"([\w ]+) \(``(\w+)``(?: to ``(\w+)``)?\)", group
-        ).groups()
-        yield title, first, last or first
 
 
 def test_docstrings_have_parameters_in_the_order_of_the_signature():
@@ -207,12 +188,41 @@ def test_docstrings_have_parameters_in_the_order_of_the_signature():
         name: list(inspect.signature(cls).parameters)
         for name, cls in ESTIMATORS.items()
     }
+
+
+def test_parameters_are_in_the_order_of_their_groups():
+    """The page of an estimator has a heading for each group."""
+    tree = ast.parse((ROOT / "doc" / "_ext" / "estimators.py").read_text("utf-8"))
+    (groups,) = (
+        ast.literal_eval(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and node.targets[0].id == "GROUPS"
+    )
+    titles = {name: title for title, names in groups.items() for name in names}
+    used = set()
     for name, cls in ESTIMATORS.items():
-        order, place = documented[name], 0
-        for _, first, last in groups_of(cls):
-            assert order[place] == first, name
-            place = order.index(last) + 1
-        assert place == len(order), name
+        found = [titles.get(p, "The model") for p in inspect.signature(cls).parameters]
+        assert found == sorted(found, key=list(groups).index), name
+        used |= {*inspect.signature(cls).parameters}
+    assert titles.keys() <= used
+
+
+def test_descriptions_of_parameters_are_short():
+    long = [
+        f"{name}: {parameter}"
+        for name, cls in ESTIMATORS.items()
+        for parameter, text in entries_of(cls).items()
+        if len(text.replace("\\\n", "").splitlines()) > 1 + MOST_LINES
+    ]
+    assert not long
+
+
+def test_attributes_are_documented_where_they_are_defined():
+    for name, cls in ESTIMATORS.items():
+        assert "Attributes\n---" not in inspect.getdoc(cls), name
+        for member, value in inspect.getmembers(cls):
+            if isinstance(value, property) and member[0] != "_":
+                assert value.__doc__, f"{name}.{member}"
 
 
 # -- static analysis -------------------------------------------------------------------
