@@ -96,11 +96,14 @@ class Setting(NamedTuple):
         Function from the data of the row to the data of the setting.
     skips : set
         Names of checks that do not apply, in addition to the row's.
+    attributes : dict
+        As those of the row, which they replace.
     """
 
     parameters: dict = {}
     data: Callable = lambda X: X
     skips: frozenset = frozenset()
+    attributes: dict = {}
 
 
 class Configuration(NamedTuple):
@@ -136,6 +139,8 @@ class Row(NamedTuple):
         Parameters with which a fit takes milliseconds.
     exact : dict
         Parameters with which iterations converge to the optimum, for `check_model`.
+    attributes : dict
+        Attributes of the model that do the same, where no parameter does.
     settings : dict of str to Setting
         Settings in which `check_model` runs.
     skips : set
@@ -171,6 +176,7 @@ class Row(NamedTuple):
     log_likelihood: Callable | None = None
     configurations: tuple = ()
     expected_failures: dict = {}
+    attributes: dict = {}
 
     def for_sklearn(self):
         """Yield estimators for scikit-learn's checks, and their expected failures."""
@@ -235,6 +241,7 @@ class Row(NamedTuple):
         """Return the arguments of `check_model` in a setting, and skipped checks."""
         setting = self.settings[setting]
         estimator = self.estimator(**{**self.exact, **setting.parameters})
+        estimator = with_attributes(estimator, self.attributes | setting.attributes)
         X = setting.data(self.data(120)[:40])
         skips = self.skips | setting.skips
         if "log_partitions" not in self.capabilities():
@@ -242,6 +249,19 @@ class Row(NamedTuple):
         if "critical_temperatures" not in self.capabilities():
             skips = skips | NO_CRITICAL_TEMPERATURES
         return clone(estimator), X, skips
+
+
+def with_attributes(estimator, attributes):
+    """Return an estimator whose models have the given attributes."""
+    cls = type(estimator)
+
+    def make_model(*arguments):
+        model = cls._make_model(*arguments)
+        vars(model).update(attributes)
+        return model
+
+    same = type(cls.__name__, (cls,), {"_make_model": staticmethod(make_model)})
+    return same(**estimator.get_params(deep=False))
 
 
 # -- data ------------------------------------------------------------------------------
@@ -516,19 +536,24 @@ LDA = Row(
         ),
     ),
 )
+
+
+def converging(tol, max_iter):
+    """Return the attributes of a factorial mixture whose sweeps have these limits."""
+    return {"tol": tol, "local_tol": tol, "max_iter": max_iter}
+
+
 FACTORIAL_MIXTURE = Row(
     "FactorialMixture",
     samples_of,
     4500,
     {"n_components": 3, "moves": None},
-    {"local_tol": 1e-13, "max_local_iter": 10_000},
+    {},
     {
         **of_types(posterior=("structured", "factorized")),
         "NaN": Setting({}, with_gaps),
         "NaN, factorized": Setting({"posterior": "factorized"}, with_gaps),
-        "float32": Setting(
-            {"local_tol": 1e-6, "max_local_iter": 1000}, single, OF_FLOAT32
-        ),
+        "float32": Setting({}, single, OF_FLOAT32, converging(1e-6, 1000)),
         "as given": Setting(
             {"inclusion_probability": [0.2, 0.4, 0.6], "noise_variance": 0.02}
         ),
@@ -571,6 +596,7 @@ FACTORIAL_MIXTURE = Row(
         Configuration("Tempered", {**QUICK, "batch_size": "auto"}),
     ),
     kinds=WITHOUT_SVI_PLUS,
+    attributes=converging(1e-13, 10_000),
 )
 MATRIX_FACTORIZATION = Row(
     "MatrixFactorization",

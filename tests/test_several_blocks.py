@@ -18,6 +18,27 @@ each_row = pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 ROWS_OF_BLOCK = 16
 
 
+def set_attributes(monkeypatch, row, attributes):
+    """Set attributes of the models of all estimators of a row."""
+    for kind in row.kinds:
+        cls = type(row.estimator(kind))
+
+        def make_model(*arguments, make=cls._make_model):
+            model = make(*arguments)
+            vars(model).update(attributes)
+            return model
+
+        monkeypatch.setattr(cls, "_make_model", staticmethod(make_model))
+
+
+@pytest.fixture(autouse=True)
+def exact_models(monkeypatch):
+    """Let the iterations of all models converge."""
+    for row in ROWS.values():
+        if row.attributes:
+            set_attributes(monkeypatch, row, row.attributes)
+
+
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Return a function after which the models of a row cut data into small blocks.
@@ -27,15 +48,7 @@ def small_blocks(monkeypatch):
 
     def cut(row, **attributes):
         attributes = {"block_size": ROWS_OF_BLOCK, **attributes}
-        for kind in row.kinds:
-            cls = type(row.estimator(kind))
-
-            def make_model(*arguments, make=cls._make_model):
-                model = make(*arguments)
-                vars(model).update(attributes)
-                return model
-
-            monkeypatch.setattr(cls, "_make_model", staticmethod(make_model))
+        set_attributes(monkeypatch, row, attributes)
 
     return cut
 

@@ -75,7 +75,6 @@ def fitted(name):
 ESTIMATORS = [n for n in sktemper.__all__ if hasattr(getattr(sktemper, n), "fit")]
 #: Boolean parameters, and parameters that scikit-learn itself checks.
 FLAGS = {"shuffle", "warm_start", "biases", "verbose", "random_state"}
-FLAGS |= {"learn_noise_variance", "learn_inclusion_probability"}
 
 
 @pytest.mark.every(5)

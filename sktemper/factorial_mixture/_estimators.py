@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -47,12 +47,8 @@ class _FactorialMixture(
         ],
         "noise_variance": [Interval(Real, 0, None, closed="neither"), None],
         "component_variance": [Interval(Real, 0, None, closed="neither"), None],
-        "learn_noise_variance": ["boolean", StrOptions({"auto"})],
-        "learn_inclusion_probability": ["boolean", StrOptions({"auto"})],
         "posterior": [StrOptions({"structured", "factorized"})],
         "init": [StrOptions(set(STARTS)), "array-like"],
-        "local_tol": [Interval(Real, 0, None, closed="left")],
-        "max_local_iter": [Interval(Integral, 1, None, closed="left")],
         "local_cooling": [Interval(Real, 1, None, closed="neither"), None],
     }
 
@@ -75,7 +71,6 @@ class _FactorialMixture(
         check_range(X, self._dtype_for(X, reset), noise)
         return X
 
-    _iteration_limit = "max_local_iter"
     _fixed_by_fit = (
         "n_components",
         "inclusion_probability",
@@ -95,16 +90,10 @@ class _FactorialMixture(
             noise_variance=settings.noise_variance,
             component_variance=settings.component_variance,
             inclusion_probability=_inclusion(inclusion, K),
-            learn_noise_variance=_learns(
-                settings.learn_noise_variance, settings.noise_variance
-            ),
-            learn_inclusion_probability=_learns(
-                settings.learn_inclusion_probability, inclusion
-            ),
+            learn_noise_variance=settings.noise_variance is None,
+            learn_inclusion_probability=inclusion is None,
             structured=settings.posterior == "structured",
             dtype=dtype,
-            tol=settings.local_tol,
-            max_iter=settings.max_local_iter,
             init=functools.partial(_start, settings.init, K),
             local_cooling=settings.local_cooling,
         )
@@ -209,11 +198,6 @@ class _FactorialMixture(
         return len(self._state().globals_.precision)
 
 
-def _learns(choice, value):
-    """Return whether a parameter is learned; "auto" learns it if ``value`` is None."""
-    return value is None if choice == "auto" else choice
-
-
 def _inclusion(value, n_components):
     """Return inclusion probabilities as a valid array of shape (n_components,)."""
     if value is None:
@@ -254,7 +238,7 @@ class TemperedFactorialMixture(_FactorialMixture):
 
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``init``); temperature and step (``tempering`` to
-    ``local_cooling``); length of the fit (``max_iter`` to ``max_local_iter``); data and
+    ``local_cooling``); length of the fit (``max_iter`` to ``warm_start``); data and
     machine (``random_state`` to ``total_samples``).
 
     Parameters
@@ -270,12 +254,6 @@ class TemperedFactorialMixture(_FactorialMixture):
     component_variance : float, default=None
         Prior variance of each entry of a component.  None is the variance with which
         the expected number of features explains the mean square of the data.
-    learn_noise_variance : bool or "auto", default="auto"
-        Whether the noise variance is learned, starting at ``noise_variance``.  "auto"
-        learns it if ``noise_variance`` is None.
-    learn_inclusion_probability : bool or "auto", default="auto"
-        Whether the inclusion probabilities are learned, one for each feature.  "auto"
-        learns them if ``inclusion_probability`` is None.
     posterior : {"structured", "factorized"}, default="structured"
         Posterior of the components.  "structured" has the correlations between
         components, and is exact given the features.  "factorized" neglects these
@@ -347,10 +325,6 @@ class TemperedFactorialMixture(_FactorialMixture):
         and learning rate continue from their last values.  An interrupted pass
         continues with the first unvisited row, or starts again if the training rows
         changed.
-    local_tol : float, default=1e-3
-        The sweeps of a sample end when no probability changes by more than this.
-    max_local_iter : int, default=100
-        Largest number of sweeps of a sample after the cooling.
     random_state : int, RandomState instance or None, default=None
         Seed of the start and of the order of the samples.
     n_jobs : int, default=None
@@ -452,8 +426,6 @@ class TemperedFactorialMixture(_FactorialMixture):
         inclusion_probability: Float | ArrayLike | None = None,
         noise_variance: Float | None = None,
         component_variance: Float | None = None,
-        learn_noise_variance: bool | Literal["auto"] = "auto",
-        learn_inclusion_probability: bool | Literal["auto"] = "auto",
         posterior: Literal["structured", "factorized"] = "structured",
         init: Literal["random", "data", "ica", "nmf"] | ArrayLike = "random",
         tempering: Tempering | Literal["global", "local"] | None = "global",
@@ -469,8 +441,6 @@ class TemperedFactorialMixture(_FactorialMixture):
         evaluate_every: Int = 0,
         validation_fraction: Float = 0.1,
         warm_start: bool = False,
-        local_tol: Float = 1e-3,
-        max_local_iter: Int = 100,
         random_state: Seed = None,
         n_jobs: Int | None = None,
         verbose: Int = 0,
@@ -481,8 +451,6 @@ class TemperedFactorialMixture(_FactorialMixture):
         self.inclusion_probability = inclusion_probability
         self.noise_variance = noise_variance
         self.component_variance = component_variance
-        self.learn_noise_variance = learn_noise_variance
-        self.learn_inclusion_probability = learn_inclusion_probability
         self.posterior = posterior
         self.init = init
         self.tempering = tempering
@@ -498,8 +466,6 @@ class TemperedFactorialMixture(_FactorialMixture):
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
         self.warm_start = warm_start
-        self.local_tol = local_tol
-        self.max_local_iter = max_local_iter
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -518,7 +484,7 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
 
     Parameters are in groups, each with its most important ones first: the model
     (``n_components`` to ``init``); temperature and step (``schedule`` to
-    ``local_cooling``); length of the fit (``max_iter`` to ``max_local_iter``); data and
+    ``local_cooling``); length of the fit (``max_iter`` to ``warm_start``); data and
     machine (``random_state`` to ``total_samples``).
 
     Parameters
@@ -534,12 +500,6 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
     component_variance : float, default=None
         Prior variance of each entry of a component.  None is the variance with which
         the expected number of features explains the mean square of the data.
-    learn_noise_variance : bool or "auto", default="auto"
-        Whether the noise variance is learned, starting at ``noise_variance``.  "auto"
-        learns it if ``noise_variance`` is None.
-    learn_inclusion_probability : bool or "auto", default="auto"
-        Whether the inclusion probabilities are learned, one for each feature.  "auto"
-        learns them if ``inclusion_probability`` is None.
     posterior : {"structured", "factorized"}, default="structured"
         Posterior of the components.  "structured" has the correlations between
         components, and is exact given the features.  "factorized" neglects these
@@ -604,10 +564,6 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
         and learning rate continue from their last values.  An interrupted pass
         continues with the first unvisited row, or starts again if the training rows
         changed.
-    local_tol : float, default=1e-3
-        The sweeps of a sample end when no probability changes by more than this.
-    max_local_iter : int, default=100
-        Largest number of sweeps of a sample after the cooling.
     random_state : int, RandomState instance or None, default=None
         Seed of the start and of the order of the samples.
     n_jobs : int, default=None
@@ -711,8 +667,6 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
         inclusion_probability: Float | ArrayLike | None = None,
         noise_variance: Float | None = None,
         component_variance: Float | None = None,
-        learn_noise_variance: bool | Literal["auto"] = "auto",
-        learn_inclusion_probability: bool | Literal["auto"] = "auto",
         posterior: Literal["structured", "factorized"] = "structured",
         init: Literal["random", "data", "ica", "nmf"] | ArrayLike = "random",
         schedule: Schedule | Callable | None = None,
@@ -729,8 +683,6 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
         evaluate_every: Int = 0,
         validation_fraction: Float = 0.1,
         warm_start: bool = False,
-        local_tol: Float = 1e-3,
-        max_local_iter: Int = 100,
         random_state: Seed = None,
         n_jobs: Int | None = None,
         verbose: Int = 0,
@@ -741,8 +693,6 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
         self.inclusion_probability = inclusion_probability
         self.noise_variance = noise_variance
         self.component_variance = component_variance
-        self.learn_noise_variance = learn_noise_variance
-        self.learn_inclusion_probability = learn_inclusion_probability
         self.posterior = posterior
         self.init = init
         self.schedule = schedule
@@ -759,8 +709,6 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
         self.warm_start = warm_start
-        self.local_tol = local_tol
-        self.max_local_iter = max_local_iter
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose

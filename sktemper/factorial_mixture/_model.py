@@ -33,6 +33,9 @@ from ._inference import (
 
 #: Approximate number of elements of a block, and limits of its number of rows.
 BLOCK_ELEMENTS, FEWEST_ROWS, MOST_ROWS = 2**17, 256, 2048
+#: The sweeps over a sample end when no probability changes by more than this, or after
+#: this number of sweeps; those of the cooling do not count.
+LOCAL_TOL, MAX_LOCAL_ITER = 1e-3, 100
 #: Initial precision of the means, as a number of samples.
 START_SAMPLES = 100
 #: Least learned noise variance, relative to the component variance.
@@ -85,8 +88,8 @@ class FactorialMixtureModel(NaturalModel):
         learn_inclusion_probability=False,
         structured=True,
         dtype=np.float64,
-        tol=1e-3,
-        max_iter=100,
+        tol=LOCAL_TOL,
+        max_iter=MAX_LOCAL_ITER,
         init=None,
         local_cooling=2.0,
     ):
