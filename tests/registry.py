@@ -606,11 +606,10 @@ MATRIX_FACTORIZATION = Row(
     {},
     {
         **{
-            f"{noise} noise, {unit}, {'biases' if biases else 'no biases'}": Setting(
-                {"noise_type": noise, "temperature_of": unit, "biases": biases}
+            f"{noise} noise, {'biases' if biases else 'no biases'}": Setting(
+                {"noise_type": noise, "biases": biases}
             )
             for noise in ("common", "user")
-            for unit in ("user", "rating")
             for biases in (True, False)
         },
         "float32": Setting({}, single, OF_FLOAT32),
@@ -631,17 +630,12 @@ MATRIX_FACTORIZATION = Row(
             "global_mean": 3.0,
             "noise_variance": 0.1,
             "component_variance": 1.0,
-            "temperature_of": "rating",
         }
     },
     configurations=(
         Configuration("Tempered", SHORT),
         Configuration("Tempered", {**SHORT, "tempering": None, "biases": False}),
-        Configuration("Tempered", {**SHORT, "tempering": "local"}),
-        Configuration(
-            "Tempered",
-            {**SHORT, "tempering": "local", "temperature_of": "rating", "n_init": 2},
-        ),
+        Configuration("Tempered", {**SHORT, "tempering": "local", "n_init": 2}),
         Configuration("Annealed", {**QUICK, "batch_size": "auto"}),
         Configuration("Annealed", {**SHORT, "target": "posterior"}),
         Configuration("SVIPlus", SHORT, OTHER_BATCHES),

@@ -508,7 +508,6 @@ KINDS = {
     "plain": plain(batch_size=None, max_iter=3),
     "batches": plain(batch_size=5000, max_iter=4, learning_rate=0.5),
     "users": plain(tempering=LocalTempering(10), max_iter=3),
-    "ratings": plain(tempering=LocalTempering(10), temperature_of="rating", max_iter=2),
 }
 
 
@@ -689,7 +688,6 @@ def test_a_minibatch_fit_agrees_with_a_fit_to_all_ratings(cls, batch_size):
         {"tempering": "global"},
         {"tempering": GlobalTempering(target="likelihood", cap=None)},
         {"tempering": "local"},
-        {"tempering": "local", "temperature_of": "rating"},
         {"tempering": Annealing(LinearSchedule(3, length=8), "likelihood")},
         {"tempering": Annealing(LinearSchedule(3, length=8), "posterior")},
         {"noise_variance": 0.2, "component_variance": 1.0, "biases": False},
@@ -826,27 +824,17 @@ def test_global_tempering_finds_the_noise():
     assert 0.15 < model.temperature_ * 0.05 < 0.3
 
 
-@pytest.mark.every(2)
-@pytest.mark.parametrize("of", ["user", "rating"])
-def test_outliers_have_high_temperatures(of):
+def test_outliers_have_high_temperatures():
     data, random = X.copy(), np.random.default_rng(0)
     odd = np.zeros(X.shape, bool)
-    if of == "user":
-        odd[::10] = True
-    else:
-        odd = random.random(X.shape) < 0.05
+    odd[::10] = True
     data[odd] += random.normal(0, 6, odd.sum())
     shared = dict(
         noise_variance=0.25, component_variance=1.0, noise_type="common", max_iter=40
     )
-    model = plain(2, tempering="local", temperature_of=of, **shared).fit(data)
+    model = plain(2, tempering="local", **shared).fit(data)
     temperatures = model.temperatures(data)
-    known = ~np.isnan(data)
-    if of == "user":
-        hot, cold = temperatures[::10], np.delete(temperatures, np.s_[::10])
-    else:
-        assert temperatures.shape == (known.sum(),)
-        hot, cold = temperatures[odd[known]], temperatures[~odd[known]]
+    hot, cold = temperatures[::10], np.delete(temperatures, np.s_[::10])
     assert np.median(hot) > 1.5 * np.median(cold)
     robust, fragile = (
         np.mean((one.fit(data).predict(data) - RATINGS)[np.isnan(X) & ~odd] ** 2)
@@ -931,7 +919,6 @@ def with_entry(value):
         ("noise_variance", 0.0),
         ("noise_variance", "auto"),
         ("component_variance", -1.0),
-        ("temperature_of", "item"),
         ("init", "random"),
         ("max_iter", 0),
         ("tol", -1.0),

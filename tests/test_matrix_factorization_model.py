@@ -566,7 +566,7 @@ def oracle_users(model, X, items, hyper, powers, weights):
 @pytest.mark.parametrize("noisy", [False, True])
 def test_the_local_step_is_the_formula(rank, biases, dtype, tol, powers, noisy):
     X = ratings_of().astype(dtype)
-    model = model_of(rank, biases=biases, dtype=dtype, rating_temperatures=noisy)
+    model = model_of(rank, biases=biases, dtype=dtype)
     hyper, globals_ = begun(model, X)
     items, (users, columns, values) = items_of(model, globals_), known_of(X)
     powers = powers_for(powers, len(values))
@@ -587,10 +587,6 @@ def test_the_local_step_is_the_formula(rank, biases, dtype, tol, powers, noisy):
     by_user = np.bincount(users, scores, 14)
     np.testing.assert_allclose(step.row_scores, by_user, rtol=tol, atol=30 * tol)
     assert step.score == pytest.approx(step.row_scores.sum())
-    if noisy:
-        np.testing.assert_allclose(step.unit_scores, scores, rtol=tol, atol=30 * tol)
-    else:
-        assert step.unit_scores is None
 
     factors = np.broadcast_to(powers.statistics, len(values)) * factors
     got = step.statistics
@@ -1192,12 +1188,11 @@ def test_weights_of_rows_are_repetitions():
         np.testing.assert_allclose(a, b, rtol=1e-10)
 
 
-# -- temperatures of users and of ratings ----------------------------------------------
+# -- temperatures of users -------------------------------------------------------------
 
 
-@pytest.mark.parametrize("of_ratings", [False, True])
-def test_local_temperatures_are_the_formula(of_ratings):
-    model, X = model_of(rating_temperatures=of_ratings), ratings_of()
+def test_local_temperatures_are_the_formula():
+    model, X = model_of(), ratings_of()
     hyper, globals_ = begun(model, X)
     hyper = hyper._replace(noise_variance=0.2)
     items, (users, _, values) = items_of(model, globals_), known_of(X)
@@ -1207,20 +1202,16 @@ def test_local_temperatures_are_the_formula(of_ratings):
     for _ in range(3):
         powers = Powers(1.0, 1.0, local_powers)
         *_, errors = oracle_users(model, X, items, hyper, powers, 1.0)
-        scores, counts = -0.5 * errors / 0.2, np.ones(len(values))
-        if not of_ratings:
-            scores, counts = (np.bincount(users, x, 14) for x in (scores, counts))
+        scores, counts = np.bincount(users, -0.5 * errors / 0.2, 14), np.bincount(users)
         logits = np.outer(scores, ladder) + 0.5 * np.outer(counts, np.log(ladder))
         probabilities = softmax(logits, axis=1)
         b = probabilities @ ladder
-        local_powers = b if of_ratings else b[users]
+        local_powers = b[users]
     block, prepared = model.take(X, ALL), model.prepare(globals_, hyper)
     got = tempering.sample_temperatures(model, block, prepared, state)
     np.testing.assert_allclose(got, 1 / b, rtol=1e-9)
     assert 1.1 < got.min() + 0.2 < got.max()
-    np.testing.assert_array_equal(
-        model.per_unit(block, got), got if of_ratings else got[users]
-    )
+    np.testing.assert_array_equal(model.per_unit(block, got), got[users])
     step = tempering.local_step(model, block, prepared, Request(), state)
     np.testing.assert_allclose(step.temperatures, probabilities.sum(axis=0))
     powers = Powers(1.0, local_powers, local_powers)

@@ -91,7 +91,6 @@ CONFIGURATIONS = {
     "factorization with local temperatures": factorization_of(
         TemperedMatrixFactorization,
         tempering=LocalTempering(n_temperatures=10),
-        temperature_of="rating",
     ),
     "factorization with a state": factorization_of(
         TemperedMatrixFactorization,

@@ -61,7 +61,6 @@ class _MatrixFactorization(
         "noise_variance": [Interval(Real, 0, None, closed="neither"), None],
         "component_variance": [Interval(Real, 0, None, closed="neither"), None],
         "noise_type": [StrOptions({"common", "user"})],
-        "temperature_of": [StrOptions({"user", "rating"})],
         "init": ["array-like", None],
     }
 
@@ -118,7 +117,6 @@ class _MatrixFactorization(
             noise_variance=settings.noise_variance,
             component_variance=settings.component_variance,
             user_noise=settings.noise_type == "user",
-            rating_temperatures=settings.temperature_of == "rating",
             dtype=dtype,
             init=initial_vectors(settings, n_features, dtype),
         )
@@ -721,9 +719,6 @@ class TemperedMatrixFactorization(_MatrixFactorization):
         - An `Annealing`, with a schedule and a target of your choice;
           `AnnealedMatrixFactorization` is a shorter way to set these.
         - None: plain variational inference at T=1.
-    temperature_of : {"user", "rating"}, default="user"
-        Units whose temperatures local tempering infers, see `temperatures`.  Other
-        temperings ignore this parameter.
     batch_size : int, "auto" or None, default=None
         Number of users of a step.  None takes all users, which is coordinate ascent
         with a learning rate of 1.  "auto" takes a tenth of the data, at least 100 and
@@ -892,7 +887,6 @@ class TemperedMatrixFactorization(_MatrixFactorization):
         component_variance: Float | None = None,
         init: ArrayLike | None = None,
         tempering: Tempering | Literal["global", "local"] | None = "global",
-        temperature_of: Literal["user", "rating"] = "user",
         batch_size: Int | Literal["auto"] | None = None,
         learning_rate: LearningRate | Float | None = None,
         gradient_noise: GradientNoise | None = None,
@@ -917,7 +911,6 @@ class TemperedMatrixFactorization(_MatrixFactorization):
         self.component_variance = component_variance
         self.init = init
         self.tempering = tempering
-        self.temperature_of = temperature_of
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.gradient_noise = gradient_noise
@@ -978,9 +971,6 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
         The part of the model that the temperature flattens, see
         `sktemper.tempering.Annealing`.
-    temperature_of : {"user", "rating"}, default="user"
-        Units whose temperatures local tempering infers, see `temperatures`.  Other
-        temperings ignore this parameter.
     batch_size : int, "auto" or None, default=None
         Number of users of a step.  None takes all users, which is coordinate ascent
         with a learning rate of 1.  "auto" takes a tenth of the data, at least 100 and
@@ -1150,7 +1140,6 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
         init: ArrayLike | None = None,
         schedule: Schedule | Callable | None = None,
         target: Literal["local_step", "likelihood", "posterior"] = "local_step",
-        temperature_of: Literal["user", "rating"] = "user",
         batch_size: Int | Literal["auto"] | None = None,
         learning_rate: LearningRate | Float | None = None,
         gradient_noise: GradientNoise | None = None,
@@ -1176,7 +1165,6 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
         self.init = init
         self.schedule = schedule
         self.target = target
-        self.temperature_of = temperature_of
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.gradient_noise = gradient_noise
@@ -1242,9 +1230,6 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
         `sktemper.noise.SVIPlusNoise`.
     tempering : Tempering, "global", "local" or None, default=None
         Temperature during training, see `sktemper.tempering`; None is T=1.
-    temperature_of : {"user", "rating"}, default="user"
-        Units whose temperatures local tempering infers, see `temperatures`.  Other
-        temperings ignore this parameter.
     batch_size : int, "auto" or None, default=None
         Number of users of a step.  None takes all users, which is coordinate ascent
         with a learning rate of 1.  "auto" takes a tenth of the data, at least 100 and
@@ -1408,7 +1393,6 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
         effective_batch_size: Float | Schedule | Callable = 0.5,
         noise_distribution: Literal["dirichlet", "gaussian"] = "dirichlet",
         tempering: Tempering | Literal["global", "local"] | None = None,
-        temperature_of: Literal["user", "rating"] = "user",
         batch_size: Int | Literal["auto"] | None = None,
         learning_rate: LearningRate | Float | None = None,
         max_iter: Int = 100,
@@ -1434,7 +1418,6 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
         self.effective_batch_size = effective_batch_size
         self.noise_distribution = noise_distribution
         self.tempering = tempering
-        self.temperature_of = temperature_of
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.max_iter = max_iter

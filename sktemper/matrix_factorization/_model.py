@@ -174,8 +174,6 @@ class MatrixFactorizationModel(ConjugateModel):
         the prior means and covariances of users and of items.
     user_noise : bool
         Whether each user has a separate noise variance.
-    rating_temperatures : bool
-        Whether scores and powers belong to single ratings instead of users.
     dtype : {float32, float64}
         Type of the numbers with which the kernels compute.
     init : ndarray of shape (n_components, n_features) or None
@@ -194,7 +192,6 @@ class MatrixFactorizationModel(ConjugateModel):
         noise_variance=None,
         component_variance=None,
         user_noise=False,
-        rating_temperatures=False,
         dtype=np.float64,
         init=None,
     ):
@@ -206,7 +203,6 @@ class MatrixFactorizationModel(ConjugateModel):
         self.noise_variance = noise_variance
         self.component_variance = component_variance
         self.user_noise = self.keeps_local = user_noise
-        self.rating_temperatures = rating_temperatures
         self.dtype = np.dtype(dtype)
         self.init = init
         self._item_cache, self.n_own = LastCall(), n_components + biases
@@ -237,8 +233,8 @@ class MatrixFactorizationModel(ConjugateModel):
         return (~np.isnan(X[rows])).sum(axis=1)
 
     def per_unit(self, block, values):
-        """Return a value for each rating; by default, the value of its user."""
-        return values if self.rating_temperatures else np.repeat(values, block.counts)
+        """Return a value for each rating, the value of its user."""
+        return np.repeat(values, block.counts)
 
     def auto_batch_size(self, X, total):
         """Return a tenth of the rows, but 100 to 10,000 rows; for a stream, 1,000."""
@@ -336,17 +332,13 @@ class MatrixFactorizationModel(ConjugateModel):
             self, block, prepared, request.powers, request.unit_noise
         )
         users = inference.users(noise)
-        row_scores = unit_scores = None
-        if "score" in request.want:
-            row_scores, unit_scores = inference.scores(users)
         return LocalStep.of_rows(
             statistics=(
                 inference.statistics(users) if "statistics" in request.want else None
             ),
             row_observed=block.counts.astype(np.float64),
             row_bounds=inference.bounds(users),
-            row_scores=row_scores,
-            unit_scores=unit_scores,
+            row_scores=inference.scores(users) if "score" in request.want else None,
             n_iterations=users.n_iterations,
             local_parameters=self._local(users) if "local" in request.want else None,
         )

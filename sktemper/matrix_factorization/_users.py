@@ -217,17 +217,13 @@ class UserInference:
         return bounds
 
     def scores(self, users):
-        """Return E log p(y) without its constant, of each user and of each rating.
-
-        The second value is None unless ratings have temperatures.
-        """
+        """Return E log p(y) of the ratings of each user, without its constant."""
         factor = -0.5 / self.prepared.hyper.noise_variance
-        if users.factors is None and not self.model.rating_temperatures:
-            return factor * users.noise.means * users.residuals(), None
+        if users.factors is None:
+            return factor * users.noise.means * users.residuals()
         residuals = self._residuals(users)
         scores = factor * np.repeat(users.noise.means, self.block.counts) * residuals
-        of_users = self.block.per_user(scores)
-        return of_users, scores if self.model.rating_temperatures else None
+        return self.block.per_user(scores)
 
     def _residuals(self, users):
         """Return E (y - f)^2 of each rating."""

@@ -637,8 +637,7 @@ class Options:
         ----------
         block : object
         values : ndarray
-            One value for each unit if the model returns `LocalStep.unit_scores`,
-            otherwise one value for each row of the block.
+            One value for each row of the block.
 
         Returns
         -------

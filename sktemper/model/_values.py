@@ -145,8 +145,6 @@ class LocalStep:
         `ConjugateModel.log_partition`.  Policies infer temperatures from it.
     row_observed, row_bounds, row_scores : ndarray of shape (n_rows,) or None
         Number of observations, bound and score of each sample.
-    unit_scores : ndarray of shape (n_units,) or None
-        Score of each unit, if temperatures belong to units instead of samples.
     local_parameters : ndarray or None
         Variational parameters of the samples.
     temperatures : ndarray or float
@@ -173,7 +171,6 @@ class LocalStep:
     row_observed: np.ndarray | None = field(default=None, repr=False)
     row_bounds: np.ndarray | None = field(default=None, repr=False)
     row_scores: np.ndarray | None = field(default=None, repr=False)
-    unit_scores: np.ndarray | None = field(default=None, repr=False)
     local_parameters: np.ndarray | None = field(default=None, repr=False)
     temperatures: np.ndarray | float = field(default=0.0, repr=False)
     kept: tuple = field(default=(), repr=False)
@@ -201,7 +198,7 @@ class LocalStep:
         row_scores : ndarray of shape (n_rows,) or None
             None if no score was wanted.
         **others : dict
-            ``statistics``, ``unit_scores`` and ``local_parameters``, if wanted.
+            ``statistics`` and ``local_parameters``, if wanted.
         """
         return cls(
             n_rows=len(row_observed),

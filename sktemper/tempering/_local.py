@@ -147,14 +147,11 @@ class LocalTempering(_Ladder):
         return probabilities, b, parameters
 
     def responsibilities(self, state, step) -> np.ndarray:
-        """Return the probabilities of temperatures for each row or unit of a block."""
-        scores, n_observed = step.row_scores, step.row_observed
-        if step.unit_scores is not None:
-            scores, n_observed = step.unit_scores, np.ones(len(step.unit_scores))
+        """Return the probabilities of temperatures for each row of a block."""
         return softmax(
             state.log_prior
-            + np.outer(scores, state.inverse_temperatures)
-            - state.partition.of_rows(n_observed),
+            + np.outer(step.row_scores, state.inverse_temperatures)
+            - state.partition.of_rows(step.row_observed),
             axis=1,
         )
 
