@@ -355,11 +355,7 @@ OTHER_WEIGHTS = {
     "weight_concentration_prior_type": "dirichlet_distribution",
     "weight_concentration_prior": 0.7,
 }
-OTHER_DISCRETE = {
-    "feature_prior": 0.7,
-    "weight_concentration_prior_type": "dirichlet_process",
-    "weight_concentration_prior": 0.7,
-}
+OTHER_DISCRETE = {"feature_prior": 0.7, "weight_concentration_prior": 0.7}
 OTHER_VARIANCES = {"noise_variance": 0.7, "component_variance": 0.7}
 SINGLE = {"float32": Setting({}, single, OF_FLOAT32)}
 
@@ -658,13 +654,12 @@ IMPLICIT_FACTORIZATION = Row(
             {}, single, OF_FLOAT32 | {"check_fisher_product_fits_finite_differences"}
         ),
         "weights and targets": Setting({"pair_target": np.sqrt, "zero_weight": 0.3}),
-        "as given": Setting({"noise_variance": 0.1, "component_variance": 1.0}),
     },
     NO_MOVES | NO_LARGEST_RATES | NO_HALVES | NO_COUNTS | NO_LIKELIHOODS,
     others={"one weight": {"pair_weight": 2.0, "pair_target": "value"}},
     kinds=("",),
     log_likelihood=of_clicks,
-    fixed_by_fit={"zero_weight": 0.7, "init": np.ones((3, 15)), **OTHER_VARIANCES},
+    fixed_by_fit={"zero_weight": 0.7, "init": np.ones((3, 15))},
     configurations=(
         Configuration("", SHORT),
         Configuration("", {**QUICK, "batch_size": "auto", "zero_weight": 0.5}),
@@ -678,7 +673,7 @@ MULTINOMIAL_MIXTURE = Row(
     {"n_components": 3},
     {},
     {
-        **of_types(weight_concentration_prior_type=WEIGHTS),
+        "sparse": Setting(),
         "dense": Setting({}, dense),
         "float32": Setting({}, single, OF_FLOAT32),
     },
@@ -695,7 +690,7 @@ BERNOULLI_MIXTURE = Row(
     {"n_components": 3},
     {},
     {
-        **of_types(weight_concentration_prior_type=WEIGHTS),
+        "default": Setting(),
         "NaN": Setting({}, with_gaps),
         "float32": Setting({}, single, OF_FLOAT32),
     },
@@ -713,7 +708,7 @@ MIXED_MIXTURE = Row(
     {"n_components": 3, "kinds": {5: "poisson", 7: "binned"}},
     {},
     {
-        **of_types(weight_concentration_prior_type=WEIGHTS),
+        "default": Setting(),
         "float32": Setting({}, single, OF_FLOAT32),
         "by type": Setting({"kinds": "from_dtype"}),
         "numbers": Setting({"kinds": "gaussian"}),

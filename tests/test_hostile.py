@@ -191,8 +191,6 @@ PRIORS = [
     ("MatrixFactorization", "noise_variance"),
     ("MatrixFactorization", "component_variance"),
     ("MatrixFactorization", "global_mean"),
-    ("ImplicitFactorization", "noise_variance"),
-    ("ImplicitFactorization", "component_variance"),
     ("ImplicitFactorization", "zero_weight"),
     ("ImplicitFactorization", "pair_weight"),
     ("ImplicitFactorization", "pair_target"),

@@ -71,12 +71,10 @@ class BruteForce:
     init : ndarray of shape (n_items, d)
     """
 
-    def __init__(self, weights, targets, init, noise=None, variance=None):
+    def __init__(self, weights, targets, init):
         self.w, self.y, self.d = weights, targets, init.shape[1]
-        self.learns = noise is None, variance is None
-        square = (weights * targets**2).sum() / weights.sum()
-        self.noise = square if noise is None else noise
-        variance = np.sqrt(square) if variance is None else variance
+        self.noise = (weights * targets**2).sum() / weights.sum()
+        variance = np.sqrt(self.noise)
         self.user_prior = np.zeros(self.d), variance * np.eye(self.d)
         self.item_prior = self.user_prior
         covariance = 0.01 * variance * np.eye(self.d)
@@ -118,12 +116,10 @@ class BruteForce:
 
     def sweep(self):
         users = self.users()
-        if self.learns[0]:
-            self.noise = self.residual(users) / self.w.sum()
-        if self.learns[1]:
-            self.user_prior = self.best_prior(users)
-            if not self.is_start:
-                self.item_prior = self.best_prior(self.items)
+        self.noise = self.residual(users) / self.w.sum()
+        self.user_prior = self.best_prior(users)
+        if not self.is_start:
+            self.item_prior = self.best_prior(self.items)
         self.is_start = False
         natural = self.natural(self.w.T, self.y.T, users)
         self.items = self.posterior(self.item_prior, *natural)
@@ -161,7 +157,6 @@ CASES = {
     "values as targets": {"pair_weight": 1.5, "pair_target": "value"},
     "w0": {"zero_weight": 0.7},
     "above all weights": {"zero_weight": 5.0},
-    "as given": {"noise_variance": 0.3, "component_variance": 0.8},
 }
 
 
@@ -179,13 +174,7 @@ def brute_force_of(X, init, parameters):
     weights, targets = np.full(X.shape, zero_weight), np.zeros(X.shape)
     weights[rows, columns] = of_pairs(parameters.get("pair_weight", "value"), X.data)
     targets[rows, columns] = of_pairs(parameters.get("pair_target", 1.0), X.data)
-    return BruteForce(
-        weights,
-        targets,
-        init.T,
-        parameters.get("noise_variance"),
-        parameters.get("component_variance"),
-    )
+    return BruteForce(weights, targets, init.T)
 
 
 def fitted_and_brute_force(case, n_sweeps, dtype=np.float64, n_components=3):
@@ -468,7 +457,6 @@ def test_functions_cannot_change_the_data():
         ),
         ({"zero_weight": 1e61}, "'zero_weight' parameter must be at most 1e.15"),
         ({"init": np.ones((2, 2))}, "init has shape"),
-        ({"noise_variance": 1e-20, "component_variance": 1.0}, "too large for a noise"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:divide by zero")

@@ -471,12 +471,7 @@ def test_new_words_of_a_mixture_were_in_no_document(cls, wide, counts):
     n_columns = 20_000 if wide else 60
     X = sparse.csr_array(counts > 0, dtype=np.float64)
     X = sparse.csr_array((X.data, X.indices, X.indptr), shape=(120, n_columns))
-    mixture = cls(
-        3,
-        feature_prior=0.3,
-        weight_concentration_prior_type="dirichlet_distribution",
-        random_state=0,
-    ).fit(X)
+    mixture = cls(3, feature_prior=0.3, random_state=0).fit(X)
     before, weights = mixture.concentration_, mixture.weights_
     n_rows = mixture.weight_concentration_ - mixture.weight_concentration_prior_
     mixture.expand_features(10)

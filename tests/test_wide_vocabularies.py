@@ -272,7 +272,6 @@ CASES = [
     ("Tempered", {"batch_size": 20, "gradient_noise": SVIPlusNoise(0.9, "gaussian")},
      "fit"),
     ("Annealed", {"moves": "all"}, "fit"),
-    ("Annealed", {"weight_concentration_prior_type": "dirichlet_process"}, "fit"),
     ("Annealed", {}, "weighted"),
     ("Tempered", {"tempering": None, "gradient_noise": SVIPlusNoise()}, "validated"),
 ]  # fmt: skip

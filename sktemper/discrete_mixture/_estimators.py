@@ -26,7 +26,7 @@ from .._estimator import (
     warn_once,
     widened_for,
 )
-from .._families import LEAST_CONCENTRATION, WEIGHTS
+from .._families import LEAST_CONCENTRATION
 from .._utils._arguments import Interval, positive_int
 from .._utils._limits import check_prior
 from .._utils._typing import ArrayLike, DataLike, Duration, Float, Int, Seed
@@ -51,7 +51,6 @@ class _DiscreteMixture(
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
         "feature_prior": [Interval(Real, LEAST_CONCENTRATION, None, closed="left")],
-        "weight_concentration_prior_type": [StrOptions(set(WEIGHTS))],
         "weight_concentration_prior": [
             Interval(Real, LEAST_CONCENTRATION, None, closed="left"),
             None,
@@ -60,7 +59,6 @@ class _DiscreteMixture(
     _fixed_by_fit = (
         "n_components",
         "feature_prior",
-        "weight_concentration_prior_type",
         "weight_concentration_prior",
     )
     expand_features, drop_features = expand_features, drop_features
@@ -85,7 +83,6 @@ class _DiscreteMixture(
             n_features,
             dtype=dtype,
             feature_prior=settings.feature_prior,
-            weight_prior=settings.weight_concentration_prior_type,
             weight_concentration=settings.weight_concentration_prior,
             **options,
         )
@@ -360,11 +357,6 @@ class TemperedMultinomialMixture(_MultinomialMixture):
         one-hot answers, which have no such pairs.  It is limited to values from 0.1 to
         1 with which the prior has at most a tenth of the tokens of a component.  It is
         0.1 if no row has two tokens, or if values are not whole.
-    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
-            default="dirichlet_distribution"
-        Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
-        distribution.  With the default concentration, the latter approximates a
-        Dirichlet process [2]_.
     weight_concentration_prior : float, default=None
         Concentration of the prior of the weights, at least 1e-12.  With small values
         components that are not needed stay empty.  None is ``1 / n_components``.
@@ -540,9 +532,6 @@ class TemperedMultinomialMixture(_MultinomialMixture):
         n_components: Int = 10,
         *,
         feature_prior: Float | Literal["auto"] = "auto",
-        weight_concentration_prior_type: Literal[
-            "dirichlet_process", "dirichlet_distribution"
-        ] = "dirichlet_distribution",
         weight_concentration_prior: Float | None = None,
         tempering: Tempering | Literal["global", "local"] | None = "global",
         moves: Moves | Literal["birth", "split_merge", "all"] | None = None,
@@ -566,7 +555,6 @@ class TemperedMultinomialMixture(_MultinomialMixture):
     ):
         self.n_components = n_components
         self.feature_prior = feature_prior
-        self.weight_concentration_prior_type = weight_concentration_prior_type
         self.weight_concentration_prior = weight_concentration_prior
         self.tempering = tempering
         self.moves = moves
@@ -614,11 +602,6 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
         one-hot answers, which have no such pairs.  It is limited to values from 0.1 to
         1 with which the prior has at most a tenth of the tokens of a component.  It is
         0.1 if no row has two tokens, or if values are not whole.
-    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
-            default="dirichlet_distribution"
-        Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
-        distribution.  With the default concentration, the latter approximates a
-        Dirichlet process [2]_.
     weight_concentration_prior : float, default=None
         Concentration of the prior of the weights, at least 1e-12.  With small values
         components that are not needed stay empty.  None is ``1 / n_components``.
@@ -796,9 +779,6 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
         n_components: Int = 10,
         *,
         feature_prior: Float | Literal["auto"] = "auto",
-        weight_concentration_prior_type: Literal[
-            "dirichlet_process", "dirichlet_distribution"
-        ] = "dirichlet_distribution",
         weight_concentration_prior: Float | None = None,
         schedule: Schedule | Callable | None = None,
         target: Literal["local_step", "likelihood", "posterior"] = "local_step",
@@ -823,7 +803,6 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
     ):
         self.n_components = n_components
         self.feature_prior = feature_prior
-        self.weight_concentration_prior_type = weight_concentration_prior_type
         self.weight_concentration_prior = weight_concentration_prior
         self.schedule = schedule
         self.target = target
@@ -872,11 +851,6 @@ class TemperedBernoulliMixture(_BernoulliMixture):
         scikit-learn's `BernoulliNB`.  NaN is a missing value.  With None, values must
         be 0 or 1.  Answers coded 1 and 2 need the threshold 1.5.  With 0.0 all of them
         would count as 1; a fit to such dense whole numbers warns.
-    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
-            default="dirichlet_distribution"
-        Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
-        distribution.  With the default concentration, the latter approximates a
-        Dirichlet process [2]_.
     weight_concentration_prior : float, default=None
         Concentration of the prior of the weights, at least 1e-12.  With small values
         components that are not needed stay empty.  None is ``1 / n_components``.
@@ -1052,9 +1026,6 @@ class TemperedBernoulliMixture(_BernoulliMixture):
         *,
         feature_prior: Float = 1.0,
         binarize: Float | None = 0.0,
-        weight_concentration_prior_type: Literal[
-            "dirichlet_process", "dirichlet_distribution"
-        ] = "dirichlet_distribution",
         weight_concentration_prior: Float | None = None,
         tempering: Tempering | Literal["global", "local"] | None = "global",
         moves: Moves | Literal["birth", "split_merge", "all"] | None = None,
@@ -1079,7 +1050,6 @@ class TemperedBernoulliMixture(_BernoulliMixture):
         self.n_components = n_components
         self.feature_prior = feature_prior
         self.binarize = binarize
-        self.weight_concentration_prior_type = weight_concentration_prior_type
         self.weight_concentration_prior = weight_concentration_prior
         self.tempering = tempering
         self.moves = moves
@@ -1128,11 +1098,6 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
         scikit-learn's `BernoulliNB`.  NaN is a missing value.  With None, values must
         be 0 or 1.  Answers coded 1 and 2 need the threshold 1.5.  With 0.0 all of them
         would count as 1; a fit to such dense whole numbers warns.
-    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
-            default="dirichlet_distribution"
-        Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
-        distribution.  With the default concentration, the latter approximates a
-        Dirichlet process [2]_.
     weight_concentration_prior : float, default=None
         Concentration of the prior of the weights, at least 1e-12.  With small values
         components that are not needed stay empty.  None is ``1 / n_components``.
@@ -1310,9 +1275,6 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
         *,
         feature_prior: Float = 1.0,
         binarize: Float | None = 0.0,
-        weight_concentration_prior_type: Literal[
-            "dirichlet_process", "dirichlet_distribution"
-        ] = "dirichlet_distribution",
         weight_concentration_prior: Float | None = None,
         schedule: Schedule | Callable | None = None,
         target: Literal["local_step", "likelihood", "posterior"] = "local_step",
@@ -1338,7 +1300,6 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
         self.n_components = n_components
         self.feature_prior = feature_prior
         self.binarize = binarize
-        self.weight_concentration_prior_type = weight_concentration_prior_type
         self.weight_concentration_prior = weight_concentration_prior
         self.schedule = schedule
         self.target = target

@@ -22,7 +22,6 @@ from .._utils._csr import plain_entries
 from .._utils._limits import (
     LARGEST_WEIGHT,
     check_values,
-    check_variances,
     largest_value,
 )
 from .._utils._linalg import tiled_matmul
@@ -83,13 +82,6 @@ class ImplicitFactorization(
         Targets y of the stored pairs, given in the same way.  For ratings from 1 to
         5, ``pair_weight=1.0`` and a ``pair_target`` function that divides by 5 rank
         items by how much users like them.
-    noise_variance : float, default=None
-        Variance sigma^2 of the noise of a pair of weight 1.  None starts at the mean
-        square of the targets and learns it.
-    component_variance : float, default=None
-        Prior variance of each factor, with prior mean 0.  None learns the mean and the
-        covariance of the priors of users and of items; factors without support in the
-        data then shrink to zero (automatic relevance determination).
     init : array-like of shape (n_components, n_items), default=None
         Initial factors of the items.  None is small draws from the prior.
     batch_size : int, "auto" or None, default=None
@@ -272,16 +264,12 @@ class ImplicitFactorization(
             Interval(Real, None, None, closed="neither"),
             callable,
         ],
-        "noise_variance": [Interval(Real, 0, None, closed="neither"), None],
-        "component_variance": [Interval(Real, 0, None, closed="neither"), None],
         "init": ["array-like", None],
     }
     _validated = (*TemperedEstimator._validated, "item_labels_")
     _fixed_by_fit = (
         "n_components",
         "zero_weight",
-        "noise_variance",
-        "component_variance",
         "init",  # because n_components determines its shape
     )
 
@@ -292,8 +280,6 @@ class ImplicitFactorization(
         zero_weight: Literal["auto"] | Float = "auto",
         pair_weight: Literal["value"] | Float | Callable = "value",
         pair_target: Literal["value"] | Float | Callable = 1.0,
-        noise_variance: Float | None = None,
-        component_variance: Float | None = None,
         init: ArrayLike | None = None,
         batch_size: Int | Literal["auto"] | None = None,
         learning_rate: LearningRate | Float | None = None,
@@ -314,8 +300,6 @@ class ImplicitFactorization(
         self.zero_weight = zero_weight
         self.pair_weight = pair_weight
         self.pair_target = pair_target
-        self.noise_variance = noise_variance
-        self.component_variance = component_variance
         self.init = init
         self.batch_size = batch_size
         self.learning_rate = learning_rate
@@ -372,8 +356,6 @@ class ImplicitFactorization(
         zero_weight = settings.zero_weight
         if zero_weight != "auto" and zero_weight > LARGEST_WEIGHT:
             refuse("zero_weight", f"at most {LARGEST_WEIGHT:g}", zero_weight)
-        check_variances(settings.noise_variance, dtype, "noise_variance")
-        check_variances(settings.component_variance, dtype, "component_variance")
         weight, target = settings.pair_weight, settings.pair_target
         return ImplicitFactorizationModel(
             settings.n_components,
@@ -381,8 +363,6 @@ class ImplicitFactorization(
             zero_weight=None if zero_weight == "auto" else zero_weight,
             weight_of=values_of_pairs("pair_weight", weight, dtype, True),
             target_of=values_of_pairs("pair_target", target, dtype),
-            noise_variance=settings.noise_variance,
-            component_variance=settings.component_variance,
             dtype=dtype,
             init=initial_vectors(settings, n_features, dtype),
         )

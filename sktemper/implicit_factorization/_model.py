@@ -193,8 +193,6 @@ ZERO_RATIO, MOST_ZERO_WEIGHT = 8.0, 1.0
 #: Initial variance of the items' means, and initial posterior variance about the means,
 #: relative to the variance of the prior.
 START_SPREAD, START_VARIANCE = 0.1, 0.01
-#: Maximum of c^2 / noise variance, where c is the prior variance of factors.
-LARGEST_RATIO = 1e15
 
 
 def auto_zero_weight(n_stored, n_unknown):
@@ -205,7 +203,7 @@ def auto_zero_weight(n_stored, n_unknown):
 
 
 def first_hyper(model, X, sample_weight=None):
-    """Return the `Hyper` at the start: given values, or initial values to learn."""
+    """Return the initial `Hyper`."""
     n_unknown, n_stored, weight, squares = _totals(model, X, sample_weight)
     if n_stored == 0:
         raise ValueError(
@@ -216,23 +214,12 @@ def first_hyper(model, X, sample_weight=None):
     if zero_weight is None:
         zero_weight = auto_zero_weight(n_stored, n_unknown)
     square = squares / (weight + zero_weight * n_unknown) or 1.0
-    variance = model.component_variance
-    if variance is None:
-        variance = math.sqrt(square)
-    noise = square if model.noise_variance is None else model.noise_variance
-    if variance**2 / noise > LARGEST_RATIO:
-        raise ValueError(
-            f"The prior variance of the factors, {variance:.3g}, is too large for a "
-            f"noise variance of {noise:.3g}: the square of the prior variance divided "
-            f"by the noise variance may be at most {LARGEST_RATIO:g}. Set a larger "
-            "noise_variance, or a smaller component_variance."
-        )
     d = model.n_components
-    prior = GaussianPrior(np.zeros(d), variance * np.eye(d))
+    prior = GaussianPrior(np.zeros(d), math.sqrt(square) * np.eye(d))
     return Hyper(
         d,
         float(zero_weight),
-        float(noise),
+        float(square),
         float(square),
         is_start=True,
         users=prior,
@@ -406,11 +393,6 @@ class ImplicitFactorizationModel(ConjugateModel):
         see `_starts.auto_zero_weight`.
     weight_of, target_of : callable
         Functions from an array of stored numbers to weights and targets.
-    noise_variance : float or None
-        sigma^2.  None is learned.
-    component_variance : float or None
-        Prior variance of factors, whose prior mean is 0.  None learns the means and
-        covariances of users and of items.
     dtype : {float32, float64}
         Type of the numbers with which the kernels compute.
     init : ndarray of shape (n_components, n_features) or None
@@ -428,8 +410,6 @@ class ImplicitFactorizationModel(ConjugateModel):
         zero_weight=None,
         weight_of=np.ones_like,
         target_of=np.ones_like,
-        noise_variance=None,
-        component_variance=None,
         dtype=np.float64,
         init=None,
     ):
@@ -438,8 +418,6 @@ class ImplicitFactorizationModel(ConjugateModel):
         self.n_features = n_features
         self.zero_weight = zero_weight
         self.weight_of, self.target_of = weight_of, target_of
-        self.noise_variance = noise_variance
-        self.component_variance = component_variance
         self.dtype = self.parameter_dtype = np.dtype(dtype)
         self.init = init
         self._item_cache, self.room = LastCall(), Room()
@@ -470,7 +448,7 @@ class ImplicitFactorizationModel(ConjugateModel):
 
     # -- the state of a fit ----------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):
-        """Return the `Hyper` at the start: given values, or initial ones to learn."""
+        """Return the initial `Hyper`."""
         return first_hyper(self, X, sample_weight)
 
     def initial_globals(self, X, random, hyper=None, sample_weight=None):
@@ -676,19 +654,18 @@ class ImplicitFactorizationModel(ConjugateModel):
         return stepped
 
     def update_hyper(self, hyper, globals_, statistics, scale, rate, powers):
-        """Step the learned noise variance and priors toward their optimum."""
-        if self.noise_variance is None and statistics.n_pairs > 0:
+        """Step the noise variance and the priors toward their optimum."""
+        if statistics.n_pairs > 0:
             best = statistics.residual / statistics.n_pairs
             noise = (1 - rate) * hyper.noise_variance + rate * best
             least = LEAST_NOISE[self.dtype.name] * hyper.target_square
             hyper = hyper._replace(noise_variance=max(noise, least))
-        if self.component_variance is None:
-            users = blended(hyper.users, statistics.users, powers.prior, rate)
-            hyper = hyper._replace(users=users)
-            if not hyper.is_start:
-                moments = self.items(globals_).moments
-                items = blended(hyper.items, moments, powers.prior, rate)
-                hyper = hyper._replace(items=items)
+        users = blended(hyper.users, statistics.users, powers.prior, rate)
+        hyper = hyper._replace(users=users)
+        if not hyper.is_start:
+            moments = self.items(globals_).moments
+            items = blended(hyper.items, moments, powers.prior, rate)
+            hyper = hyper._replace(items=items)
         return hyper._replace(is_start=False)
 
     def fisher_product(self, globals_, vector):
@@ -742,8 +719,7 @@ class ImplicitFactorizationModel(ConjugateModel):
 def _refuse_precisions(dtype):
     """Raise an error about a precision that is not positive definite."""
     raise ValueError(
-        "No positive precision is left after rounding: noise_variance is too small for "
-        f"pairs of {dtype}, or the weights of the pairs differ by too much. Set a "
-        "larger noise_variance, pass X as float64, or pass weights with a mean of "
+        "No positive precision is left after rounding: the weights of the pairs differ "
+        f"by too much for {dtype}. Pass X as float64, or pass weights with a mean of "
         "about 1."
     )

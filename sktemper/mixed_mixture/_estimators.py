@@ -12,7 +12,6 @@ from scipy import stats
 from scipy.special import xlogy
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import validate_data
 
 from .._engine import Problem, Source, check_widths, matrices_of
@@ -25,7 +24,7 @@ from .._estimator import (
     validated_weight,
     warn_once,
 )
-from .._families import LEAST_CONCENTRATION, WEIGHTS
+from .._families import LEAST_CONCENTRATION
 from .._utils._arguments import Interval, WholeNumber, is_number, refuse
 from .._utils._frames import data_frame, is_frame, with_values
 from .._utils._limits import check_prior, check_values
@@ -124,7 +123,6 @@ class _MixedMixture(
         "categories": [dict, None],
         "n_bins": [WholeNumber(2)],
         "feature_prior": [Interval(Real, LEAST_CONCENTRATION, None, closed="left")],
-        "weight_concentration_prior_type": [StrOptions(set(WEIGHTS))],
         "weight_concentration_prior": [
             Interval(Real, LEAST_CONCENTRATION, None, closed="left"),
             None,
@@ -136,7 +134,6 @@ class _MixedMixture(
         "categories",
         "n_bins",
         "feature_prior",
-        "weight_concentration_prior_type",
         "weight_concentration_prior",
     )
     _end_of_fit_checks = (all_components_are_used,)
@@ -158,7 +155,6 @@ class _MixedMixture(
             n_features,
             columns=settings.columns,
             feature_prior=settings.feature_prior,
-            weight_prior=settings.weight_concentration_prior_type,
             weight_concentration=settings.weight_concentration_prior,
             dtype=dtype,
         )
@@ -794,11 +790,6 @@ class TemperedMixedMixture(_MixedMixture):
     feature_prior : float, default=1.0
         Concentration of the Dirichlet prior of the probabilities of the options of a
         column, with the same value for all.
-    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
-            default="dirichlet_distribution"
-        Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
-        distribution.  With the default concentration, the latter approximates a
-        Dirichlet process [2]_.
     weight_concentration_prior : float, default=None
         Concentration of the prior of the weights, at least 1e-12.  With small values
         components that are not needed stay empty.  None is ``1 / n_components``.
@@ -962,9 +953,6 @@ class TemperedMixedMixture(_MixedMixture):
         categories: dict[str, Any] | None = None,
         n_bins: Int = 5,
         feature_prior: Float = 1.0,
-        weight_concentration_prior_type: Literal[
-            "dirichlet_process", "dirichlet_distribution"
-        ] = "dirichlet_distribution",
         weight_concentration_prior: Float | None = None,
         tempering: Tempering | Literal["global", "local"] | None = "global",
         moves: Moves | Literal["birth", "split_merge", "all"] | None = None,
@@ -989,7 +977,6 @@ class TemperedMixedMixture(_MixedMixture):
         self.categories = categories
         self.n_bins = n_bins
         self.feature_prior = feature_prior
-        self.weight_concentration_prior_type = weight_concentration_prior_type
         self.weight_concentration_prior = weight_concentration_prior
         self.tempering = tempering
         self.moves = moves
@@ -1049,11 +1036,6 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
     feature_prior : float, default=1.0
         Concentration of the Dirichlet prior of the probabilities of the options of a
         column, with the same value for all.
-    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
-            default="dirichlet_distribution"
-        Prior of the weights: a stick-breaking process, or a symmetric Dirichlet
-        distribution.  With the default concentration, the latter approximates a
-        Dirichlet process [2]_.
     weight_concentration_prior : float, default=None
         Concentration of the prior of the weights, at least 1e-12.  With small values
         components that are not needed stay empty.  None is ``1 / n_components``.
@@ -1219,9 +1201,6 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
         categories: dict[str, Any] | None = None,
         n_bins: Int = 5,
         feature_prior: Float = 1.0,
-        weight_concentration_prior_type: Literal[
-            "dirichlet_process", "dirichlet_distribution"
-        ] = "dirichlet_distribution",
         weight_concentration_prior: Float | None = None,
         schedule: Schedule | Callable | None = None,
         target: Literal["local_step", "likelihood", "posterior"] = "local_step",
@@ -1247,7 +1226,6 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
         self.categories = categories
         self.n_bins = n_bins
         self.feature_prior = feature_prior
-        self.weight_concentration_prior_type = weight_concentration_prior_type
         self.weight_concentration_prior = weight_concentration_prior
         self.schedule = schedule
         self.target = target
