@@ -120,12 +120,15 @@ class _DiscreteMixture(
     # -- views of the state ------------------------------------------------------------
     @property
     def feature_prior_(self) -> float:
-        """Concentration of the components' prior of the fit."""
+        """Concentration of the prior of the components, float; given or estimated."""
         return float(np.asarray(self._state().hyper.component).flat[0] + 1.0)
 
     @property
     def concentration_(self) -> np.ndarray:
-        """Parameters of the components' posteriors, Dirichlet or Beta."""
+        """Parameters of the components' posteriors, Dirichlet or Beta, ndarray.
+
+        The shape is (n_components, n_features), or (n_components, n_features, 2).
+        """
         components = np.asarray(self._state().globals_.components)
         shape = len(components), self.n_features_in_, *self._options
         return components.reshape(shape) + 1.0
@@ -226,7 +229,7 @@ class _MultinomialMixture(_DiscreteMixture):
 
     @property
     def components_(self) -> np.ndarray:
-        """Posterior means of the components' word probabilities; rows sum to 1."""
+        """Mean word probabilities, ndarray of shape (n_components, n_features)."""
         concentration = self.concentration_
         means = concentration / concentration.sum(axis=1, keepdims=True)
         return means.astype(self.state_.dtype)
@@ -316,7 +319,7 @@ class _BernoulliMixture(_DiscreteMixture):
 
     @property
     def components_(self) -> np.ndarray:
-        """Posterior means of the probabilities that a feature is 1."""
+        """Mean probabilities of 1, ndarray of shape (n_components, n_features)."""
         concentration = self.concentration_
         means = concentration[..., 0] / concentration.sum(axis=-1)
         return means.astype(self.state_.dtype)
@@ -337,183 +340,94 @@ class TemperedMultinomialMixture(_MultinomialMixture):
     """Mixture of multinomials (one topic per document), with any tempering, or none.
 
     It suits very short texts, which rarely have several topics, and clusters of
-    documents [1]_.
-
-    The fit can use any tempering [4]_.
-
-    Parameters are in groups, each with its most important ones first: the model
-    (``n_components`` to ``weight_concentration_prior``); temperature and step
-    (``tempering`` to ``gradient_noise``); length of the fit (``max_iter`` to
-    ``warm_start``); data and machine (``random_state`` to ``renewals``).
+    documents [1]_.  The fit can use any tempering [2]_.
 
     Parameters
     ----------
     n_components : int, default=10
-        Largest number of components K.  Components that are not needed stay empty.
-    feature_prior : float or "auto", default="auto"
-        Concentration of the Dirichlet prior of the word probabilities of a component.
-        "auto" estimates the concentration from the share of pairs of equal tokens in
-        rows.  The estimate is small for documents that repeat few words, and 1 for
-        one-hot answers, which have no such pairs.  It is limited to values from 0.1 to
-        1 with which the prior has at most a tenth of the tokens of a component.  It is
-        0.1 if no row has two tokens, or if values are not whole.
-    weight_concentration_prior : float, default=None
-        Concentration of the prior of the weights, at least 1e-12.  With small values
-        components that are not needed stay empty.  None is ``1 / n_components``.
+        Largest number of components; more than you expect, because components that are
+        not needed stay empty.
     tempering : Tempering, "global", "local" or None, default="global"
-        Temperature during training, see `sktemper.tempering`: "global" is
-        `GlobalTempering()`, "local" is `LocalTempering()`, and None is plain
-        variational inference at T=1.
-    moves : Moves, "birth", "split_merge", "all" or None, default=None
-        Moves that `fit` makes after its passes, at T=1, to leave a poor optimum, see
-        `sktemper.moves`.  "birth" is `BirthMoves()`, "split_merge" is
-        `SplitMergeMoves()`, and "all" is split and merge moves, then reheating, then
-        births.  A move never lowers the lower bound of the training data, which is
-        computed from at most 100,000 documents if the fit used mini-batches.
-        `partial_fit` makes no moves.
-    batch_size : int, "auto" or None, default=None
-        Number of samples of a step.  None takes all samples, which is coordinate ascent
-        with a learning rate of 1.
-    learning_rate : LearningRate or float, default=None
-        Step size: the share of the distance to its target by which a step moves the
-        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
-        with ``batch_size=None``.  A number is a `ConstantRate`.
-    gradient_noise : GradientNoise, default=None
-        Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
+        Temperature during training, see `sktemper.tempering`: inferred ("global"),
+        inferred for each document, for data with outliers ("local"), a policy such as
+        `Annealing`, or T=1 (None), which is plain variational inference.
     max_iter : int, default=100
-        Largest number of passes of `fit` over the data.
+        Largest number of passes of `fit` over the data; more if it warns of no
+        convergence.
     n_init : int, default=1
-        Number of fits from different starts, one after another.  The fit with the
-        highest `lower_bound` of the training data, with their ``sample_weight``, is
-        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
-        the order of the documents and in noise.  A `fit` that continues with
-        ``warm_start``, and `partial_fit`, ignore this parameter.
+        Number of fits from different starts, of which the one with the highest
+        `lower_bound` is kept; more can find a better optimum in as many times the time.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start, of the order of the documents and of noise; an int gives the
+        same result each time.
+    feature_prior : float or "auto", default="auto"
+        Concentration of the Dirichlet prior of the words of a component; larger for
+        smoother components.  "auto" estimates it from the repeated words of rows: 0.1
+        to 1, and 1 for one-hot answers.
+    weight_concentration_prior : float, default=None
+        Concentration of the Dirichlet prior of the weights, at least 1e-12; smaller for
+        fewer components.  None is ``1 / n_components``.
+    moves : Moves, "birth", "split_merge", "all" or None, default=None
+        Moves that `fit` makes after its passes to leave a poor optimum, see
+        `sktemper.moves`.  They never lower the lower bound; None saves their time.
+    batch_size : int, "auto" or None, default=None
+        Number of documents of a step.  None takes all documents (coordinate ascent,
+        with a learning rate of 1); "auto" is faster for millions: a tenth of the data,
+        at least 20 documents per component and at most 5,000.
+    learning_rate : LearningRate or float, default=None
+        Share of the way to its target that a step moves the parameters, see
+        `sktemper.learning_rates`.  None is 1 if all documents are one batch, and
+        otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+    gradient_noise : GradientNoise, default=None
+        Noise that is added to the statistics of a batch to leave poor optima, see
+        `sktemper.noise`; None adds none.
     tol : float, default=1e-3
         Least rise of the held-out score that counts as an improvement, in nats per
-        sample.  A fit with ``batch_size=None`` ends when the lower bound changes by
-        less than this in a step at T=1.  A move is kept if it raises the bound by more
-        than this.
+        token.  With ``batch_size=None`` also the change of the lower bound below which
+        `fit` ends, and the least gain of a move.
     n_iter_no_change : int, default=None
-        Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends and keeps the best state.  Only states after the temperature has
-        settled at 1 are considered.  None disables early stopping.
+        Number of evaluations without an improvement by ``tol`` after which `fit` ends
+        and keeps the best state, for a generous ``max_iter``; None disables early
+        stopping.
     evaluate_every : int, default=0
-        Number of passes of `fit` between two scores of held-out data, which are in
-        ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
+        Number of passes between scores of held-out data, which ``history_`` has, to see
+        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows that `fit` holds out to compute scores, if it has no
-        ``X_val``.
+        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
+        for less noise in the scores of few rows.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit.  It finishes the planned passes if the
-        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
-        and learning rate continue from their last values.  An interrupted pass
-        continues with the first unvisited row, or starts again if the training rows
-        changed.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the documents.
+        Whether `fit` continues the last fit: it finishes an interrupted one, or else
+        adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads.  Small amounts of work use one thread, which is
-        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
-        same bits for every value.
+        Largest number of threads, -1 for all cores; None is 1 unless in a
+        `joblib.parallel_config`.  The result has the same bits for every value.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper", to watch a long
+        fit.
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the documents in a new random order.
+        Whether each pass visits the documents in a new random order; False keeps the
+        order of the rows, as in scikit-learn.
     total_samples : int, default=None
-        Number of rows of the data that a batch represents.  None is the number of rows
-        of `fit`, plus rows of later `partial_fit` calls.
+        Number of rows that a batch represents; None counts the rows of all calls.  Set
+        it in a stream of `partial_fit` whose length you know.
     half_life : float, duration or None, default=None
-        Number of samples after which a sample counts half in `partial_fit`, for streams
-        that change.  It sets the learning rate and the scale of the statistics
-        (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
-        ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
-        "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
-        then needs ``times``.  With None, old samples keep their weights.  `fit` ignores
-        this parameter, except that it keeps a sample of its data as the memory of a
-        later stream.
+        Number of documents after which a document counts half in `partial_fit`, for
+        streams that change; or a duration such as "30D", which needs ``times``.
     renewals : Renewals, "auto" or None, default="auto"
-        Renewals in a stream with a half-life: fits of new components to recent rows,
-        see `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None makes no
-        renewals.
-
-    Attributes
-    ----------
-    weights_ : ndarray of shape (n_components,)
-        Posterior means of the weights.
-    components_ : ndarray of shape (n_components, n_features)
-        Posterior means of the components' word probabilities.
-    concentration_ : ndarray of shape (n_components, n_features)
-        Parameters of the components' posteriors.
-    weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
-        Dirichlet parameters, or the Beta parameters of the sticks.
-    weight_concentration_prior_ : float
-        The ``weight_concentration_prior`` of the fit.
-    feature_prior_ : float
-        The ``feature_prior`` of the fit.
-    labels_ : ndarray of shape (n_samples,)
-        Component of each sample of the last `fit` or `partial_fit`.
-    n_active_components_ : int
-        Number of components whose responsibilities sum to more than 0.5.
-    converged_ : bool
-        Whether the lower bound converged, in a `fit` with ``batch_size=None``.
-    lower_bound_ : float
-        Evidence lower bound of the training data at T=1, with all constants.
-    lower_bounds_ : list of float
-        Lower bounds before each step at T=1, in a `fit` with ``batch_size=None``.
-    tempering_, learning_rate_, gradient_noise_ : object
-        Policies of the fit, with "auto" replaced by numbers.
-    batch_size_ : int
-        Number of rows of a step.
-    temperature_ : float
-        Temperature of the last step.
-    n_iter_ : int
-        Number of completed passes of `fit`.
-    n_batch_iter_ : int
-        Number of completed steps.
-    n_samples_seen_ : int
-        Total number of rows in the batches of all steps.
-    history_ : dict of ndarrays
-        Arrays with a value for each step, thinned if there are many: "step", "passes",
-        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
-        documents in the tempered bound of the batch, in nats per observation),
-        "heldout_score" (NaN without an evaluation) and "mean_iterations" (mean number
-        of local iterations of a row).  If temperatures are inferred, also
-        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
-        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
-        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
-        "move_bound" (the lower bound after the move).
-    renewals_ : dict of ndarrays
-        Renewals of a stream with a half-life.  Each array has an entry for each
-        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (the
-        last known time before it, or None), "reason" ("start", "schedule" or "alarm"),
-        "kept" (whether its result replaced the parameters; None while this is not
-        decided), "decided" (number of rows before the decision), "gain" (mean gain of
-        the rows that decided, in nats per observation) and "columns" (tuple of the
-        indices of new components).
-    state_ : State
-        Everything that changes during a fit: parameters, progress and policies.  Its
-        fields may change between versions.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if the data had column names.
+        Fits of new components to recent rows in a stream with a half-life, see
+        `sktemper.renewals.Renewals`; None makes none, which is faster.
 
     Notes
     -----
     `score_samples` returns the logarithm of the posterior predictive probability of the
-    sequence of a document's tokens, which is a mixture of Dirichlet-multinomials.
-    `score` is the sum of these logarithms, divided by the number of tokens.
+    sequence of a document's tokens, a mixture of Dirichlet-multinomials.  `score` is
+    the sum of these logarithms, divided by the number of tokens.
 
     References
     ----------
     .. [1] J. Yin, J. Wang, "A Dirichlet multinomial mixture model-based
        approach for short text clustering", KDD 2014.
-    .. [2] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
-       tuneable stochastic annealing".
-    .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
-       stochastic variational inference", 2014.
-    .. [4] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+    .. [2] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
        tempering", AISTATS 2016.
 
     Examples
@@ -531,21 +445,21 @@ class TemperedMultinomialMixture(_MultinomialMixture):
         self,
         n_components: Int = 10,
         *,
+        tempering: Tempering | Literal["global", "local"] | None = "global",
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        random_state: Seed = None,
         feature_prior: Float | Literal["auto"] = "auto",
         weight_concentration_prior: Float | None = None,
-        tempering: Tempering | Literal["global", "local"] | None = "global",
         moves: Moves | Literal["birth", "split_merge", "all"] | None = None,
         batch_size: Int | Literal["auto"] | None = None,
         learning_rate: LearningRate | Float | None = None,
         gradient_noise: GradientNoise | None = None,
-        max_iter: Int = 100,
-        n_init: Int = 1,
         tol: Float = 1e-3,
         n_iter_no_change: Int | None = None,
         evaluate_every: Int = 0,
         validation_fraction: Float = 0.1,
         warm_start: bool = False,
-        random_state: Seed = None,
         n_jobs: Int | None = None,
         verbose: Int = 0,
         shuffle: bool = True,
@@ -554,21 +468,21 @@ class TemperedMultinomialMixture(_MultinomialMixture):
         renewals: Renewals | Literal["auto"] | None = "auto",
     ):
         self.n_components = n_components
+        self.tempering = tempering
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state
         self.feature_prior = feature_prior
         self.weight_concentration_prior = weight_concentration_prior
-        self.tempering = tempering
         self.moves = moves
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.gradient_noise = gradient_noise
-        self.max_iter = max_iter
-        self.n_init = n_init
         self.tol = tol
         self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
         self.warm_start = warm_start
-        self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.shuffle = shuffle
@@ -581,189 +495,98 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
     """Mixture of multinomials (one topic per document), by annealing and moves.
 
     It suits very short texts, which rarely have several topics, and clusters of
-    documents [1]_.
-
-    The fit starts at a high temperature, which falls to 1 [3]_, and then splits and
-    merges components.
-
-    Parameters are in groups, each with its most important ones first: the model
-    (``n_components`` to ``weight_concentration_prior``); temperature and step
-    (``schedule`` to ``gradient_noise``); length of the fit (``max_iter`` to
-    ``warm_start``); data and machine (``random_state`` to ``renewals``).
+    documents [1]_.  The fit starts at a high temperature, which falls to 1 [2]_, and
+    then splits and merges components.
 
     Parameters
     ----------
     n_components : int, default=10
-        Largest number of components K.  Components that are not needed stay empty.
-    feature_prior : float or "auto", default="auto"
-        Concentration of the Dirichlet prior of the word probabilities of a component.
-        "auto" estimates the concentration from the share of pairs of equal tokens in
-        rows.  The estimate is small for documents that repeat few words, and 1 for
-        one-hot answers, which have no such pairs.  It is limited to values from 0.1 to
-        1 with which the prior has at most a tenth of the tokens of a component.  It is
-        0.1 if no row has two tokens, or if values are not whole.
-    weight_concentration_prior : float, default=None
-        Concentration of the prior of the weights, at least 1e-12.  With small values
-        components that are not needed stay empty.  None is ``1 / n_components``.
+        Largest number of components; more than you expect, because components that are
+        not needed stay empty.
     schedule : Schedule or callable, default=None
         Temperature of each step, see `sktemper.schedules`.  None is
-        ``ExponentialSchedule()``.
-    target : {"local_step", "likelihood", "posterior"}, default="local_step"
-        The part of the model that the temperature flattens, see
-        `sktemper.tempering.Annealing`.
-    moves : Moves, "birth", "split_merge", "all" or None, default="split_merge"
-        Moves that `fit` makes after its passes, at T=1, to leave a poor optimum, see
-        `sktemper.moves`.  "birth" is `BirthMoves()`, "split_merge" is
-        `SplitMergeMoves()`, and "all" is split and merge moves, then reheating, then
-        births.  A move never lowers the lower bound of the training data, which is
-        computed from at most 100,000 documents if the fit used mini-batches.
-        `partial_fit` makes no moves.
-    batch_size : int, "auto" or None, default=None
-        Number of samples of a step.  None takes all samples, which is coordinate ascent
-        with a learning rate of 1.
-    learning_rate : LearningRate or float, default=None
-        Step size: the share of the distance to its target by which a step moves the
-        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
-        with ``batch_size=None``.  A number is a `ConstantRate`.
-    gradient_noise : GradientNoise, default=None
-        Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
+        ``ExponentialSchedule()``; try a lower start if components become equal.
     max_iter : int, default=100
-        Largest number of passes of `fit` over the data.
+        Largest number of passes of `fit` over the data; more if it warns of no
+        convergence.
     n_init : int, default=1
-        Number of fits from different starts, one after another.  The fit with the
-        highest `lower_bound` of the training data, with their ``sample_weight``, is
-        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
-        the order of the documents and in noise.  A `fit` that continues with
-        ``warm_start``, and `partial_fit`, ignore this parameter.
+        Number of fits from different starts, of which the one with the highest
+        `lower_bound` is kept; more can find a better optimum in as many times the time.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start, of the order of the documents and of noise; an int gives the
+        same result each time.
+    feature_prior : float or "auto", default="auto"
+        Concentration of the Dirichlet prior of the words of a component; larger for
+        smoother components.  "auto" estimates it from the repeated words of rows: 0.1
+        to 1, and 1 for one-hot answers.
+    weight_concentration_prior : float, default=None
+        Concentration of the Dirichlet prior of the weights, at least 1e-12; smaller for
+        fewer components.  None is ``1 / n_components``.
+    target : {"local_step", "likelihood", "posterior"}, default="local_step"
+        The part of a step that is tempered, see `sktemper.tempering.Annealing`; the
+        last two are for comparisons with the papers.
+    moves : Moves, "birth", "split_merge", "all" or None, default="split_merge"
+        Moves that `fit` makes after its passes to leave a poor optimum, see
+        `sktemper.moves`.  They never lower the lower bound; None saves their time.
+    batch_size : int, "auto" or None, default=None
+        Number of documents of a step.  None takes all documents (coordinate ascent,
+        with a learning rate of 1); "auto" is faster for millions: a tenth of the data,
+        at least 20 documents per component and at most 5,000.
+    learning_rate : LearningRate or float, default=None
+        Share of the way to its target that a step moves the parameters, see
+        `sktemper.learning_rates`.  None is 1 if all documents are one batch, and
+        otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+    gradient_noise : GradientNoise, default=None
+        Noise that is added to the statistics of a batch to leave poor optima, see
+        `sktemper.noise`; None adds none.
     tol : float, default=1e-3
         Least rise of the held-out score that counts as an improvement, in nats per
-        sample.  A fit with ``batch_size=None`` ends when the lower bound changes by
-        less than this in a step at T=1.  A move is kept if it raises the bound by more
-        than this.
+        token.  With ``batch_size=None`` also the change of the lower bound below which
+        `fit` ends, and the least gain of a move.
     n_iter_no_change : int, default=None
-        Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends and keeps the best state.  Only states after the temperature has
-        settled at 1 are considered.  None disables early stopping.
+        Number of evaluations without an improvement by ``tol`` after which `fit` ends
+        and keeps the best state, for a generous ``max_iter``; None disables early
+        stopping.
     evaluate_every : int, default=0
-        Number of passes of `fit` between two scores of held-out data, which are in
-        ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
+        Number of passes between scores of held-out data, which ``history_`` has, to see
+        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows that `fit` holds out to compute scores, if it has no
-        ``X_val``.
+        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
+        for less noise in the scores of few rows.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit.  It finishes the planned passes if the
-        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
-        and learning rate continue from their last values.  An interrupted pass
-        continues with the first unvisited row, or starts again if the training rows
-        changed.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the documents.
+        Whether `fit` continues the last fit: it finishes an interrupted one, or else
+        adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads.  Small amounts of work use one thread, which is
-        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
-        same bits for every value.
+        Largest number of threads, -1 for all cores; None is 1 unless in a
+        `joblib.parallel_config`.  The result has the same bits for every value.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper", to watch a long
+        fit.
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the documents in a new random order.
+        Whether each pass visits the documents in a new random order; False keeps the
+        order of the rows, as in scikit-learn.
     total_samples : int, default=None
-        Number of rows of the data that a batch represents.  None is the number of rows
-        of `fit`, plus rows of later `partial_fit` calls.
+        Number of rows that a batch represents; None counts the rows of all calls.  Set
+        it in a stream of `partial_fit` whose length you know.
     half_life : float, duration or None, default=None
-        Number of samples after which a sample counts half in `partial_fit`, for streams
-        that change.  It sets the learning rate and the scale of the statistics
-        (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
-        ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
-        "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
-        then needs ``times``.  With None, old samples keep their weights.  `fit` ignores
-        this parameter, except that it keeps a sample of its data as the memory of a
-        later stream.
+        Number of documents after which a document counts half in `partial_fit`, for
+        streams that change; or a duration such as "30D", which needs ``times``.
     renewals : Renewals, "auto" or None, default="auto"
-        Renewals in a stream with a half-life: fits of new components to recent rows,
-        see `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None makes no
-        renewals.
-
-    Attributes
-    ----------
-    weights_ : ndarray of shape (n_components,)
-        Posterior means of the weights.
-    components_ : ndarray of shape (n_components, n_features)
-        Posterior means of the components' word probabilities.
-    concentration_ : ndarray of shape (n_components, n_features)
-        Parameters of the components' posteriors.
-    weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
-        Dirichlet parameters, or the Beta parameters of the sticks.
-    weight_concentration_prior_ : float
-        The ``weight_concentration_prior`` of the fit.
-    feature_prior_ : float
-        The ``feature_prior`` of the fit.
-    labels_ : ndarray of shape (n_samples,)
-        Component of each sample of the last `fit` or `partial_fit`.
-    n_active_components_ : int
-        Number of components whose responsibilities sum to more than 0.5.
-    converged_ : bool
-        Whether the lower bound converged, in a `fit` with ``batch_size=None``.
-    lower_bound_ : float
-        Evidence lower bound of the training data at T=1, with all constants.
-    lower_bounds_ : list of float
-        Lower bounds before each step at T=1, in a `fit` with ``batch_size=None``.
-    schedule_ : Schedule
-        Schedule of the fit, with "auto" replaced by numbers.
-    tempering_, learning_rate_, gradient_noise_ : object
-        Policies of the fit, with "auto" replaced by numbers.
-    batch_size_ : int
-        Number of rows of a step.
-    temperature_ : float
-        Temperature of the last step.
-    n_iter_ : int
-        Number of completed passes of `fit`.
-    n_batch_iter_ : int
-        Number of completed steps.
-    n_samples_seen_ : int
-        Total number of rows in the batches of all steps.
-    history_ : dict of ndarrays
-        Arrays with a value for each step, thinned if there are many: "step", "passes",
-        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
-        documents in the tempered bound of the batch, in nats per observation),
-        "heldout_score" (NaN without an evaluation) and "mean_iterations" (mean number
-        of local iterations of a row).  If temperatures are inferred, also
-        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
-        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
-        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
-        "move_bound" (the lower bound after the move).
-    renewals_ : dict of ndarrays
-        Renewals of a stream with a half-life.  Each array has an entry for each
-        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (the
-        last known time before it, or None), "reason" ("start", "schedule" or "alarm"),
-        "kept" (whether its result replaced the parameters; None while this is not
-        decided), "decided" (number of rows before the decision), "gain" (mean gain of
-        the rows that decided, in nats per observation) and "columns" (tuple of the
-        indices of new components).
-    state_ : State
-        Everything that changes during a fit: parameters, progress and policies.  Its
-        fields may change between versions.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if the data had column names.
+        Fits of new components to recent rows in a stream with a half-life, see
+        `sktemper.renewals.Renewals`; None makes none, which is faster.
 
     Notes
     -----
     `score_samples` returns the logarithm of the posterior predictive probability of the
-    sequence of a document's tokens, which is a mixture of Dirichlet-multinomials.
-    `score` is the sum of these logarithms, divided by the number of tokens.
+    sequence of a document's tokens, a mixture of Dirichlet-multinomials.  `score` is
+    the sum of these logarithms, divided by the number of tokens.
 
     References
     ----------
     .. [1] J. Yin, J. Wang, "A Dirichlet multinomial mixture model-based
        approach for short text clustering", KDD 2014.
-    .. [2] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
-       tuneable stochastic annealing".
-    .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
+    .. [2] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
        stochastic variational inference", 2014.
-    .. [4] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
-       tempering", AISTATS 2016.
 
     Examples
     --------
@@ -778,22 +601,22 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
         self,
         n_components: Int = 10,
         *,
+        schedule: Schedule | Callable | None = None,
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        random_state: Seed = None,
         feature_prior: Float | Literal["auto"] = "auto",
         weight_concentration_prior: Float | None = None,
-        schedule: Schedule | Callable | None = None,
         target: Literal["local_step", "likelihood", "posterior"] = "local_step",
         moves: Moves | Literal["birth", "split_merge", "all"] | None = "split_merge",
         batch_size: Int | Literal["auto"] | None = None,
         learning_rate: LearningRate | Float | None = None,
         gradient_noise: GradientNoise | None = None,
-        max_iter: Int = 100,
-        n_init: Int = 1,
         tol: Float = 1e-3,
         n_iter_no_change: Int | None = None,
         evaluate_every: Int = 0,
         validation_fraction: Float = 0.1,
         warm_start: bool = False,
-        random_state: Seed = None,
         n_jobs: Int | None = None,
         verbose: Int = 0,
         shuffle: bool = True,
@@ -802,22 +625,22 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
         renewals: Renewals | Literal["auto"] | None = "auto",
     ):
         self.n_components = n_components
+        self.schedule = schedule
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state
         self.feature_prior = feature_prior
         self.weight_concentration_prior = weight_concentration_prior
-        self.schedule = schedule
         self.target = target
         self.moves = moves
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.gradient_noise = gradient_noise
-        self.max_iter = max_iter
-        self.n_init = n_init
         self.tol = tol
         self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
         self.warm_start = warm_start
-        self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.shuffle = shuffle
@@ -829,169 +652,86 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
 class TemperedBernoulliMixture(_BernoulliMixture):
     """Mixture of Bernoullis (latent class analysis), with any tempering, or none.
 
-    Features are independent given the class of a sample [1]_; missing values are
-    left out.  Sparse data are made dense, some rows at a time.
-
-    The fit can use any tempering [4]_.
-
-    Parameters are in groups, each with its most important ones first: the model
-    (``n_components`` to ``weight_concentration_prior``); temperature and step
-    (``tempering`` to ``gradient_noise``); length of the fit (``max_iter`` to
-    ``warm_start``); data and machine (``random_state`` to ``renewals``).
+    Features are independent given the class of a sample [1]_.  The fit can use any
+    tempering [2]_.
 
     Parameters
     ----------
     n_components : int, default=10
-        Largest number of components K.  Components that are not needed stay empty.
-    feature_prior : float, default=1.0
-        Both concentrations of the Beta prior of the probability that a feature is 1,
-        with the same value for all features.
-    binarize : float or None, default=0.0
-        Threshold: values above it count as 1 and other values as 0, as in
-        scikit-learn's `BernoulliNB`.  NaN is a missing value.  With None, values must
-        be 0 or 1.  Answers coded 1 and 2 need the threshold 1.5.  With 0.0 all of them
-        would count as 1; a fit to such dense whole numbers warns.
-    weight_concentration_prior : float, default=None
-        Concentration of the prior of the weights, at least 1e-12.  With small values
-        components that are not needed stay empty.  None is ``1 / n_components``.
+        Largest number of components; more than you expect, because components that are
+        not needed stay empty.
     tempering : Tempering, "global", "local" or None, default="global"
-        Temperature during training, see `sktemper.tempering`: "global" is
-        `GlobalTempering()`, "local" is `LocalTempering()`, and None is plain
-        variational inference at T=1.
-    moves : Moves, "birth", "split_merge", "all" or None, default=None
-        Moves that `fit` makes after its passes, at T=1, to leave a poor optimum, see
-        `sktemper.moves`.  "birth" is `BirthMoves()`, "split_merge" is
-        `SplitMergeMoves()`, and "all" is split and merge moves, then reheating, then
-        births.  A move never lowers the lower bound of the training data, which is
-        computed from at most 100,000 samples if the fit used mini-batches.
-        `partial_fit` makes no moves.
-    batch_size : int, "auto" or None, default=None
-        Number of samples of a step.  None takes all samples, which is coordinate ascent
-        with a learning rate of 1.
-    learning_rate : LearningRate or float, default=None
-        Step size: the share of the distance to its target by which a step moves the
-        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
-        with ``batch_size=None``.  A number is a `ConstantRate`.
-    gradient_noise : GradientNoise, default=None
-        Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
+        Temperature during training, see `sktemper.tempering`: inferred ("global"),
+        inferred for each sample, for data with outliers ("local"), a policy such as
+        `Annealing`, or T=1 (None), which is plain variational inference.
     max_iter : int, default=100
-        Largest number of passes of `fit` over the data.
+        Largest number of passes of `fit` over the data; more if it warns of no
+        convergence.
     n_init : int, default=1
-        Number of fits from different starts, one after another.  The fit with the
-        highest `lower_bound` of the training data, with their ``sample_weight``, is
-        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
-        the order of the samples and in noise.  A `fit` that continues with
-        ``warm_start``, and `partial_fit`, ignore this parameter.
+        Number of fits from different starts, of which the one with the highest
+        `lower_bound` is kept; more can find a better optimum in as many times the time.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start, of the order of the samples and of noise; an int gives the
+        same result each time.
+    feature_prior : float, default=1.0
+        Both concentrations of the Beta prior of the probability that a feature is 1;
+        larger values keep probabilities away from 0 and 1.
+    binarize : float or None, default=0.0
+        Values above this threshold count as 1 and others as 0, as in scikit-learn's
+        `BernoulliNB`; 1.5 for answers coded 1 and 2.  With None, values must be 0 or 1.
+        NaN is a missing value.
+    weight_concentration_prior : float, default=None
+        Concentration of the Dirichlet prior of the weights, at least 1e-12; smaller for
+        fewer components.  None is ``1 / n_components``.
+    moves : Moves, "birth", "split_merge", "all" or None, default=None
+        Moves that `fit` makes after its passes to leave a poor optimum, see
+        `sktemper.moves`.  They never lower the lower bound; None saves their time.
+    batch_size : int, "auto" or None, default=None
+        Number of samples of a step.  None takes all samples (coordinate ascent, with a
+        learning rate of 1); "auto" is faster for millions: a tenth of the data, at
+        least 20 samples per component and at most 5,000.
+    learning_rate : LearningRate or float, default=None
+        Share of the way to its target that a step moves the parameters, see
+        `sktemper.learning_rates`.  None is 1 if all samples are one batch, and
+        otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+    gradient_noise : GradientNoise, default=None
+        Noise that is added to the statistics of a batch to leave poor optima, see
+        `sktemper.noise`; None adds none.
     tol : float, default=1e-3
         Least rise of the held-out score that counts as an improvement, in nats per
-        sample.  A fit with ``batch_size=None`` ends when the lower bound changes by
-        less than this in a step at T=1.  A move is kept if it raises the bound by more
-        than this.
+        sample.  With ``batch_size=None`` also the change of the lower bound below which
+        `fit` ends, and the least gain of a move.
     n_iter_no_change : int, default=None
-        Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends and keeps the best state.  Only states after the temperature has
-        settled at 1 are considered.  None disables early stopping.
+        Number of evaluations without an improvement by ``tol`` after which `fit` ends
+        and keeps the best state, for a generous ``max_iter``; None disables early
+        stopping.
     evaluate_every : int, default=0
-        Number of passes of `fit` between two scores of held-out data, which are in
-        ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
+        Number of passes between scores of held-out data, which ``history_`` has, to see
+        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows that `fit` holds out to compute scores, if it has no
-        ``X_val``.
+        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
+        for less noise in the scores of few rows.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit.  It finishes the planned passes if the
-        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
-        and learning rate continue from their last values.  An interrupted pass
-        continues with the first unvisited row, or starts again if the training rows
-        changed.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the samples.
+        Whether `fit` continues the last fit: it finishes an interrupted one, or else
+        adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads.  Small amounts of work use one thread, which is
-        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
-        same bits for every value.
+        Largest number of threads, -1 for all cores; None is 1 unless in a
+        `joblib.parallel_config`.  The result has the same bits for every value.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper", to watch a long
+        fit.
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the samples in a new random order.
+        Whether each pass visits the samples in a new random order; False keeps the
+        order of the rows, as in scikit-learn.
     total_samples : int, default=None
-        Number of rows of the data that a batch represents.  None is the number of rows
-        of `fit`, plus rows of later `partial_fit` calls.
+        Number of rows that a batch represents; None counts the rows of all calls.  Set
+        it in a stream of `partial_fit` whose length you know.
     half_life : float, duration or None, default=None
         Number of samples after which a sample counts half in `partial_fit`, for streams
-        that change.  It sets the learning rate and the scale of the statistics
-        (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
-        ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
-        "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
-        then needs ``times``.  With None, old samples keep their weights.  `fit` ignores
-        this parameter, except that it keeps a sample of its data as the memory of a
-        later stream.
+        that change; or a duration such as "30D", which needs ``times``.
     renewals : Renewals, "auto" or None, default="auto"
-        Renewals in a stream with a half-life: fits of new components to recent rows,
-        see `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None makes no
-        renewals.
-
-    Attributes
-    ----------
-    weights_ : ndarray of shape (n_components,)
-        Posterior means of the weights.
-    components_ : ndarray of shape (n_components, n_features)
-        Posterior means of the probabilities that a feature is 1.
-    concentration_ : ndarray of shape (n_components, n_features, 2)
-        Parameters of the components' posteriors.
-    weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
-        Dirichlet parameters, or the Beta parameters of the sticks.
-    weight_concentration_prior_ : float
-        The ``weight_concentration_prior`` of the fit.
-    feature_prior_ : float
-        The ``feature_prior`` of the fit.
-    labels_ : ndarray of shape (n_samples,)
-        Component of each sample of the last `fit` or `partial_fit`.
-    n_active_components_ : int
-        Number of components whose responsibilities sum to more than 0.5.
-    converged_ : bool
-        Whether the lower bound converged, in a `fit` with ``batch_size=None``.
-    lower_bound_ : float
-        Evidence lower bound of the training data at T=1, with all constants.
-    lower_bounds_ : list of float
-        Lower bounds before each step at T=1, in a `fit` with ``batch_size=None``.
-    tempering_, learning_rate_, gradient_noise_ : object
-        Policies of the fit, with "auto" replaced by numbers.
-    batch_size_ : int
-        Number of rows of a step.
-    temperature_ : float
-        Temperature of the last step.
-    n_iter_ : int
-        Number of completed passes of `fit`.
-    n_batch_iter_ : int
-        Number of completed steps.
-    n_samples_seen_ : int
-        Total number of rows in the batches of all steps.
-    history_ : dict of ndarrays
-        Arrays with a value for each step, thinned if there are many: "step", "passes",
-        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
-        samples in the tempered bound of the batch, in nats per observation),
-        "heldout_score" (NaN without an evaluation) and "mean_iterations" (mean number
-        of local iterations of a row).  If temperatures are inferred, also
-        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
-        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
-        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
-        "move_bound" (the lower bound after the move).
-    renewals_ : dict of ndarrays
-        Renewals of a stream with a half-life.  Each array has an entry for each
-        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (the
-        last known time before it, or None), "reason" ("start", "schedule" or "alarm"),
-        "kept" (whether its result replaced the parameters; None while this is not
-        decided), "decided" (number of rows before the decision), "gain" (mean gain of
-        the rows that decided, in nats per observation) and "columns" (tuple of the
-        indices of new components).
-    state_ : State
-        Everything that changes during a fit: parameters, progress and policies.  Its
-        fields may change between versions.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if the data had column names.
+        Fits of new components to recent rows in a stream with a half-life, see
+        `sktemper.renewals.Renewals`; None makes none, which is faster.
 
     Notes
     -----
@@ -1002,11 +742,7 @@ class TemperedBernoulliMixture(_BernoulliMixture):
     References
     ----------
     .. [1] P. Lazarsfeld, N. Henry, "Latent structure analysis", 1968.
-    .. [2] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
-       tuneable stochastic annealing".
-    .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
-       stochastic variational inference", 2014.
-    .. [4] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+    .. [2] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
        tempering", AISTATS 2016.
 
     Examples
@@ -1024,22 +760,22 @@ class TemperedBernoulliMixture(_BernoulliMixture):
         self,
         n_components: Int = 10,
         *,
+        tempering: Tempering | Literal["global", "local"] | None = "global",
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        random_state: Seed = None,
         feature_prior: Float = 1.0,
         binarize: Float | None = 0.0,
         weight_concentration_prior: Float | None = None,
-        tempering: Tempering | Literal["global", "local"] | None = "global",
         moves: Moves | Literal["birth", "split_merge", "all"] | None = None,
         batch_size: Int | Literal["auto"] | None = None,
         learning_rate: LearningRate | Float | None = None,
         gradient_noise: GradientNoise | None = None,
-        max_iter: Int = 100,
-        n_init: Int = 1,
         tol: Float = 1e-3,
         n_iter_no_change: Int | None = None,
         evaluate_every: Int = 0,
         validation_fraction: Float = 0.1,
         warm_start: bool = False,
-        random_state: Seed = None,
         n_jobs: Int | None = None,
         verbose: Int = 0,
         shuffle: bool = True,
@@ -1048,22 +784,22 @@ class TemperedBernoulliMixture(_BernoulliMixture):
         renewals: Renewals | Literal["auto"] | None = "auto",
     ):
         self.n_components = n_components
+        self.tempering = tempering
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state
         self.feature_prior = feature_prior
         self.binarize = binarize
         self.weight_concentration_prior = weight_concentration_prior
-        self.tempering = tempering
         self.moves = moves
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.gradient_noise = gradient_noise
-        self.max_iter = max_iter
-        self.n_init = n_init
         self.tol = tol
         self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
         self.warm_start = warm_start
-        self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.shuffle = shuffle
@@ -1075,174 +811,88 @@ class TemperedBernoulliMixture(_BernoulliMixture):
 class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
     """Mixture of Bernoullis (latent class analysis), by annealing and moves.
 
-    Features are independent given the class of a sample [1]_; missing values are
-    left out.  Sparse data are made dense, some rows at a time.
-
-    The fit starts at a high temperature, which falls to 1 [3]_, and then splits and
-    merges components.
-
-    Parameters are in groups, each with its most important ones first: the model
-    (``n_components`` to ``weight_concentration_prior``); temperature and step
-    (``schedule`` to ``gradient_noise``); length of the fit (``max_iter`` to
-    ``warm_start``); data and machine (``random_state`` to ``renewals``).
+    Features are independent given the class of a sample [1]_.  The fit starts at a high
+    temperature, which falls to 1 [2]_, and then splits and merges components.
 
     Parameters
     ----------
     n_components : int, default=10
-        Largest number of components K.  Components that are not needed stay empty.
-    feature_prior : float, default=1.0
-        Both concentrations of the Beta prior of the probability that a feature is 1,
-        with the same value for all features.
-    binarize : float or None, default=0.0
-        Threshold: values above it count as 1 and other values as 0, as in
-        scikit-learn's `BernoulliNB`.  NaN is a missing value.  With None, values must
-        be 0 or 1.  Answers coded 1 and 2 need the threshold 1.5.  With 0.0 all of them
-        would count as 1; a fit to such dense whole numbers warns.
-    weight_concentration_prior : float, default=None
-        Concentration of the prior of the weights, at least 1e-12.  With small values
-        components that are not needed stay empty.  None is ``1 / n_components``.
+        Largest number of components; more than you expect, because components that are
+        not needed stay empty.
     schedule : Schedule or callable, default=None
         Temperature of each step, see `sktemper.schedules`.  None is
-        ``ExponentialSchedule()``.
-    target : {"local_step", "likelihood", "posterior"}, default="local_step"
-        The part of the model that the temperature flattens, see
-        `sktemper.tempering.Annealing`.
-    moves : Moves, "birth", "split_merge", "all" or None, default="split_merge"
-        Moves that `fit` makes after its passes, at T=1, to leave a poor optimum, see
-        `sktemper.moves`.  "birth" is `BirthMoves()`, "split_merge" is
-        `SplitMergeMoves()`, and "all" is split and merge moves, then reheating, then
-        births.  A move never lowers the lower bound of the training data, which is
-        computed from at most 100,000 samples if the fit used mini-batches.
-        `partial_fit` makes no moves.
-    batch_size : int, "auto" or None, default=None
-        Number of samples of a step.  None takes all samples, which is coordinate ascent
-        with a learning rate of 1.
-    learning_rate : LearningRate or float, default=None
-        Step size: the share of the distance to its target by which a step moves the
-        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
-        with ``batch_size=None``.  A number is a `ConstantRate`.
-    gradient_noise : GradientNoise, default=None
-        Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
+        ``ExponentialSchedule()``; try a lower start if components become equal.
     max_iter : int, default=100
-        Largest number of passes of `fit` over the data.
+        Largest number of passes of `fit` over the data; more if it warns of no
+        convergence.
     n_init : int, default=1
-        Number of fits from different starts, one after another.  The fit with the
-        highest `lower_bound` of the training data, with their ``sample_weight``, is
-        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
-        the order of the samples and in noise.  A `fit` that continues with
-        ``warm_start``, and `partial_fit`, ignore this parameter.
+        Number of fits from different starts, of which the one with the highest
+        `lower_bound` is kept; more can find a better optimum in as many times the time.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start, of the order of the samples and of noise; an int gives the
+        same result each time.
+    feature_prior : float, default=1.0
+        Both concentrations of the Beta prior of the probability that a feature is 1;
+        larger values keep probabilities away from 0 and 1.
+    binarize : float or None, default=0.0
+        Values above this threshold count as 1 and others as 0, as in scikit-learn's
+        `BernoulliNB`; 1.5 for answers coded 1 and 2.  With None, values must be 0 or 1.
+        NaN is a missing value.
+    weight_concentration_prior : float, default=None
+        Concentration of the Dirichlet prior of the weights, at least 1e-12; smaller for
+        fewer components.  None is ``1 / n_components``.
+    target : {"local_step", "likelihood", "posterior"}, default="local_step"
+        The part of a step that is tempered, see `sktemper.tempering.Annealing`; the
+        last two are for comparisons with the papers.
+    moves : Moves, "birth", "split_merge", "all" or None, default="split_merge"
+        Moves that `fit` makes after its passes to leave a poor optimum, see
+        `sktemper.moves`.  They never lower the lower bound; None saves their time.
+    batch_size : int, "auto" or None, default=None
+        Number of samples of a step.  None takes all samples (coordinate ascent, with a
+        learning rate of 1); "auto" is faster for millions: a tenth of the data, at
+        least 20 samples per component and at most 5,000.
+    learning_rate : LearningRate or float, default=None
+        Share of the way to its target that a step moves the parameters, see
+        `sktemper.learning_rates`.  None is 1 if all samples are one batch, and
+        otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+    gradient_noise : GradientNoise, default=None
+        Noise that is added to the statistics of a batch to leave poor optima, see
+        `sktemper.noise`; None adds none.
     tol : float, default=1e-3
         Least rise of the held-out score that counts as an improvement, in nats per
-        sample.  A fit with ``batch_size=None`` ends when the lower bound changes by
-        less than this in a step at T=1.  A move is kept if it raises the bound by more
-        than this.
+        sample.  With ``batch_size=None`` also the change of the lower bound below which
+        `fit` ends, and the least gain of a move.
     n_iter_no_change : int, default=None
-        Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends and keeps the best state.  Only states after the temperature has
-        settled at 1 are considered.  None disables early stopping.
+        Number of evaluations without an improvement by ``tol`` after which `fit` ends
+        and keeps the best state, for a generous ``max_iter``; None disables early
+        stopping.
     evaluate_every : int, default=0
-        Number of passes of `fit` between two scores of held-out data, which are in
-        ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
+        Number of passes between scores of held-out data, which ``history_`` has, to see
+        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows that `fit` holds out to compute scores, if it has no
-        ``X_val``.
+        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
+        for less noise in the scores of few rows.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit.  It finishes the planned passes if the
-        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
-        and learning rate continue from their last values.  An interrupted pass
-        continues with the first unvisited row, or starts again if the training rows
-        changed.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the samples.
+        Whether `fit` continues the last fit: it finishes an interrupted one, or else
+        adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads.  Small amounts of work use one thread, which is
-        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
-        same bits for every value.
+        Largest number of threads, -1 for all cores; None is 1 unless in a
+        `joblib.parallel_config`.  The result has the same bits for every value.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper", to watch a long
+        fit.
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the samples in a new random order.
+        Whether each pass visits the samples in a new random order; False keeps the
+        order of the rows, as in scikit-learn.
     total_samples : int, default=None
-        Number of rows of the data that a batch represents.  None is the number of rows
-        of `fit`, plus rows of later `partial_fit` calls.
+        Number of rows that a batch represents; None counts the rows of all calls.  Set
+        it in a stream of `partial_fit` whose length you know.
     half_life : float, duration or None, default=None
         Number of samples after which a sample counts half in `partial_fit`, for streams
-        that change.  It sets the learning rate and the scale of the statistics
-        (`sktemper.learning_rates.HalfLife`) and turns renewals on, so that
-        ``learning_rate`` and ``total_samples`` must be None.  A duration, such as
-        "30D", "12h" or a `datetime.timedelta`, counts time instead, and `partial_fit`
-        then needs ``times``.  With None, old samples keep their weights.  `fit` ignores
-        this parameter, except that it keeps a sample of its data as the memory of a
-        later stream.
+        that change; or a duration such as "30D", which needs ``times``.
     renewals : Renewals, "auto" or None, default="auto"
-        Renewals in a stream with a half-life: fits of new components to recent rows,
-        see `sktemper.renewals.Renewals`.  "auto" is ``Renewals()``; None makes no
-        renewals.
-
-    Attributes
-    ----------
-    weights_ : ndarray of shape (n_components,)
-        Posterior means of the weights.
-    components_ : ndarray of shape (n_components, n_features)
-        Posterior means of the probabilities that a feature is 1.
-    concentration_ : ndarray of shape (n_components, n_features, 2)
-        Parameters of the components' posteriors.
-    weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
-        Dirichlet parameters, or the Beta parameters of the sticks.
-    weight_concentration_prior_ : float
-        The ``weight_concentration_prior`` of the fit.
-    feature_prior_ : float
-        The ``feature_prior`` of the fit.
-    labels_ : ndarray of shape (n_samples,)
-        Component of each sample of the last `fit` or `partial_fit`.
-    n_active_components_ : int
-        Number of components whose responsibilities sum to more than 0.5.
-    converged_ : bool
-        Whether the lower bound converged, in a `fit` with ``batch_size=None``.
-    lower_bound_ : float
-        Evidence lower bound of the training data at T=1, with all constants.
-    lower_bounds_ : list of float
-        Lower bounds before each step at T=1, in a `fit` with ``batch_size=None``.
-    schedule_ : Schedule
-        Schedule of the fit, with "auto" replaced by numbers.
-    tempering_, learning_rate_, gradient_noise_ : object
-        Policies of the fit, with "auto" replaced by numbers.
-    batch_size_ : int
-        Number of rows of a step.
-    temperature_ : float
-        Temperature of the last step.
-    n_iter_ : int
-        Number of completed passes of `fit`.
-    n_batch_iter_ : int
-        Number of completed steps.
-    n_samples_seen_ : int
-        Total number of rows in the batches of all steps.
-    history_ : dict of ndarrays
-        Arrays with a value for each step, thinned if there are many: "step", "passes",
-        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
-        samples in the tempered bound of the batch, in nats per observation),
-        "heldout_score" (NaN without an evaluation) and "mean_iterations" (mean number
-        of local iterations of a row).  If temperatures are inferred, also
-        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
-        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
-        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
-        "move_bound" (the lower bound after the move).
-    renewals_ : dict of ndarrays
-        Renewals of a stream with a half-life.  Each array has an entry for each
-        renewal: "sample" and "step" (numbers of rows and steps before it), "time" (the
-        last known time before it, or None), "reason" ("start", "schedule" or "alarm"),
-        "kept" (whether its result replaced the parameters; None while this is not
-        decided), "decided" (number of rows before the decision), "gain" (mean gain of
-        the rows that decided, in nats per observation) and "columns" (tuple of the
-        indices of new components).
-    state_ : State
-        Everything that changes during a fit: parameters, progress and policies.  Its
-        fields may change between versions.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if the data had column names.
+        Fits of new components to recent rows in a stream with a half-life, see
+        `sktemper.renewals.Renewals`; None makes none, which is faster.
 
     Notes
     -----
@@ -1253,12 +903,8 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
     References
     ----------
     .. [1] P. Lazarsfeld, N. Henry, "Latent structure analysis", 1968.
-    .. [2] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
-       tuneable stochastic annealing".
-    .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
+    .. [2] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
        stochastic variational inference", 2014.
-    .. [4] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
-       tempering", AISTATS 2016.
 
     Examples
     --------
@@ -1273,23 +919,23 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
         self,
         n_components: Int = 10,
         *,
+        schedule: Schedule | Callable | None = None,
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        random_state: Seed = None,
         feature_prior: Float = 1.0,
         binarize: Float | None = 0.0,
         weight_concentration_prior: Float | None = None,
-        schedule: Schedule | Callable | None = None,
         target: Literal["local_step", "likelihood", "posterior"] = "local_step",
         moves: Moves | Literal["birth", "split_merge", "all"] | None = "split_merge",
         batch_size: Int | Literal["auto"] | None = None,
         learning_rate: LearningRate | Float | None = None,
         gradient_noise: GradientNoise | None = None,
-        max_iter: Int = 100,
-        n_init: Int = 1,
         tol: Float = 1e-3,
         n_iter_no_change: Int | None = None,
         evaluate_every: Int = 0,
         validation_fraction: Float = 0.1,
         warm_start: bool = False,
-        random_state: Seed = None,
         n_jobs: Int | None = None,
         verbose: Int = 0,
         shuffle: bool = True,
@@ -1298,23 +944,23 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
         renewals: Renewals | Literal["auto"] | None = "auto",
     ):
         self.n_components = n_components
+        self.schedule = schedule
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state
         self.feature_prior = feature_prior
         self.binarize = binarize
         self.weight_concentration_prior = weight_concentration_prior
-        self.schedule = schedule
         self.target = target
         self.moves = moves
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.gradient_noise = gradient_noise
-        self.max_iter = max_iter
-        self.n_init = n_init
         self.tol = tol
         self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
         self.warm_start = warm_start
-        self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.shuffle = shuffle
