@@ -117,6 +117,9 @@ class _MixedMixture(
 ):
     """Base of the estimators of mixtures of mixed columns."""
 
+    columns_: tuple
+    """Descriptions of the columns, which determine the codes of values."""
+
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
         "kinds": [str, dict, Sequence, "array-like"],
@@ -189,12 +192,12 @@ class _MixedMixture(
     # -- views of the state ------------------------------------------------------------
     @property
     def kinds_(self) -> dict[str, Any]:
-        """The kind of each column, by its name or index."""
+        """Kind of each column, a dict by name or index."""
         return {name: column.kind for name, column in self._named_columns()}
 
     @property
     def categories_(self) -> dict[str, Any]:
-        """Lists of the options of columns that have options, by name or index."""
+        """Options of columns that have options, a dict of lists by name or index."""
         return {
             name: list(column.categories)
             for name, column in self._named_columns()
@@ -756,182 +759,100 @@ class TemperedMixedMixture(_MixedMixture):
     """Mixture of answers, counts and measurements, with any tempering, or none.
 
     A latent class analysis of a table whose columns are of several kinds [1]_: options,
-    counts and numbers, which are independent given the class of a row.  Missing values
-    are left out.
-
-    The fit can use any tempering [4]_.
-
-    Parameters are in groups, each with its most important ones first: the model
-    (``n_components`` to ``weight_concentration_prior``); temperature and step
-    (``tempering`` to ``gradient_noise``); length of the fit (``max_iter`` to
-    ``warm_start``); data and machine (``random_state`` to ``total_samples``).
+    counts and numbers, which are independent given the class of a row.  The fit can use
+    any tempering [2]_.
 
     Parameters
     ----------
     n_components : int, default=10
-        Largest number of components K.  Components that are not needed stay empty.  If
-        there are more than 5 and none stays empty, `fit` warns.
+        Largest number of components; more than you expect, because components that are
+        not needed stay empty.
     kinds : "from_dtype", str, dict or sequence of str, default="from_dtype"
-        The kind of each column: "categorical" (one of several options), "binary" (one
-        of two), "gaussian" (a normal distribution), "poisson" (a count) or "binned"
-        (intervals between quantiles, for skewed numbers, or numbers with many zeros).
-        A dict has kinds by the name or the index of a column; a str is the kind of all
-        columns.  With "from_dtype", and in columns that a dict does not name, text,
-        booleans and categories of data frames are categorical; numbers are Gaussian,
-        but whole numbers with at most 10 different values are categorical.
-    categories : dict, default=None
-        The options of columns, as ordered lists by the name or the index of a column.
-        The options of other columns are the categories of the column's type in a data
-        frame, or otherwise all values in the data of `fit` or in the first chunk of
-        `partial_fit`.
-    n_bins : int, default=5
-        Number of intervals of a column of the kind "binned".  Intervals have about
-        equal numbers of rows.
-    feature_prior : float, default=1.0
-        Concentration of the Dirichlet prior of the probabilities of the options of a
-        column, with the same value for all.
-    weight_concentration_prior : float, default=None
-        Concentration of the prior of the weights, at least 1e-12.  With small values
-        components that are not needed stay empty.  None is ``1 / n_components``.
+        Kind of all columns, of each, or by name or index: "categorical", "binary",
+        "gaussian", "poisson" (counts) or "binned" (skewed numbers).  "from_dtype": text
+        and whole numbers of at most 10 values are categorical, others Gaussian.
     tempering : Tempering, "global", "local" or None, default="global"
-        Temperature during training, see `sktemper.tempering`: "global" is
-        `GlobalTempering()`, "local" is `LocalTempering()`, and None is plain
-        variational inference at T=1.
-    moves : Moves, "birth", "split_merge", "all" or None, default=None
-        Moves that `fit` makes after its passes, at T=1, to leave a poor optimum, see
-        `sktemper.moves`.  "birth" is `BirthMoves()`, "split_merge" is
-        `SplitMergeMoves()`, and "all" is split and merge moves, then reheating, then
-        births.  A move never lowers the lower bound of the training data, which is
-        computed from at most 100,000 samples if the fit used mini-batches.
-        `partial_fit` makes no moves.
-    batch_size : int, "auto" or None, default=None
-        Number of samples of a step.  None takes all samples, which is coordinate ascent
-        with a learning rate of 1.
-    learning_rate : LearningRate or float, default=None
-        Step size: the share of the distance to its target by which a step moves the
-        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
-        with ``batch_size=None``.  A number is a `ConstantRate`.
-    gradient_noise : GradientNoise, default=None
-        Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
+        Temperature during training, see `sktemper.tempering`: inferred ("global"),
+        inferred for each sample, for data with outliers ("local"), a policy such as
+        `Annealing`, or T=1 (None), which is plain variational inference.
     max_iter : int, default=100
-        Largest number of passes of `fit` over the data.
+        Largest number of passes of `fit` over the data; more if it warns of no
+        convergence.
     n_init : int, default=1
-        Number of fits from different starts, one after another.  The fit with the
-        highest `lower_bound` of the training data, with their ``sample_weight``, is
-        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
-        the order of the samples and in noise.  A `fit` that continues with
-        ``warm_start``, and `partial_fit`, ignore this parameter.
+        Number of fits from different starts, of which the one with the highest
+        `lower_bound` is kept; more can find a better optimum in as many times the time.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start, of the order of the samples and of noise; an int gives the
+        same result each time.
+    categories : dict, default=None
+        Ordered lists of options by name or index of a column, if the data of `fit`, or
+        of the first `partial_fit`, may lack some.  None takes those of the data.
+    n_bins : int, default=5
+        Number of intervals of a "binned" column, with about equal numbers of rows; more
+        for more detail.
+    feature_prior : float, default=1.0
+        Concentration of the Dirichlet prior of the options of a column; larger values
+        keep their probabilities away from 0.
+    weight_concentration_prior : float, default=None
+        Concentration of the Dirichlet prior of the weights, at least 1e-12; smaller for
+        fewer components.  None is ``1 / n_components``.
+    moves : Moves, "birth", "split_merge", "all" or None, default=None
+        Moves that `fit` makes after its passes to leave a poor optimum, see
+        `sktemper.moves`.  They never lower the lower bound; None saves their time.
+    batch_size : int, "auto" or None, default=None
+        Number of samples of a step.  None takes all samples (coordinate ascent, with a
+        learning rate of 1); "auto" is faster for millions: a tenth of the data, at
+        least 20 samples per component and at most 5,000.
+    learning_rate : LearningRate or float, default=None
+        Share of the way to its target that a step moves the parameters, see
+        `sktemper.learning_rates`.  None is 1 if all samples are one batch, and
+        otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+    gradient_noise : GradientNoise, default=None
+        Noise that is added to the statistics of a batch to leave poor optima, see
+        `sktemper.noise`; None adds none.
     tol : float, default=1e-3
         Least rise of the held-out score that counts as an improvement, in nats per
-        sample.  A fit with ``batch_size=None`` ends when the lower bound changes by
-        less than this in a step at T=1.  A move is kept if it raises the bound by more
-        than this.
+        sample.  With ``batch_size=None`` also the change of the lower bound below which
+        `fit` ends, and the least gain of a move.
     n_iter_no_change : int, default=None
-        Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends and keeps the best state.  Only states after the temperature has
-        settled at 1 are considered.  None disables early stopping.
+        Number of evaluations without an improvement by ``tol`` after which `fit` ends
+        and keeps the best state, for a generous ``max_iter``; None disables early
+        stopping.
     evaluate_every : int, default=0
-        Number of passes of `fit` between two scores of held-out data, which are in
-        ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
+        Number of passes between scores of held-out data, which ``history_`` has, to see
+        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows that `fit` holds out to compute scores, if it has no
-        ``X_val``.
+        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
+        for less noise in the scores of few rows.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit.  It finishes the planned passes if the
-        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
-        and learning rate continue from their last values.  An interrupted pass
-        continues with the first unvisited row, or starts again if the training rows
-        changed.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the samples.
+        Whether `fit` continues the last fit: it finishes an interrupted one, or else
+        adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads.  Small amounts of work use one thread, which is
-        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
-        same bits for every value.
+        Largest number of threads, -1 for all cores; None is 1 unless in a
+        `joblib.parallel_config`.  The result has the same bits for every value.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper", to watch a long
+        fit.
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the samples in a new random order.
+        Whether each pass visits the samples in a new random order; False keeps the
+        order of the rows, as in scikit-learn.
     total_samples : int, default=None
-        Number of rows of the data that a batch represents.  None is the number of rows
-        of `fit`, plus rows of later `partial_fit` calls.
-
-    Attributes
-    ----------
-    weights_ : ndarray of shape (n_components,)
-        Posterior means of the weights.
-    kinds_ : dict
-        The kind of each column, by its name or index.
-    categories_ : dict
-        List of the options of each column that has options, by its name or index.
-    columns_ : tuple of Column
-        Descriptions of the columns, which determine the codes of values.
-    weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
-        Dirichlet parameters, or the Beta parameters of the sticks.
-    weight_concentration_prior_ : float
-        The ``weight_concentration_prior`` of the fit.
-    labels_ : ndarray of shape (n_samples,)
-        Component of each sample of the last `fit` or `partial_fit`.
-    n_active_components_ : int
-        Number of components whose responsibilities sum to more than 0.5.
-    converged_ : bool
-        Whether the lower bound converged, in a `fit` with ``batch_size=None``.
-    lower_bound_ : float
-        Evidence lower bound of the training data at T=1, with all constants.
-    lower_bounds_ : list of float
-        Lower bounds before each step at T=1, in a `fit` with ``batch_size=None``.
-    tempering_, learning_rate_, gradient_noise_ : object
-        Policies of the fit, with "auto" replaced by numbers.
-    batch_size_ : int
-        Number of rows of a step.
-    temperature_ : float
-        Temperature of the last step.
-    n_iter_ : int
-        Number of completed passes of `fit`.
-    n_batch_iter_ : int
-        Number of completed steps.
-    n_samples_seen_ : int
-        Total number of rows in the batches of all steps.
-    history_ : dict of ndarrays
-        Arrays with a value for each step, thinned if there are many: "step", "passes",
-        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
-        samples in the tempered bound of the batch, in nats per observation),
-        "heldout_score" (NaN without an evaluation) and "mean_iterations" (mean number
-        of local iterations of a row).  If temperatures are inferred, also
-        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
-        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
-        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
-        "move_bound" (the lower bound after the move).
-    state_ : State
-        Everything that changes during a fit: parameters, progress and policies.  Its
-        fields may change between versions.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if the data had column names.
+        Number of rows that a batch represents; None counts the rows of all calls.  Set
+        it in a stream of `partial_fit` whose length you know.
 
     Notes
     -----
-    NaN and None are missing values, and are assumed to be missing at random.  A value
-    that is not a category of the fit counts as missing, too, with a warning.  Equal
-    numbers are the same category, whatever their type: 1, 1.0 and True.  Numbers and
-    text that read the same are, too, unless `fit` saw both: 1 and "1", but not 1 and
-    "01".  Integer labels of the columns of a data frame are names, not indices.
-    `score_samples` returns the logarithm of the posterior predictive density of the
-    values that are not missing, and `score` is the mean of these logarithms.
+    NaN and None are missing values, and are assumed to be missing at random.
     Probabilities of options have Dirichlet priors, rates of counts have Gamma priors,
     and means and precisions of numbers have normal-gamma priors, whose scales are
-    computed from the column.
+    computed from the column.  `score_samples` returns the logarithm of the posterior
+    predictive density of the values that are not missing, and `score` is the mean of
+    these logarithms.
 
     References
     ----------
     .. [1] P. Lazarsfeld, N. Henry, "Latent structure analysis", 1968.
-    .. [2] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
-       tuneable stochastic annealing".
-    .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
-       stochastic variational inference", 2014.
-    .. [4] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+    .. [2] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
        tempering", AISTATS 2016.
 
     Examples
@@ -950,23 +871,23 @@ class TemperedMixedMixture(_MixedMixture):
         n_components: Int = 10,
         *,
         kinds: Literal["from_dtype"] | str | dict[str, Any] | Sequence = "from_dtype",
+        tempering: Tempering | Literal["global", "local"] | None = "global",
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        random_state: Seed = None,
         categories: dict[str, Any] | None = None,
         n_bins: Int = 5,
         feature_prior: Float = 1.0,
         weight_concentration_prior: Float | None = None,
-        tempering: Tempering | Literal["global", "local"] | None = "global",
         moves: Moves | Literal["birth", "split_merge", "all"] | None = None,
         batch_size: Int | Literal["auto"] | None = None,
         learning_rate: LearningRate | Float | None = None,
         gradient_noise: GradientNoise | None = None,
-        max_iter: Int = 100,
-        n_init: Int = 1,
         tol: Float = 1e-3,
         n_iter_no_change: Int | None = None,
         evaluate_every: Int = 0,
         validation_fraction: Float = 0.1,
         warm_start: bool = False,
-        random_state: Seed = None,
         n_jobs: Int | None = None,
         verbose: Int = 0,
         shuffle: bool = True,
@@ -974,23 +895,23 @@ class TemperedMixedMixture(_MixedMixture):
     ):
         self.n_components = n_components
         self.kinds = kinds
+        self.tempering = tempering
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state
         self.categories = categories
         self.n_bins = n_bins
         self.feature_prior = feature_prior
         self.weight_concentration_prior = weight_concentration_prior
-        self.tempering = tempering
         self.moves = moves
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.gradient_noise = gradient_noise
-        self.max_iter = max_iter
-        self.n_init = n_init
         self.tol = tol
         self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
         self.warm_start = warm_start
-        self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.shuffle = shuffle
@@ -1001,188 +922,103 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
     """Mixture of answers, counts and measurements, by annealing and moves.
 
     A latent class analysis of a table whose columns are of several kinds [1]_: options,
-    counts and numbers, which are independent given the class of a row.  Missing values
-    are left out.
-
-    The fit starts at a high temperature, which falls to 1 [3]_, and then splits and
-    merges components.
-
-    Parameters are in groups, each with its most important ones first: the model
-    (``n_components`` to ``weight_concentration_prior``); temperature and step
-    (``schedule`` to ``gradient_noise``); length of the fit (``max_iter`` to
-    ``warm_start``); data and machine (``random_state`` to ``total_samples``).
+    counts and numbers, which are independent given the class of a row.  The fit starts
+    at a high temperature, which falls to 1 [2]_, and then splits and merges components.
 
     Parameters
     ----------
     n_components : int, default=10
-        Largest number of components K.  Components that are not needed stay empty.  If
-        there are more than 5 and none stays empty, `fit` warns.
+        Largest number of components; more than you expect, because components that are
+        not needed stay empty.
     kinds : "from_dtype", str, dict or sequence of str, default="from_dtype"
-        The kind of each column: "categorical" (one of several options), "binary" (one
-        of two), "gaussian" (a normal distribution), "poisson" (a count) or "binned"
-        (intervals between quantiles, for skewed numbers, or numbers with many zeros).
-        A dict has kinds by the name or the index of a column; a str is the kind of all
-        columns.  With "from_dtype", and in columns that a dict does not name, text,
-        booleans and categories of data frames are categorical; numbers are Gaussian,
-        but whole numbers with at most 10 different values are categorical.
-    categories : dict, default=None
-        The options of columns, as ordered lists by the name or the index of a column.
-        The options of other columns are the categories of the column's type in a data
-        frame, or otherwise all values in the data of `fit` or in the first chunk of
-        `partial_fit`.
-    n_bins : int, default=5
-        Number of intervals of a column of the kind "binned".  Intervals have about
-        equal numbers of rows.
-    feature_prior : float, default=1.0
-        Concentration of the Dirichlet prior of the probabilities of the options of a
-        column, with the same value for all.
-    weight_concentration_prior : float, default=None
-        Concentration of the prior of the weights, at least 1e-12.  With small values
-        components that are not needed stay empty.  None is ``1 / n_components``.
+        Kind of all columns, of each, or by name or index: "categorical", "binary",
+        "gaussian", "poisson" (counts) or "binned" (skewed numbers).  "from_dtype": text
+        and whole numbers of at most 10 values are categorical, others Gaussian.
     schedule : Schedule or callable, default=None
         Temperature of each step, see `sktemper.schedules`.  None is
-        ``ExponentialSchedule()``.
-    target : {"local_step", "likelihood", "posterior"}, default="local_step"
-        The part of the model that the temperature flattens, see
-        `sktemper.tempering.Annealing`.
-    moves : Moves, "birth", "split_merge", "all" or None, default="split_merge"
-        Moves that `fit` makes after its passes, at T=1, to leave a poor optimum, see
-        `sktemper.moves`.  "birth" is `BirthMoves()`, "split_merge" is
-        `SplitMergeMoves()`, and "all" is split and merge moves, then reheating, then
-        births.  A move never lowers the lower bound of the training data, which is
-        computed from at most 100,000 samples if the fit used mini-batches.
-        `partial_fit` makes no moves.
-    batch_size : int, "auto" or None, default=None
-        Number of samples of a step.  None takes all samples, which is coordinate ascent
-        with a learning rate of 1.
-    learning_rate : LearningRate or float, default=None
-        Step size: the share of the distance to its target by which a step moves the
-        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
-        with ``batch_size=None``.  A number is a `ConstantRate`.
-    gradient_noise : GradientNoise, default=None
-        Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
+        ``ExponentialSchedule()``; try a lower start if components become equal.
     max_iter : int, default=100
-        Largest number of passes of `fit` over the data.
+        Largest number of passes of `fit` over the data; more if it warns of no
+        convergence.
     n_init : int, default=1
-        Number of fits from different starts, one after another.  The fit with the
-        highest `lower_bound` of the training data, with their ``sample_weight``, is
-        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
-        the order of the samples and in noise.  A `fit` that continues with
-        ``warm_start``, and `partial_fit`, ignore this parameter.
+        Number of fits from different starts, of which the one with the highest
+        `lower_bound` is kept; more can find a better optimum in as many times the time.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start, of the order of the samples and of noise; an int gives the
+        same result each time.
+    categories : dict, default=None
+        Ordered lists of options by name or index of a column, if the data of `fit`, or
+        of the first `partial_fit`, may lack some.  None takes those of the data.
+    n_bins : int, default=5
+        Number of intervals of a "binned" column, with about equal numbers of rows; more
+        for more detail.
+    feature_prior : float, default=1.0
+        Concentration of the Dirichlet prior of the options of a column; larger values
+        keep their probabilities away from 0.
+    weight_concentration_prior : float, default=None
+        Concentration of the Dirichlet prior of the weights, at least 1e-12; smaller for
+        fewer components.  None is ``1 / n_components``.
+    target : {"local_step", "likelihood", "posterior"}, default="local_step"
+        The part of a step that is tempered, see `sktemper.tempering.Annealing`; the
+        last two are for comparisons with the papers.
+    moves : Moves, "birth", "split_merge", "all" or None, default="split_merge"
+        Moves that `fit` makes after its passes to leave a poor optimum, see
+        `sktemper.moves`.  They never lower the lower bound; None saves their time.
+    batch_size : int, "auto" or None, default=None
+        Number of samples of a step.  None takes all samples (coordinate ascent, with a
+        learning rate of 1); "auto" is faster for millions: a tenth of the data, at
+        least 20 samples per component and at most 5,000.
+    learning_rate : LearningRate or float, default=None
+        Share of the way to its target that a step moves the parameters, see
+        `sktemper.learning_rates`.  None is 1 if all samples are one batch, and
+        otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+    gradient_noise : GradientNoise, default=None
+        Noise that is added to the statistics of a batch to leave poor optima, see
+        `sktemper.noise`; None adds none.
     tol : float, default=1e-3
         Least rise of the held-out score that counts as an improvement, in nats per
-        sample.  A fit with ``batch_size=None`` ends when the lower bound changes by
-        less than this in a step at T=1.  A move is kept if it raises the bound by more
-        than this.
+        sample.  With ``batch_size=None`` also the change of the lower bound below which
+        `fit` ends, and the least gain of a move.
     n_iter_no_change : int, default=None
-        Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends and keeps the best state.  Only states after the temperature has
-        settled at 1 are considered.  None disables early stopping.
+        Number of evaluations without an improvement by ``tol`` after which `fit` ends
+        and keeps the best state, for a generous ``max_iter``; None disables early
+        stopping.
     evaluate_every : int, default=0
-        Number of passes of `fit` between two scores of held-out data, which are in
-        ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
+        Number of passes between scores of held-out data, which ``history_`` has, to see
+        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows that `fit` holds out to compute scores, if it has no
-        ``X_val``.
+        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
+        for less noise in the scores of few rows.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit.  It finishes the planned passes if the
-        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
-        and learning rate continue from their last values.  An interrupted pass
-        continues with the first unvisited row, or starts again if the training rows
-        changed.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the samples.
+        Whether `fit` continues the last fit: it finishes an interrupted one, or else
+        adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads.  Small amounts of work use one thread, which is
-        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
-        same bits for every value.
+        Largest number of threads, -1 for all cores; None is 1 unless in a
+        `joblib.parallel_config`.  The result has the same bits for every value.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper", to watch a long
+        fit.
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the samples in a new random order.
+        Whether each pass visits the samples in a new random order; False keeps the
+        order of the rows, as in scikit-learn.
     total_samples : int, default=None
-        Number of rows of the data that a batch represents.  None is the number of rows
-        of `fit`, plus rows of later `partial_fit` calls.
-
-    Attributes
-    ----------
-    weights_ : ndarray of shape (n_components,)
-        Posterior means of the weights.
-    kinds_ : dict
-        The kind of each column, by its name or index.
-    categories_ : dict
-        List of the options of each column that has options, by its name or index.
-    columns_ : tuple of Column
-        Descriptions of the columns, which determine the codes of values.
-    weight_concentration_ : ndarray of shape (n_components,) or tuple of two such
-        Dirichlet parameters, or the Beta parameters of the sticks.
-    weight_concentration_prior_ : float
-        The ``weight_concentration_prior`` of the fit.
-    labels_ : ndarray of shape (n_samples,)
-        Component of each sample of the last `fit` or `partial_fit`.
-    n_active_components_ : int
-        Number of components whose responsibilities sum to more than 0.5.
-    converged_ : bool
-        Whether the lower bound converged, in a `fit` with ``batch_size=None``.
-    lower_bound_ : float
-        Evidence lower bound of the training data at T=1, with all constants.
-    lower_bounds_ : list of float
-        Lower bounds before each step at T=1, in a `fit` with ``batch_size=None``.
-    schedule_ : Schedule
-        Schedule of the fit, with "auto" replaced by numbers.
-    tempering_, learning_rate_, gradient_noise_ : object
-        Policies of the fit, with "auto" replaced by numbers.
-    batch_size_ : int
-        Number of rows of a step.
-    temperature_ : float
-        Temperature of the last step.
-    n_iter_ : int
-        Number of completed passes of `fit`.
-    n_batch_iter_ : int
-        Number of completed steps.
-    n_samples_seen_ : int
-        Total number of rows in the batches of all steps.
-    history_ : dict of ndarrays
-        Arrays with a value for each step, thinned if there are many: "step", "passes",
-        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
-        samples in the tempered bound of the batch, in nats per observation),
-        "heldout_score" (NaN without an evaluation) and "mean_iterations" (mean number
-        of local iterations of a row).  If temperatures are inferred, also
-        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
-        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
-        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
-        "move_bound" (the lower bound after the move).
-    state_ : State
-        Everything that changes during a fit: parameters, progress and policies.  Its
-        fields may change between versions.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if the data had column names.
+        Number of rows that a batch represents; None counts the rows of all calls.  Set
+        it in a stream of `partial_fit` whose length you know.
 
     Notes
     -----
-    NaN and None are missing values, and are assumed to be missing at random.  A value
-    that is not a category of the fit counts as missing, too, with a warning.  Equal
-    numbers are the same category, whatever their type: 1, 1.0 and True.  Numbers and
-    text that read the same are, too, unless `fit` saw both: 1 and "1", but not 1 and
-    "01".  Integer labels of the columns of a data frame are names, not indices.
-    `score_samples` returns the logarithm of the posterior predictive density of the
-    values that are not missing, and `score` is the mean of these logarithms.
+    NaN and None are missing values, and are assumed to be missing at random.
     Probabilities of options have Dirichlet priors, rates of counts have Gamma priors,
     and means and precisions of numbers have normal-gamma priors, whose scales are
-    computed from the column.
+    computed from the column.  `score_samples` returns the logarithm of the posterior
+    predictive density of the values that are not missing, and `score` is the mean of
+    these logarithms.
 
     References
     ----------
     .. [1] P. Lazarsfeld, N. Henry, "Latent structure analysis", 1968.
-    .. [2] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
-       tuneable stochastic annealing".
-    .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
+    .. [2] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
        stochastic variational inference", 2014.
-    .. [4] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
-       tempering", AISTATS 2016.
 
     Examples
     --------
@@ -1198,24 +1034,24 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
         n_components: Int = 10,
         *,
         kinds: Literal["from_dtype"] | str | dict[str, Any] | Sequence = "from_dtype",
+        schedule: Schedule | Callable | None = None,
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        random_state: Seed = None,
         categories: dict[str, Any] | None = None,
         n_bins: Int = 5,
         feature_prior: Float = 1.0,
         weight_concentration_prior: Float | None = None,
-        schedule: Schedule | Callable | None = None,
         target: Literal["local_step", "likelihood", "posterior"] = "local_step",
         moves: Moves | Literal["birth", "split_merge", "all"] | None = "split_merge",
         batch_size: Int | Literal["auto"] | None = None,
         learning_rate: LearningRate | Float | None = None,
         gradient_noise: GradientNoise | None = None,
-        max_iter: Int = 100,
-        n_init: Int = 1,
         tol: Float = 1e-3,
         n_iter_no_change: Int | None = None,
         evaluate_every: Int = 0,
         validation_fraction: Float = 0.1,
         warm_start: bool = False,
-        random_state: Seed = None,
         n_jobs: Int | None = None,
         verbose: Int = 0,
         shuffle: bool = True,
@@ -1223,24 +1059,24 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
     ):
         self.n_components = n_components
         self.kinds = kinds
+        self.schedule = schedule
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state
         self.categories = categories
         self.n_bins = n_bins
         self.feature_prior = feature_prior
         self.weight_concentration_prior = weight_concentration_prior
-        self.schedule = schedule
         self.target = target
         self.moves = moves
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.gradient_noise = gradient_noise
-        self.max_iter = max_iter
-        self.n_init = n_init
         self.tol = tol
         self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
         self.warm_start = warm_start
-        self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.shuffle = shuffle
