@@ -168,29 +168,32 @@ class _FactorialMixture(
     # -- views of the state ------------------------------------------------------------
     @property
     def components_(self) -> np.ndarray:
-        """Posterior means of the components, ndarray (n_components, n_features)."""
+        """Mean components, ndarray of shape (n_components, n_features)."""
         state = self._state()
         return state.globals_.means().astype(state.dtype)
 
     @property
     def components_covariance_(self) -> np.ndarray:
-        """Posterior covariance of the components, the same in each dimension."""
+        """Posterior covariance of the components, the same in each column.
+
+        An ndarray of shape (n_components, n_components).
+        """
         state = self._state()
         return self._fitted_model().covariance(state.globals_)
 
     @property
     def noise_variance_(self) -> float:
-        """Variance of the noise, given or learned."""
+        """Variance of the noise, float; given or learned."""
         return self._state().hyper.noise_variance
 
     @property
     def component_variance_(self) -> float:
-        """Prior variance of the components, given or computed from the data."""
+        """Prior variance of the components, float; given or computed from the data."""
         return self._state().hyper.component_variance
 
     @property
     def inclusion_probability_(self) -> np.ndarray:
-        """Probabilities of the features, ndarray (n_components,), given or learned."""
+        """Prior probabilities of the features, ndarray of shape (n_components,)."""
         return self._state().hyper.inclusion_probability
 
     @property
@@ -232,167 +235,102 @@ def _start(init, n_components, X, hyper, random):
 class TemperedFactorialMixture(_FactorialMixture):
     """Binary latent features (factorial mixture) with any tempering, or with none.
 
-    Each sample is the sum of the components whose features the sample has, plus noise.
-    This is a factorial mixture, the finite form of the Indian buffet process [1]_,
-    [2]_.
-
-    Parameters are in groups, each with its most important ones first: the model
-    (``n_components`` to ``init``); temperature and step (``tempering`` to
-    ``local_cooling``); length of the fit (``max_iter`` to ``warm_start``); data and
-    machine (``random_state`` to ``total_samples``).
+    Each sample is the sum of the components whose features the sample has, plus noise:
+    a factorial mixture, the finite form of the Indian buffet process [1]_, [2]_.
 
     Parameters
     ----------
     n_components : int, default=10
-        Number of features K.
-    inclusion_probability : float, array-like or None, default=None
-        Prior probability pi that a sample has a feature, in (0, 1): one number, or one
-        number for each feature.  None starts at 0.2 and learns it.
-    noise_variance : float, default=None
-        Variance sigma^2 of the noise of each value (the papers give its square root).
-        None starts at the variance of the data and learns it.
-    component_variance : float, default=None
-        Prior variance of each entry of a component.  None is the variance with which
-        the expected number of features explains the mean square of the data.
-    posterior : {"structured", "factorized"}, default="structured"
-        Posterior of the components.  "structured" has the correlations between
-        components, and is exact given the features.  "factorized" neglects these
-        correlations, as in [1]_; the means are at their joint optimum.
-    init : {"random", "data", "ica", "nmf"} or array-like, default="random"
-        Initial components: small draws from their prior, samples, or the components of
-        scikit-learn's FastICA or NMF, scaled to binary features (NMF for data that are
-        not far below 0); or an array of shape (n_components, n_features).
+        Number of features K; more than you expect, because features that are not needed
+        are switched off.
     tempering : Tempering, "global", "local" or None, default="global"
-        Temperature during training, see `sktemper.tempering`.
-
-        - "global", `GlobalTempering()`: one temperature, below a cap that falls to 1.
-          It is inferred from the ratio of the mean squared residual to the noise
-          variance.
-        - "local", `LocalTempering()`: a temperature for each sample, which is like a
-          noise variance for each sample.  Outliers get a high temperature and have less
-          influence; `temperatures` returns the temperatures.
-        - An `Annealing`, with a schedule and a target of your choice;
-          `AnnealedFactorialMixture` is a shorter way to set these, and the first
-          estimator to try.
-        - None: plain variational inference at T=1, a baseline.
+        Temperature during training, see `sktemper.tempering`: inferred ("global"),
+        inferred for each sample, for data with outliers ("local"), a policy such as
+        `Annealing`, or T=1 (None), which is plain variational inference.
+    max_iter : int, default=100
+        Largest number of passes of `fit` over the data; more if it warns of no
+        convergence.
+    n_init : int, default=1
+        Number of fits from different starts, of which the one with the highest
+        `lower_bound` is kept; more can find a better optimum in as many times the time.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start, of the order of the samples and of noise; an int gives the
+        same result each time.
+    inclusion_probability : float, array-like or None, default=None
+        Prior probability that a sample has a feature, in (0, 1): one number, or one for
+        each feature.  None starts at 0.2 and learns one for each; set it if it is
+        known.
+    noise_variance : float, default=None
+        Variance sigma^2 of the noise of each value; the papers give its square root.
+        None starts at the variance of the data and learns it; set it if it is known.
+    component_variance : float, default=None
+        Prior variance of each entry of a component; set it if their size is known.
+        None is the one with which the expected number of features explains the mean
+        square of the data.
+    posterior : {"structured", "factorized"}, default="structured"
+        Posterior of the components: with correlations between components, exact given
+        the features ("structured"), or without, for comparisons with the papers
+        ("factorized").
+    init : {"random", "data", "ica", "nmf"} or array-like, default="random"
+        Initial components: draws from their prior, samples, or components of FastICA or
+        of NMF, which may be good starts without annealing; or an array of shape
+        (n_components, n_features).
     moves : Moves, "birth" or None, default=None
-        Moves that `fit` makes after its passes, at T=1, to leave a poor optimum, see
-        `sktemper.moves`.  "birth" is `BirthMoves()`.  A move never lowers the lower
-        bound of the training data, which is computed from at most 100,000 samples if
-        the fit used mini-batches.  `partial_fit` makes no moves.
+        Moves that `fit` makes after its passes to leave a poor optimum, see
+        `sktemper.moves`.  They never lower the lower bound; None saves their time.
     batch_size : int, "auto" or None, default=None
-        Number of samples of a step.  None takes all samples, which is coordinate ascent
-        with a learning rate of 1.  "auto" takes a tenth of the data, at least 100 and
-        at most 1,000, and 1,000 in `partial_fit`.
+        Number of samples of a step.  None takes all samples (coordinate ascent, with a
+        learning rate of 1); "auto" is faster for large data: a tenth of the data, at
+        least 100 and at most 1,000.
     learning_rate : LearningRate or float, default=None
-        Step size: the share of the distance to its target by which a step moves the
-        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
-        with ``batch_size=None``.  A number is a `ConstantRate`.
+        Share of the way to its target that a step moves the parameters, see
+        `sktemper.learning_rates`.  None is 1 if all samples are one batch, and
+        otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     gradient_noise : GradientNoise, default=None
-        Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
+        Noise that is added to the statistics of a batch to leave poor optima, see
+        `sktemper.noise`; None adds none.
     local_cooling : float > 1 or None, default=2.0
         Factor by which the temperature of a sample falls in each sweep of its local
-        step.  The sweeps start at a temperature at which all features are undecided,
-        and end at the temperature of the model.  None disables this; similar features
-        are then confused more often.
-    max_iter : int, default=100
-        Number of passes of `fit` over the data.
-    n_init : int, default=1
-        Number of fits from different starts, one after another.  The fit with the
-        highest `lower_bound` of the training data, with their ``sample_weight``, is
-        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
-        the order of the samples and in noise.  A `fit` that continues with
-        ``warm_start``, and `partial_fit`, ignore this parameter.
+        step, from one at which all features are undecided.  None disables this, as in
+        the papers; similar features are then confused more often.
     tol : float, default=1e-3
         Least rise of the held-out score that counts as an improvement, in nats per
-        sample.  A fit with ``batch_size=None`` ends when the lower bound changes by
-        less than this in a step at T=1.  A move is kept if it raises the bound by more
-        than this.
+        sample.  With ``batch_size=None`` also the change of the lower bound below which
+        `fit` ends, and the least gain of a move.
     n_iter_no_change : int, default=None
-        Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends and keeps the best state.  Only states after the temperature has
-        settled at 1 are considered.  None disables early stopping.
+        Number of evaluations without an improvement by ``tol`` after which `fit` ends
+        and keeps the best state, for a generous ``max_iter``; None disables early
+        stopping.
     evaluate_every : int, default=0
-        Number of passes of `fit` between two scores of held-out data, which are in
-        ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
+        Number of passes between scores of held-out data, which ``history_`` has, to see
+        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows that `fit` holds out to compute scores, if it has no
-        ``X_val``.
+        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
+        for less noise in the scores of few rows.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit.  It finishes the planned passes if the
-        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
-        and learning rate continue from their last values.  An interrupted pass
-        continues with the first unvisited row, or starts again if the training rows
-        changed.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the samples.
+        Whether `fit` continues the last fit: it finishes an interrupted one, or else
+        adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads.  Small amounts of work use one thread, which is
-        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
-        same bits for every value.
+        Largest number of threads, -1 for all cores; None is 1 unless in a
+        `joblib.parallel_config`.  The result has the same bits for every value.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper", to watch a long
+        fit.
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the samples in a new random order.
+        Whether each pass visits the samples in a new random order; False keeps the
+        order of the rows, as in scikit-learn.
     total_samples : int, default=None
-        Number of rows of the data that a batch represents.  None is the number of rows
-        of `fit`, plus rows of later `partial_fit` calls.
-
-    Attributes
-    ----------
-    components_ : ndarray of shape (n_components, n_features)
-        Posterior means of the components.
-    components_covariance_ : ndarray of shape (n_components, n_components)
-        Posterior covariance of the components, the same for all features.
-    noise_variance_, component_variance_ : float
-        Variances of the fit, given or learned.
-    inclusion_probability_ : ndarray of shape (n_components,)
-        Inclusion probabilities, given or learned.
-    tempering_, learning_rate_, gradient_noise_ : object
-        Policies of the fit, with "auto" replaced by numbers.
-    batch_size_ : int
-        Number of rows of a step.
-    temperature_ : float
-        Temperature of the last step.
-    n_iter_ : int
-        Number of completed passes of `fit`.
-    n_batch_iter_ : int
-        Number of completed steps.
-    n_samples_seen_ : int
-        Total number of rows in the batches of all steps.
-    history_ : dict of ndarrays
-        Arrays with a value for each step, thinned if there are many: "step", "passes",
-        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
-        samples in the tempered bound of the batch, in nats per value), "heldout_score"
-        (NaN without an evaluation) and "mean_iterations" (mean number of local
-        iterations of a row).  If temperatures are inferred, also
-        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
-        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
-        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
-        "move_bound" (the lower bound after the move).
-    state_ : State
-        Everything that changes during a fit: parameters, progress and policies.  Its
-        fields may change between versions.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if the data had column names.
+        Number of rows that a batch represents; None counts the rows of all calls.  Set
+        it in a stream of `partial_fit` whose length you know.
 
     Notes
     -----
-    NaN is a missing value.  `transform` and scores leave it out.  `fit` treats it as a
-    latent variable, and so does `lower_bound`, which `fit` maximises.
+    NaN is a missing value: `transform` and scores leave it out, and `fit` and
+    `lower_bound` treat it as a latent variable.  Centre data whose zero has no meaning,
+    because noise and components have prior mean zero.
 
-    `score_samples` is a lower bound of log p(x) under the posterior of the components.
-    It can be compared between fits, and with any other density of x.  `score` is the
-    mean over the samples.
-
-    Values above 1e120 (1e30 in float32) raise an error, and so do values whose square
-    overflows when it is divided by the noise variance.
-
-    Noise and components have prior mean zero.  Therefore data whose zero has no meaning
-    should be centred.
+    `score_samples` is a lower bound of log p(x) under the posterior of the components,
+    and `score` is its mean over the samples.
 
     References
     ----------
@@ -400,21 +338,15 @@ class TemperedFactorialMixture(_FactorialMixture):
        tempering", AISTATS 2016, equation 12 and appendix C.
     .. [2] F. Doshi-Velez, K. Miller, J. Van Gael, Y. W. Teh, "Variational inference for
        the Indian buffet process", AISTATS 2009.
-    .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
-       stochastic variational inference", 2014.
-    .. [4] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
-       tuneable stochastic annealing".
 
     Examples
     --------
-    >>> import numpy as np
     >>> from sktemper import TemperedFactorialMixture
-    >>> random = np.random.default_rng(0)
-    >>> features = random.random((500, 3)) < 0.3
-    >>> X = features @ np.eye(3, 6) + 0.1 * random.normal(size=(500, 6))
-    >>> mixture = TemperedFactorialMixture(3, random_state=0).fit(X)
+    >>> from sktemper.datasets import make_factorial_mixture
+    >>> X = make_factorial_mixture(500, random_state=0)
+    >>> mixture = TemperedFactorialMixture(8, random_state=0).fit(X)
     >>> mixture.transform(X).shape
-    (500, 3)
+    (500, 8)
     """
 
     _parameter_constraints = _FactorialMixture._parameter_constraints
@@ -423,50 +355,50 @@ class TemperedFactorialMixture(_FactorialMixture):
         self,
         n_components: Int = 10,
         *,
+        tempering: Tempering | Literal["global", "local"] | None = "global",
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        random_state: Seed = None,
         inclusion_probability: Float | ArrayLike | None = None,
         noise_variance: Float | None = None,
         component_variance: Float | None = None,
         posterior: Literal["structured", "factorized"] = "structured",
         init: Literal["random", "data", "ica", "nmf"] | ArrayLike = "random",
-        tempering: Tempering | Literal["global", "local"] | None = "global",
         moves: Moves | Literal["birth"] | None = None,
         batch_size: Int | Literal["auto"] | None = None,
         learning_rate: LearningRate | Float | None = None,
         gradient_noise: GradientNoise | None = None,
         local_cooling: Float | None = 2.0,
-        max_iter: Int = 100,
-        n_init: Int = 1,
         tol: Float = 1e-3,
         n_iter_no_change: Int | None = None,
         evaluate_every: Int = 0,
         validation_fraction: Float = 0.1,
         warm_start: bool = False,
-        random_state: Seed = None,
         n_jobs: Int | None = None,
         verbose: Int = 0,
         shuffle: bool = True,
         total_samples: Int | None = None,
     ):
         self.n_components = n_components
+        self.tempering = tempering
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state
         self.inclusion_probability = inclusion_probability
         self.noise_variance = noise_variance
         self.component_variance = component_variance
         self.posterior = posterior
         self.init = init
-        self.tempering = tempering
         self.moves = moves
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.gradient_noise = gradient_noise
         self.local_cooling = local_cooling
-        self.max_iter = max_iter
-        self.n_init = n_init
         self.tol = tol
         self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
         self.warm_start = warm_start
-        self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.shuffle = shuffle
@@ -476,164 +408,106 @@ class TemperedFactorialMixture(_FactorialMixture):
 class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
     """Binary latent features (factorial mixture) fitted by annealing and moves.
 
-    Each sample is the sum of the components whose features the sample has, plus noise.
-    This is a factorial mixture, the finite form of the Indian buffet process [1]_,
-    [2]_.  The fit
-    starts at a high temperature, which falls to 1 [3]_, and then moves superfluous
+    Each sample is the sum of the components whose features the sample has, plus noise:
+    a factorial mixture, the finite form of the Indian buffet process [1]_, [2]_.  The
+    fit starts at a high temperature, which falls to 1 [3]_, and then moves superfluous
     components to samples that fit badly.
-
-    Parameters are in groups, each with its most important ones first: the model
-    (``n_components`` to ``init``); temperature and step (``schedule`` to
-    ``local_cooling``); length of the fit (``max_iter`` to ``warm_start``); data and
-    machine (``random_state`` to ``total_samples``).
 
     Parameters
     ----------
     n_components : int, default=10
-        Number of features K.
-    inclusion_probability : float, array-like or None, default=None
-        Prior probability pi that a sample has a feature, in (0, 1): one number, or one
-        number for each feature.  None starts at 0.2 and learns it.
-    noise_variance : float, default=None
-        Variance sigma^2 of the noise of each value (the papers give its square root).
-        None starts at the variance of the data and learns it.
-    component_variance : float, default=None
-        Prior variance of each entry of a component.  None is the variance with which
-        the expected number of features explains the mean square of the data.
-    posterior : {"structured", "factorized"}, default="structured"
-        Posterior of the components.  "structured" has the correlations between
-        components, and is exact given the features.  "factorized" neglects these
-        correlations, as in [1]_; the means are at their joint optimum.
-    init : {"random", "data", "ica", "nmf"} or array-like, default="random"
-        Initial components: small draws from their prior, samples, or the components of
-        scikit-learn's FastICA or NMF, scaled to binary features (NMF for data that are
-        not far below 0); or an array of shape (n_components, n_features).
+        Number of features K; more than you expect, because features that are not needed
+        are switched off.
     schedule : Schedule or callable, default=None
         Temperature of each step, see `sktemper.schedules`.  None is
-        ``ExponentialSchedule()``.
+        ``ExponentialSchedule()``; try a lower start if components become equal.
+    max_iter : int, default=100
+        Largest number of passes of `fit` over the data; more if it warns of no
+        convergence.
+    n_init : int, default=1
+        Number of fits from different starts, of which the one with the highest
+        `lower_bound` is kept; more can find a better optimum in as many times the time.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start, of the order of the samples and of noise; an int gives the
+        same result each time.
+    inclusion_probability : float, array-like or None, default=None
+        Prior probability that a sample has a feature, in (0, 1): one number, or one for
+        each feature.  None starts at 0.2 and learns one for each; set it if it is
+        known.
+    noise_variance : float, default=None
+        Variance sigma^2 of the noise of each value; the papers give its square root.
+        None starts at the variance of the data and learns it; set it if it is known.
+    component_variance : float, default=None
+        Prior variance of each entry of a component; set it if their size is known.
+        None is the one with which the expected number of features explains the mean
+        square of the data.
+    posterior : {"structured", "factorized"}, default="structured"
+        Posterior of the components: with correlations between components, exact given
+        the features ("structured"), or without, for comparisons with the papers
+        ("factorized").
+    init : {"random", "data", "ica", "nmf"} or array-like, default="random"
+        Initial components: draws from their prior, samples, or components of FastICA or
+        of NMF, which may be good starts without annealing; or an array of shape
+        (n_components, n_features).
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
-        The part of the model that the temperature flattens, see
-        `sktemper.tempering.Annealing`.
+        The part of a step that is tempered, see `sktemper.tempering.Annealing`; the
+        last two are for comparisons with the papers.
     moves : Moves, "birth" or None, default="birth"
-        Moves that `fit` makes after its passes, at T=1, to leave a poor optimum, see
-        `sktemper.moves`.  "birth" is `BirthMoves()`.  A move never lowers the lower
-        bound of the training data, which is computed from at most 100,000 samples if
-        the fit used mini-batches.  `partial_fit` makes no moves.
+        Moves that `fit` makes after its passes to leave a poor optimum, see
+        `sktemper.moves`.  They never lower the lower bound; None saves their time.
     batch_size : int, "auto" or None, default=None
-        Number of samples of a step.  None takes all samples, which is coordinate ascent
-        with a learning rate of 1.  "auto" takes a tenth of the data, at least 100 and
-        at most 1,000, and 1,000 in `partial_fit`.
+        Number of samples of a step.  None takes all samples (coordinate ascent, with a
+        learning rate of 1); "auto" is faster for large data: a tenth of the data, at
+        least 100 and at most 1,000.
     learning_rate : LearningRate or float, default=None
-        Step size: the share of the distance to its target by which a step moves the
-        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
-        with ``batch_size=None``.  A number is a `ConstantRate`.
+        Share of the way to its target that a step moves the parameters, see
+        `sktemper.learning_rates`.  None is 1 if all samples are one batch, and
+        otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     gradient_noise : GradientNoise, default=None
-        Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
+        Noise that is added to the statistics of a batch to leave poor optima, see
+        `sktemper.noise`; None adds none.
     local_cooling : float > 1 or None, default=2.0
         Factor by which the temperature of a sample falls in each sweep of its local
-        step.  The sweeps start at a temperature at which all features are undecided,
-        and end at the temperature of the model.  None disables this; similar features
-        are then confused more often.
-    max_iter : int, default=100
-        Number of passes of `fit` over the data.
-    n_init : int, default=1
-        Number of fits from different starts, one after another.  The fit with the
-        highest `lower_bound` of the training data, with their ``sample_weight``, is
-        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
-        the order of the samples and in noise.  A `fit` that continues with
-        ``warm_start``, and `partial_fit`, ignore this parameter.
+        step, from one at which all features are undecided.  None disables this, as in
+        the papers; similar features are then confused more often.
     tol : float, default=1e-3
         Least rise of the held-out score that counts as an improvement, in nats per
-        sample.  A fit with ``batch_size=None`` ends when the lower bound changes by
-        less than this in a step at T=1.  A move is kept if it raises the bound by more
-        than this.
+        sample.  With ``batch_size=None`` also the change of the lower bound below which
+        `fit` ends, and the least gain of a move.
     n_iter_no_change : int, default=None
-        Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends and keeps the best state.  Only states after the temperature has
-        settled at 1 are considered.  None disables early stopping.
+        Number of evaluations without an improvement by ``tol`` after which `fit` ends
+        and keeps the best state, for a generous ``max_iter``; None disables early
+        stopping.
     evaluate_every : int, default=0
-        Number of passes of `fit` between two scores of held-out data, which are in
-        ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
+        Number of passes between scores of held-out data, which ``history_`` has, to see
+        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows that `fit` holds out to compute scores, if it has no
-        ``X_val``.
+        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
+        for less noise in the scores of few rows.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit.  It finishes the planned passes if the
-        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
-        and learning rate continue from their last values.  An interrupted pass
-        continues with the first unvisited row, or starts again if the training rows
-        changed.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the samples.
+        Whether `fit` continues the last fit: it finishes an interrupted one, or else
+        adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads.  Small amounts of work use one thread, which is
-        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
-        same bits for every value.
+        Largest number of threads, -1 for all cores; None is 1 unless in a
+        `joblib.parallel_config`.  The result has the same bits for every value.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper", to watch a long
+        fit.
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the samples in a new random order.
+        Whether each pass visits the samples in a new random order; False keeps the
+        order of the rows, as in scikit-learn.
     total_samples : int, default=None
-        Number of rows of the data that a batch represents.  None is the number of rows
-        of `fit`, plus rows of later `partial_fit` calls.
-
-    Attributes
-    ----------
-    components_ : ndarray of shape (n_components, n_features)
-        Posterior means of the components.
-    components_covariance_ : ndarray of shape (n_components, n_components)
-        Posterior covariance of the components, the same for all features.
-    noise_variance_, component_variance_ : float
-        Variances of the fit, given or learned.
-    inclusion_probability_ : ndarray of shape (n_components,)
-        Inclusion probabilities, given or learned.
-    schedule_ : Schedule
-        Schedule of the fit, with "auto" replaced by numbers.
-    tempering_, learning_rate_, gradient_noise_ : object
-        Policies of the fit, with "auto" replaced by numbers.
-    batch_size_ : int
-        Number of rows of a step.
-    temperature_ : float
-        Temperature of the last step.
-    n_iter_ : int
-        Number of completed passes of `fit`.
-    n_batch_iter_ : int
-        Number of completed steps.
-    n_samples_seen_ : int
-        Total number of rows in the batches of all steps.
-    history_ : dict of ndarrays
-        Arrays with a value for each step, thinned if there are many: "step", "passes",
-        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the
-        samples in the tempered bound of the batch, in nats per value), "heldout_score"
-        (NaN without an evaluation) and "mean_iterations" (mean number of local
-        iterations of a row).  If temperatures are inferred, also
-        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
-        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
-        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
-        "move_bound" (the lower bound after the move).
-    state_ : State
-        Everything that changes during a fit: parameters, progress and policies.  Its
-        fields may change between versions.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if the data had column names.
+        Number of rows that a batch represents; None counts the rows of all calls.  Set
+        it in a stream of `partial_fit` whose length you know.
 
     Notes
     -----
-    NaN is a missing value.  `transform` and scores leave it out.  `fit` treats it as a
-    latent variable, and so does `lower_bound`, which `fit` maximises.
+    NaN is a missing value: `transform` and scores leave it out, and `fit` and
+    `lower_bound` treat it as a latent variable.  Centre data whose zero has no meaning,
+    because noise and components have prior mean zero.
 
-    `score_samples` is a lower bound of log p(x) under the posterior of the components.
-    It can be compared between fits, and with any other density of x.  `score` is the
-    mean over the samples.
-
-    Values above 1e120 (1e30 in float32) raise an error, and so do values whose square
-    overflows when it is divided by the noise variance.
-
-    Noise and components have prior mean zero.  Therefore data whose zero has no meaning
-    should be centred.
+    `score_samples` is a lower bound of log p(x) under the posterior of the components,
+    and `score` is its mean over the samples.
 
     References
     ----------
@@ -643,73 +517,67 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
        the Indian buffet process", AISTATS 2009.
     .. [3] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
        stochastic variational inference", 2014.
-    .. [4] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with
-       tuneable stochastic annealing".
 
     Examples
     --------
-    >>> import numpy as np
     >>> from sktemper import AnnealedFactorialMixture
-    >>> random = np.random.default_rng(0)
-    >>> features = random.random((500, 3)) < 0.3
-    >>> X = features @ np.eye(3, 6) + 0.1 * random.normal(size=(500, 6))
-    >>> mixture = AnnealedFactorialMixture(3, random_state=0).fit(X)
-    >>> np.abs(mixture.components_).round(1).max(axis=1)
-    array([1., 1., 1.])
-    >>> mixture.inverse_transform(mixture.transform(X)).shape
-    (500, 6)
+    >>> from sktemper.datasets import make_factorial_mixture
+    >>> X = make_factorial_mixture(500, random_state=0)
+    >>> mixture = AnnealedFactorialMixture(8, random_state=0).fit(X)
+    >>> mixture.transform(X).shape
+    (500, 8)
     """
 
     def __init__(
         self,
         n_components: Int = 10,
         *,
+        schedule: Schedule | Callable | None = None,
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        random_state: Seed = None,
         inclusion_probability: Float | ArrayLike | None = None,
         noise_variance: Float | None = None,
         component_variance: Float | None = None,
         posterior: Literal["structured", "factorized"] = "structured",
         init: Literal["random", "data", "ica", "nmf"] | ArrayLike = "random",
-        schedule: Schedule | Callable | None = None,
         target: Literal["local_step", "likelihood", "posterior"] = "local_step",
         moves: Moves | Literal["birth"] | None = "birth",
         batch_size: Int | Literal["auto"] | None = None,
         learning_rate: LearningRate | Float | None = None,
         gradient_noise: GradientNoise | None = None,
         local_cooling: Float | None = 2.0,
-        max_iter: Int = 100,
-        n_init: Int = 1,
         tol: Float = 1e-3,
         n_iter_no_change: Int | None = None,
         evaluate_every: Int = 0,
         validation_fraction: Float = 0.1,
         warm_start: bool = False,
-        random_state: Seed = None,
         n_jobs: Int | None = None,
         verbose: Int = 0,
         shuffle: bool = True,
         total_samples: Int | None = None,
     ):
         self.n_components = n_components
+        self.schedule = schedule
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state
         self.inclusion_probability = inclusion_probability
         self.noise_variance = noise_variance
         self.component_variance = component_variance
         self.posterior = posterior
         self.init = init
-        self.schedule = schedule
         self.target = target
         self.moves = moves
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.gradient_noise = gradient_noise
         self.local_cooling = local_cooling
-        self.max_iter = max_iter
-        self.n_init = n_init
         self.tol = tol
         self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
         self.warm_start = warm_start
-        self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.shuffle = shuffle
