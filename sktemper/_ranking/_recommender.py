@@ -183,6 +183,11 @@ class RecommenderMixin:
     `explain` needs `_shares`, and `for_serving` needs `_fits`.
     """
 
+    user_labels_: np.ndarray | None
+    """Labels of the rows of the last `fit` or `partial_fit`; None without labels."""
+    item_labels_: np.ndarray | None
+    """Labels of the columns; None if the data have none."""
+
     # -- hooks of an estimator ---------------------------------------------------------
     def _item_vectors(self):
         """Return the items, ndarray of shape (n_items, width); rows are contiguous."""

@@ -303,7 +303,7 @@ class _MatrixFactorization(
 
     @property
     def components_(self) -> np.ndarray:
-        """Posterior means of the items' factors, ndarray (n_components, n_items)."""
+        """Mean factors of the items, ndarray of shape (n_components, n_items)."""
         factors = self._items()[:, : self._rank()]
         return self._cached(
             "components", lambda: read_only(np.ascontiguousarray(factors.T))
@@ -311,63 +311,69 @@ class _MatrixFactorization(
 
     @property
     def item_biases_(self) -> np.ndarray:
-        """Posterior means of the items' biases, ndarray (n_items,)."""
+        """Mean biases of the items, ndarray of shape (n_items,); 0 without biases."""
         return self._biases(self._items())
 
     @property
     def item_covariances_(self) -> np.ndarray:
-        """Posterior covariances of the items, (n_items, n_own, n_own)."""
+        """Posterior covariances of the items, ndarray of shape (n_items, n, n).
+
+        n is ``n_components``, plus 1 for the bias if ``biases`` is True.
+        """
         return self._covariances(self._state().globals_)
 
     @property
     def user_factors_(self) -> np.ndarray:
-        """Posterior means of the fitted users, ndarray (n_users, n_components)."""
+        """Mean factors of fitted users, ndarray of shape (n_users, n_components)."""
         return read_only(self._users()[:, : self._rank()])
 
     @property
     def user_biases_(self) -> np.ndarray:
-        """Posterior means of the biases of the fitted users, ndarray (n_users,)."""
+        """Mean biases of the fitted users, ndarray of shape (n_users,)."""
         return self._biases(self._users())
 
     @property
     def user_covariances_(self) -> np.ndarray:
-        """Posterior covariances of the fitted users, (n_users, n_own, n_own)."""
+        """Posterior covariances of the fitted users, as those of items."""
         return self._covariances(self._fitted_users()[0])
 
     @property
     def global_mean_(self) -> float:
-        """Mean of the ratings."""
+        """Constant that is added to all ratings, float; given or their mean."""
         return self._state().hyper.global_mean
 
     @property
     def noise_variance_(self) -> float:
-        """Variance of the noise, given or learned."""
+        """Variance of the noise of a rating, float; given or learned."""
         return self._state().hyper.noise_variance
 
     @property
     def noise_shape_(self) -> float:
-        """Shape of the distribution of the users' precisions, given or learned."""
+        """Shape of the Gamma distribution of the users' precisions, float."""
         return self._state().hyper.noise_shape
 
     @property
     def user_noise_variances_(self) -> np.ndarray:
-        """Noise variance of each of the fitted users, ndarray (n_users,)."""
+        """Expected noise variances of the fitted users, ndarray of shape (n_users,)."""
         noise = self._state().hyper.noise_variance
         return noise * Noise(*self._fitted_users()[1].T).inverse_means()
 
     @property
     def user_prior_(self) -> tuple:
-        """Mean and covariance of the users' prior, given or learned."""
+        """Mean and covariance of the users' prior, ndarrays; given or learned."""
         return tuple(self._state().hyper.users)
 
     @property
     def item_prior_(self) -> tuple:
-        """Mean and covariance of the items' prior, given or learned."""
+        """Mean and covariance of the items' prior, ndarrays; given or learned."""
         return tuple(self._state().hyper.items)
 
     @property
     def relevance_(self) -> np.ndarray:
-        """Variance of the ratings that each factor explains, decreasing."""
+        """Variance of the ratings that each factor explains, decreasing.
+
+        An ndarray of shape (n_components,), near 0 for factors that are not needed.
+        """
         d = self._rank()
         users, items = self.user_prior_[1][:d, :d], self.item_prior_[1][:d, :d]
         return np.sort(np.abs(np.linalg.eigvals(users @ items)))[::-1]
@@ -501,7 +507,7 @@ class _MatrixFactorization(
 
     @property
     def item_popularity_(self) -> np.ndarray:
-        """Share of each item in all ratings seen, ndarray (n_items,)."""
+        """Share of each item in all ratings seen, ndarray of shape (n_items,)."""
         counts = self._state().hyper.item_counts
         return counts / (counts.sum() or 1.0)
 
@@ -676,175 +682,94 @@ class TemperedMatrixFactorization(_MatrixFactorization):
 
     A rating is the product of the factors of a user and an item, plus biases and noise
     [1]_, [2]_, [3]_.  Users and items have Gaussian posteriors with full covariances.
-
-    Parameters are in groups, each with its most important ones first: the model
-    (``n_components`` to ``init``); temperature and step (``tempering`` to
-    ``gradient_noise``); length of the fit (``max_iter`` to ``warm_start``); data and
-    machine (``random_state`` to ``total_samples``).
+    The fit can use any tempering [4]_.
 
     Parameters
     ----------
     n_components : int, default=10
-        Number of factors d, the rank.
-    biases : bool, default=True
-        Whether users and items have biases in addition to their factors.
-    noise_type : {"user", "common"}, default="user"
-        "user" gives each user a noise variance: ``noise_variance`` divided by a Gamma
-        distributed variable of mean 1, which is inferred with the factors and whose
-        shape is learned if the noise variance is.  "common" gives all users the same
-        noise variance.
-    global_mean : float, default=None
-        Constant that is added to all ratings.  None is the mean rating of the first
-        data.
-    noise_variance : float, default=None
-        Variance sigma^2 of the noise of each rating.  None starts at the variance of
-        the ratings and learns it.
-    component_variance : float, default=None
-        Prior variance c of each factor and bias, with prior mean 0.  None learns the
-        mean and the covariance of the priors of users and of items; factors without
-        support in the ratings then shrink to zero (automatic relevance determination).
-    init : array-like of shape (n_components, n_items), default=None
-        Initial factors of the items.  None is small draws from the prior.
+        Number of factors d, the rank; more for more ratings.  Factors that are not
+        needed shrink to zero.
     tempering : Tempering, "global", "local" or None, default="global"
-        Temperature during training, see `sktemper.tempering`.
-
-        - "global", `GlobalTempering()`: one temperature, inferred from the data, below
-          a cap that falls to 1.  With a Gaussian likelihood it is the mean squared
-          residual over the noise variance.  This is like learning the noise variance
-          with the given value as its minimum [4]_.
-        - "local", `LocalTempering()`: a separate temperature for each user or rating,
-          which acts like a separate noise variance.  Users or ratings that are hard to
-          predict get a high temperature and therefore less influence, which makes the
-          factorization robust.  `temperatures` returns the temperatures.
-        - An `Annealing`, with a schedule and a target of your choice;
-          `AnnealedMatrixFactorization` is a shorter way to set these.
-        - None: plain variational inference at T=1.
-    batch_size : int, "auto" or None, default=None
-        Number of users of a step.  None takes all users, which is coordinate ascent
-        with a learning rate of 1.  "auto" takes a tenth of the data, at least 100 and
-        at most 10,000, and 1,000 in `partial_fit`.
-    learning_rate : LearningRate or float, default=None
-        Step size: the share of the distance to its target by which a step moves the
-        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
-        with ``batch_size=None``.  A number is a `ConstantRate`.
-    gradient_noise : GradientNoise, default=None
-        Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
+        Temperature during training, see `sktemper.tempering`: inferred ("global"),
+        inferred for each user, for data with outliers ("local"), a policy such as
+        `Annealing`, or T=1 (None), which is plain variational inference.
     max_iter : int, default=100
-        Number of passes of `fit` over the data.
+        Largest number of passes of `fit` over the data; more if it warns of no
+        convergence.
     n_init : int, default=1
-        Number of fits from different starts, one after another.  The fit with the
-        highest `lower_bound` of the training data, with their ``sample_weight``, is
-        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
-        the order of the users and in noise.  A `fit` that continues with
-        ``warm_start``, and `partial_fit`, ignore this parameter.
+        Number of fits from different starts, of which the one with the highest
+        `lower_bound` is kept; more can find a better optimum in as many times the time.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start, of the order of the users and of noise; an int gives the same
+        result each time.
+    biases : bool, default=True
+        Whether users and items have biases besides factors; False for the model of the
+        papers.
+    noise_type : {"user", "common"}, default="user"
+        Whether each user has a noise variance, ``noise_variance`` divided by a Gamma
+        variable of mean 1 ("user"), or all have the same ("common"), as in the papers.
+    global_mean : float, default=None
+        Constant that is added to all ratings; 0 for the model of [1]_.  None is the
+        mean rating of the first data.
+    noise_variance : float, default=None
+        Variance sigma^2 of the noise of each rating; set it to infer a temperature.
+        None starts at the variance of the ratings and learns it.
+    component_variance : float, default=None
+        Prior variance of each factor and bias, with mean 0, as in [1]_.  None learns
+        the means and covariances of the priors, so that the rank needs no tuning.
+    init : array-like of shape (n_components, n_items), default=None
+        Initial factors of the items, such as those of another model.  None is small
+        draws from the prior.
+    batch_size : int, "auto" or None, default=None
+        Number of users of a step.  None takes all users (coordinate ascent, with a
+        learning rate of 1); "auto" is faster for many users: a tenth of them, at least
+        100 and at most 10,000.
+    learning_rate : LearningRate or float, default=None
+        Share of the way to its target that a step moves the parameters, see
+        `sktemper.learning_rates`.  None is 1 if all users are one batch, and otherwise
+        ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+    gradient_noise : GradientNoise, default=None
+        Noise that is added to the statistics of a batch to leave poor optima, see
+        `sktemper.noise`; None adds none.
     tol : float, default=1e-3
         Least rise of the held-out score that counts as an improvement, in nats per
-        rating.  A fit with ``batch_size=None`` ends when the lower bound changes by
-        less than this in a step at T=1.
+        rating.  With ``batch_size=None`` also the change of the lower bound below which
+        `fit` ends.
     n_iter_no_change : int, default=None
-        Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends and keeps the best state.  Only states after the temperature has
-        settled at 1 are considered.  None disables early stopping.
+        Number of evaluations without an improvement by ``tol`` after which `fit` ends
+        and keeps the best state, for a generous ``max_iter``; None disables early
+        stopping.
     evaluate_every : int, default=0
-        Number of passes of `fit` between two scores of held-out data, which are in
-        ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
+        Number of passes between scores of held-out data, which ``history_`` has, to see
+        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows that `fit` holds out to compute scores, if it has no
-        ``X_val``.
+        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
+        for less noise in the scores of few rows.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit.  It finishes the planned passes if the
-        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
-        and learning rate continue from their last values.  An interrupted pass
-        continues with the first unvisited row, or starts again if the training rows
-        changed.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the users.
+        Whether `fit` continues the last fit: it finishes an interrupted one, or else
+        adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads.  Small amounts of work use one thread, which is
-        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
-        same bits for every value.
+        Largest number of threads, -1 for all cores; None is 1 unless in a
+        `joblib.parallel_config`.  The result has the same bits for every value.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper", to watch a long
+        fit.
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the users in a new random order.
+        Whether each pass visits the users in a new random order; False keeps the order
+        of the rows, as in scikit-learn.
     total_samples : int, default=None
-        Number of rows of the data that a batch represents.  None is the number of rows
-        of `fit`, plus rows of later `partial_fit` calls.
-
-    Attributes
-    ----------
-    components_ : ndarray of shape (n_components, n_items)
-        Posterior means of the items' factors.
-    item_biases_ : ndarray of shape (n_items,)
-        Posterior means of the items' biases; 0 if ``biases`` is False.
-    item_covariances_ : ndarray of shape (n_items, n_own, n_own)
-        Posterior covariances of the factors of each item, followed by its bias if
-        ``biases`` is True.
-    user_factors_, user_biases_, user_covariances_ : ndarray
-        Posterior means and covariances of the users of the last `fit` or
-        `partial_fit`; factors have the shape (n_users, n_components).
-    global_mean_, noise_variance_ : float
-        Mean rating and noise variance, given or learned.
-    user_noise_variances_ : ndarray of shape (n_users,)
-        Expected noise variances of the users of the last `fit` or `partial_fit`; equal
-        if ``noise_type`` is "common".
-    noise_shape_ : float
-        Shape of the Gamma distribution of the users' precisions.
-    user_prior_, item_prior_ : tuple of ndarrays
-        Mean and covariance of the priors, given or learned, of the shapes (n_own,) and
-        (n_own, n_own).  n_own is ``n_components``, plus 1 if ``biases`` is True.
-    item_popularity_ : ndarray of shape (n_items,)
-        Share of each item in all ratings seen.
-    user_labels_, item_labels_ : ndarray or None
-        Labels of the rows of the last `fit` or `partial_fit`, and of the columns, if
-        the data have labels.  The index and columns of a pandas data frame are labels.
-    relevance_ : ndarray of shape (n_components,)
-        Variance of the ratings that each factor explains under the priors, in
-        coordinates in which factors are independent; decreasing, and near 0 for
-        factors that are not needed.
-    tempering_, learning_rate_, gradient_noise_ : object
-        Policies of the fit, with "auto" replaced by numbers.
-    batch_size_ : int
-        Number of rows of a step.
-    temperature_ : float
-        Temperature of the last step.
-    n_iter_ : int
-        Number of completed passes of `fit`.
-    n_batch_iter_ : int
-        Number of completed steps.
-    n_samples_seen_ : int
-        Total number of rows in the batches of all steps.
-    history_ : dict of ndarrays
-        Arrays with a value for each step, thinned if there are many: "step", "passes",
-        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the users
-        in the tempered bound of the batch, in nats per rating), "heldout_score" (NaN
-        without an evaluation) and "mean_iterations" (mean number of local iterations of
-        a row).  If temperatures are inferred, also "temperature_probabilities", of
-        shape (n_rows, n_temperatures).  If the fit computed it, also "lower_bound"
-        (before a step at T=1).  Arrays with a value for each move, if there were moves:
-        "move_step", "move_seconds", "move_kept" and "move_bound" (the lower bound after
-        the move).
-    state_ : State
-        Everything that changes during a fit: parameters, progress and policies.  Its
-        fields may change between versions.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if the data had column names.
+        Number of rows that a batch represents; None counts the rows of all calls.  Set
+        it in a stream of `partial_fit` whose length you know.
 
     Notes
     -----
     Rows are users and columns are items.  The ratings are the stored entries of a
-    sparse matrix, including zeros, or the entries of a dense array that are not NaN.
-    Other entries are unknown.  `sktemper.datasets.ratings_matrix` makes such a matrix
-    from a long table of users, items and ratings.
+    sparse matrix, including zeros, or the entries of a dense array that are not NaN;
+    see `sktemper.datasets.ratings_matrix`.
 
-    `score_samples` splits the ratings of each user alternately into an observed half,
-    from which it computes the factors, and a held-out half, whose log predictive
-    density it returns.  The density is Student's t with the mean and the variance of
-    the model, or Gaussian if ``noise_type`` is "common".  `score` is the mean per
-    held-out rating.
+    `score_samples` is the log predictive density of every second rating of each user,
+    given the other ratings: Student's t, or Gaussian if ``noise_type`` is "common".
+    `score` is the mean per held-out rating.
 
     References
     ----------
@@ -859,16 +784,10 @@ class TemperedMatrixFactorization(_MatrixFactorization):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from sktemper import TemperedMatrixFactorization
-    >>> random = np.random.default_rng(0)
-    >>> ratings = random.normal(size=(200, 2)) @ random.normal(size=(2, 30))
-    >>> known = random.random(ratings.shape) < 0.5
-    >>> X = np.where(known, ratings, np.nan)
+    >>> from sktemper.datasets import make_ratings
+    >>> X = make_ratings(200, 50, n_ratings=3000, random_state=0)
     >>> model = TemperedMatrixFactorization(3, random_state=0).fit(X)
-    >>> error = (model.predict(X) - ratings)[~known]
-    >>> bool(np.sqrt(np.mean(error**2)) < 0.1)
-    True
     >>> mean, std = model.predict_pairs([[0, 3], [7, 12]], return_std=True)
     >>> mean.shape, std.shape
     ((2,), (2,))
@@ -880,48 +799,48 @@ class TemperedMatrixFactorization(_MatrixFactorization):
         self,
         n_components: Int = 10,
         *,
+        tempering: Tempering | Literal["global", "local"] | None = "global",
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        random_state: Seed = None,
         biases: bool = True,
         noise_type: Literal["user", "common"] = "user",
         global_mean: Float | None = None,
         noise_variance: Float | None = None,
         component_variance: Float | None = None,
         init: ArrayLike | None = None,
-        tempering: Tempering | Literal["global", "local"] | None = "global",
         batch_size: Int | Literal["auto"] | None = None,
         learning_rate: LearningRate | Float | None = None,
         gradient_noise: GradientNoise | None = None,
-        max_iter: Int = 100,
-        n_init: Int = 1,
         tol: Float = 1e-3,
         n_iter_no_change: Int | None = None,
         evaluate_every: Int = 0,
         validation_fraction: Float = 0.1,
         warm_start: bool = False,
-        random_state: Seed = None,
         n_jobs: Int | None = None,
         verbose: Int = 0,
         shuffle: bool = True,
         total_samples: Int | None = None,
     ):
         self.n_components = n_components
+        self.tempering = tempering
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state
         self.biases = biases
         self.noise_type = noise_type
         self.global_mean = global_mean
         self.noise_variance = noise_variance
         self.component_variance = component_variance
         self.init = init
-        self.tempering = tempering
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.gradient_noise = gradient_noise
-        self.max_iter = max_iter
-        self.n_init = n_init
         self.tol = tol
         self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
         self.warm_start = warm_start
-        self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.shuffle = shuffle
@@ -933,172 +852,96 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
 
     A rating is the product of the factors of a user and an item, plus biases and noise
     [1]_, [2]_, [3]_.  Users and items have Gaussian posteriors with full covariances.
-    The fit starts at a high temperature, which falls to 1.
-
-    Parameters are in groups, each with its most important ones first: the model
-    (``n_components`` to ``init``); temperature and step (``schedule`` to
-    ``gradient_noise``); length of the fit (``max_iter`` to ``warm_start``); data and
-    machine (``random_state`` to ``total_samples``).
+    The fit starts at a high temperature, which falls to 1 [4]_.
 
     Parameters
     ----------
     n_components : int, default=10
-        Number of factors d, the rank.
-    biases : bool, default=True
-        Whether users and items have biases in addition to their factors.
-    noise_type : {"user", "common"}, default="user"
-        "user" gives each user a noise variance: ``noise_variance`` divided by a Gamma
-        distributed variable of mean 1, which is inferred with the factors and whose
-        shape is learned if the noise variance is.  "common" gives all users the same
-        noise variance.
-    global_mean : float, default=None
-        Constant that is added to all ratings.  None is the mean rating of the first
-        data.
-    noise_variance : float, default=None
-        Variance sigma^2 of the noise of each rating.  None starts at the variance of
-        the ratings and learns it.
-    component_variance : float, default=None
-        Prior variance c of each factor and bias, with prior mean 0.  None learns the
-        mean and the covariance of the priors of users and of items; factors without
-        support in the ratings then shrink to zero (automatic relevance determination).
-    init : array-like of shape (n_components, n_items), default=None
-        Initial factors of the items.  None is small draws from the prior.
+        Number of factors d, the rank; more for more ratings.  Factors that are not
+        needed shrink to zero.
     schedule : Schedule or callable, default=None
         Temperature of each step, see `sktemper.schedules`.  None is
-        ``ExponentialSchedule()``.  It starts at 1.05 if ``component_variance`` is
-        learned, because a higher temperature removes useful factors, which do not
-        return.
-    target : {"local_step", "likelihood", "posterior"}, default="local_step"
-        The part of the model that the temperature flattens, see
-        `sktemper.tempering.Annealing`.
-    batch_size : int, "auto" or None, default=None
-        Number of users of a step.  None takes all users, which is coordinate ascent
-        with a learning rate of 1.  "auto" takes a tenth of the data, at least 100 and
-        at most 10,000, and 1,000 in `partial_fit`.
-    learning_rate : LearningRate or float, default=None
-        Step size: the share of the distance to its target by which a step moves the
-        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
-        with ``batch_size=None``.  A number is a `ConstantRate`.
-    gradient_noise : GradientNoise, default=None
-        Noise of the statistics of a batch, see `sktemper.noise`; None adds no noise.
+        ``ExponentialSchedule()``; try a lower start if components become equal.
     max_iter : int, default=100
-        Number of passes of `fit` over the data.
+        Largest number of passes of `fit` over the data; more if it warns of no
+        convergence.
     n_init : int, default=1
-        Number of fits from different starts, one after another.  The fit with the
-        highest `lower_bound` of the training data, with their ``sample_weight``, is
-        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
-        the order of the users and in noise.  A `fit` that continues with
-        ``warm_start``, and `partial_fit`, ignore this parameter.
+        Number of fits from different starts, of which the one with the highest
+        `lower_bound` is kept; more can find a better optimum in as many times the time.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start, of the order of the users and of noise; an int gives the same
+        result each time.
+    biases : bool, default=True
+        Whether users and items have biases besides factors; False for the model of the
+        papers.
+    noise_type : {"user", "common"}, default="user"
+        Whether each user has a noise variance, ``noise_variance`` divided by a Gamma
+        variable of mean 1 ("user"), or all have the same ("common"), as in the papers.
+    global_mean : float, default=None
+        Constant that is added to all ratings; 0 for the model of [1]_.  None is the
+        mean rating of the first data.
+    noise_variance : float, default=None
+        Variance sigma^2 of the noise of each rating; set it to infer a temperature.
+        None starts at the variance of the ratings and learns it.
+    component_variance : float, default=None
+        Prior variance of each factor and bias, with mean 0, as in [1]_.  None learns
+        the means and covariances of the priors, so that the rank needs no tuning.
+    init : array-like of shape (n_components, n_items), default=None
+        Initial factors of the items, such as those of another model.  None is small
+        draws from the prior.
+    target : {"local_step", "likelihood", "posterior"}, default="local_step"
+        The part of a step that is tempered, see `sktemper.tempering.Annealing`; the
+        last two are for comparisons with the papers.
+    batch_size : int, "auto" or None, default=None
+        Number of users of a step.  None takes all users (coordinate ascent, with a
+        learning rate of 1); "auto" is faster for many users: a tenth of them, at least
+        100 and at most 10,000.
+    learning_rate : LearningRate or float, default=None
+        Share of the way to its target that a step moves the parameters, see
+        `sktemper.learning_rates`.  None is 1 if all users are one batch, and otherwise
+        ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+    gradient_noise : GradientNoise, default=None
+        Noise that is added to the statistics of a batch to leave poor optima, see
+        `sktemper.noise`; None adds none.
     tol : float, default=1e-3
         Least rise of the held-out score that counts as an improvement, in nats per
-        rating.  A fit with ``batch_size=None`` ends when the lower bound changes by
-        less than this in a step at T=1.
+        rating.  With ``batch_size=None`` also the change of the lower bound below which
+        `fit` ends.
     n_iter_no_change : int, default=None
-        Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends and keeps the best state.  Only states after the temperature has
-        settled at 1 are considered.  None disables early stopping.
+        Number of evaluations without an improvement by ``tol`` after which `fit` ends
+        and keeps the best state, for a generous ``max_iter``; None disables early
+        stopping.
     evaluate_every : int, default=0
-        Number of passes of `fit` between two scores of held-out data, which are in
-        ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
+        Number of passes between scores of held-out data, which ``history_`` has, to see
+        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows that `fit` holds out to compute scores, if it has no
-        ``X_val``.
+        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
+        for less noise in the scores of few rows.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit.  It finishes the planned passes if the
-        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
-        and learning rate continue from their last values.  An interrupted pass
-        continues with the first unvisited row, or starts again if the training rows
-        changed.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the users.
+        Whether `fit` continues the last fit: it finishes an interrupted one, or else
+        adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads.  Small amounts of work use one thread, which is
-        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
-        same bits for every value.
+        Largest number of threads, -1 for all cores; None is 1 unless in a
+        `joblib.parallel_config`.  The result has the same bits for every value.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper", to watch a long
+        fit.
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the users in a new random order.
+        Whether each pass visits the users in a new random order; False keeps the order
+        of the rows, as in scikit-learn.
     total_samples : int, default=None
-        Number of rows of the data that a batch represents.  None is the number of rows
-        of `fit`, plus rows of later `partial_fit` calls.
-
-    Attributes
-    ----------
-    components_ : ndarray of shape (n_components, n_items)
-        Posterior means of the items' factors.
-    item_biases_ : ndarray of shape (n_items,)
-        Posterior means of the items' biases; 0 if ``biases`` is False.
-    item_covariances_ : ndarray of shape (n_items, n_own, n_own)
-        Posterior covariances of the factors of each item, followed by its bias if
-        ``biases`` is True.
-    user_factors_, user_biases_, user_covariances_ : ndarray
-        Posterior means and covariances of the users of the last `fit` or
-        `partial_fit`; factors have the shape (n_users, n_components).
-    global_mean_, noise_variance_ : float
-        Mean rating and noise variance, given or learned.
-    user_noise_variances_ : ndarray of shape (n_users,)
-        Expected noise variances of the users of the last `fit` or `partial_fit`; equal
-        if ``noise_type`` is "common".
-    noise_shape_ : float
-        Shape of the Gamma distribution of the users' precisions.
-    user_prior_, item_prior_ : tuple of ndarrays
-        Mean and covariance of the priors, given or learned, of the shapes (n_own,) and
-        (n_own, n_own).  n_own is ``n_components``, plus 1 if ``biases`` is True.
-    item_popularity_ : ndarray of shape (n_items,)
-        Share of each item in all ratings seen.
-    user_labels_, item_labels_ : ndarray or None
-        Labels of the rows of the last `fit` or `partial_fit`, and of the columns, if
-        the data have labels.  The index and columns of a pandas data frame are labels.
-    relevance_ : ndarray of shape (n_components,)
-        Variance of the ratings that each factor explains under the priors, in
-        coordinates in which factors are independent; decreasing, and near 0 for
-        factors that are not needed.
-    schedule_ : Schedule
-        Schedule of the fit, with "auto" replaced by numbers.
-    tempering_, learning_rate_, gradient_noise_ : object
-        Policies of the fit, with "auto" replaced by numbers.
-    batch_size_ : int
-        Number of rows of a step.
-    temperature_ : float
-        Temperature of the last step.
-    n_iter_ : int
-        Number of completed passes of `fit`.
-    n_batch_iter_ : int
-        Number of completed steps.
-    n_samples_seen_ : int
-        Total number of rows in the batches of all steps.
-    history_ : dict of ndarrays
-        Arrays with a value for each step, thinned if there are many: "step", "passes",
-        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the users
-        in the tempered bound of the batch, in nats per rating), "heldout_score" (NaN
-        without an evaluation) and "mean_iterations" (mean number of local iterations of
-        a row).  If temperatures are inferred, also "temperature_probabilities", of
-        shape (n_rows, n_temperatures).  If the fit computed it, also "lower_bound"
-        (before a step at T=1).  Arrays with a value for each move, if there were moves:
-        "move_step", "move_seconds", "move_kept" and "move_bound" (the lower bound after
-        the move).
-    state_ : State
-        Everything that changes during a fit: parameters, progress and policies.  Its
-        fields may change between versions.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if the data had column names.
+        Number of rows that a batch represents; None counts the rows of all calls.  Set
+        it in a stream of `partial_fit` whose length you know.
 
     Notes
     -----
     Rows are users and columns are items.  The ratings are the stored entries of a
-    sparse matrix, including zeros, or the entries of a dense array that are not NaN.
-    Other entries are unknown.  `sktemper.datasets.ratings_matrix` makes such a matrix
-    from a long table of users, items and ratings.
+    sparse matrix, including zeros, or the entries of a dense array that are not NaN;
+    see `sktemper.datasets.ratings_matrix`.
 
-    `score_samples` splits the ratings of each user alternately into an observed half,
-    from which it computes the factors, and a held-out half, whose log predictive
-    density it returns.  The density is Student's t with the mean and the variance of
-    the model, or Gaussian if ``noise_type`` is "common".  `score` is the mean per
-    held-out rating.
+    `score_samples` is the log predictive density of every second rating of each user,
+    given the other ratings: Student's t, or Gaussian if ``noise_type`` is "common".
+    `score` is the mean per held-out rating.
 
     References
     ----------
@@ -1108,21 +951,15 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
        using Markov chain Monte Carlo", ICML 2008.
     .. [3] Y. J. Lim, Y. W. Teh, "Variational Bayesian approach to movie rating
        prediction", KDD Cup 2007.
-    .. [4] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
-       tempering", AISTATS 2016.
+    .. [4] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
+       stochastic variational inference", 2014.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from sktemper import AnnealedMatrixFactorization
-    >>> random = np.random.default_rng(0)
-    >>> ratings = random.normal(size=(200, 2)) @ random.normal(size=(2, 30))
-    >>> known = random.random(ratings.shape) < 0.5
-    >>> X = np.where(known, ratings, np.nan)
+    >>> from sktemper.datasets import make_ratings
+    >>> X = make_ratings(200, 50, n_ratings=3000, random_state=0)
     >>> model = AnnealedMatrixFactorization(3, random_state=0).fit(X)
-    >>> error = (model.predict(X) - ratings)[~known]
-    >>> bool(np.sqrt(np.mean(error**2)) < 0.1)
-    True
     >>> items, expected = model.recommend(X, n_items=2)
     >>> items.shape
     (200, 2)
@@ -1132,50 +969,50 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
         self,
         n_components: Int = 10,
         *,
+        schedule: Schedule | Callable | None = None,
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        random_state: Seed = None,
         biases: bool = True,
         noise_type: Literal["user", "common"] = "user",
         global_mean: Float | None = None,
         noise_variance: Float | None = None,
         component_variance: Float | None = None,
         init: ArrayLike | None = None,
-        schedule: Schedule | Callable | None = None,
         target: Literal["local_step", "likelihood", "posterior"] = "local_step",
         batch_size: Int | Literal["auto"] | None = None,
         learning_rate: LearningRate | Float | None = None,
         gradient_noise: GradientNoise | None = None,
-        max_iter: Int = 100,
-        n_init: Int = 1,
         tol: Float = 1e-3,
         n_iter_no_change: Int | None = None,
         evaluate_every: Int = 0,
         validation_fraction: Float = 0.1,
         warm_start: bool = False,
-        random_state: Seed = None,
         n_jobs: Int | None = None,
         verbose: Int = 0,
         shuffle: bool = True,
         total_samples: Int | None = None,
     ):
         self.n_components = n_components
+        self.schedule = schedule
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state
         self.biases = biases
         self.noise_type = noise_type
         self.global_mean = global_mean
         self.noise_variance = noise_variance
         self.component_variance = component_variance
         self.init = init
-        self.schedule = schedule
         self.target = target
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.gradient_noise = gradient_noise
-        self.max_iter = max_iter
-        self.n_init = n_init
         self.tol = tol
         self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
         self.warm_start = warm_start
-        self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.shuffle = shuffle
@@ -1186,174 +1023,100 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
     """Matrix factorization of ratings with tunable gradient noise (SVI+).
 
     A rating is the product of the factors of a user and an item, plus biases and noise
-    [1]_, [2]_, [3]_.  Users and items have Gaussian posteriors with full covariances.
-    Ratings have random weights in the statistics of users and of items, so that steps
-    are as noisy as those of a smaller batch.  Let the noise fade with
-    ``effective_batch_size=RampSchedule()``.  If the noise does not fade, learned
-    variances are too small, and therefore intervals are too narrow.  Gaussian weights
-    can be negative, and therefore allow only little noise.
-
-    Parameters are in groups, each with its most important ones first: the model
-    (``n_components`` to ``init``); temperature and step (``effective_batch_size`` to
-    ``learning_rate``); length of the fit (``max_iter`` to ``warm_start``); data and
-    machine (``random_state`` to ``total_samples``).
+    [1]_, [2]_, [3]_.  Ratings have random weights, so that steps are as noisy as those
+    of a smaller batch.  Let the noise fade with
+    ``effective_batch_size=RampSchedule()``: otherwise learned variances, and intervals,
+    are too small.
 
     Parameters
     ----------
     n_components : int, default=10
-        Number of factors d, the rank.
-    biases : bool, default=True
-        Whether users and items have biases in addition to their factors.
-    noise_type : {"user", "common"}, default="user"
-        "user" gives each user a noise variance: ``noise_variance`` divided by a Gamma
-        distributed variable of mean 1, which is inferred with the factors and whose
-        shape is learned if the noise variance is.  "common" gives all users the same
-        noise variance.
-    global_mean : float, default=None
-        Constant that is added to all ratings.  None is the mean rating of the first
-        data.
-    noise_variance : float, default=None
-        Variance sigma^2 of the noise of each rating.  None starts at the variance of
-        the ratings and learns it.
-    component_variance : float, default=None
-        Prior variance c of each factor and bias, with prior mean 0.  None learns the
-        mean and the covariance of the priors of users and of items; factors without
-        support in the ratings then shrink to zero (automatic relevance determination).
-    init : array-like of shape (n_components, n_items), default=None
-        Initial factors of the items.  None is small draws from the prior.
+        Number of factors d, the rank; more for more ratings.  Factors that are not
+        needed shrink to zero.
     effective_batch_size : float, int, Schedule or callable, default=0.5
-        Size M of a batch without added noise that would have the same gradient noise: a
-        share of the batch, a number of ratings, or a schedule of such values, see
-        `sktemper.noise.SVIPlusNoise`.
-    noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
-        Distribution of the random weights of ratings, see
-        `sktemper.noise.SVIPlusNoise`.
+        Size of a batch without added noise that would have the same gradient noise: a
+        share of the batch, a number of ratings, or a schedule of these.  Smaller values
+        add more noise, see `sktemper.noise.SVIPlusNoise`.
     tempering : Tempering, "global", "local" or None, default=None
         Temperature during training, see `sktemper.tempering`; None is T=1.
-    batch_size : int, "auto" or None, default=None
-        Number of users of a step.  None takes all users, which is coordinate ascent
-        with a learning rate of 1.  "auto" takes a tenth of the data, at least 100 and
-        at most 10,000, and 1,000 in `partial_fit`.
-    learning_rate : LearningRate or float, default=None
-        Step size: the share of the distance to its target by which a step moves the
-        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
-        with ``batch_size=None``.  A number is a `ConstantRate`.
     max_iter : int, default=100
-        Number of passes of `fit` over the data.
+        Largest number of passes of `fit` over the data; more if it warns of no
+        convergence.
     n_init : int, default=1
-        Number of fits from different starts, one after another.  The fit with the
-        highest `lower_bound` of the training data, with their ``sample_weight``, is
-        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
-        the order of the users and in noise.  A `fit` that continues with
-        ``warm_start``, and `partial_fit`, ignore this parameter.
+        Number of fits from different starts, of which the one with the highest
+        `lower_bound` is kept; more can find a better optimum in as many times the time.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start, of the order of the users and of noise; an int gives the same
+        result each time.
+    biases : bool, default=True
+        Whether users and items have biases besides factors; False for the model of the
+        papers.
+    noise_type : {"user", "common"}, default="user"
+        Whether each user has a noise variance, ``noise_variance`` divided by a Gamma
+        variable of mean 1 ("user"), or all have the same ("common"), as in the papers.
+    global_mean : float, default=None
+        Constant that is added to all ratings; 0 for the model of [1]_.  None is the
+        mean rating of the first data.
+    noise_variance : float, default=None
+        Variance sigma^2 of the noise of each rating; set it to infer a temperature.
+        None starts at the variance of the ratings and learns it.
+    component_variance : float, default=None
+        Prior variance of each factor and bias, with mean 0, as in [1]_.  None learns
+        the means and covariances of the priors, so that the rank needs no tuning.
+    init : array-like of shape (n_components, n_items), default=None
+        Initial factors of the items, such as those of another model.  None is small
+        draws from the prior.
+    noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
+        Distribution of the random weights of ratings, see
+        `sktemper.noise.SVIPlusNoise`; "gaussian" weights are those of the paper, and
+        can be negative.
+    batch_size : int, "auto" or None, default=None
+        Number of users of a step.  None takes all users (coordinate ascent, with a
+        learning rate of 1); "auto" is faster for many users: a tenth of them, at least
+        100 and at most 10,000.
+    learning_rate : LearningRate or float, default=None
+        Share of the way to its target that a step moves the parameters, see
+        `sktemper.learning_rates`.  None is 1 if all users are one batch, and otherwise
+        ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     tol : float, default=1e-3
         Least rise of the held-out score that counts as an improvement, in nats per
-        rating.  A fit with ``batch_size=None`` ends when the lower bound changes by
-        less than this in a step at T=1.
+        rating.  With ``batch_size=None`` also the change of the lower bound below which
+        `fit` ends.
     n_iter_no_change : int, default=None
-        Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends and keeps the best state.  Only states after the temperature has
-        settled at 1 are considered.  None disables early stopping.
+        Number of evaluations without an improvement by ``tol`` after which `fit` ends
+        and keeps the best state, for a generous ``max_iter``; None disables early
+        stopping.
     evaluate_every : int, default=0
-        Number of passes of `fit` between two scores of held-out data, which are in
-        ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
+        Number of passes between scores of held-out data, which ``history_`` has, to see
+        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows that `fit` holds out to compute scores, if it has no
-        ``X_val``.
+        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
+        for less noise in the scores of few rows.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit.  It finishes the planned passes if the
-        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
-        and learning rate continue from their last values.  An interrupted pass
-        continues with the first unvisited row, or starts again if the training rows
-        changed.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the users.
+        Whether `fit` continues the last fit: it finishes an interrupted one, or else
+        adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads.  Small amounts of work use one thread, which is
-        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
-        same bits for every value.
+        Largest number of threads, -1 for all cores; None is 1 unless in a
+        `joblib.parallel_config`.  The result has the same bits for every value.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper", to watch a long
+        fit.
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the users in a new random order.
+        Whether each pass visits the users in a new random order; False keeps the order
+        of the rows, as in scikit-learn.
     total_samples : int, default=None
-        Number of rows of the data that a batch represents.  None is the number of rows
-        of `fit`, plus rows of later `partial_fit` calls.
-
-    Attributes
-    ----------
-    components_ : ndarray of shape (n_components, n_items)
-        Posterior means of the items' factors.
-    item_biases_ : ndarray of shape (n_items,)
-        Posterior means of the items' biases; 0 if ``biases`` is False.
-    item_covariances_ : ndarray of shape (n_items, n_own, n_own)
-        Posterior covariances of the factors of each item, followed by its bias if
-        ``biases`` is True.
-    user_factors_, user_biases_, user_covariances_ : ndarray
-        Posterior means and covariances of the users of the last `fit` or
-        `partial_fit`; factors have the shape (n_users, n_components).
-    global_mean_, noise_variance_ : float
-        Mean rating and noise variance, given or learned.
-    user_noise_variances_ : ndarray of shape (n_users,)
-        Expected noise variances of the users of the last `fit` or `partial_fit`; equal
-        if ``noise_type`` is "common".
-    noise_shape_ : float
-        Shape of the Gamma distribution of the users' precisions.
-    user_prior_, item_prior_ : tuple of ndarrays
-        Mean and covariance of the priors, given or learned, of the shapes (n_own,) and
-        (n_own, n_own).  n_own is ``n_components``, plus 1 if ``biases`` is True.
-    item_popularity_ : ndarray of shape (n_items,)
-        Share of each item in all ratings seen.
-    user_labels_, item_labels_ : ndarray or None
-        Labels of the rows of the last `fit` or `partial_fit`, and of the columns, if
-        the data have labels.  The index and columns of a pandas data frame are labels.
-    relevance_ : ndarray of shape (n_components,)
-        Variance of the ratings that each factor explains under the priors, in
-        coordinates in which factors are independent; decreasing, and near 0 for
-        factors that are not needed.
-    tempering_, learning_rate_, gradient_noise_ : object
-        Policies of the fit, with "auto" replaced by numbers.
-    batch_size_ : int
-        Number of rows of a step.
-    temperature_ : float
-        Temperature of the last step.
-    n_iter_ : int
-        Number of completed passes of `fit`.
-    n_batch_iter_ : int
-        Number of completed steps.
-    n_samples_seen_ : int
-        Total number of rows in the batches of all steps.
-    history_ : dict of ndarrays
-        Arrays with a value for each step, thinned if there are many: "step", "passes",
-        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the users
-        in the tempered bound of the batch, in nats per rating), "heldout_score" (NaN
-        without an evaluation) and "mean_iterations" (mean number of local iterations of
-        a row).  If temperatures are inferred, also "temperature_probabilities", of
-        shape (n_rows, n_temperatures).  If the fit computed it, also "lower_bound"
-        (before a step at T=1).  Arrays with a value for each move, if there were moves:
-        "move_step", "move_seconds", "move_kept" and "move_bound" (the lower bound after
-        the move).
-    state_ : State
-        Everything that changes during a fit: parameters, progress and policies.  Its
-        fields may change between versions.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if the data had column names.
+        Number of rows that a batch represents; None counts the rows of all calls.  Set
+        it in a stream of `partial_fit` whose length you know.
 
     Notes
     -----
     Rows are users and columns are items.  The ratings are the stored entries of a
-    sparse matrix, including zeros, or the entries of a dense array that are not NaN.
-    Other entries are unknown.  `sktemper.datasets.ratings_matrix` makes such a matrix
-    from a long table of users, items and ratings.
+    sparse matrix, including zeros, or the entries of a dense array that are not NaN;
+    see `sktemper.datasets.ratings_matrix`.
 
-    `score_samples` splits the ratings of each user alternately into an observed half,
-    from which it computes the factors, and a held-out half, whose log predictive
-    density it returns.  The density is Student's t with the mean and the variance of
-    the model, or Gaussian if ``noise_type`` is "common".  `score` is the mean per
-    held-out rating.
+    `score_samples` is the log predictive density of every second rating of each user,
+    given the other ratings: Student's t, or Gaussian if ``noise_type`` is "common".
+    `score` is the mean per held-out rating.
 
     References
     ----------
@@ -1363,71 +1126,65 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
        using Markov chain Monte Carlo", ICML 2008.
     .. [3] Y. J. Lim, Y. W. Teh, "Variational Bayesian approach to movie rating
        prediction", KDD Cup 2007.
-    .. [4] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
-       tempering", AISTATS 2016.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from sktemper import SVIPlusMatrixFactorization
-    >>> random = np.random.default_rng(0)
-    >>> ratings = random.normal(size=(200, 2)) @ random.normal(size=(2, 30))
-    >>> known = random.random(ratings.shape) < 0.5
-    >>> X = np.where(known, ratings, np.nan)
+    >>> from sktemper.datasets import make_ratings
+    >>> X = make_ratings(200, 50, n_ratings=3000, random_state=0)
     >>> model = SVIPlusMatrixFactorization(3, batch_size=100, random_state=0).fit(X)
-    >>> error = (model.predict(X) - ratings)[~known]
-    >>> bool(np.sqrt(np.mean(error**2)) < 0.1)
-    True
+    >>> model.predict(X).shape
+    (200, 50)
     """
 
     def __init__(
         self,
         n_components: Int = 10,
         *,
+        effective_batch_size: Float | Schedule | Callable = 0.5,
+        tempering: Tempering | Literal["global", "local"] | None = None,
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        random_state: Seed = None,
         biases: bool = True,
         noise_type: Literal["user", "common"] = "user",
         global_mean: Float | None = None,
         noise_variance: Float | None = None,
         component_variance: Float | None = None,
         init: ArrayLike | None = None,
-        effective_batch_size: Float | Schedule | Callable = 0.5,
         noise_distribution: Literal["dirichlet", "gaussian"] = "dirichlet",
-        tempering: Tempering | Literal["global", "local"] | None = None,
         batch_size: Int | Literal["auto"] | None = None,
         learning_rate: LearningRate | Float | None = None,
-        max_iter: Int = 100,
-        n_init: Int = 1,
         tol: Float = 1e-3,
         n_iter_no_change: Int | None = None,
         evaluate_every: Int = 0,
         validation_fraction: Float = 0.1,
         warm_start: bool = False,
-        random_state: Seed = None,
         n_jobs: Int | None = None,
         verbose: Int = 0,
         shuffle: bool = True,
         total_samples: Int | None = None,
     ):
         self.n_components = n_components
+        self.effective_batch_size = effective_batch_size
+        self.tempering = tempering
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state
         self.biases = biases
         self.noise_type = noise_type
         self.global_mean = global_mean
         self.noise_variance = noise_variance
         self.component_variance = component_variance
         self.init = init
-        self.effective_batch_size = effective_batch_size
         self.noise_distribution = noise_distribution
-        self.tempering = tempering
         self.batch_size = batch_size
         self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.n_init = n_init
         self.tol = tol
         self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
         self.warm_start = warm_start
-        self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.shuffle = shuffle
