@@ -53,168 +53,85 @@ class ImplicitFactorization(
 ):
     r"""Factorization of implicit feedback: clicks, plays, purchases.
 
-    Every pair of a user and an item has a weight w and a target y, with
-    :math:`y \sim N(u^T v, \sigma^2 / w)` [1]_.  Stored pairs use the given w and y, by
-    default the stored number and 1.  All other pairs have the weight w0 and the target
-    0.  Users and items have Gaussian posteriors with full covariances.  The means and
-    covariances of their priors and the noise variance are learned [2]_, so there is no
-    penalty to tune, and a rank that is too high does no harm.
-
-    Parameters are in groups, each with its most important ones first: the model
-    (``n_components`` to ``init``); temperature and step (``batch_size`` to
-    ``learning_rate``); length of the fit (``max_iter`` to ``warm_start``); data and
-    machine (``random_state`` to ``total_samples``).
+    Every pair of a user and an item has a weight w and a target y, with :math:`y \sim
+    N(u^T v, \sigma^2 / w)` [1]_.  Stored pairs use given w and y, and all other pairs
+    have the weight w0 and the target 0.  Priors and noise are learned [2]_, so there is
+    no penalty to tune.
 
     Parameters
     ----------
     n_components : int, default=32
-        Number of factors d, the rank.  Factors that are not needed do no harm.
-    zero_weight : "auto" or float, default="auto"
-        Weight w0 of a pair that is not stored, positive and at most 1e15.  "auto" is
-        ``min(1, 8 * n_stored / (n_all - n_stored))`` for the first data.  If stored
-        pairs have weights of about 1, the other pairs together then weigh 8 times as
-        much as the stored pairs.
-    pair_weight : "value", float or callable, default="value"
-        Weights w of the stored pairs, not negative: the stored numbers, one number for
-        all pairs, or a function of the array of stored numbers, such as ``np.log1p``
-        for plays.  The default ``zero_weight`` suits weights with a mean of about 1.
-    pair_target : "value", float or callable, default=1.0
-        Targets y of the stored pairs, given in the same way.  For ratings from 1 to
-        5, ``pair_weight=1.0`` and a ``pair_target`` function that divides by 5 rank
-        items by how much users like them.
-    init : array-like of shape (n_components, n_items), default=None
-        Initial factors of the items.  None is small draws from the prior.
-    batch_size : int, "auto" or None, default=None
-        Number of users of a step.  None takes all users, which is coordinate ascent
-        with a learning rate of 1.  "auto" takes a tenth of the data, at least 100 and
-        at most 10,000, and 1,000 in `partial_fit`.
-    learning_rate : LearningRate or float, default=None
-        Step size: the share of the distance to its target by which a step moves the
-        parameters.  None is ``RobbinsMonro()``, or ``ConstantRate(1.0)`` in a `fit`
-        with ``batch_size=None``.  A number is a `ConstantRate`.
+        Number of factors d, the rank.  A higher one than needed costs time only.
     max_iter : int, default=15
-        Number of passes of `fit` over the data.
+        Largest number of passes of `fit` over the data; rankings hardly change after
+        10.
     n_init : int, default=1
-        Number of fits from different starts, one after another.  The fit with the
-        highest `lower_bound` of the training data, with their ``sample_weight``, is
-        kept; ``verbose`` logs the bounds.  If ``init`` is an array, fits differ only in
-        the order of the users and in noise.  A `fit` that continues with
-        ``warm_start``, and `partial_fit`, ignore this parameter.
-    tol : float, default=1e-3
-        Least rise of the held-out score that counts as an improvement, in nats per
-        user.  A fit with ``batch_size=None`` ends when the lower bound changes by less
-        than this in a step.
-    n_iter_no_change : int, default=None
-        Number of consecutive evaluations without an improvement by ``tol`` after which
-        `fit` ends and keeps the best state.  Only states after the temperature has
-        settled at 1 are considered.  None disables early stopping.
-    evaluate_every : int, default=0
-        Number of passes of `fit` between two scores of held-out data, which are in
-        ``history_["heldout_score"]``.  0 computes scores after each pass if
-        ``n_iter_no_change`` or the ``X_val`` of `fit` is given, and otherwise none.
-    validation_fraction : float, default=0.1
-        Share of the rows that `fit` holds out to compute scores, if it has no
-        ``X_val``.
-    warm_start : bool, default=False
-        Whether `fit` continues the last fit.  It finishes the planned passes if the
-        last fit was interrupted, and otherwise adds ``max_iter`` passes.  Temperature
-        and learning rate continue from their last values.  An interrupted pass
-        continues with the first unvisited row, or starts again if the training rows
-        changed.
+        Number of fits from different starts, of which the one with the highest
+        `lower_bound` is kept; more can find a better optimum in as many times the time.
     random_state : int, RandomState instance or None, default=None
-        Seed of the start and of the order of the users.
+        Seed of the start, of the order of the users and of noise; an int gives the same
+        result each time.
+    zero_weight : "auto" or float, default="auto"
+        Weight w0 of a pair that is not stored, at most 1e15; tune it by `score`.
+        "auto" is ``min(1, 8 * n_stored / (n_all - n_stored))``, with which these pairs
+        together weigh 8 times as much as stored pairs of weight 1.
+    pair_weight : "value", float or callable, default="value"
+        Weights w of stored pairs, with a mean of about 1: the stored numbers, one
+        number, or a function of the array of stored numbers, such as ``np.log1p`` for
+        plays.
+    pair_target : "value", float or callable, default=1.0
+        Targets y of stored pairs, in the same way.  A function that divides stars by 5,
+        with ``pair_weight=1.0``, ranks items by how much users like them.
+    init : array-like of shape (n_components, n_items), default=None
+        Initial factors of the items, such as those of another model.  None is small
+        draws from the prior.
+    batch_size : int, "auto" or None, default=None
+        Number of users of a step.  None takes all users (coordinate ascent, with a
+        learning rate of 1); "auto" is faster for many users: a tenth of them, at least
+        100 and at most 10,000.
+    learning_rate : LearningRate or float, default=None
+        Share of the way to its target that a step moves the parameters, see
+        `sktemper.learning_rates`.  None is 1 if all users are one batch, and otherwise
+        ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+    tol : float, default=1e-3
+        Least rise of the held-out score that counts as an improvement.  With
+        ``batch_size=None`` also the change of the lower bound below which `fit` ends.
+    n_iter_no_change : int, default=None
+        Number of evaluations without an improvement by ``tol`` after which `fit` ends
+        and keeps the best state, for a generous ``max_iter``; None disables early
+        stopping.
+    evaluate_every : int, default=0
+        Number of passes between scores of held-out data, which ``history_`` has, to see
+        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
+    validation_fraction : float, default=0.1
+        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
+        for less noise in the scores of few rows.
+    warm_start : bool, default=False
+        Whether `fit` continues the last fit: it finishes an interrupted one, or else
+        adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads.  Small amounts of work use one thread, which is
-        faster.  None is 1 unless in a `joblib.parallel_config`.  The result has the
-        same bits for every value.
+        Largest number of threads, -1 for all cores; None is 1 unless in a
+        `joblib.parallel_config`.  The result has the same bits for every value.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper".
+        Whether to log a line for each pass to the logger "sktemper", to watch a long
+        fit.
     shuffle : bool, default=True
-        Whether each pass of `fit` visits the users in a new random order.
+        Whether each pass visits the users in a new random order; False keeps the order
+        of the rows, as in scikit-learn.
     total_samples : int, default=None
-        Number of rows of the data that a batch represents.  None is the number of rows
-        of `fit`, plus rows of later `partial_fit` calls.
-
-    Attributes
-    ----------
-    components_ : ndarray of shape (n_components, n_items)
-        Posterior means of the items' factors.
-    item_covariances_ : ndarray of shape (n_items, n_components, n_components)
-        Posterior covariances of the items' factors.
-    user_factors_ : ndarray of shape (n_users, n_components)
-        Posterior means of the factors of the users in the data of the last `fit` or
-        `partial_fit`.
-    user_labels_, item_labels_ : ndarray or None
-        Labels of the rows of the last `fit` or `partial_fit`, and of the columns, if
-        the data have labels.  The index and columns of a pandas data frame are labels.
-    zero_weight_ : float
-        Weight w0 of the fit.
-    noise_variance_ : float
-        Noise variance, given or learned.
-    user_prior_, item_prior_ : tuple of ndarrays
-        Mean and covariance of the priors, given or learned, of the shapes
-        (n_components,) and (n_components, n_components).
-    relevance_ : ndarray of shape (n_components,)
-        Variance of the scores that each factor explains under the priors, in
-        coordinates in which factors are independent; decreasing, and near 0 for
-        factors that are not needed.
-    tempering_, learning_rate_, gradient_noise_ : object
-        Policies of the fit, with "auto" replaced by numbers.
-    batch_size_ : int
-        Number of rows of a step.
-    temperature_ : float
-        Temperature of the last step.
-    n_iter_ : int
-        Number of completed passes of `fit`.
-    n_batch_iter_ : int
-        Number of completed steps.
-    n_samples_seen_ : int
-        Total number of rows in the batches of all steps.
-    history_ : dict of ndarrays
-        Arrays with a value for each step, thinned if there are many: "step", "passes",
-        "seconds", "temperature", "learning_rate", "batch_bound" (the part of the users
-        in the tempered bound of the batch, in nats per unit of weight), "heldout_score"
-        (NaN without an evaluation) and "mean_iterations" (mean number of local
-        iterations of a row).  If temperatures are inferred, also
-        "temperature_probabilities", of shape (n_rows, n_temperatures).  If the fit
-        computed it, also "lower_bound" (before a step at T=1).  Arrays with a value for
-        each move, if there were moves: "move_step", "move_seconds", "move_kept" and
-        "move_bound" (the lower bound after the move).
-    state_ : State
-        Everything that changes during a fit: parameters, progress and policies.  Its
-        fields may change between versions.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if the data had column names.
+        Number of rows that a batch represents; None counts the rows of all calls.  Set
+        it in a stream of `partial_fit` whose length you know.
 
     Notes
     -----
-    Rows are users and columns are items.  Zeros are pairs that are not stored, even if
-    a sparse matrix has them as entries.  Stored numbers must not be negative.  To give
-    a stored pair less influence than a pair that is not stored, set its weight below
-    w0.
+    Rows are users and columns are items.  Stored numbers must not be negative, and
+    stored zeros count as not stored.  float32 data are computed in float32, which is
+    twice as fast and gives the same rankings.  There are no annealed, tempered or SVI+
+    variants, because temperatures do not help here.
 
-    Weights and targets are functions of one stored number.  A second matrix would have
-    to be sliced and passed along with ``X`` in parts, pipelines and grid searches.  If
-    a pair needs more than one number, store the index of a row, counted from 1, of a
-    table of your own, and pass functions that look up weights and targets in this
-    table.  Functions are part of the pickle: a lambda cannot be
-    pickled, but a function of a module can.
-
-    A fit to float32 data computes in float32, which is twice as fast and gives the same
-    rankings.  With d components, an item then needs 2 d (d + 3) bytes in a fitted
-    model, and about four times as many during a fit.
-
-    There are no annealed, tempered or SVI+ variants, because temperatures do not help
-    here: only the product of temperature and noise matters, the noise is learned, and
-    w0 acts as an inverse temperature of pairs that are not stored.
-
-    `score_samples` splits the pairs of each user alternately into an observed half,
-    from which it computes the factors, and a held-out half.  It returns the normalized
-    discounted cumulative gain [3]_ at 100 of the held-out items among all items that
-    are not observed, from 0 to 1.  `score` is the mean over users who have a held-out
-    item.  A likelihood could not compare models with different w0.
+    `score_samples` is the normalized discounted cumulative gain [3]_ at 100 of every
+    second pair of each user among all items, given the other pairs.  `score` is the
+    mean over users.  A likelihood could not compare models with different w0.
 
     References
     ----------
@@ -227,21 +144,13 @@ class ImplicitFactorization(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from scipy import sparse
     >>> from sktemper import ImplicitFactorization
-    >>> random = np.random.default_rng(0)
-    >>> taste, kind = random.integers(3, size=200), np.arange(60) % 3
-    >>> clicks = random.random((200, 60)) < np.where(taste[:, None] == kind, 0.4, 0.02)
-    >>> X = sparse.csr_array(clicks.astype(np.float32))
+    >>> from sktemper.datasets import make_ratings
+    >>> X = make_ratings(200, 50, n_ratings=3000, random_state=0) > 3
     >>> model = ImplicitFactorization(8, random_state=0).fit(X)
-    >>> scores = model.predict(X)
-    >>> scores[X.nonzero()] = -np.inf
-    >>> best = scores.argmax(axis=1)
-    >>> bool(np.mean(kind[best] == taste) > 0.95)
-    True
-    >>> model.transform(X[:3]).shape
-    (3, 8)
+    >>> items, scores = model.recommend(X, n_items=2)
+    >>> items.shape
+    (200, 2)
     """
 
     _parameter_constraints = {
@@ -277,40 +186,40 @@ class ImplicitFactorization(
         self,
         n_components: Int = 32,
         *,
+        max_iter: Int = 15,
+        n_init: Int = 1,
+        random_state: Seed = None,
         zero_weight: Literal["auto"] | Float = "auto",
         pair_weight: Literal["value"] | Float | Callable = "value",
         pair_target: Literal["value"] | Float | Callable = 1.0,
         init: ArrayLike | None = None,
         batch_size: Int | Literal["auto"] | None = None,
         learning_rate: LearningRate | Float | None = None,
-        max_iter: Int = 15,
-        n_init: Int = 1,
         tol: Float = 1e-3,
         n_iter_no_change: Int | None = None,
         evaluate_every: Int = 0,
         validation_fraction: Float = 0.1,
         warm_start: bool = False,
-        random_state: Seed = None,
         n_jobs: Int | None = None,
         verbose: Int = 0,
         shuffle: bool = True,
         total_samples: Int | None = None,
     ):
         self.n_components = n_components
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state
         self.zero_weight = zero_weight
         self.pair_weight = pair_weight
         self.pair_target = pair_target
         self.init = init
         self.batch_size = batch_size
         self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.n_init = n_init
         self.tol = tol
         self.n_iter_no_change = n_iter_no_change
         self.evaluate_every = evaluate_every
         self.validation_fraction = validation_fraction
         self.warm_start = warm_start
-        self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.shuffle = shuffle
@@ -484,12 +393,15 @@ class ImplicitFactorization(
 
     @property
     def components_(self) -> np.ndarray:
-        """Posterior means of the items' factors, ndarray (n_components, n_items)."""
+        """Mean factors of the items, ndarray of shape (n_components, n_items)."""
         return self._item_means().T
 
     @property
     def item_covariances_(self) -> np.ndarray:
-        """Posterior covariances of the items, (n_items, n_components, n_components)."""
+        """Posterior covariances of the items, ndarray of shape (n_items, n, n).
+
+        n is ``n_components``.
+        """
         state = self._state()
         items, d = self._fitted_model().items(state.globals_), state.hyper.n_components
         squares = items.table.swapaxes(0, 1).reshape(len(items.means), -1)
@@ -499,32 +411,35 @@ class ImplicitFactorization(
 
     @property
     def user_factors_(self) -> np.ndarray:
-        """Posterior means of the users' factors, ndarray (n_users, n_components)."""
+        """Mean factors of fitted users, ndarray of shape (n_users, n_components)."""
         return self._fitted_users()[0]
 
     @property
     def zero_weight_(self) -> float:
-        """Weight of a pair that is not stored."""
+        """Weight of a pair that is not stored, float."""
         return self._state().hyper.zero_weight
 
     @property
     def noise_variance_(self) -> float:
-        """Variance of the noise of a pair of weight 1, given or learned."""
+        """Variance of the noise of a pair of weight 1, float."""
         return self._state().hyper.noise_variance
 
     @property
     def user_prior_(self) -> tuple:
-        """Mean and covariance of the users' prior, given or learned."""
+        """Mean and covariance of the users' prior, ndarrays."""
         return tuple(self._state().hyper.users)
 
     @property
     def item_prior_(self) -> tuple:
-        """Mean and covariance of the items' prior, given or learned."""
+        """Mean and covariance of the items' prior, ndarrays."""
         return tuple(self._state().hyper.items)
 
     @property
     def relevance_(self) -> np.ndarray:
-        """Variance of the scores that each factor explains, decreasing."""
+        """Variance of the scores that each factor explains, decreasing.
+
+        An ndarray of shape (n_components,), near 0 for factors that are not needed.
+        """
         users, items = self.user_prior_[1], self.item_prior_[1]
         return np.sort(np.abs(np.linalg.eigvals(users @ items)))[::-1]
 
