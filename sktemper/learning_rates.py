@@ -55,13 +55,11 @@ class RobbinsMonro(LearningRate):
     Parameters
     ----------
     offset : float, default=10.0
-        Reduces the rates of the first steps.  The best value depends on the batch size:
-        5 to 10 suit batches of tens of thousands of tokens, such as those of
-        ``batch_size="auto"``, and 64 suits many small batches.  The value 1024 of the
-        papers is meant for millions of documents.  With thousands of documents it
-        leaves much of the random start in the model, and `fit` warns.
+        Reduces the rates of the first steps: 5 to 10 for large batches, such as those
+        of ``batch_size="auto"``, 64 for many small ones.  The 1024 of the papers is for
+        millions of documents; with few, the start remains, and `fit` warns.
     decay : float in [0.5, 1], default=0.6
-        Exponent.  Stochastic steps converge for these values (Robbins and Monro 1951).
+        Exponent; smaller for larger late steps.  Steps converge for these values.
 
     Examples
     --------
@@ -114,20 +112,18 @@ class HalfLife(LearningRate):
     .. math:: n \leftarrow 2^{-S / H} n + S, \quad \rho = S / n, \quad
         \hat\lambda = \lambda_0 + (n / S) \sum_i E[t_i]
 
-    H is the half-life, S is the number of rows of a step, and n is the sum of the
-    decayed weights of all rows so far.  The learning rate is rho.  The target of a step
-    is lambda-hat, computed from the prior lambda_0 and the expected statistics E[t_i]
-    of the rows i.  The result is the posterior given n rows, in which recent rows have
-    larger weights (compare the population posterior of [1]_).  Only `partial_fit` uses
-    this policy; `fit` ignores it, because it would forget the first rows of the data.
-    The parameter ``half_life=H`` of an estimator stands for ``HalfLife(H)``.
+    S is the number of rows of a step, n the sum of the decayed weights of all rows so
+    far, rho the learning rate, and lambda-hat the target, computed from the prior
+    lambda_0 and the expected statistics E[t_i].  The result is the posterior given n
+    rows, in which recent rows have larger weights (compare the population posterior of
+    [1]_).  Only `partial_fit` uses it.  An estimator with ``half_life=H`` has it.
 
     Parameters
     ----------
     samples : float or duration, default=10000
-        H: number of rows, or sum of their weights, after which the weight of an earlier
-        row is one half.  A duration, such as "30D", "12h" or a `datetime.timedelta`,
-        counts time instead; `partial_fit` then needs ``times``.
+        H: number of rows after which the weight of an earlier row is one half; smaller
+        for data that change faster.  A duration, such as "30D" or a
+        `datetime.timedelta`, counts time instead, and `partial_fit` needs ``times``.
 
     References
     ----------
@@ -181,8 +177,8 @@ class ConstantRate(LearningRate):
     Parameters
     ----------
     rate : float in (0, 1], default=0.05
-        The model is an average over about the last ``1 / rate`` steps.  With all data
-        in one batch, 1 is coordinate ascent.
+        The model is an average over about the last ``1 / rate`` steps; larger to follow
+        data that change.  With all data in one batch, 1 is coordinate ascent.
 
     Examples
     --------
@@ -257,44 +253,27 @@ class AdaptiveRate(LearningRate):
 
     This is the share of the signal in signal plus noise.  The bars are moving averages
     of the natural gradient g = target - parameters and of its products, over a window
-    that shrinks after large steps.  The constant c removes the noise of the averages,
-    see the notes.
+    that shrinks after large steps.  The constant c removes the noise of the averages.
 
     Parameters
     ----------
     metric : {"fisher", "identity"}, default="fisher"
-        F: the Fisher information of the variational distribution, or 1 (equation 14 of
-        [1]_).
+        F: the Fisher information of the variational distribution, or 1 ("identity";
+        equation 14 of [1]_), which takes less time.
     max_rate : float in (0, 1], default=0.25
-        Upper limit of the rates, relative to the rate at the end of the warm-up.
+        Upper limit of the rates, relative to the rate at the end of the warm-up;
+        smaller if the first batches determine the optimum.
     n_warmup_batches : int >= 2, default=10
-        Number of steps of rate 0 at the start, which initialise the averages.  It is
-        also the least length of the window.
+        Number of steps of rate 0 at the start, which initialise the averages, and least
+        length of their window; more for small batches.
 
     Notes
     -----
-    Differences from [1]_:
-
-    - Equation 21 has c = 0.  But the average of n gradients keeps 1 / n of their noise,
-      which equation 21 counts as signal.  Here c, the sum of the squared weights of the
-      average, removes this share.  The estimate has no bias at fixed parameters, as in
-      the warm-up.  Later it is too low, because the noise of earlier gradients is in
-      the parameters too: on a quadratic function, the rate is about 0.6 times the
-      optimal rate, and the rate of equation 21 is about 1.2 times the optimal rate.
-    - Equation 22 lets the window shrink to one step.  All noise then counts as signal,
-      and the rate stays 1.
-    - [1]_ restarts the averages if the signal is negative.  With the noise removed,
-      this is common near an optimum.  Here the rate is 0 until there is a signal.
-    - Equation 17 ignores that the optimum of a batch moves with the parameters.  At the
-      start, where it moves most, the rate would be far too large, and the first batches
-      would determine the optimum.  Rates are therefore limited to ``max_rate`` times
-      the rate of the warm-up, which is small if batches are noisy.  A warm-up without
-      signal counts as a rate of ``1 / n_warmup_batches``.
+    It differs from [1]_ by c, by the least length of the window, by a rate of 0 without
+    a signal, and by ``max_rate``; the page "Temperatures" has the reasons.
 
     On two corpora, held-out scores were between .03 nats per token better and .07 worse
-    than with the best of 23 fixed schedules.  They were worst for annealed fits of
-    short documents (``benchmarks/results/adaptive_rates.md``).
-
+    than with the best of 23 fixed schedules (``benchmarks/results/adaptive_rates.md``).
     Each step computes a dense gradient and its Fisher product, so that many small steps
     take many times as long as with `RobbinsMonro`.
 

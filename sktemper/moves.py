@@ -144,26 +144,24 @@ class NoMoves(Moves):
 class BirthMoves(Moves):
     """Restart superfluous components where the model fits badly.
 
-    Moves begin when a `fit` has settled at T=1.  `ConjugateModel.propose_birth` puts
-    one component elsewhere.  A short fit of all components to a part of the data
-    follows, and then a few steps on all data.  The result is kept if the lower bound
-    has risen.  Most proposals are given up after a few steps, when their bound is too
-    low: the remaining steps could not reach the bound without the move, even if each
-    gained as much as the last step.  See `Moves.is_hopeless`.
+    When a `fit` has settled at T=1, `ConjugateModel.propose_birth` puts one component
+    elsewhere.  A short fit of all components to a part of the data follows, and then a
+    few steps on all data.  The result is kept if the lower bound has risen; hopeless
+    proposals are given up early, see `Moves.is_hopeless`.
 
     Parameters
     ----------
     n_moves : int, default=100
-        The largest number of proposals in a fit.
+        The largest number of proposals in a fit; fewer for a shorter fit.
     patience : int, default=30
-        Stop after this many proposals in a row without success.
+        Stop after this many proposals in a row without success; more for large fits.
     n_iter : int or "auto", default="auto"
         Number of steps of the short fit of each proposal; "auto" takes the number that
         the model recommends.
     start : float, default=1.0
         The temperature of the first of these steps; the last third is at T=1.
     max_samples : int, default=2000
-        The largest number of rows that these steps use.
+        The largest number of rows that these steps use; more for rare components.
 
     Examples
     --------
@@ -217,17 +215,16 @@ class BirthMoves(Moves):
 class SplitMergeMoves(Moves):
     """Split a component in two and merge two others, the best candidates first [1]_.
 
-    Moves begin when a `fit` has settled at T=1.  `ConjugateModel.propose_split_merge`
-    finds the most promising split and merge, and a short fit follows.  The result is
-    kept if the lower bound has risen.  Hopeless proposals are given up early, as in
-    `BirthMoves`.  The moves end when no split and merge is promising.
+    When a `fit` has settled at T=1, `ConjugateModel.propose_split_merge` finds the most
+    promising split and merge, and a short fit follows, which is kept if the lower bound
+    has risen.  The moves end when no split and merge is promising.
 
     Parameters
     ----------
     n_moves : int, default=100
-        The largest number of proposals in a fit.
+        The largest number of proposals in a fit; fewer for a shorter fit.
     patience : int, default=10
-        Stop after this many proposals in a row without success.
+        Stop after this many proposals in a row without success; more for large fits.
     n_iter : int, default=6
         Steps on each proposal.
     max_samples : int, default=20000
@@ -284,15 +281,13 @@ class ReheatMoves(Moves):
 
     After other moves, components that overlap may hold a few wrong samples, because the
     shape of each component fits the samples that it holds.  A few steps from a higher
-    temperature assign these samples anew.  Nothing else changes, so the temperature may
-    be higher than at the start of a fit.  A hopeless proposal is given up after its
-    temperature has fallen to 1, as in `BirthMoves`.
+    temperature, which may be above that of the start of a fit, assign these samples
+    anew.
 
     Parameters
     ----------
     n_moves : int, default=1
-        The largest number of proposals in a fit.  The first proposal without success
-        ends the moves.
+        The largest number of proposals in a fit; the first without success ends them.
     n_iter : int, default=30
         Steps on each proposal.
     start : float, default=5.0

@@ -94,26 +94,20 @@ class SVIPlusNoise(GradientNoise):
 
     .. math:: E[w_i] = 1, \quad Cov[w] = (S/M - 1) (I - 1 1^T / S)
 
-    so that the gradient is as noisy as that of a batch of M units.  The amount of noise
-    can thus be chosen independently of the batch size, also for coordinate ascent on
-    all data.  On text, this noise was no better than plain batches
-    (``benchmarks/quality_lda.py``), so that annealing should be tried first.
+    so that the gradient is as noisy as that of a batch of M units, for any S.  The
+    Dirichlet(c, ..., c) has c = M / (S - M) - 1 / S.  On text, this noise was no better
+    than plain batches (``benchmarks/quality_lda.py``), so try annealing first.
 
     Parameters
     ----------
     effective_batch_size : float, int, Schedule or callable, default=0.5
-        The size M.  A float in (0, 1] is a share of the batch, at least one unit.  An
-        int is a number of units.  A schedule or callable returns the number of units
-        at each step, at least 1.  `sktemper.schedules.RampSchedule` is M = 50 t of the
-        paper.  If ``effective_batch_size__slope`` is set, a `RampSchedule` replaces a
-        number.  If M >= S, all factors are 1.
+        The size M: a share of the batch in (0, 1], an integer number of units, or a
+        schedule of numbers, such as `sktemper.schedules.RampSchedule`, M = 50 t of the
+        paper, with which the noise fades.  If M >= S, there is none.
     distribution : {"dirichlet", "gaussian"}, default="dirichlet"
-        Distribution of the factors.  "dirichlet" is S times a Dirichlet(c, ..., c) with
-        c = M / (S - M) - 1 / S, which has the two moments above and no negative
-        factors.  "gaussian" is 1 + e_i - mean(e) with e_i ~ N(0, S/M - 1), as in the
-        paper; at S/M = 2, 16 % of these factors are negative.  A step that would leave
-        the domain of the parameters is then shortened, and ``history_["rate_share"]``
-        records the factor of its rate.
+        Distribution of the factors: S times a Dirichlet, which has no negative factors,
+        or 1 + e_i - mean(e) with e_i ~ N(0, S/M - 1), as in the paper; its steps are
+        shortened if needed, see ``history_["rate_share"]``.
 
     References
     ----------

@@ -28,60 +28,37 @@ class Renewals(Policy):
 
     The memory is a random sample of the rows so far, in which the weight of a row is
     halved with every half-life.  Renewals take place after 1,250, 2,500, 5,000, ...
-    rows until the memory is full, and after every ``memory`` rows from then on.  After
-    an alarm there is a renewal after ``wait`` rows.  Further renewals follow at
-    intervals that grow from three times ``wait`` to ``memory``.
+    rows until the memory is full, then after every ``memory`` rows, and ``wait`` rows
+    after an alarm: a two-sided CUSUM test of the scores of new rows, before they are
+    learned.
 
-    An alarm is raised if the score of new rows, before they are learned, differs from
-    its running mean in either direction.  This is a two-sided CUSUM test of the
-    standardized difference.
-
-    While the memory is not full, a renewal is a new fit to the rows in the memory, with
-    the moves of the estimator.  Later, additional components are fitted to the rows
-    since the last renewal, or since a little before an alarm.  All components are then
-    fitted to the memory, merged by evidence to their previous number, and fitted again.
-    A topic that has not changed becomes a weighted mean of the new and the current
-    topic, which has learned more documents.
-
-    Topic models and mixtures support renewals: they have the capability "renewals", see
-    `sktemper.model.ConjugateModel`.  New components start from the rows that fit worst.
-    The present topics are part of the prior of new topics.  Clusters are merged as long
-    as the evidence rises, and components that are not needed any more are empty.
-
-    The result of a renewal is a challenger.  The present parameters and the challenger
-    both score the next rows and then learn these rows.  The challenger replaces the
-    present parameters if its mean gain exceeds two standard errors, or is positive
-    after ``trial`` rows; otherwise the present parameters stay.
+    A renewal fits new components to the memory, or to the rows since the last one, and
+    merges them with the present ones.  The result, a challenger, replaces the present
+    parameters if it predicts the next rows better: if its mean gain exceeds two
+    standard errors, or is positive after ``trial`` rows.
 
     Parameters
     ----------
     memory : int, default=10000
-        Largest number of rows in the memory.
+        Largest number of rows in the memory; larger for rare components.
     births : float, default=0.3
-        Number of new components of a renewal, as a share of the components.
+        Number of new components of a renewal, as a share of the components; larger if
+        much changes at once.
     wait : int, default=500
         Number of rows between an alarm and the renewal that it causes.
     trial : int, default=2000
         Number of rows after which a challenger is accepted or rejected at the latest.
     threshold : float, default=6.0
-        Sum of standardized differences above which the CUSUM test raises an alarm.  An
-        infinite value disables alarms.
+        Sum of standardized differences above which the CUSUM test raises an alarm;
+        larger for fewer alarms, and infinite for none.
     drift : float, default=1.0
         Difference, in standard errors, that the CUSUM test ignores.
 
     Notes
     -----
-    New components are fitted to rows since the last renewal that are still in the
-    memory.  A renewal waits until the effective number of these rows, in which weights
-    count, is twice the number of new components.  It waits long if few rows enter a
-    small memory because the half-life is long, and always if the last row has almost
-    all weight because the half-life is short.
-
-    The memory has at most twice as many rows as the sum of the decayed weights of all
-    rows, or at most 1,000 rows if this is more.
-
-    A pickle of the estimator contains the rows in the memory;
-    ``estimator.clear_memory()`` deletes them.
+    Topic models and mixtures support renewals: they have the capability "renewals", see
+    `sktemper.model.ConjugateModel`.  A pickle of the estimator contains the rows in the
+    memory; ``estimator.clear_memory()`` deletes them.
 
     Examples
     --------

@@ -17,10 +17,10 @@ class StepSchedule(Schedule):
 
     Parameters
     ----------
-    schedule : Schedule
-        Schedule of the values.
+    schedule : Schedule or callable, default=None
+        Schedule of the values.  None is ``ExponentialSchedule()``.
     every : float, default=1000
-        Time between updates, in the unit of ``schedule``.
+        Time between updates, in the unit of ``schedule``; 1000 steps in the papers.
 
     Examples
     --------

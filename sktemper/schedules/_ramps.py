@@ -24,7 +24,7 @@ class ConstantSchedule(Schedule):
     Parameters
     ----------
     value : float, default=1.0
-        The value, above 0.  A temperature must be at least 1.
+        The value, above 0; at least 1 for a temperature.
 
     Examples
     --------
@@ -106,24 +106,18 @@ class LinearSchedule(_Ramp):
     Parameters
     ----------
     start : float or "auto", default="auto"
-        First value.  "auto" is computed at the start of a fit: 1.2 times the first
-        critical temperature of the data, see `sktemper.critical_temperatures`, but at
-        most the start temperature of the model, for LDA the fourth root of the number
-        of topics (3.2 for 100).  Without critical temperatures it is the start
-        temperature of the model.  In a stream of unknown length it is at most 2, except
-        for topics.
+        First value, such as a temperature; higher to forget more of the start.  "auto"
+        is 1.2 times the first critical temperature of the data
+        (`sktemper.critical_temperatures`), at most the start temperature of the model.
     stop : float, default=1.0
-        Last value.
+        Last value; 1 for temperatures.
     length : float or "auto", default="auto"
-        Time at which ``stop`` is reached.  "auto" is computed at the start of a fit:
-        150 steps, but at most half of the planned steps, and at most five passes.  In a
-        stream of unknown length, which may end at any step, it is 15 steps; for topics,
-        it is the number of steps in which 80 documents per topic are processed, but at
-        least 5 and at most 15.
+        Time at which ``stop`` is reached; longer if results differ between starts.
+        "auto" is 150 steps, but at most half of the planned steps and five passes, or
+        15 steps in a stream of unknown length, see the guide on schedules.
     unit : {"steps", "passes"}, default="steps"
-        Unit of ``t`` and ``length``.  The number of passes is the number of samples
-        used, with repetitions, divided by the size of the data.  A stream therefore
-        needs ``total_samples``.
+        Unit of ``t`` and ``length``.  "passes" are the samples used, divided by the
+        size of the data, so that a stream needs ``total_samples``.
 
     Examples
     --------
@@ -147,24 +141,18 @@ class ExponentialSchedule(_Ramp):
     Parameters
     ----------
     start : float or "auto", default="auto"
-        First value.  "auto" is computed at the start of a fit: 1.2 times the first
-        critical temperature of the data, see `sktemper.critical_temperatures`, but at
-        most the start temperature of the model, for LDA the fourth root of the number
-        of topics (3.2 for 100).  Without critical temperatures it is the start
-        temperature of the model.  In a stream of unknown length it is at most 2, except
-        for topics.
+        First value, such as a temperature; higher to forget more of the start.  "auto"
+        is 1.2 times the first critical temperature of the data
+        (`sktemper.critical_temperatures`), at most the start temperature of the model.
     stop : float, default=1.0
-        Last value.
+        Last value; 1 for temperatures.
     length : float or "auto", default="auto"
-        Time at which ``stop`` is reached.  "auto" is computed at the start of a fit:
-        150 steps, but at most half of the planned steps, and at most five passes.  In a
-        stream of unknown length, which may end at any step, it is 15 steps; for topics,
-        it is the number of steps in which 80 documents per topic are processed, but at
-        least 5 and at most 15.
+        Time at which ``stop`` is reached; longer if results differ between starts.
+        "auto" is 150 steps, but at most half of the planned steps and five passes, or
+        15 steps in a stream of unknown length, see the guide on schedules.
     unit : {"steps", "passes"}, default="steps"
-        Unit of ``t`` and ``length``.  The number of passes is the number of samples
-        used, with repetitions, divided by the size of the data.  A stream therefore
-        needs ``total_samples``.
+        Unit of ``t`` and ``length``.  "passes" are the samples used, divided by the
+        size of the data, so that a stream needs ``total_samples``.
 
     Examples
     --------
@@ -192,11 +180,10 @@ class RampSchedule(Schedule):
     start : float, default=50.0
         First value.
     slope : float, default=50.0
-        Increase of the value in a unit of time.
+        Increase in a unit of time; smaller for noise that lasts longer.
     unit : {"steps", "passes"}, default="steps"
-        Unit of ``t``.  The number of passes is the number of samples used, with
-        repetitions, divided by the size of the data.  A stream therefore needs
-        ``total_samples``.
+        Unit of ``t``.  "passes" are the samples used, divided by the size of the data,
+        so that a stream needs ``total_samples``.
 
     References
     ----------

@@ -22,8 +22,8 @@ TARGETS = {
 class Annealing(Tempering):
     """Deterministic annealing: the temperature follows a schedule.
 
-    This is the first tempering to try.  It was better than plain inference on every
-    corpus tried, and costs little.
+    The first tempering to try: it was better than plain inference on every corpus
+    tried, and costs little.
 
     Parameters
     ----------
@@ -32,12 +32,11 @@ class Annealing(Tempering):
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
         The factors that are raised to the power 1/T:
 
-        - "local_step": the likelihood in the local step only.  The global step uses the
-          full statistics.  This was the best target on every corpus tried.
+        - "local_step": the likelihood in the local step only, which was the best target
+          on every corpus tried.
         - "likelihood": the likelihood in both steps, see section 3 of [2]_.
-        - "posterior": the likelihood and the priors, see equations 17 to 22 of [1]_,
-          with a correction for the base measure: a Dirichlet prior a becomes
-          (a + T - 1) / T.
+        - "posterior": the likelihood and the priors, see equations 17 to 22 of [1]_; a
+          Dirichlet prior a becomes (a + T - 1) / T.
 
     References
     ----------

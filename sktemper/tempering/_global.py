@@ -34,49 +34,41 @@ class GlobalTempering(_Ladder):
     [2]_.  Here r_m is the probability of T_m, pi_m its prior weight, and C(1 / T) the
     normaliser of the tempered likelihood.  Steps use the inverse temperature E[1/T].
 
-    With this policy the data determine the schedule.  By default, the temperature also
-    has an upper limit, the cap, which falls to 1 as the schedule of `Annealing` does.
-    In most steps the temperature is the cap, so that scores are about the same as with
-    `Annealing`.  The difference is that the temperature falls at once if the start is
-    too hot for the data.
+    The data determine the schedule.  In most steps of a fit with the default cap, the
+    temperature is the cap, so that scores are about the same as with `Annealing`, but a
+    start that is too hot for the data falls at once.
 
     Parameters
     ----------
     n_temperatures : int, default=100
         Number of temperatures of the ladder, geometric from 1 to ``max_temperature``.
     max_temperature : float or "auto", default="auto"
-        Highest temperature.  "auto" is 10, or the start temperature that the model
-        recommends for annealing if that is higher.
+        Highest temperature.  "auto" is 10, or the start temperature of the model if
+        that is higher.
     temperatures : array-like, default=None
-        Explicit ladder: increasing temperatures, beginning with 1.  It replaces
-        ``n_temperatures`` and ``max_temperature``.
+        Explicit ladder of increasing temperatures from 1, instead of ``n_temperatures``
+        and ``max_temperature``.
     temperature_prior : array-like, distribution or None, default=None
         Weights of the temperatures, of shape (n_temperatures,), or a frozen
-        distribution of the inverse temperature 1/T with a method ``cdf``, such as
-        ``scipy.stats.beta(2, 1)``.  The weight of a temperature is then the mass
-        between the midpoints to its neighbours; the highest temperature also gets the
-        mass down to 1/T = 0.  Mass outside of (0, 1] is ignored.  None means uniform
-        weights.
+        distribution of 1/T with a method ``cdf``, such as ``scipy.stats.beta(2, 1)``.
+        None means uniform weights.
     partition_priors : object or "auto", default="auto"
-        Priors under which log C is computed; for LDA a pair (alpha, eta).  They may
-        differ from the priors of the model.  Sparse priors keep the temperature high.
-        None means the priors of the model; "auto" is (0.01, 0.01) for LDA.
+        Priors under which log C is computed; for LDA a pair (alpha, eta).  Sparse ones
+        keep the temperature high: "auto" is (0.01, 0.01) for LDA.  None means the
+        priors of the model.
     n_samples : int, default=8
-        Number of draws of the global and local parameters from which log C is
-        estimated.  The estimate is a quenched mean, and is computed once.  With sparse
-        priors and 8 draws, T varies by about a tenth between seeds, which matters only
-        without a cap.  The nested estimate of the papers is a maximum over the draws,
-        see ``benchmarks/results/log_partition.md``.
+        Number of draws from which log C is estimated, as a quenched mean; more if T
+        without a cap varies between seeds.
     target : {"local_step", "likelihood"}, default="local_step"
-        Whether the global step uses the full or the tempered statistics.
+        Whether the global step uses the full ("local_step") or the tempered statistics
+        ("likelihood"), as in the papers.
     smoothing : float in [0, 1), default=0.9
-        Weight of earlier batches in the moving average of the score.  With 0, the
-        temperature jumps from batch to batch.
+        Weight of earlier batches in the moving average of the score; higher for small
+        batches, whose temperatures jump with 0.
     cap : Schedule, callable, "auto" or None, default="auto"
-        Upper limit of the temperature.  "auto" is ``ExponentialSchedule()``, which
-        falls to 1, because with sparse priors the temperature alone may never fall.
-        Without a cap (None), T comes close to 1 but is seldom exactly 1, which early
-        stopping and sampled documents need.
+        Upper limit of the temperature.  "auto" is ``ExponentialSchedule()``, because T
+        alone may never fall to 1, which early stopping and sampled documents need.
+        None is the method of the papers.
 
     Notes
     -----

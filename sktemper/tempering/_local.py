@@ -19,9 +19,8 @@ class LocalTempering(_Ladder):
     Samples that the model fits badly get high temperatures, and so small weights.  The
     statistics are computed from the tempered likelihood with its normaliser [1]_.
 
-    This policy suits data with outliers, which get high temperatures.  The temperatures
-    do not fall during a fit, so the fit leaves poor local optima less often than with
-    `Annealing`.  A fit takes about twice as long.
+    It suits data with outliers.  The temperatures do not fall during a fit, so that it
+    leaves poor optima less often than `Annealing`, and takes about twice as long.
 
     .. math:: r_{dm} \propto \pi_m \exp(b_m S_d - N_d a(b_m)), \quad
         b_d = \sum_m r_{dm} b_m
@@ -33,22 +32,20 @@ class LocalTempering(_Ladder):
     Parameters
     ----------
     n_temperatures : int, default=100
-        Number of inverse temperatures of the ladder, which are evenly spaced from 1
-        down to ``min_inverse_temperature``.
+        Number of inverse temperatures of the ladder, evenly spaced from 1 down to
+        ``min_inverse_temperature``.
     min_inverse_temperature : float, default=0.1
-        Smallest inverse temperature.  A sample whose inverse temperature is near 0 has
-        almost no effect on the model.
+        Smallest inverse temperature; a sample near 0 has almost no effect on the model.
     temperature_prior : array-like, distribution or None, default=None
         Weights, or a distribution of 1/T, as in `GlobalTempering`.
     partition_priors : object or "auto", default="auto"
-        Priors under which log C is computed; for LDA a pair (alpha, eta).  They may
-        differ from the priors of the model.  Sparse priors keep the temperatures high,
-        because there is no cap.  None means the priors of the model; "auto" is
-        (0.02, 0.05) for LDA.
+        Priors under which log C is computed, as in `GlobalTempering`; "auto" is (0.02,
+        0.05) for LDA.
     n_samples : int, default=8
         Number of draws for log C, as in `GlobalTempering`.
     n_alternations : int, default=2
-        Number of local steps, each followed by an update of the temperatures.
+        Number of local steps, each followed by an update of the temperatures; more for
+        temperatures closer to their optimum.
 
     Notes
     -----
@@ -58,7 +55,7 @@ class LocalTempering(_Ladder):
     References
     ----------
     .. [1] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
-       tempering", AISTATS 2016, section 4.
+       tempering", AISTATS 2016, sections 2.4 and 3.4.
 
     Examples
     --------
