@@ -34,15 +34,13 @@ class Collection(Source):
     folder : str or path
         Folder of the collection.
     n_parts : int, default=None
-        Number of parts, which are groups of neighbouring shards.  A fit sums statistics
-        over each part, and at most ``n_parts`` workers of a cluster can share a step.
-        The rounding errors of a fit depend on ``n_parts``, but its quality does not.
-        None means 16, or the number of shards if there are fewer than 16 shards.
+        Number of parts, groups of neighbouring shards, and of the workers of a cluster
+        that can share a step.  Rounding errors of a fit depend on it, its quality does
+        not.  None is 16, or the number of shards if it is less.
     verify : bool, default=True
-        Whether each process, before its first use of a shard, reads the whole shard and
-        compares its checksums with the stored checksums.  With False, damage to values
-        is not detected, and fits and predictions are then wrong without a message.
-        Sizes and types of files, and column indices, are checked in any case.
+        Whether each process compares the checksums of a shard before its first use.
+        With False, damage to values is not detected, and fits are then wrong without a
+        message; sizes, types and column indices are checked in any case.
 
     Attributes
     ----------

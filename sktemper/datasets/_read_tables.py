@@ -30,9 +30,8 @@ def read_text(
     Parameters
     ----------
     paths : str, path, or list of them
-        Files with the extensions ``.txt`` (one text per line), ``.csv`` or ``.tsv``
-        (with a header), or ``.parquet``.  Files other than ``.parquet`` may be
-        compressed by gzip, with the additional extension ``.gz``.  A folder stands for
+        Files with the extensions ``.txt`` (one text per line), ``.csv``, ``.tsv`` (with
+        a header) or ``.parquet``, the former also with ``.gz``.  A folder stands for
         all such files in it, sorted by name.
     column : str, default="text"
         Name of the column of a table.
@@ -93,10 +92,9 @@ def read_triples(
     columns : tuple of three str, default=("user", "item", "rating")
         Names of the columns of users, items and ratings.
     label_type : {None, int, str}, default=None
-        Type of users and items: integers or strings.  With None, ``.parquet`` files
-        keep their types, and the types in text files are inferred from the first lines,
-        so that "007" is read as the number 7.  Ratings are read as float32 from text
-        files, and keep their type otherwise.
+        Type of users and items.  None keeps the types of ``.parquet`` files, and infers
+        those in text files from the first lines, so that "007" is the number 7.
+        Ratings in text files are read as float32.
 
     Returns
     -------

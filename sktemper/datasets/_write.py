@@ -47,11 +47,9 @@ def write_counts(
         is written.  None takes a power of two, from 1,024 to 1,048,576, with which a
         shard has about 33 million entries, estimated from the first batch.
     feature_names : array-like of str of shape (n_features,), default=None
-        Words of the columns.  None takes the names of the vectorizer, of the reader or
-        of a data frame.  A `HashingVectorizer` has no names, so names are found from
-        the words of some texts.  A column gets the name of its most frequent word.
-        Several words of similar frequency are separated by bars.  The name of a column
-        without a known word is ``#`` and the column index.
+        Words of the columns.  None takes those of the vectorizer, the reader or a data
+        frame; for a `HashingVectorizer`, the most frequent words of a column in some
+        texts, separated by bars, or ``#`` and its index.
     overwrite : bool, default=False
         Whether to replace a collection in the folder, finished or not.  A finished
         collection stays until the new one is complete, and batches may be read from it.

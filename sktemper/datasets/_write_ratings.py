@@ -58,9 +58,8 @@ def write_ratings(
         batches, which continues with the first batch that is not on disk.
     batches : iterable
         Triples (users, items, ratings) of array-likes of shape (n_ratings,), or tables
-        with these columns.  The columns of a table are named ``user``, ``item`` and
-        ``rating``; a table with three columns may have other names, if the columns are
-        in this order.  Labels are integers or strings of up to 256 characters.
+        with the columns ``user``, ``item`` and ``rating``, or with three columns in
+        this order.  Labels are integers or strings of up to 256 characters.
     duplicates : {"error", "first", "last", "mean"}, default="error"
         Treatment of several ratings of an item by a user: raise an error, take the
         first or the last rating, or take the mean.
