@@ -275,10 +275,9 @@ def train_test_split_entries(
         Ratings or clicks: the stored entries of a sparse matrix, including zeros; or
         the entries of a dense array that are not NaN, or not 0 if none is NaN.
     test_size : float, int or "half", default=0.1
-        Share of the entries to hold out; or number of entries to hold out of each user,
-        who keeps at least one ("leave k out").  "half" splits as ``score`` does,
-        without randomness: the entries of a row, in the order of columns, go
-        alternately to the training and the test matrix.
+        Share of the entries to hold out, or number of each user, who keeps at least one
+        ("leave k out").  "half" assigns the entries of a row, in the order of columns,
+        alternately to both matrices, as ``score`` does.
     per : {"user", "all"}, default="user"
         "user" holds out a share of each user's entries, which is rounded up or down at
         random so that it is right on average; each user keeps at least one entry.

@@ -43,18 +43,13 @@ def completion_log_likelihood(
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Word counts.
     split : {"words", "tokens"}, default="words"
-        "words" assigns the distinct words of a document alternately to the two halves,
-        as ``score`` does.  "tokens" splits each count binomially in half, so that a
-        repeated word can be both observed and scored.  Its scores are .03 to .35
-        higher, and must not be compared with the scores of "words".
+        "words" assigns the distinct words of a document alternately to the halves, as
+        ``score`` does.  "tokens" splits each count binomially, so that repeated words
+        are observed and scored, which gives .03 to .35 more.
     temperatures : {"unit", "learned"}, default="unit"
-        Temperature at which topic weights are inferred from the observed part.
-        "unit" is T=1, as in ``score``.  "learned" uses the temperatures that the
-        tempering inferred, as in [1]_, footnote 1: ``estimator.temperatures`` of the
-        observed part if the tempering infers a temperature for each document, else
-        ``estimator.temperature_``.  In both cases the held-out words are scored at
-        T=1.  In the paper, "learned" gives higher scores; the scores are lower if the
-        temperatures stay far above 1.
+        Temperature at which topic weights are inferred: T=1 as in ``score`` ("unit"),
+        or the inferred temperatures as in [1]_, footnote 1 ("learned"), with which
+        scores are lower if they stay far above 1.  Words are scored at T=1.
     random_state : int, RandomState instance or None, default=None
         Seed of the random split with ``split="tokens"``.
 

@@ -48,11 +48,9 @@ def precision_at_k(
     Parameters
     ----------
     scores : array-like of shape (n_users, n_items), callable or estimator
-        Scores of all items; larger is better.  A callable gets rows of ``X_seen`` and
-        returns a dense array of their scores.  An estimator must have such a function
-        as a method, named ``item_scores``, as in the models of this package, or
-        ``predict``.  These functions are called for blocks of rows, so that at most a
-        few million scores are in memory.
+        Scores of all items; larger is better.  A callable gets blocks of rows of
+        ``X_seen`` and returns a dense array of scores; so does the method
+        ``item_scores``, or else ``predict``, of an estimator.
     X_test : {array-like, sparse matrix} of shape (n_users, n_items)
         Held-out data.  The relevant items are the stored entries of a sparse matrix, or
         the entries of a dense array that are neither 0 nor NaN.
@@ -127,11 +125,9 @@ def recall_at_k(
     Parameters
     ----------
     scores : array-like of shape (n_users, n_items), callable or estimator
-        Scores of all items; larger is better.  A callable gets rows of ``X_seen`` and
-        returns a dense array of their scores.  An estimator must have such a function
-        as a method, named ``item_scores``, as in the models of this package, or
-        ``predict``.  These functions are called for blocks of rows, so that at most a
-        few million scores are in memory.
+        Scores of all items; larger is better.  A callable gets blocks of rows of
+        ``X_seen`` and returns a dense array of scores; so does the method
+        ``item_scores``, or else ``predict``, of an estimator.
     X_test : {array-like, sparse matrix} of shape (n_users, n_items)
         Held-out data.  The relevant items are the stored entries of a sparse matrix, or
         the entries of a dense array that are neither 0 nor NaN.
@@ -206,11 +202,9 @@ def ndcg_at_k(
     Parameters
     ----------
     scores : array-like of shape (n_users, n_items), callable or estimator
-        Scores of all items; larger is better.  A callable gets rows of ``X_seen`` and
-        returns a dense array of their scores.  An estimator must have such a function
-        as a method, named ``item_scores``, as in the models of this package, or
-        ``predict``.  These functions are called for blocks of rows, so that at most a
-        few million scores are in memory.
+        Scores of all items; larger is better.  A callable gets blocks of rows of
+        ``X_seen`` and returns a dense array of scores; so does the method
+        ``item_scores``, or else ``predict``, of an estimator.
     X_test : {array-like, sparse matrix} of shape (n_users, n_items)
         Held-out data.  The relevant items are the stored entries of a sparse matrix, or
         the entries of a dense array that are neither 0 nor NaN.
@@ -289,11 +283,9 @@ def ranking_report(
     Parameters
     ----------
     scores : array-like of shape (n_users, n_items), callable or estimator
-        Scores of all items; larger is better.  A callable gets rows of ``X_seen`` and
-        returns a dense array of their scores.  An estimator must have such a function
-        as a method, named ``item_scores``, as in the models of this package, or
-        ``predict``.  These functions are called for blocks of rows, so that at most a
-        few million scores are in memory.
+        Scores of all items; larger is better.  A callable gets blocks of rows of
+        ``X_seen`` and returns a dense array of scores; so does the method
+        ``item_scores``, or else ``predict``, of an estimator.
     X_test : {array-like, sparse matrix} of shape (n_users, n_items)
         Held-out data.  The relevant items are the stored entries of a sparse matrix, or
         the entries of a dense array that are neither 0 nor NaN.
