@@ -86,10 +86,9 @@ class TrainingCurveDisplay:
         x : {"passes", "seconds", "steps"}, default="passes"
             Unit of the horizontal axis.  Seconds do not include the time of scoring.
         y : {"heldout_score", "batch_bound"}, default="heldout_score"
-            "heldout_score" is the score of the validation data, which `fit` computes
-            every ``evaluate_every`` passes.  "batch_bound" is the bound of the batch of
-            each step at the temperature of the step.  Bounds at different temperatures
-            cannot be compared.
+            The score of the validation data, computed every ``evaluate_every`` passes,
+            or the bound of the batch of each step at its temperature; bounds at
+            different temperatures cannot be compared.
         ax : matplotlib Axes, default=None
             Axes to draw on; None makes a figure.
         name : str, default=None

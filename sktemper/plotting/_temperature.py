@@ -96,10 +96,9 @@ class TemperatureDisplay:
         estimator : object
             A fitted estimator of this package.
         kind : {"line", "heatmap"}, default="line"
-            "line" draws the temperature of each step.  "heatmap" also draws, behind the
-            line, the distribution over the ladder, of which the temperature is
-            1 / E[1/T], or the cap if the cap is less.  With `LocalTempering` it is the
-            mean of the distributions of the samples.
+            "line" draws the temperature of each step.  "heatmap" also draws the
+            distribution over the ladder, of which the temperature is 1 / E[1/T] or the
+            cap; with `LocalTempering` it is the mean over samples.
         x : {"passes", "seconds", "steps"}, default="steps"
             Unit of the horizontal axis.
         ax : matplotlib Axes, default=None

@@ -44,38 +44,35 @@ def topic_report(
     Parameters
     ----------
     lda : object
-        A fitted LDA of this package; or a fitted mixture of multinomials, where each
-        cluster is a topic and the colour of a word is its most probable topic; or, with
-        ``embeddings``, any fitted estimator with ``predict_proba`` or ``predict``.
+        A fitted LDA; or a fitted mixture of multinomials, whose clusters are topics;
+        or, with ``embeddings``, any fitted estimator with ``predict_proba`` or
+        ``predict``.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Word counts of the documents, or a list of such matrices, or a collection.
     feature_names : array-like of shape (n_features,), default=None
         Words of the columns.  None uses the column names of the training data, or
         column indices.
     documents : sequence of str of shape (n_samples,), default=None
-        Texts, in the order of the rows of ``X``.  None shows the counted words, most
-        informative first: in decreasing order of :math:`-n_{dv} \log p_v`, where
-        :math:`n_{dv}` is the count and :math:`p_v` the word's share of the corpus.
+        Texts, in the order of the rows of ``X``.  None shows the counted words in
+        decreasing order of :math:`-n_{dv} \log p_v`, where :math:`n_{dv}` is the count
+        and :math:`p_v` the word's share of the corpus.
     path : str or path, default=None
-        File to write.  None writes no file and returns the page.  An existing file is
-        replaced when the new one is complete, and the new one gets its owner and
-        permissions.  If the path is a symbolic link, the file that it leads to is
-        replaced.
+        File to write.  An existing file, or the target of a symbolic link, is replaced
+        when the new one is complete, with its owner and permissions.  None writes no
+        file and returns the page.
     vectorizer : object or callable, default=None
         Vectorizer that made the counts, with ``build_analyzer``, or a function that
-        returns the words of a text.  The page uses it to find the features in the
-        texts.  None finds words of two or more letters, in lower case, as the default
-        of scikit-learn's vectorizers does.
+        returns the words of a text, to find them in the texts.  None finds words of two
+        or more letters, in lower case.
     embeddings : array-like of shape (n_samples, n_columns), default=None
         Data of the documents that the estimator was fitted to, if these were not word
-        counts.  Each cluster that has documents is then a topic, and the words with the
-        largest class TF-IDF are its label; see `sktemper.text.cluster_words`.
+        counts.  Clusters are then topics, which the words with the largest class TF-IDF
+        label; see `sktemper.text.cluster_words`.
     document_names : array-like of shape (n_samples,), default=None
         Heading of each document, shown next to the index of its row.
     dates : array-like of shape (n_samples,), default=None
-        Date or number of each document, for a plot of prevalence over time.  Strings
-        must be dates in the format ISO 8601.  The plot leaves out documents whose date
-        is missing (None, NaT, NaN).  Years must be between -99999 and 99999, and
+        Date, ISO 8601 string or number of each document, for a plot of prevalence over
+        time; None, NaT and NaN are left out.  Years must be from -99999 to 99999, and
         numbers between :math:`-2^{63}` and :math:`2^{63}`.
     groups : array-like of shape (n_samples,), default=None
         Name of the group of each document, for a table of prevalence by group.  The 30
@@ -125,11 +122,10 @@ def topic_report(
 
     Notes
     -----
-    Texts are cut after 2,000 characters.  The search finds the 20,000 most frequent
-    words and the shown words of the topics.  The page mentions both limits if they
-    apply.  Words are ranked by relevance, as in the method ``topics`` of the LDA, or by
-    class TF-IDF.  The area of a circle is proportional to the prevalence of the topic
-    in ``X``.
+    Texts are cut after 2,000 characters, and the search finds the 20,000 most frequent
+    words and the shown words of the topics; the page says so if it applies.  Words are
+    ranked by relevance, as in the method ``topics`` of the LDA, or by class TF-IDF.
+    The area of a circle is proportional to the prevalence of the topic in ``X``.
 
     Examples
     --------

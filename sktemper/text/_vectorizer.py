@@ -33,11 +33,9 @@ class StreamingCountVectorizer(
 
     `fit`, `fit_transform` and a fixed ``vocabulary`` have the same results as in
     :class:`sklearn.feature_extraction.text.CountVectorizer`.  In addition,
-    `partial_fit` learns new words from each chunk of a stream.  The column of a word
-    does not change, because new words get columns after the present ones.  A model that
-    was fitted to fewer columns can therefore continue: ``partial_fit`` of topic models
-    and of mixtures of multinomials or Bernoullis accepts the wider data and adds the
-    new features to the model.
+    `partial_fit` learns new words from each chunk of a stream, whose columns come after
+    the present ones.  ``partial_fit`` of topic models and of mixtures of multinomials
+    or Bernoullis accepts the wider data and adds the new features to the model.
 
     Parameters
     ----------
@@ -53,8 +51,7 @@ class StreamingCountVectorizer(
     lowercase : bool, default=True
         Whether to convert text to lower case.
     preprocessor : callable, default=None
-        Function of a text that replaces the removal of accents and the conversion to
-        lower case.
+        Function of a text that replaces the removal of accents and lower case.
     tokenizer : callable, default=None
         Function that splits a preprocessed text into tokens; None uses
         ``token_pattern``.
@@ -68,15 +65,13 @@ class StreamingCountVectorizer(
         Whether features are n-grams of words or of characters; a callable returns the
         features of a raw document.
     max_df : float in [0, 1] or int, default=1.0
-        Largest number, or share as a float, of the documents that contain a word that
-        gets a column.
+        Largest number, or share as a float, of the documents with a word that gets a
+        column.
     min_df : float in [0, 1] or int, default=1
-        Smallest number, or share as a float, of the documents that contain a word that
-        gets a column.  In a stream with a ``half_life``, older documents count less.  A
-        word keeps its column until `drop_features` removes it.
+        Smallest number, or share as a float, of the documents with a word that gets a
+        column, which it keeps until `drop_features` removes it.
     max_features : int, default=None
-        Largest number of columns.  If there are more new words than free columns, the
-        most frequent new words get columns.
+        Largest number of columns; the most frequent new words get the free ones.
     vocabulary : Mapping or iterable, default=None
         Fixed vocabulary, to which no word is added.
     binary : bool, default=False
@@ -84,9 +79,9 @@ class StreamingCountVectorizer(
     dtype : type, default=np.int64
         Type of the counts.
     half_life : float, default=None
-        Number of documents after which a document counts half in the frequencies that
-        ``min_df``, ``max_df`` and ``max_features`` refer to.  Each document of the
-        latest chunk counts 1.  None counts all documents equally.
+        Number of documents after which a document counts half for ``min_df``,
+        ``max_df`` and ``max_features``; for a language that changes.  None counts all
+        equally.
 
     Attributes
     ----------
@@ -97,9 +92,8 @@ class StreamingCountVectorizer(
     n_tokens_ : int
         Number of tokens of all documents that `fit` and `partial_fit` have processed.
     n_unknown_tokens_ : int
-        Number of these tokens that had no column after their chunk was learned, because
-        their word was too rare or too frequent, because no column was free, or because
-        the vocabulary is fixed and does not contain the word.
+        Number of these tokens that had no column after their chunk was learned: their
+        word was too rare or too frequent, or no column was free.
 
     See Also
     --------
@@ -109,11 +103,9 @@ class StreamingCountVectorizer(
     Notes
     -----
     With a half-life H, a chunk of n documents multiplies the number of documents of
-    each word by :math:`2^{-n/H}`, before the documents of the chunk are added.  Words
-    without a column are counted too.  To limit the memory, words without a column are
-    forgotten if there are many of them and their number of documents is below 0.1; if
-    there are more than a million of them, all but the most frequent half million are
-    forgotten.
+    each word by :math:`2^{-n/H}`.  Words without a column are counted too; if they are
+    many, rare ones are forgotten (fewer than 0.1 documents, or all but the most
+    frequent half million of more than a million).
 
     Examples
     --------
