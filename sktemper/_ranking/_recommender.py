@@ -222,10 +222,9 @@ class RecommenderMixin:
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_items), or labels
-            Rows of data of any users.  Alternatively, users of the last `fit` or
-            `partial_fit`, as an array-like of shape (n_samples,): labels such as
-            ``["u195"]`` if the data had labels, like the matrices of
-            `sktemper.datasets.interactions_matrix`, and otherwise row numbers.
+            Rows of data of any users; or users of the last `fit` or `partial_fit`, of
+            shape (n_samples,): labels such as ``["u195"]`` if the data had labels, and
+            otherwise row numbers.
         n_items : int, default=10
             Number of items to recommend to each user, at most the number of items.
         exclude_seen : bool, default=True

@@ -36,18 +36,15 @@ def fit(
     estimator : TemperedEstimator
         Any estimator of this package, or of a model of your own; the call fits it.
     X : dask array, list of Delayed or Future, or collection on disk
-        A dask array of shape (n_samples, n_features) whose blocks are arrays or CSR
-        matrices and have all columns; sizes may be unknown and blocks empty.  Each
-        item of a list is a matrix.  The shards of a collection, see
-        `sktemper.datasets`, are opened by the workers.  Blocks that are not persisted
-        are computed once and kept in the memory of the workers during the fit.
+        A dask array whose blocks are arrays or CSR matrices with all columns, a list of
+        such blocks, or a collection of `sktemper.datasets`, which workers open.  Blocks
+        are computed once and kept by the workers during the fit.
     client : distributed.Client, default=None
         Client of the cluster.  None takes the client that was created last.
     checkpoint : str or path, default=None
-        Folder into which the estimator is pickled during the fit.  If it holds an
-        unfinished fit with the same parameters, the call continues that fit, with the
-        same bits as without the interruption.  If it holds a finished fit, the call
-        returns the result of this fit.
+        Folder into which the estimator is pickled during the fit.  A call with the same
+        parameters continues an unfinished fit in it, with the same bits as without the
+        interruption, and returns the result of a finished one.
     every : int, default=None
         Number of steps and moves between two checkpoints; None means 20.
     sample_weight : array-like or dask array of shape (n_samples,), default=None

@@ -400,19 +400,15 @@ class _MatrixFactorization(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_items), or labels
-            Rows of ratings of any users.  Alternatively, users of the last `fit` or
-            `partial_fit`, as an array-like of shape (n_samples,): labels such as
-            ``["u195"]`` if the data had labels, like the matrices of
-            `sktemper.datasets.ratings_matrix`, and otherwise row numbers.
+            Rows of ratings of any users; or users of the last `fit` or `partial_fit`,
+            of shape (n_samples,): labels such as ``["u195"]`` if the data had labels,
+            and otherwise row numbers.
         n_items : int, default=10
             Number of items to recommend to each user, at most the number of items.
         rank_by : {"likely", "rating"}, default="likely"
-            "likely" ranks by the log of :math:`s_j \Pr(y_{ij} \geq t)`:
-            the item's share of all ratings, `item_popularity_`, times the probability
-            that the rating reaches the threshold, given the expected rating and the
-            noise variance of the user.  "rating" ranks by the expected rating, which
-            favours items that few users rated, but rated highly.  It predicts the items
-            that users choose worse than popularity does.
+            "likely" ranks by the share of the item in all ratings, `item_popularity_`,
+            times the probability that its rating reaches the threshold; "rating" by the
+            expected rating, which predicts choices worse than popularity does.
         threshold : float, default=None
             Smallest rating t that means that a user likes an item.  None is
             ``global_mean_``.  ``rank_by="rating"`` ignores this parameter.

@@ -395,11 +395,9 @@ class _MixedMixture(
         Parameters
         ----------
         X : DataFrame or array-like of shape (n_samples, n_features)
-            Chunk of a stream.  It is cut, in order, into batches of ``batch_size``
-            rows; a smaller chunk is one batch.  With ``batch_size="auto"`` the batches
-            of a chunk have equal sizes.  The first chunk determines the kinds,
-            intervals and categories of the columns.  Use the parameter ``categories``
-            for categories that the first chunk may lack.
+            Chunk of a stream, which is cut, in order, into batches of ``batch_size``
+            rows.  The first chunk determines the kinds, intervals and categories of the
+            columns; ``categories`` declares those that it may lack.
         y : None
             Ignored, for compatibility with scikit-learn.
         sample_weight : array-like of shape (n_samples,), default=None

@@ -23,20 +23,17 @@ class Annealing(Tempering):
     """Deterministic annealing: the temperature follows a schedule.
 
     The first tempering to try: it was better than plain inference on every corpus
-    tried, and costs little.
+    tried, and costs little.  Tempered priors keep their base measure: a Dirichlet prior
+    a becomes (a + T - 1) / T.
 
     Parameters
     ----------
     schedule : Schedule, callable or None, default=None
         The temperature at each step; None means `ExponentialSchedule()`.
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
-        The factors that are raised to the power 1/T:
-
-        - "local_step": the likelihood in the local step only, which was the best target
-          on every corpus tried.
-        - "likelihood": the likelihood in both steps, see section 3 of [2]_.
-        - "posterior": the likelihood and the priors, see equations 17 to 22 of [1]_; a
-          Dirichlet prior a becomes (a + T - 1) / T.
+        What is raised to the power 1/T: the likelihood in the local step only, which
+        was best on every corpus tried; the likelihood in both steps, section 3 of [2]_;
+        or also the priors, equations 17 to 22 of [1]_.
 
     References
     ----------
