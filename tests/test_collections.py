@@ -29,9 +29,8 @@ from sklearn.pipeline import make_pipeline
 
 from sktemper._utils._linalg import sparse_rows
 from sktemper.datasets import (
-    _batches,
-    _files,
-    _open_shards,
+    _lines,
+    _parts,
     _words,
     _write_ratings,
     open_counts,
@@ -50,6 +49,7 @@ from sktemper.datasets import (
     write_ratings,
 )
 
+FIRST = "generation-00001"
 HASHING = HashingVectorizer(n_features=512, alternate_sign=False, norm=None)
 
 
@@ -87,7 +87,8 @@ def is_mapped(array):
 
 
 def contents(folder):
-    return {p.name: p.read_bytes() for p in sorted(Path(folder).iterdir())}
+    files = (path for path in sorted(Path(folder).rglob("*")) if path.is_file())
+    return {path.name: path.read_bytes() for path in files}
 
 
 @pytest.fixture
@@ -155,7 +156,7 @@ def test_shards_may_have_different_types(tmp_path):
 def test_indices_take_the_smallest_type(n_features, dtype, tmp_path):
     X = sparse.csr_array(([3], [n_features - 1], [0, 1]), shape=(1, n_features))
     collection = write_counts(tmp_path / "X", [X])
-    stored = np.load(tmp_path / "X" / "shard-00000.indices.npy")
+    stored = np.load(tmp_path / "X" / FIRST / "shard-00000.indices.npy")
     assert stored.dtype == dtype
     assert collection[0].indices.dtype == np.int32
     assert collection[0][0, n_features - 1] == 3
@@ -357,11 +358,11 @@ def test_a_killed_conversion_continues(texts, tmp_path):
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     run = subprocess.run(code, env=environment)
     assert run.returncode == -signal.SIGKILL
-    before = (folder / "shard-00001.data.npy").stat().st_mtime_ns
+    before = (folder / FIRST / "shard-00001.data.npy").stat().st_mtime_ns
     with pytest.raises(ValueError, match="not finished"):
         open_counts(folder)
     write_counts(folder, batches, HASHING, shard_rows=16)
-    assert (folder / "shard-00001.data.npy").stat().st_mtime_ns == before
+    assert (folder / FIRST / "shard-00001.data.npy").stat().st_mtime_ns == before
     assert contents(folder) == contents(done)
 
 
@@ -513,16 +514,16 @@ def test_pickles_hold_no_data(X, collection):
 
 
 def test_few_shards_are_open(tmp_path, monkeypatch):
-    monkeypatch.setattr(_open_shards, "MOST_OPEN", 3)
+    monkeypatch.setattr(_parts, "MOST_OPEN", 3)
     X = rows_of()
     collection = write_counts(tmp_path / "X", [X], shard_rows=10)
     for number in (*range(10), 4, 0, 9):
         assert (collection[number] != X[10 * number : 10 * number + 10]).nnz == 0
-        assert len(_open_shards.opened.shards) <= 3
+        assert len(_parts.opened.open) <= 3
 
 
 def test_threads_share_what_is_open(tmp_path, monkeypatch):
-    monkeypatch.setattr(_open_shards, "MOST_OPEN", 2)
+    monkeypatch.setattr(_parts, "MOST_OPEN", 2)
     X = rows_of()
     collection = write_counts(tmp_path / "X", [X], shard_rows=10)
     wrong = []
@@ -545,8 +546,8 @@ def test_threads_share_what_is_open(tmp_path, monkeypatch):
 
 
 def rewritten(name, change):
-    def damage(folder):
-        np.save(folder / name, change(np.load(folder / name)))
+    def damage(files):
+        np.save(files / name, change(np.load(files / name)))
 
     return damage
 
@@ -559,14 +560,14 @@ def with_value(place, value):
     return change
 
 
-def cut_off(folder):
-    os.truncate(folder / "shard-00000.data.npy", 150)
+def cut_off(files):
+    os.truncate(files / "shard-00000.data.npy", 150)
 
 
 DAMAGE = {
     "cut off": cut_off,
-    "missing": lambda folder: (folder / "shard-00000.indices.npy").unlink(),
-    "empty": lambda folder: (folder / "shard-00000.indptr.npy").write_bytes(b""),
+    "missing": lambda f: (f / "shard-00000.indices.npy").unlink(),
+    "empty": lambda f: (f / "shard-00000.indptr.npy").write_bytes(b""),
     "no npy": lambda f: (f / "shard-00000.data.npy").write_bytes(b"PK\x03\x04" * 99),
     "longer": lambda f: os.truncate(f / "shard-00000.data.npy", 9999),
     "dtype": rewritten("shard-00000.data.npy", lambda a: a.astype(float)),
@@ -581,50 +582,23 @@ DAMAGE = {
 def test_damage_is_found_when_a_shard_is_opened(X, collection, tmp_path):
     for kind, damage in DAMAGE.items():
         copy = open_counts(shutil.copytree(collection.folder, tmp_path / kind))
-        damage(Path(copy.folder))
+        damage(Path(copy.folder) / FIRST)
         for ask in (lambda c: c[0], lambda c: c.parts[0].rows(slice(2))):
             with pytest.raises(ValueError, match=r"shard-00000\.(data|ind).*npy"):
                 pytest.fail(f"{kind}: {ask(copy)}")
         assert (copy[1] != X[30:60]).nnz == 0
 
 
-def test_entries_are_checked_in_pieces(tmp_path, monkeypatch):
-    X = rows_of(2000, 50)
-    collection = write_counts(tmp_path / "X", [X])
-    monkeypatch.setattr(_files, "BYTES_AT_ONCE", 800)
-    change = with_value(3 * 100, 2**40)
-    rewritten("shard-00000.indptr.npy", change)(tmp_path / "X")
-    with pytest.raises(ValueError, match="decreases"):
-        collection[0]
-
-
-DAMAGES = [
-    lambda m: m.pop("shape"),
-    lambda m: m.update(version=3),
-    lambda m: m.update(format="parquet"),
-    lambda m: m.update(kind="texts"),
-    lambda m: m.update(shape=[101, 40]),
-    lambda m: m.update(entries=-1),
-    lambda m: m.update(dtype="object"),
-    lambda m: m.update(index_dtype="int64"),
-    lambda m: m.update(shards=3),
-    lambda m: m.update(least="1"),
-    lambda m: m["shards"][0].update(rows=30.0),
-    lambda m: m["shards"][0].update(dtype="O"),
-]
-
-
 def test_damaged_descriptions_are_refused(collection):
     path = Path(collection.folder) / "meta.json"
     intact = path.read_text()
-    for change in DAMAGES:
-        meta = json.loads(intact)
-        change(meta)
-        path.write_text(json.dumps(meta))
-        with pytest.raises(ValueError, match=r"meta\.json"):
-            pytest.fail(f"{open_counts(collection.folder)!r} was opened: {meta}")
+    meta = json.loads(intact)
+    for name in meta:
+        path.write_text(json.dumps(meta | {name: 3}))
+        with pytest.raises(ValueError, match=r"meta\.json is damaged"):
+            open_counts(collection.folder)
     path.write_text(intact[:-20])
-    with pytest.raises(ValueError, match=r"meta\.json is damaged: it is no valid JSON"):
+    with pytest.raises(ValueError, match=r"meta\.json is damaged"):
         open_counts(collection.folder)
 
 
@@ -787,7 +761,7 @@ def test_ratings_are_those_of_a_matrix(kind, duplicates, dtype, small_runs, tmp_
     assert collection.user_labels.tolist() == user_labels.tolist()
     assert collection.item_labels.tolist() == item_labels.tolist()
     assert collection.feature_names is None
-    assert not list((tmp_path / "X").glob("run-*"))
+    assert not list((tmp_path / "X").rglob("run-*"))
 
 
 def test_ratings_of_zero_stay_and_integers_are_small(tmp_path):
@@ -853,7 +827,7 @@ def test_stopped_ratings_continue(small_runs, tmp_path):
 
     with pytest.raises(Stop):
         write_ratings(tmp_path / "X", failing(), duplicates="last")
-    first = tmp_path / "X" / "run-00000.npy"
+    first = tmp_path / "X" / FIRST / "run-00000.npy"
     before = first.stat().st_mtime_ns
     with pytest.raises(ValueError, match="Batch 0 differs"):
         write_ratings(tmp_path / "X", batches[1:], duplicates="last")
@@ -925,7 +899,7 @@ def write(request, tmp_path):
 
 @pytest.fixture
 def small_pieces(monkeypatch):
-    monkeypatch.setattr(_batches, "BYTES_AT_ONCE", 100)
+    monkeypatch.setattr(_lines, "BYTES_AT_ONCE", 100)
 
 
 def uci_of(X):
@@ -1101,7 +1075,7 @@ def test_gensim(X, tmp_path):
     assert (joined(collection)[:, :40] != X).nnz == 0
     for bad, what in (
         ([(0, 1, 2)], "pairs"),
-        ([(99, 1)], "Document 100 has the word 99"),
+        ([(99, 1)], "Document 100: expected indices from 0 to 39, got .*99"),
     ):
         with pytest.raises(ValueError, match=what):
             list(read_gensim([*bags, bad], n_features=40))

@@ -135,6 +135,17 @@ def test_the_evidence_decides_by_a_margin(monkeypatch):
         assert evidence_of(X, monkeypatch)[0] == expected
 
 
+def test_a_diagonal_prior_of_full_covariances_costs_as_many_entries(monkeypatch):
+    X, _ = clusters("diag", 200, n_columns=8)
+    evidence = [0.0, 0.9 * _choice.MARGIN * len(X), -1e3]  # full, diagonal, spherical
+    found = itertools.cycle(evidence)
+    monkeypatch.setattr(_choice, "_evidence", lambda *given: next(found))
+    estimator = AnnealedGaussianMixture(4)
+    assert _choice.chosen_type(estimator, X, None) == "diag"
+    X[:100, 0], X[100:, 1] = np.nan, np.nan  # never seen together
+    assert _choice.chosen_type(estimator, X, None) == "full"
+
+
 def test_weights_are_repetitions(monkeypatch):
     X, _ = clusters("diag", 90, 4)
     weight = 1.0 + np.arange(90) % 3

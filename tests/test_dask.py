@@ -251,9 +251,9 @@ def test_workers_open_collections_on_disk(client, tmp_path):
 @in_processes  # each process has its own record of checked shards
 def test_workers_check_the_shards_that_they_open(client, tmp_path):
     def numbers_of_checked(folder):  # local, because workers cannot import this module
-        from sktemper.datasets import _open_shards
+        from sktemper.datasets import _parts
 
-        parts = list(_open_shards.opened.checked)
+        parts = list(_parts.opened.known)
         return sorted(part.number for part in parts if part.folder == folder)
 
     X = np.random.default_rng(0).normal(size=(800, 3))
@@ -268,7 +268,7 @@ def test_workers_check_the_shards_that_they_open(client, tmp_path):
     assert numbers_of_checked(collection.folder) == []  # this process reads no shards
     found = client.run(numbers_of_checked, collection.folder).values()
     assert sorted({number for numbers in found for number in numbers}) == [*range(8)]
-    path = copy / "shard-00005.data.npy"
+    path = copy / "generation-00001" / "shard-00005.data.npy"
     values = np.load(path)
     values[3, 1] += 1
     np.save(path, values)

@@ -1,7 +1,7 @@
 """A fixed set of extreme and invalid inputs for every estimator.
 
 Each input must be refused with a clear message, or give finite results.  Afterwards,
-all attributes must be readable, and a fitted model must be usable.  `.ci/fuzz` draws
+all attributes must be readable, and a fitted model must be usable.  `.ci/attack` draws
 random inputs of this kind.
 """
 

@@ -1,6 +1,6 @@
 """Ctrl-C at fixed moments: the state after it, and no work that continues.
 
-``.ci/interrupts`` measures the time that an interruption takes.
+``.ci/attack`` interrupts calls at random moments.
 """
 
 import contextlib

@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from sktemper.datasets import (
-    _batches,
+    _lines,
     load_movielens,
     read_gensim,
     read_lda_c,
@@ -256,7 +256,7 @@ def test_sizes_of_valid_files_are_accepted(write):
 
 @pytest.mark.parametrize("count", ["-1", "nan", "inf", "-inf", "1e400", "0x1"])
 def test_bad_counts_are_refused_with_file_and_line(count, write, monkeypatch):
-    monkeypatch.setattr(_batches, "BYTES_AT_ONCE", 20)
+    monkeypatch.setattr(_lines, "BYTES_AT_ONCE", 20)
     few = 30 * "1 1 1\n"
     files = {
         "uci": (read_uci, f"2\n3\n31\n{few}2 2 {count}\n", 34),
@@ -278,25 +278,25 @@ def test_bad_counts_are_refused_with_file_and_line(count, write, monkeypatch):
 def test_bad_counts_of_bags_name_the_document():
     good = [[(0, 1)], [(1, 2), (2, 1)]]
     for bad, what in (
-        ([(0, -1)], "has the count -1; expected counts that are finite"),
-        ([(0, np.nan)], "has the count nan"),
-        ([(0, np.inf)], "has the count inf"),
-        ([(-1, 1)], "has the word -1; expected whole numbers"),
-        ([(0.5, 1)], r"has the word 0\.5"),
-        ([(2**40, 1)], "has the word 1.09951e.12"),
-        ([(0, 1, 2)], "is no list of pairs"),
-        ([("a", 1)], "is no list of pairs"),
-        ([("1", "2")], "is no list of pairs"),
-        ([[(0, 1)]], "is no list of pairs"),
-        ([None], "is no list of pairs"),
-        (None, "is no list of pairs"),
-        (3, "is no list of pairs"),
-        ("12", "is no list of pairs"),
-        (iter([(0, 1, 2)]), "is no list of pairs"),
+        ([(0, -1)], "expected values that are finite and at least 0"),
+        ([(0, np.nan)], "expected values that are finite"),
+        ([(0, np.inf)], "expected values that are finite"),
+        ([(-1, 1)], "expected indices from 0 to 2"),
+        ([(0.5, 1)], "expected words that are numbered by whole numbers"),
+        ([(2**40, 1)], "expected words that are numbered"),
+        ([(0, 1, 2)], "expected a list of pairs"),
+        ([("a", 1)], "expected a list of pairs"),
+        ([("1", "2")], "expected a list of pairs"),
+        ([[(0, 1)]], "expected a list of pairs"),
+        ([None], "expected a list of pairs"),
+        (None, "expected a list of pairs"),
+        (3, "expected a list of pairs"),
+        ("12", "expected a list of pairs"),
+        (iter([(0, 1, 2)]), "expected a list of pairs"),
     ):
         for n_features in 3, None:
             batches = read_gensim([*good, bad, *good], n_features=n_features)
-            with pytest.raises(ValueError, match=f"Document 2 {what}"):
+            with pytest.raises(ValueError, match=f"Document 2: {what}"):
                 list(batches)
             if not isinstance(bad, (list, str, int, type(None))):
                 break  # a generator can be used only once
@@ -434,15 +434,15 @@ def test_words_of_ids_are_checked():
 
 
 def test_bags_without_words_need_a_number_of_columns():
-    with pytest.raises(ValueError, match="no words.*give n_features"):
-        list(read_gensim([[], []]))
+    for bags in [], [[], []]:
+        with pytest.raises(ValueError, match="no pairs.*give n_features"):
+            list(read_gensim(bags))
     assert dense(read_gensim([[], []], n_features=2)) == [[0, 0], [0, 0]]
     assert dense(read_gensim([[], *BAGS, []], batch_size=1)) == [
         [0, 0, 0],
         *COUNTS,
         [0, 0, 0],
     ]
-    assert list(read_gensim([])) == []
 
 
 # -- lines -----------------------------------------------------------------------------
@@ -450,19 +450,19 @@ def test_bags_without_words_need_a_number_of_columns():
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 1000])
 def test_lines_are_those_of_the_file(size, write, monkeypatch):
-    monkeypatch.setattr(_batches, "BYTES_AT_ONCE", size)
+    monkeypatch.setattr(_lines, "BYTES_AT_ONCE", size)
     for text in "", "\n", "a", "a\n", "\na", "a\r\n\r\nlong one\n\n", "\n\n\nb":
         path = write("a.txt", text)
         lines = [line.rstrip("\r\n") for line in text.splitlines(keepends=True)]
-        found = list(_batches.Lines(path))
-        assert [one.decode() for _, some in found for one in some] == lines
-        numbers = [number for number, _ in found]
-        assert numbers == list(np.cumsum([1, *(len(s) for _, s in found)])[:-1])
+        found = list(_lines.Lines(path))
+        assert [line.decode() for chunk in found for line in chunk.lines] == lines
+        numbers = [number for chunk in found for number in chunk.numbers]
+        assert numbers == list(range(1, len(lines) + 1))
 
 
 def test_a_line_that_never_ends_is_refused(write, monkeypatch):
-    monkeypatch.setattr(_batches, "BYTES_AT_ONCE", 100)
-    monkeypatch.setattr(_batches, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(_lines, "BYTES_AT_ONCE", 100)
+    monkeypatch.setattr(_lines, "LONGEST_LINE", 1000)
     path = write("a.txt.gz", gzip.compress(b"tea\n" + b"x" * 10_000))
     with pytest.raises(ValueError, match="a.txt.gz, line 2: the line is longer than"):
         list(read_text(path))

@@ -90,10 +90,6 @@ def test_each_other_block_runs_alone():
         assert not wrong, wrong
 
 
-def test_the_readme_mentions_other_processors():
-    assert "another\nprocessor" in README.read_text("utf-8")
-
-
 def test_the_readme_has_the_version():
     assert f"**Version {sktemper.__version__}**" in README.read_text("utf-8")
 
@@ -102,18 +98,3 @@ def test_local_links_have_targets():
     links = re.findall(r"\]\((?!https?:)([^)#]+)\)", README.read_text("utf-8"))
     missing = [link for link in links if not (ROOT / link).exists()]
     assert links and not missing
-
-
-@pytest.mark.parametrize(
-    ("command", "without_checkout"),
-    [
-        ('python -m pip install -e ".[tests]"', 'python -m pip install ".[tests]"'),
-        ("python -m pytest", "python -P -m pytest"),
-    ],
-)
-def test_continuous_integration_runs_the_readme_s_commands(command, without_checkout):
-    script = ROOT / ".ci" / "run"
-    if not script.exists():
-        pytest.skip(".ci/run is not beside these tests")
-    assert re.search(rf"^{re.escape(without_checkout)}", script.read_text(), re.M)
-    assert f"\n{command}\n" in README.read_text("utf-8")

@@ -749,6 +749,51 @@ def test_the_best_state_contains_only_the_model(documents):
     assert lda.n_iter_ == stopped + 2  # the planned passes were complete
 
 
+def test_a_fit_that_was_cut_off_at_its_early_stop_ends_there(documents, monkeypatch):
+    lda = lda_of(
+        TemperedLDA,
+        tempering=None,
+        n_iter_no_change=1,
+        tol=10.0,
+        max_iter=20,
+        learning_rate=0.3,
+    )
+    stopped = clone(lda).fit(documents)
+    after = Snapshots(stopped.n_iter_)  # after the check that ends the fit
+    clone(lda).set_callbacks(after).fit(documents)
+    before, scores = clone(lda).set_params(warm_start=True), []
+    score = _fit_runs.heldout_score
+
+    def cut_off(*arguments):
+        if len(scores) == stopped.n_iter_ - 1:
+            raise KeyboardInterrupt
+        scores.append(score(*arguments))
+        return scores[-1]
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(_fit_runs, "heldout_score", cut_off)
+        before.fit(documents)
+    for resumed in (before, *map(pickle.loads, after.dumps)):
+        resumed.set_callbacks().set_params(warm_start=True).fit(documents)
+        assert_same_fit(resumed, stopped)
+
+
+class InterruptedMove(Hooks):
+    def at_move(self, estimator, fitted_estimator):
+        raise KeyboardInterrupt
+
+
+def test_a_fit_that_continues_with_moves_compared_scores_before():
+    """There is no warning that early stopping had no scores to compare."""
+    new = mixture_of(n_iter_no_change=50, max_iter=6, moves=BirthMoves(n_moves=3))
+    X = data_of(new)
+    whole = clone(new).fit(X)
+    new.set_params(warm_start=True).set_callbacks(InterruptedMove())
+    with pytest.raises(KeyboardInterrupt):
+        new.fit(X)
+    assert_same_fit(new.set_callbacks().fit(X), whole)
+
+
 @pytest.mark.every(3)
 @pytest.mark.parametrize("tempering", ["global", "local", None])
 def test_policies_may_change_between_calls(documents, tempering):

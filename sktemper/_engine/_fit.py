@@ -385,6 +385,7 @@ class _Fit:
         state, policies, hooks = run.state, run.policies, self.hooks
         problem, training = self.problem.on(run.train), self.training
         on_commit, stopped = functools.partial(hooks.commit, run), False
+        n_passes = state.progress.planned_passes - state.progress.passes
         if state.progress.planned_passes == 0:  # max_iter=0: the result is the start
             self._commit(run)
             return
@@ -409,7 +410,13 @@ class _Fit:
         if not self._check_early_stopping(run):
             hooks_of_passes = steps("pass", after_pass)
             run_passes(problem, policies, state, hooks_of_passes, training.shuffle)
-        problem.workers.run_whole(functools.partial(self._keep_the_best_state, run))
+
+        def keep():
+            self._keep_the_best_state(run)
+            run.compared |= n_passes == 0  # an earlier call compared scores
+            on_commit()  # a continued fit may have had no pass left, only this
+
+        problem.workers.run_whole(keep)
         hot = state.policies.temperature != 1.0
         run.moves_were_skipped = any(state.moves.left) and hot and not stopped
         if not stopped and not hot:
@@ -426,7 +433,7 @@ class _Fit:
         """
         state = run.state
         if state.progress.checked_passes == state.progress.passes:
-            return False
+            return self._has_failed(state)
         score, over = self._heldout_score(run), False
 
         def commit():
@@ -466,6 +473,13 @@ class _Fit:
             state.best = Best.of(state, score)
         else:
             state.best = state.best.after(state, score, self.training.tol)
+        return self._has_failed(state)
+
+    def _has_failed(self, state):
+        """Return whether later states failed to improve the best state."""
+        patience = self.training.n_iter_no_change
+        if patience is None or state.best is None:
+            return False
         return state.best.failures >= patience
 
     def _keep_the_best_state(self, run):
@@ -477,6 +491,6 @@ class _Fit:
             run.compared = False
             return
         state.globals_, state.hyper = state.best.globals_, state.best.hyper
-        if state.best.failures >= patience:
+        if self._has_failed(state):
             state.progress.planned_passes = state.progress.passes
         state.best = None

@@ -6,6 +6,7 @@ estimators have no method ``set_callbacks``, and a fit does not report its progr
 """
 
 import sklearn
+from scipy import sparse
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -17,12 +18,13 @@ except ImportError:
 HAS_CALLBACKS = CallbackSupportMixin is not None
 
 
-def prefers_sparse_arrays():
-    """Return whether scikit-learn is set to return sparse arrays, not sparse matrices.
+def csr_container():
+    """Return the CSR class that scikit-learn's ``sparse_interface`` specifies.
 
-    The setting ``sparse_interface`` is new in 1.9; older versions return matrices.
+    The setting is new in 1.9; older versions return matrices.
     """
-    return sklearn.get_config().get("sparse_interface") == "sparray"
+    is_array = sklearn.get_config().get("sparse_interface") == "sparray"
+    return sparse.csr_array if is_array else sparse.csr_matrix
 
 
 if not HAS_CALLBACKS:

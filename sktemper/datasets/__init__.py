@@ -2,13 +2,16 @@
 
 from ._collection import Collection, open_counts, open_dense, open_ratings
 from ._corpora import load_debian_descriptions, load_election_survey
-from ._generators import make_factorial_mixture, make_lda_documents
-from ._made_ratings import make_ratings
+from ._generators import make_factorial_mixture, make_lda_documents, make_ratings
 from ._movielens import load_movielens
 from ._ratings import interactions_matrix, ratings_matrix
-from ._read_entries import read_matrix_market, read_uci
-from ._read_gensim import read_gensim
-from ._read_pairs import read_lda_c, read_svmlight
+from ._read_counts import (
+    read_gensim,
+    read_lda_c,
+    read_matrix_market,
+    read_svmlight,
+    read_uci,
+)
 from ._read_tables import read_text, read_triples
 from ._write import write_counts, write_dense
 from ._write_ratings import write_ratings

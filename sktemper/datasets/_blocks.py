@@ -1,14 +1,30 @@
-"""Blocks of rows that are written to disk, and summaries of their values."""
+"""Blocks of rows that are written to disk, their types and their summaries."""
 
+import math
 import zlib
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._meta import finite, index_dtype, joined_dtype
-
 #: Number of values that are checked at a time.
 LOOKED_AT_ONCE = 2**16
+
+
+def index_dtype(n_features):
+    """Return the smallest type for column indices."""
+    return np.dtype(np.uint16 if n_features <= 2**16 else np.int32)
+
+
+def smallest(low, high):
+    """Return the smallest type for integers from ``low`` to ``high``.
+
+    The type has at most 32 bits; the result is None if 32 bits are too few.
+    """
+    names = ("uint8", "uint16", "uint32") if low >= 0 else ("int8", "int16", "int32")
+    for name in names:
+        if np.iinfo(name).min <= low and high <= np.iinfo(name).max:
+            return np.dtype(name)
+    return None
 
 
 class Block(NamedTuple):
@@ -54,58 +70,73 @@ class Block(NamedTuple):
         )
 
 
-def about(blocks):
-    """Return a summary of the values of blocks; `joined` documents its entries.
-
-    Parameters
-    ----------
-    blocks : list of Block
+def summary(block):
+    """Return a summary of the values of a block.
 
     Returns
     -------
-    about : dict
-        Entry of a shard in ``meta.json``, without ``crc``.
+    summary : dict
+        Entries ``rows``, ``entries``, ``dtype``, ``least``, ``largest``, ``fraction``
+        (a value that is not an integer, or None), ``sum`` (None if it is too large) and
+        ``missing`` (number of NaN values).
     """
-    values = [block.data for block in blocks]
-    filled = [data for data in values if data.size]
-    lows = [float_or_int(np.fmin.reduce(data, axis=None)) for data in filled]
-    highs = [float_or_int(np.fmax.reduce(data, axis=None)) for data in filled]
-    least = min((low for low in lows if low == low), default=None)
-    largest = max((high for high in highs if high == high), default=None)
-    dtypes = [data.dtype for data in filled or values]
-    dtype = joined_dtype(dtypes, least, largest)
-    missing = sum(
-        int(np.isnan(data).sum()) for data in filled if data.dtype.kind == "f"
-    )
+    data, least, largest = block.data, None, None
+    is_float = data.dtype.kind == "f"
+    missing = int(np.isnan(data).sum()) if is_float else 0
+    if data.size > missing:
+        least = np.fmin.reduce(data, axis=None).item()
+        largest = np.fmax.reduce(data, axis=None).item()
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = np.nansum(data, dtype=np.float64 if is_float else np.int64).item()
     return {
-        "rows": sum(block.n_rows for block in blocks),
-        "entries": sum(data.size for data in values),
-        "dtype": dtype.name,
+        "rows": block.n_rows,
+        "entries": data.size,
+        "dtype": data.dtype.name,
         "least": least,
         "largest": largest,
-        "fraction": next(filter(None, map(fraction_among, filled)), None),
-        "sum": _sum_of(filled, dtype.kind in "ui"),
+        "fraction": _fraction_among(data) if is_float else None,
+        "sum": _finite(total),
         "missing": missing,
     }
 
 
-def _sum_of(values, is_exact):
-    """Return the sum of arrays; None if it is too large for a float."""
-    if is_exact:
-        return sum(int(data.sum(dtype=np.int64)) for data in values)
-    with np.errstate(over="ignore", invalid="ignore"):
-        return finite(float(sum(np.nansum(data, dtype=float) for data in values)))
+def joined(summaries):
+    """Return the summary of all rows from summaries of some of them."""
+    totals = {
+        name: sum(one[name] for one in summaries)
+        for name in ("rows", "entries", "missing")
+    }
+    values = [one for one in summaries if one["least"] is not None]
+    least = min((one["least"] for one in values), default=None)
+    largest = max((one["largest"] for one in values), default=None)
+    dtypes = [one["dtype"] for one in summaries if one["entries"]]
+    dtypes = dtypes or [one["dtype"] for one in summaries]
+    sums = [one["sum"] for one in summaries]
+    return {
+        **totals,
+        "dtype": _joined_dtype(dtypes, least, largest).name,
+        "least": least,
+        "largest": largest,
+        "fraction": next((s["fraction"] for s in summaries if s["fraction"]), None),
+        "sum": None if None in sums else _finite(sum(sums)),
+    }
 
 
-def float_or_int(number):
-    """Return a Python number for a NumPy scalar."""
-    return number.item() if isinstance(number, np.generic) else number
+def _joined_dtype(names, least, largest):
+    """Return the smallest common type for values from ``least`` to ``largest``."""
+    dtypes = [np.dtype(name) for name in names]
+    if all(dtype.kind in "ui" for dtype in dtypes) and least is not None:
+        return smallest(least, largest) or np.dtype(np.float64)
+    return np.result_type(*dtypes)
 
 
-def fraction_among(values):
+def _finite(number):
+    """Return a number, or None if it is infinite, which JSON cannot represent."""
+    return number if math.isfinite(number) else None
+
+
+def _fraction_among(values):
     """Return the first value that is not an integer, or None."""
-    if values.dtype.kind != "f":
-        return None
     values = values.ravel()
     for start in range(0, len(values), LOOKED_AT_ONCE):
         piece = values[start : start + LOOKED_AT_ONCE]

@@ -9,15 +9,11 @@ from typing import Any
 import numpy as np
 
 from .._engine import Data, Source
+from .._utils._sklearn import csr_container
 from .._utils._typing import Int, SparseMatrix, StrPath
-from ._arrays import check_file
-from ._files import NAMES, read_json
-from ._folders import generation_folder
-from ._groups import groups
-from ._meta import LABELS, read_meta, stamp_of
-from ._open_shards import checked_npy, meta_of, unless_replaced
-from ._parts import Part
-from ._sparse import csr_container
+from ._files import check_crc, open_npy, read_json
+from ._folder import NAMES, generation_folder, read_meta
+from ._parts import Part, check_once, groups, meta_of, stamp_of, unless_replaced
 
 
 class Collection(Source):
@@ -93,7 +89,7 @@ class Collection(Source):
         self.folder = os.path.abspath(os.fspath(folder))
         self._meta = read_meta(self.folder)
         self.kind = self._meta["kind"]
-        self.shape = tuple(self._meta["shape"])
+        self.shape = self._meta["rows"], self._meta["n_features"]
         self.dtype = np.dtype(self._meta["dtype"])
         self.nnz = self._meta["entries"]
         self.sum = np.nan if self._meta["sum"] is None else self._meta["sum"]
@@ -150,9 +146,8 @@ class Collection(Source):
             each shard.
         """
         checks = [part.check for part in self.parts]
-        names = (NAMES,) if self._current_meta()["feature_names"] else ()
-        names += LABELS if self.kind == "ratings" else ()
-        checks += [partial(check_file, *self._beside(name)) for name in names]
+        names = self._current_meta()["files"]
+        checks += [partial(check_crc, *self._beside(name)) for name in names]
         damage = []
         for check in checks:
             try:
@@ -168,20 +163,20 @@ class Collection(Source):
         return meta_of(self.folder, self._stamp)
 
     def _beside(self, name):
-        """Return the path of a file beside the shards, and its checksum or None."""
+        """Return the path and the checksum of a file beside the shards."""
         meta = self._current_meta()
-        folder = generation_folder(self.folder, meta["generation"])
-        return os.path.join(folder, name), meta["files"].get(name)
+        path = generation_folder(self.folder, meta["generation"]) / name
+        return path, meta["files"][name]
 
     @cached_property
     def feature_names(self) -> np.ndarray | None:
         """Names of the columns, ndarray of str; None if there are no names."""
-        if not self._current_meta()["feature_names"]:
+        if NAMES not in self._current_meta()["files"]:
             return None
-        path, crc = self._beside(NAMES)
+        path, _ = self._beside(NAMES)
         with unless_replaced(self.folder, self._stamp):
-            names = read_json(path, crc)
-        if not isinstance(names, list) or len(names) != self.shape[1]:
+            names = read_json(path)["names"]
+        if len(names) != self.shape[1]:
             raise ValueError(f"{path} is damaged: expected {self.shape[1]} names.")
         return np.array(names, dtype=object)
 
@@ -200,7 +195,10 @@ class Collection(Source):
             return None
         path, crc = self._beside(name)
         with unless_replaced(self.folder, self._stamp):
-            return checked_npy(path, size, crc if self._verify else None)
+            labels = open_npy(path, shape=(size,))
+            if self._verify:
+                check_once(path, crc)
+            return labels
 
     def as_data(self, validate: Callable) -> Any:
         """Return `Data` whose parts are groups of shards, after a check of the values.
@@ -260,23 +258,20 @@ def open_counts(
     folder : str or path
         Folder of the collection.
     n_parts : int, default=None
-        See `Collection`.
+        Number of groups of shards, see `Collection`.
     verify : bool, default=True
-        Whether each shard is compared with its checksums when a process first uses it.
-        With False, damage to stored values goes unnoticed; see `Collection`.
+        Whether each shard is compared with its checksums when a process first uses it,
+        see `Collection`.
 
     Returns
     -------
     collection : Collection
-        The open collection.  Its shards are read when they are needed.
+        The open collection.
 
     Raises
     ------
-    FileNotFoundError
-        If there is no such folder.
-    ValueError
-        If the folder has no finished collection of counts, or its description is
-        damaged.  Each shard is checked when a process first uses it.
+    FileNotFoundError, ValueError
+        If there is no such folder, or no finished and intact collection of counts.
     """
     return _open(folder, "counts", n_parts, verify)
 
@@ -291,23 +286,20 @@ def open_dense(
     folder : str or path
         Folder of the collection.
     n_parts : int, default=None
-        See `Collection`.
+        Number of groups of shards, see `Collection`.
     verify : bool, default=True
-        Whether each shard is compared with its checksums when a process first uses it.
-        With False, damage to stored values goes unnoticed; see `Collection`.
+        Whether each shard is compared with its checksums when a process first uses it,
+        see `Collection`.
 
     Returns
     -------
     collection : Collection
-        The open collection.  Its shards are read when they are needed.
+        The open collection.
 
     Raises
     ------
-    FileNotFoundError
-        If there is no such folder.
-    ValueError
-        If the folder has no finished collection of dense data, or its description is
-        damaged.  Each shard is checked when a process first uses it.
+    FileNotFoundError, ValueError
+        If there is no such folder, or no finished and intact collection of dense data.
     """
     return _open(folder, "dense", n_parts, verify)
 
@@ -322,10 +314,10 @@ def open_ratings(
     folder : str or path
         Folder of the collection.
     n_parts : int, default=None
-        See `Collection`.
+        Number of groups of shards, see `Collection`.
     verify : bool, default=True
-        Whether each shard is compared with its checksums when a process first uses it.
-        With False, damage to stored values goes unnoticed; see `Collection`.
+        Whether each shard is compared with its checksums when a process first uses it,
+        see `Collection`.
 
     Returns
     -------
@@ -335,11 +327,8 @@ def open_ratings(
 
     Raises
     ------
-    FileNotFoundError
-        If there is no such folder.
-    ValueError
-        If the folder has no finished collection of ratings, or its description is
-        damaged.  Each shard is checked when a process first uses it.
+    FileNotFoundError, ValueError
+        If there is no such folder, or no finished and intact collection of ratings.
     """
     return _open(folder, "ratings", n_parts, verify)
 

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.utils import Bunch
 
 from .._utils._frames import frame_library
-from ._sparse import csr_container
+from .._utils._sklearn import csr_container
 
 _DATA = resources.files(__package__) / "data"
 

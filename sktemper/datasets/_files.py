@@ -1,32 +1,27 @@
-"""Functions that write a collection's files atomically and check files when reading."""
+"""Files of collections, which are written atomically and have checksums."""
 
 import contextlib
 import json
-import math
 import os
-import re
 import zlib
-from pathlib import Path
 
 import numpy as np
 
-#: Names of files: the description of a finished collection, which is written last; the
-#: settings of an unfinished first collection; and the names of the features.
-META, UNFINISHED, NAMES = "meta.json", "unfinished.json", "feature_names.json"
-#: Pattern of the names of all files of a finished or unfinished collection.
-OURS = re.compile(
-    r"(meta|unfinished|feature_names)\.json|(user|item)_labels\.npy"
-    r"|shard-\d+\.(json|(indptr|indices|data)\.npy)|words-\d+\.json"
-    r"|run-\d+\.(json|npy)|users-\d+\.npy"
-)
+#: Ending of the names of incomplete files.
 TEMPORARY = ".part"
 #: Number of bytes that are read at a time from a large file.
 BYTES_AT_ONCE = 2**20
 
 
-def shard_file(folder, number, what):
-    """Return the path of a shard's file; ``what`` is "json", "data.npy" and so on."""
-    return Path(folder) / f"shard-{number:05d}.{what}"
+class _NewFile:
+    """A file that is being written; ``crc`` is the CRC-32 of the bytes so far."""
+
+    def __init__(self, file):
+        self.file, self.crc = file, 0
+
+    def write(self, data):
+        self.file.write(data)
+        self.crc = zlib.crc32(data, self.crc)
 
 
 @contextlib.contextmanager
@@ -35,7 +30,7 @@ def _replacing(path):
     temporary = path.with_name(path.name + TEMPORARY)
     try:
         with open(temporary, "wb") as file:
-            yield file
+            yield _NewFile(file)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
@@ -68,71 +63,66 @@ def make_folder(path):
         _sync_folder(path.parent)
 
 
+def _check_regular(path):
+    """Raise a ValueError unless there is a regular file; a pipe might never end."""
+    if not os.path.isfile(path):
+        what = "no regular file" if os.path.exists(path) else "missing"
+        raise ValueError(f"{path} is {what}: the collection is damaged.")
+
+
+def check_crc(path, crc):
+    """Raise a ValueError unless a file has this CRC-32.
+
+    The file is read piece by piece, not through a memory map: if another process
+    truncates the file, use of a map ends the process.
+    """
+    _check_regular(path)
+    found = 0
+    with open(path, "rb") as file:
+        while piece := file.read(BYTES_AT_ONCE):
+            found = zlib.crc32(piece, found)
+    if found != crc:
+        raise ValueError(
+            f"{path} is damaged: its checksum is {found:08x}, expected {crc:08x}. "
+            "Restore the file from a copy, or write the collection again."
+        )
+
+
 # -- JSON ------------------------------------------------------------------------------
 
 
 def write_json(path, value):
-    """Write a value as JSON, atomically; a dict gets an entry with its checksum.
-
-    Returns
-    -------
-    crc : int
-        CRC-32 of the file.
-    """
-    if isinstance(value, dict):
-        value = value | {"checksum": _checksum(value)}
+    """Write a dict and its checksum as JSON, atomically; return the file's CRC-32."""
+    value = value | {"checksum": _checksum(value)}
     text = json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
-    with _replacing(Path(path)) as file:
+    with _replacing(path) as file:
         file.write(text)
-    return zlib.crc32(text)
+    return file.crc
 
 
-def read_json(path, crc=None):
-    """Return the value of a JSON file.
-
-    Parameters
-    ----------
-    path : str or path
-    crc : int or None
-        CRC-32 that the file must have.
+def read_json(path):
+    """Return a dict that `write_json` wrote, with its checksum.
 
     Raises
     ------
     ValueError
-        If the file is missing, is not valid JSON, or has a wrong checksum.
+        If the file is missing, or does not have its checksum.
     """
-    text = _bytes_of(Path(path))
+    _check_regular(path)
+    with open(path, "rb") as file:
+        text = file.read()
     try:
-        value = json.loads(text, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is damaged: it is no valid JSON: {error}.") from error
-    found = None if crc is None else zlib.crc32(text)
-    if isinstance(value, dict) and "checksum" in value:
-        found, crc = _checksum(value), value["checksum"]
-    if found != crc:
-        raise ValueError(f"{path} is damaged: its text has another checksum.")
-    return value
-
-
-def _bytes_of(path):
-    """Return the bytes of a regular file; reading a pipe might never end."""
-    if path.exists() and not path.is_file():
-        raise ValueError(f"{path} is no regular file: the collection is damaged.")
-    try:
-        return path.read_bytes()
-    except FileNotFoundError as error:
-        raise ValueError(f"{path} is missing: the collection is damaged.") from error
-
-
-def _refuse_constant(name):
-    raise ValueError(f"it contains {name}")
+        value = json.loads(text)
+        checksum = value.pop("checksum")
+        if checksum == _checksum(value):
+            return value | {"checksum": checksum}
+    except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
+        pass  # it is no valid JSON, or no dict with a checksum
+    raise ValueError(f"{path} is damaged: its text does not have its checksum.")
 
 
 def _checksum(value):
-    """Return the CRC-32 of a dict without its entry for the checksum."""
-    rest = {name: value[name] for name in value if name != "checksum"}
-    text = json.dumps(rest, sort_keys=True, ensure_ascii=False)
-    return zlib.crc32(text.encode(errors="surrogatepass"))
+    return zlib.crc32(json.dumps(value, ensure_ascii=False).encode())
 
 
 # -- arrays ----------------------------------------------------------------------------
@@ -153,26 +143,20 @@ def write_npy(path, chunks, dtype, shape):
     Returns
     -------
     crc : int
-        CRC-32 of the entries.
+        CRC-32 of the file.
     """
-    dtype, crc, n_rows = np.dtype(dtype), 0, 0
-    descr = np.lib.format.dtype_to_descr(dtype)
+    descr = np.lib.format.dtype_to_descr(np.dtype(dtype))
     header = {"descr": descr, "fortran_order": False, "shape": tuple(shape)}
     with _replacing(path) as file:
         np.lib.format.write_array_header_1_0(file, header)
         for chunk in chunks:
             chunk = np.ascontiguousarray(chunk, dtype=dtype)
-            n_rows += len(chunk)
             if chunk.size:
-                entries = chunk.reshape(-1).view(np.uint8)
-                file.write(entries)
-                crc = zlib.crc32(entries, crc)
-        if n_rows != shape[0]:
-            raise ValueError(f"{path}: {n_rows} rows were given, expected {shape[0]}.")
-    return crc
+                file.write(chunk.reshape(-1).view(np.uint8))
+    return file.crc
 
 
-def opened_npy(path, dtype=None, shape=None):
+def open_npy(path, dtype=None, shape=None):
     """Return a read-only map of a ``.npy`` file, after a check of type and shape.
 
     Raises
@@ -180,96 +164,21 @@ def opened_npy(path, dtype=None, shape=None):
     ValueError
         If the file is damaged, or has another type or shape than expected.
     """
-    if not os.path.isfile(path):
-        what = "no regular file" if os.path.exists(path) else "missing"
-        raise ValueError(f"{path} is {what}: the collection is damaged.")
+    _check_regular(path)
     try:
-        found_shape, by_columns, found_dtype, offset, size = _header_of(path)
+        array = np.lib.format.open_memmap(path, mode="r")
     except OSError:  # an error of the disk, not of the file's content
         raise
     except Exception as error:  # parsing a header raises many exceptions
         raise ValueError(f"{path} is damaged: {error}") from error
-    if dtype is not None and found_dtype != dtype:
-        raise ValueError(
-            f"{path} is damaged: its entries are {found_dtype}, "
-            f"expected {np.dtype(dtype)}."
-        )
-    if shape is not None and found_shape != tuple(shape):
-        raise ValueError(
-            f"{path} is damaged: its shape is {found_shape}, expected {tuple(shape)}."
-        )
-    expected = offset + math.prod(found_shape) * found_dtype.itemsize
-    if size != expected:
-        raise ValueError(
-            f"{path} is damaged: it has {size:,} bytes, expected {expected:,}."
-        )
-    if by_columns or found_dtype.hasobject:
-        raise ValueError(f"{path} is damaged: it is no file of a collection.")
-    return np.memmap(path, found_dtype, mode="r", offset=offset, shape=found_shape)
-
-
-def _header_of(path):
-    """Return the header of a ``.npy`` file, its length, and the length of the file."""
-    readers = {
-        (1, 0): np.lib.format.read_array_header_1_0,
-        (2, 0): np.lib.format.read_array_header_2_0,
-    }
-    with open(path, "rb") as file:
-        version = np.lib.format.read_magic(file)
-        if version not in readers:
-            raise ValueError(f"it has version {version} of the format .npy.")
-        shape, by_columns, dtype = readers[version](file)
-        is_vector = len(shape) < 2
-        size = os.fstat(file.fileno()).st_size
-        return shape, by_columns and not is_vector, dtype, file.tell(), size
-
-
-def crc_of(path, array, inspect=lambda piece: None):
-    """Return the CRC-32 of the entries of a ``.npy`` file.
-
-    The entries are read from the file, not from its memory map: if another process
-    truncates the file, reading raises an error, but use of the map ends the process.
-
-    Parameters
-    ----------
-    path : str or path
-    array : ndarray
-        Memory map of the file.
-    inspect : callable
-        Called with each piece of the entries.
-
-    Raises
-    ------
-    ValueError
-        If the file ends early, or ``inspect`` raises.
-    """
-    crc, left = 0, array.size
-    chunk_size = max(BYTES_AT_ONCE // max(array.itemsize, 1), 1)
-    buffer = np.empty(min(chunk_size, left), dtype=array.dtype)
-    with open(path, "rb") as file:
-        file.seek(array.offset)
-        while left:
-            piece = buffer[:left]
-            if file.readinto(piece.view(np.uint8)) < piece.nbytes:
-                raise ValueError(f"{path} is damaged: it was cut off.")
-            crc = zlib.crc32(piece.view(np.uint8), crc)
-            inspect(piece)
-            left -= len(piece)
-    return crc
-
-
-def remove(folder, pattern, first=0):
-    """Remove files of a collection whose names match a pattern, such as ``run-*``.
-
-    Parameters
-    ----------
-    folder : Path
-    pattern : str
-        Pattern of names.  Each name contains an index, such as ``run-00003.npy``.
-    first : int, default=0
-        Smallest index to remove.
-    """
-    for path in list(Path(folder).glob(pattern)):
-        is_ours = OURS.fullmatch(path.name.removesuffix(TEMPORARY))
-        if is_ours and int(re.search(r"\d+", path.name)[0]) >= first:
-            path.unlink()
+    size = array.offset + array.nbytes
+    for what, found, expected in (
+        ("type", array.dtype, array.dtype if dtype is None else np.dtype(dtype)),
+        ("shape", array.shape, array.shape if shape is None else tuple(shape)),
+        ("size in bytes", os.path.getsize(path), size),
+    ):
+        if found != expected:
+            raise ValueError(
+                f"{path} is damaged: its {what} is {found}, expected {expected}."
+            )
+    return array

@@ -9,15 +9,18 @@ import re
 import zipfile
 import zlib
 from collections import defaultdict
-from itertools import islice, repeat
+from collections.abc import Callable
+from functools import partial
+from itertools import repeat
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils import Bunch
 from sklearn.utils._param_validation import validate_params
 
 from .._utils._typing import StrPath
-from ._batches import BOM, first_that_fails
+from ._lines import chunks_of, first_that_fails
 from ._ratings import ratings_matrix
 
 #: Names of the file of ratings and of the file of titles, for all releases.
@@ -27,10 +30,6 @@ _COLUMNS = (("userid",), ("movieid", "itemid"), ("rating",))
 _TITLE_COLUMNS = (("movieid", "itemid"), ("title",))
 #: Largest unpacked sizes of files in a zip file, more than twice the largest release.
 LARGEST_RATINGS, LARGEST_FILMS = 2**31, 2**26
-#: Number of lines that are parsed at a time.
-_LINES = 2**17
-#: Largest length of the first line in bytes; other kinds of files may exceed it.
-_LONGEST_FIRST = 2**16
 #: Largest number up to which float64 represents all integers.
 _LARGEST_NUMBER = 2**53
 #: Errors that a damaged zip file raises.
@@ -121,67 +120,60 @@ def load_movielens(path: StrPath) -> Bunch:
     if not path.exists():
         raise FileNotFoundError(f"There is no {path}.")
     if path.is_dir():
-        files = _of_folder(path)
-        return _movielens(files, _ratings_file(files, path))
+        return _movielens(_files_of_folder(path), path)
     if not path.is_file():
         raise ValueError(f"{path} is neither a file nor a folder.")
-    if (
-        path.suffix.lower() == ".zip"
-        or zipfile.is_zipfile(path)
-        or _begins_as_zip(path)
-    ):
-        with _damage_named(path), zipfile.ZipFile(path) as archive:
-            files = _of_archive(archive, path)
-            return _movielens(files, _ratings_file(files, path))
-    return _movielens(_of_folder(path.parent) | {path.name: [_File(path)]}, path.name)
+    with path.open("rb") as file:
+        is_zipped = path.suffix.lower() == ".zip" or file.read(4) == b"PK\x03\x04"
+    if is_zipped:
+        with _zip_errors(path), zipfile.ZipFile(path) as archive:
+            return _movielens(_files_of_archive(archive, path), path)
+    return _movielens(_files_of_folder(path.parent), path, path.name)
 
 
 # -- files ---------------------------------------------------------------------------
 
 
-class _File:
-    """A file on disk, with a name for error messages and a function that opens it."""
+class _File(NamedTuple):
+    """A file, with a name for error messages.
 
-    def __init__(self, path):
-        self.name, self.open = str(path), lambda limit: path.open("rb")
+    ``open(limit)`` opens the file; if it is in a zip file, it may have ``limit`` bytes.
+    """
 
-
-class _Member:
-    """A file in a zip file, with the same interface as `_File`."""
-
-    def __init__(self, archive, info, path):
-        self.archive, self.info, self.name = archive, info, f"{path}: {info.filename}"
-
-    def open(self, limit):
-        # zipfile reads at most file_size bytes, even if the archive contains more
-        if self.info.file_size > limit:
-            raise ValueError(
-                f"{self.name} has {self.info.file_size:,} bytes when unpacked, but at "
-                f"most {limit:,} are read from a zip file. If you trust it, unzip it."
-            )
-        return io.BufferedReader(self.archive.open(self.info))
+    name: str
+    open: Callable
 
 
-def _of_folder(folder):
-    return {file.name: [_File(file)] for file in folder.iterdir() if file.is_file()}
+def _files_of_folder(folder):
+    """Return a dict from names to the files with each name."""
+    paths = filter(Path.is_file, folder.iterdir())
+    return {p.name: [_File(str(p), lambda _, p=p: p.open("rb"))] for p in paths}
 
 
-def _of_archive(archive, path):
+def _files_of_archive(archive, path):
+    """Return a dict from names to the files with each name, in any folder."""
     files = defaultdict(list)
     for info in archive.infolist():
         if not info.is_dir():
-            member = _Member(archive, info, path)
-            files[PurePosixPath(info.filename).name].append(member)
+            name = f"{path}: {info.filename}"
+            file = _File(name, partial(_open_member, archive, info, name))
+            files[PurePosixPath(info.filename).name].append(file)
     return files
 
 
-def _begins_as_zip(path):
-    with path.open("rb") as file:
-        return file.read(4) == b"PK\x03\x04"
+def _open_member(archive, info, name, limit):
+    # zipfile reads at most file_size bytes, even if the archive contains more
+    if info.file_size > limit:
+        raise ValueError(
+            f"{name} has {info.file_size:,} bytes when unpacked, but at most {limit:,} "
+            "are read from a zip file. If you trust it, unzip it."
+        )
+    return archive.open(info)
 
 
 @contextlib.contextmanager
-def _damage_named(path):
+def _zip_errors(path):
+    """Raise a ValueError that names the file if a zip file is damaged."""
     try:
         yield
     except (*_DAMAGE, OSError, UnicodeDecodeError) as error:
@@ -195,14 +187,6 @@ def _damage_named(path):
         ) from error
 
 
-def _ratings_file(files, path):
-    found = [name for name in _FILMS if name in files]
-    if not found:
-        raise FileNotFoundError(f"{path} has none of {', '.join(_FILMS)}.")
-    _the_only([file for name in found for file in files[name]])
-    return found[0]
-
-
 def _the_only(files):
     if len(files) > 1:
         names = ", ".join(file.name for file in files)
@@ -210,22 +194,25 @@ def _the_only(files):
     return files[0]
 
 
-def _movielens(files, name):
-    """Return the data set; ``files`` maps each name to the files with this name."""
-    file = _the_only(files[name])
+def _movielens(files, path, name=None):
+    """Return the data set; without the name of the file of ratings, find this file."""
+    found = [known for known in _FILMS if known in files] if name is None else [name]
+    if not found:
+        raise FileNotFoundError(f"{path} has none of {', '.join(_FILMS)}.")
+    file = _the_only([file for known in found for file in files[known]])
     with file.open(LARGEST_RATINGS) as stream:
         users, items, ratings = _read_ratings(stream, file.name)
     _check_distinct(users, items, file.name)
     X, user_labels, item_labels = ratings_matrix(users, items, ratings)
-    beside = [_FILMS[name]] if name in _FILMS else _FILMS.values()
-    films = [film for film in beside if film in files]
+    beside = [_FILMS[found[0]]] if found[0] in _FILMS else _FILMS.values()
+    films = next((film for film in beside if film in files), None)
     titles = None
-    if films:
-        file = _the_only(files[films[0]])
+    if films is not None:
+        file = _the_only(files[films])
         with file.open(LARGEST_FILMS) as stream:
-            titles = _read_titles(stream.read(), films[0], file.name)
+            known = _read_titles(stream.read(), films, file.name)
         labels = item_labels.tolist()
-        titles = np.array([titles.get(label, "") for label in labels], dtype=object)
+        titles = np.array([known.get(label, "") for label in labels], dtype=object)
     return Bunch(
         data=X,
         user_labels=user_labels,
@@ -253,20 +240,15 @@ def _check_distinct(users, items, name):
 
 def _read_ratings(stream, name):
     """Return the users, items and ratings of a file."""
-    layout, parts, number = None, [], 1
-    while lines := [line.rstrip(b"\r\n") for line in islice(stream, _LINES)]:
-        if number == 1:
-            lines[0] = lines[0].removeprefix(BOM)
-        numbers = range(number, number + len(lines))
-        number += len(lines)
-        if not all(lines):
-            numbers = [n for n, line in zip(numbers, lines, strict=True) if line]
-            lines = [line for line in lines if line]
-        if lines and layout is None:
-            layout = _Layout(lines[0], name, numbers[0])
-            lines, numbers = lines[layout.has_header :], numbers[layout.has_header :]
-        if lines:
-            parts.append(layout.parse(lines, numbers))
+    layout, parts = None, []
+    for chunk in chunks_of(stream, name):
+        chunk = chunk.select(len)
+        if chunk.lines and layout is None:
+            layout = _Layout(chunk)
+            if layout.has_header:
+                chunk = chunk.rest(1)
+        if chunk.lines:
+            parts.append(layout.parse(chunk))
     if not parts:
         raise ValueError(f"{name} has no ratings.")
     users, items, ratings = map(np.concatenate, zip(*parts, strict=True))
@@ -274,67 +256,39 @@ def _read_ratings(stream, name):
 
 
 class _Layout:
-    """Format of the lines of a file, inferred from its first line."""
+    """Format of the lines of a file, inferred from the first line of a chunk."""
 
-    def __init__(self, first, name, number):
-        self.name = name
-        if len(first) > _LONGEST_FIRST:
-            self.refuse(first, number, f"it has {len(first):,} bytes")
+    def __init__(self, chunk):
+        first = chunk.lines[0]
         delimiter = re.search(rb"::|[\t,]", first)
-        if delimiter is None:
-            self.refuse(first, number, "it has no tab, comma or ::")
-        self.delimiter = delimiter[0]
-        fields = first.split(self.delimiter)
-        self.n_fields = len(fields)
-        self.columns, self.has_header = (0, 1, 2), False
-        names = [field.decode("latin-1") for field in fields]
-        if (columns := _places(names, _COLUMNS)) is not None:
-            self.columns, self.has_header = columns, True
-        elif self.n_fields < 3:
-            self.refuse(first, number, "it has less than three fields")
-        elif self._table([first]) is None:
-            self.refuse(
-                first,
-                number,
-                "its first three fields are not numbers, and it is no header with "
-                "userId, movieId and rating",
+        self.delimiter = delimiter[0] if delimiter else b"\t"
+        names = first.decode("latin-1").split(self.delimiter.decode())
+        columns = _places(names, _COLUMNS)
+        self.n_fields, self.has_header = len(names), columns is not None
+        self.columns = columns or (0, 1, 2)
+        if not self.has_header and self._table([first]) is None:
+            chunk.refuse(
+                0,
+                "user, film and rating as numbers, with a tab, comma or :: between "
+                "them, or a header with userId, movieId and rating",
             )
 
-    def refuse(self, line, number, why):
-        text = line[:80].decode("utf-8", errors="replace") + "..." * (len(line) > 80)
-        raise ValueError(
-            f"{self.name}, line {number} is no rating of MovieLens: {text!r}; {why}."
-        )
-
-    def parse(self, lines, numbers):
+    def parse(self, chunk):
         """Return the users, items and ratings of some lines."""
-
-        def refuse(i, why):
-            self.refuse(lines[i], numbers[i], why)
-
-        n_delimiters = list(map(bytes.count, lines, repeat(self.delimiter)))
-        wrong = np.flatnonzero(np.array(n_delimiters) != self.n_fields - 1)
-        if len(wrong):
-            n_fields = n_delimiters[wrong[0]] + 1
-            refuse(wrong[0], f"it has {n_fields} fields, the first {self.n_fields}")
-        table = self._table(lines)
+        delimiters = list(map(bytes.count, chunk.lines, repeat(self.delimiter)))
+        wrong = np.array(delimiters) != self.n_fields - 1
+        chunk.refuse_any(wrong, f"{self.n_fields} fields, as in the first line")
+        table = self._table(chunk.lines)
         if table is None:
-            refuse(
-                first_that_fails(lines, lambda some: self._table(some) is None),
-                "a field is not a number",
-            )
-        numbers_of = table[:, :2]
-        whole = (numbers_of == np.rint(numbers_of)) & (
-            np.abs(numbers_of) < _LARGEST_NUMBER
-        )
-        if not whole.all():
-            refuse(whole.all(axis=1).argmin(), "user and film must be whole numbers")
+            place = first_that_fails(chunk.lines, lambda x: self._table(x) is None)
+            chunk.refuse(place, "user, film and rating as numbers")
+        labels = table[:, :2]
+        whole = (labels == np.rint(labels)) & (np.abs(labels) < _LARGEST_NUMBER)
+        chunk.refuse_any(~whole.all(axis=1), "user and film as whole numbers")
         with np.errstate(over="ignore"):
             ratings = table[:, 2].astype(np.float32)
-        finite = np.isfinite(ratings)
-        if not finite.all():
-            refuse(finite.argmin(), "the rating must be finite")
-        users, items = numbers_of.T.astype(np.int64)
+        chunk.refuse_any(~np.isfinite(ratings), "a finite rating")
+        users, items = labels.T.astype(np.int64)
         return users, items, ratings
 
     def _table(self, lines):
@@ -373,17 +327,21 @@ def _places(names, columns):
 
 def _read_titles(data, kind, name):
     """Return a dict from film ids to titles."""
-    text = _decoded(data)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:  # older releases are in Latin-1
+        text = data.decode("latin-1")
     titles, columns = {}, (0, 1)
     for number, row in _rows(text, kind, name):
         if number == 1 and (places := _places(row, _TITLE_COLUMNS)) is not None:
             columns = places
             continue
-        if len(row) <= max(columns):
-            _refuse_title(name, number, row, f"it has {len(row)} fields")
-        film = row[columns[0]].strip()
+        film = row[columns[0]].strip() if len(row) > max(columns) else ""
         if not re.fullmatch("[0-9]{1,18}", film):
-            _refuse_title(name, number, row, f"{film!r} is no number of a film")
+            raise ValueError(
+                f"{name}, line {number}: expected the number of a film and its title, "
+                f"got {str(row)[:80]}."
+            )
         titles[int(film)] = row[columns[1]]
     return titles
 
@@ -403,16 +361,3 @@ def _rows(text, kind, name):
                 yield rows.line_num, row
     except csv.Error as error:
         raise ValueError(f"{name}, line {rows.line_num}: {error}.") from error
-
-
-def _refuse_title(name, number, row, why):
-    text = repr(row) if len(repr(row)) <= 80 else repr(row)[:77] + "..."
-    raise ValueError(f"{name}, line {number} has no film and title: {text}; {why}.")
-
-
-def _decoded(data):
-    """Return the text of a file: older releases are in Latin-1, later ones in UTF-8."""
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return data.decode("latin-1")

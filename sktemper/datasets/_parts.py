@@ -1,13 +1,41 @@
-"""Handles of the shards of a collection, which contain no data."""
+"""Parts of collections: handles of shards, groups of shards, and the open shards.
+
+When a process first opens a shard, it reads the whole shard and compares it with its
+checksums.  If the sizes or modification times of its files change later, it is read
+and compared again.  Sizes and times are checked at each use of the shard, but within a
+fit at most every `LOOK_EVERY` seconds.  A file that is truncated between a check and
+the use of its memory map ends the process, which no check can prevent.
+"""
+
+import contextlib
+import os
+import secrets
+import threading
+import time
+from collections import OrderedDict, defaultdict
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
+from scipy import sparse
 
 from .._engine import ByRows
 from .._utils._linalg import sparse_rows
-from ._open_shards import files_of, meta_of, opened, unless_replaced
-from ._sparse import csr_container
+from .._utils._sklearn import csr_container
+from ._files import check_crc
+from ._folder import META, generation_folder, read_meta
+from ._shards import ShardFiles
+
+#: Largest number of open shards of a process, each with up to three memory maps.
+MOST_OPEN = 48
+#: Seconds after a check during which a fit assumes that files are unchanged.
+LOOK_EVERY = 0.05
+#: Default number of parts of a collection.
+MOST_GROUPS = 16
 
 
+@dataclass(frozen=True, repr=False, slots=True)
 class Part(ByRows):
     """Handle of a shard: its path, without its data.
 
@@ -24,20 +52,10 @@ class Part(ByRows):
         first uses it.
     """
 
-    __slots__ = ("folder", "number", "stamp", "verify")
-
-    def __init__(self, folder, number, stamp, verify=True):
-        self.folder, self.number, self.stamp = folder, number, stamp
-        self.verify = verify
-
-    def __reduce__(self):
-        return Part, (self.folder, self.number, self.stamp, self.verify)
-
-    def __eq__(self, other):
-        return isinstance(other, Part) and self.__reduce__() == other.__reduce__()
-
-    def __hash__(self):
-        return hash((self.folder, self.number, self.stamp, self.verify))
+    folder: str
+    number: int
+    stamp: str
+    verify: bool = True
 
     def __repr__(self):
         return f"<shard {self.number} of {self.folder!r}, {self.n_rows:,} rows>"
@@ -46,6 +64,14 @@ class Part(ByRows):
     def n_rows(self):
         """Number of rows."""
         return meta_of(self.folder, self.stamp)["shards"][self.number]["rows"]
+
+    @property
+    def files(self):
+        """The `ShardFiles` of the shard."""
+        meta = meta_of(self.folder, self.stamp)
+        folder = generation_folder(self.folder, meta["generation"])
+        shard = meta["shards"][self.number]
+        return ShardFiles(folder, self.number, shard, meta["kind"], meta["n_features"])
 
     def rows(self, rows, visit=None):
         """Return rows of the shard, in memory.
@@ -69,10 +95,10 @@ class Part(ByRows):
         ValueError
             If a file of the shard is damaged, or the collection was replaced.
         """
-        shard = opened(self, visit)
-        if shard.matrix is None:
-            return np.array(shard.maps.data[rows])
-        block = sparse_rows(shard.matrix, rows)
+        maps, matrix = opened(self, visit)
+        if matrix is None:
+            return np.array(maps.data[rows])
+        block = sparse_rows(matrix, rows)
         block.data = np.array(block.data)
         # scipy gives both index arrays the type of indptr
         block.indices = np.array(block.indices, dtype=np.int32)
@@ -83,18 +109,16 @@ class Part(ByRows):
     def check(self):
         """Read the files of the shard; raise a ValueError if one is damaged."""
         with unless_replaced(self.folder, self.stamp):
-            files = files_of(self)
-            files.check(files.mapped())
+            self.files.check(self.files.mapped())
 
     def whole(self):
         """Return the whole shard, in mapped memory if scipy supports the types."""
-        shard = opened(self)
-        data, indices, indptr = shard.maps
-        if shard.matrix is None:
+        (data, indices, indptr), matrix = opened(self)
+        if matrix is None:
             return data
         # scipy supports no indices shorter than 32 bits
         arrays = data, indices.astype(np.int32, copy=False), _short(indptr)
-        X = csr_container()(arrays, shape=shard.matrix.shape)
+        X = csr_container()(arrays, shape=matrix.shape)
         X.has_canonical_format = True
         return X
 
@@ -102,3 +126,226 @@ class Part(ByRows):
 def _short(indptr):
     """Return row starts as int32 if int32 can represent all of them."""
     return indptr if indptr[-1] >= 2**31 else indptr.astype(np.int32, copy=False)
+
+
+class Group(ByRows):
+    """Part of `Data` that consists of adjacent shards, which are read when needed.
+
+    Parameters
+    ----------
+    shards : sequence of Part
+    visit : str, default=None
+        Name of the call that reads the shards; see `Part.rows`.
+    """
+
+    def __init__(self, shards, visit=None):
+        self.shards, self.visit = tuple(shards), visit
+        sizes = [shard.n_rows for shard in self.shards]
+        self._ends = np.cumsum(sizes)
+        self._starts = self._ends - sizes
+
+    def __repr__(self):
+        return f"<{len(self.shards)} shards from {self.shards[0]!r} on>"
+
+    @property
+    def n_rows(self):
+        """Number of rows."""
+        return int(self._ends[-1])
+
+    def rows(self, rows):
+        """Return some rows, in memory, in the format of `Part.rows`."""
+        if isinstance(rows, slice):
+            rows = np.arange(*rows.indices(self.n_rows))
+        numbers = np.searchsorted(self._ends, rows, "right")
+        if len(rows) == 0 or (numbers == numbers[0]).all():
+            return self._shard_rows(numbers[0] if len(rows) else 0, rows)
+        order = np.argsort(numbers, kind="stable")
+        starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
+        found = [
+            self._shard_rows(numbers[mine[0]], rows[mine])
+            for mine in np.split(order, starts[1:])
+        ]
+        back = np.empty_like(order)
+        back[order] = np.arange(len(order))
+        if isinstance(found[0], np.ndarray):
+            return np.concatenate(found)[back]
+        block = sparse.vstack(found, format="csr")[back]
+        block.has_canonical_format = True
+        return block
+
+    def _shard_rows(self, number, rows):
+        return self.shards[number].rows(rows - self._starts[number], self.visit)
+
+
+def groups(shards, n_groups):
+    """Divide the shards that have rows into at most ``n_groups`` groups.
+
+    The groups have about equal sizes, and a new ``visit``, so that files are checked
+    again.  None means `MOST_GROUPS`.
+    """
+    visit = secrets.token_hex(8)
+    shards = [shard for shard in shards if shard.n_rows]
+    n_groups = min(len(shards), MOST_GROUPS if n_groups is None else n_groups)
+    ends = np.linspace(0, len(shards), n_groups + 1).round().astype(int)
+    pairs = zip(ends[:-1], ends[1:], strict=True)
+    return [Group(shards[first:last], visit) for first, last in pairs]
+
+
+# -- the description -------------------------------------------------------------------
+
+
+def stamp_of(meta):
+    """Return a text that identifies a collection until it is replaced."""
+    return f"{meta['generation']}-{meta['checksum']:08x}"
+
+
+def meta_of(folder, stamp):
+    """Return the description of a collection; raise a ValueError if it was replaced."""
+    return _meta_at(folder, stamp, _seen(Path(folder) / META))
+
+
+@lru_cache(maxsize=16)
+def _meta_at(folder, stamp, seen):
+    meta = read_meta(folder)
+    if stamp_of(meta) != stamp:
+        raise ValueError(
+            f"{folder} holds another collection than when it was opened; open it again."
+        )
+    return meta
+
+
+@contextlib.contextmanager
+def unless_replaced(folder, stamp):
+    """Raise a clear error if files cannot be read because they were replaced."""
+    try:
+        yield
+    except (OSError, ValueError):
+        meta_of(folder, stamp)
+        raise
+
+
+def _seen(path):
+    """Return inode, time and size of a file, to detect changes of the file."""
+    try:
+        found = os.stat(path)
+    except OSError:  # reading the file will raise the error
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def check_once(path, crc):
+    """Raise if a file is damaged; read it again only if its size or time changed."""
+    _check_at(path, crc, _seen(path))
+
+
+@lru_cache(maxsize=256)
+def _check_at(path, crc, seen):
+    check_crc(path, crc)
+
+
+# -- open shards -----------------------------------------------------------------------
+
+
+class _Record:
+    """What this process knows of a shard.
+
+    Attributes
+    ----------
+    lock : Lock
+        Lock of the thread that opens the shard; other threads wait for the result.
+    checked : tuple or None
+        Inodes, times and sizes of the files that were compared with their checksums.
+    shard : tuple (Maps, CSR array or None), or None
+        The open files of the shard, and as one matrix if the shard is sparse; None if
+        the shard is not open.
+    paths, seen : list of Path, tuple
+        Its files and the description of the collection; their inodes, times and sizes.
+    visit, looked : str or None, float
+        Name of the last visit that checked ``seen``, see `Part.rows`, and the time of
+        this check.
+    """
+
+    def __init__(self):
+        self.lock, self.checked, self.shard = threading.Lock(), None, None
+        self.visit, self.looked = None, 0.0
+
+    def opened(self, part, visit):
+        """Return ``shard``, opened if it is not open or if its files changed."""
+        now, shard = time.monotonic(), self.shard
+        if shard is not None:
+            if visit == self.visit is not None and now < self.looked + LOOK_EVERY:
+                return shard
+            if tuple(map(_seen, self.paths)) != self.seen:
+                shard = None
+        if shard is None:
+            shard = self.shard = self._opened(part)
+        self.visit, self.looked = visit, now
+        return shard
+
+    def _opened(self, part):
+        """Open the shard, and check it unless its files are unchanged since a check."""
+        self.shard, files = None, part.files
+        self.paths = [Path(part.folder) / META, *files.paths]
+        self.seen = tuple(map(_seen, self.paths))
+        before, self.checked = self.checked, None
+        with unless_replaced(part.folder, part.stamp):
+            maps = files.mapped()
+            if before not in (None, self.seen[1:]) and not part.verify:
+                self._refuse_change(before)
+            if before != self.seen[1:]:
+                files.check(maps, values=part.verify)
+        self.checked = self.seen[1:]
+        return maps, _matrix(maps, files.n_features)
+
+    def _refuse_change(self, before):
+        changes = zip(self.paths[1:], self.seen[1:], before, strict=True)
+        path = next(path for path, new, old in changes if new != old)
+        raise ValueError(
+            f"{path} was changed after it was opened, and with verify=False it is not "
+            "known whether it is damaged: open the collection again."
+        )
+
+
+class _Records:
+    """What this process knows of all shards, and which are open."""
+
+    def __init__(self):
+        self.known, self.open = defaultdict(_Record), OrderedDict()
+        self.lock = threading.Lock()
+
+    def renew_locks(self):
+        """Create new locks in a forked child; no thread there can release old locks."""
+        self.lock = threading.Lock()
+        for record in self.known.values():
+            record.lock = threading.Lock()
+
+    def __call__(self, part, visit=None):
+        """Return the maps and the matrix of a shard, which is opened if necessary."""
+        with self.lock:
+            record = self.known[part]
+        with record.lock:
+            shard = record.opened(part, visit)
+        with self.lock:
+            self.open[part] = record
+            self.open.move_to_end(part)
+            while len(self.open) > MOST_OPEN:
+                self.open.popitem(last=False)[1].shard = None
+        return shard
+
+
+opened = _Records()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=opened.renew_locks)
+
+
+def _matrix(maps, n_features):
+    """Return the CSR array of a sparse shard, None for a dense shard."""
+    if maps.indptr is None:
+        return None
+    matrix = sparse.csr_array((len(maps.indptr) - 1, n_features), dtype=maps.data.dtype)
+    # set attributes, because scipy's constructor would convert all indices to the type
+    # of indptr
+    matrix.data = np.asarray(maps.data)
+    matrix.indices = np.asarray(maps.indices)
+    matrix.indptr = np.asarray(maps.indptr)
+    return matrix

@@ -7,9 +7,9 @@ from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils._param_validation import StrOptions, validate_params
 
 from .._ranking._labels import label_array, labelled, listed
+from .._utils._sklearn import csr_container
 from .._utils._typing import ArrayLike, SparseMatrix
 from .._utils._validation import check_unmasked
-from ._sparse import csr_container
 
 
 @validate_params(
@@ -95,26 +95,15 @@ default=None
     >>> X_new.toarray()
     array([[0., 2., 0.]])
     """
-    users, items = _labels(users, "users"), _labels(items, "items")
     ratings = _numbers(ratings, "ratings")
-    check_consistent_length(users, items, ratings)
-    rows, user_labels = _encoded(users, user_labels, unknown, "user")
-    columns, item_labels = _encoded(items, item_labels, unknown, "item")
-    known = (rows >= 0) & (columns >= 0)
-    if not known.all():
-        rows, columns, ratings = rows[known], columns[known], ratings[known]
-    shape = len(user_labels), len(item_labels)
-    keys = rows * shape[1] + columns
-    order = np.argsort(keys, kind="stable")
-    keys, ratings = keys[order], ratings[order]
+    labels = user_labels, item_labels
+    keys, ratings, labels = _sorted_entries(users, items, ratings, labels, unknown)
     starts = np.flatnonzero(np.diff(keys, prepend=-1))
     if len(starts) < len(keys):
-        ratings = merged_ratings(
-            keys, ratings, starts, duplicates, (user_labels, item_labels)
-        )
+        ratings = merged_ratings(keys, ratings, starts, duplicates, labels)
         keys = keys[starts]
-    X = labelled(csr_of_keys(keys, ratings, shape), user_labels, item_labels)
-    return X, user_labels, item_labels
+    X = csr_of_keys(keys, ratings, tuple(map(len, labels)))
+    return labelled(X, *labels), *labels
 
 
 @validate_params(
@@ -191,19 +180,13 @@ default=None
     >>> X.users(["bob"]).toarray()
     array([[1., 0.]])
     """
-    users, items = _labels(users, "users"), _labels(items, "items")
     weights = np.ones(len(users)) if weights is None else weights
     weights = _numbers(weights, "weights")
-    check_consistent_length(users, items, weights)
     if len(weights) and weights.min() < 0:
         raise ValueError(f"weights must not be negative, got {weights.min():g}.")
-    rows, user_labels = _encoded(users, user_labels, unknown, "user")
-    columns, item_labels = _encoded(items, item_labels, unknown, "item")
-    known = (rows >= 0) & (columns >= 0) & (weights > 0)
-    keys = (rows * len(item_labels) + columns)[known]
-    weights = weights[known]
-    order = np.argsort(keys, kind="stable")
-    keys, weights = keys[order], weights[order]
+    labels = user_labels, item_labels
+    keys, weights, labels = _sorted_entries(users, items, weights, labels, unknown)
+    keys, weights = keys[weights > 0], weights[weights > 0]
     starts = np.flatnonzero(np.diff(keys, prepend=-1))
     if len(starts) < len(keys):
         if duplicates == "error":
@@ -215,8 +198,25 @@ default=None
         dtype = weights.dtype
         weights = merge.reduceat(weights.astype(np.float64), starts).astype(dtype)
         keys = keys[starts]
-    X = csr_of_keys(keys, weights, (len(user_labels), len(item_labels)))
-    return labelled(X, user_labels, item_labels)
+    X = csr_of_keys(keys, weights, tuple(map(len, labels)))
+    return labelled(X, *labels)
+
+
+def _sorted_entries(users, items, values, labels, unknown):
+    """Return the keys of entries (see `csr_of_keys`), sorted; their values; and labels.
+
+    ``labels`` are the labels of users and of items, each given or None.
+    """
+    users, items = _labels(users, "users"), _labels(items, "items")
+    check_consistent_length(users, items, values)
+    rows, user_labels = _encoded(users, labels[0], unknown, "user")
+    columns, item_labels = _encoded(items, labels[1], unknown, "item")
+    keys = rows * len(item_labels) + columns
+    known = (rows >= 0) & (columns >= 0)
+    if not known.all():
+        keys, values = keys[known], values[known]
+    order = np.argsort(keys, kind="stable")
+    return keys[order], values[order], (user_labels, item_labels)
 
 
 def csr_of_keys(keys, ratings, shape):

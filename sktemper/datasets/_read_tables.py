@@ -8,8 +8,15 @@ import numpy as np
 
 from .._utils._extras import missing_packages
 from .._utils._typing import Int, StrPath
-from ._arguments import checked_file, checked_path, checked_size, refuse_argument
-from ._batches import Batches, Lines, decoded, first_that_fails
+from ._lines import (
+    Batches,
+    Lines,
+    checked_file,
+    checked_path,
+    checked_size,
+    first_that_fails,
+    refuse_argument,
+)
 
 #: Number of bytes of a text file with a table that are parsed at a time.
 BLOCK = 2**22
@@ -200,10 +207,10 @@ def _texts(files, column):
     """Yield lists of texts."""
     for file in files:
         if _ending(file) in TEXTS:
-            for first, lines in Lines(file):
-                if first == 1:
-                    _check_first(file, lines)
-                yield decoded(file, first, lines)
+            for chunk in Lines(file):
+                if chunk.numbers[0] == 1:
+                    _check_first(file, chunk.lines)
+                yield chunk.texts()
         else:
             types = {column: _pyarrow().string()}
             yield from _converted(file, (column,), types, _text_column)

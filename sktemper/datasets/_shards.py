@@ -1,54 +1,100 @@
-"""Writer of shards, which continues an interrupted conversion after its last shard."""
+"""Files of shards, and their writer, which continues an interrupted conversion."""
 
-import math
-import warnings
 from numbers import Integral
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from ._arrays import ShardFiles, check_file
-from ._blocks import about
-from ._files import NAMES, read_json, remove, shard_file, write_json, write_npy
-from ._meta import MOST_FEATURES, index_dtype, joined, wrong_in_shard
+from .._utils._arguments import Interval
+from ._blocks import index_dtype, joined, summary
+from ._files import check_crc, open_npy, read_json, write_json, write_npy
+from ._folder import NAMES
 
 #: If the number of rows of a shard is not given: approximate number of entries of a
 #: shard, and bounds of its number of rows.
 ENTRIES_OF_SHARD, FEWEST_ROWS, MOST_ROWS = 2**25, 2**10, 2**20
-#: Entries of a shard's note (its JSON file) that the collection's description repeats.
-ABOUT = (
-    "rows",
-    "entries",
-    "dtype",
-    "least",
-    "largest",
-    "fraction",
-    "sum",
-    "missing",
-    "crc",
-)
+#: Constraints of parameters that all writers have.
+PARAMETERS = {
+    "shard_rows": [Interval(Integral, 1, None, closed="left"), None],
+    "overwrite": ["boolean"],
+}
+#: Largest number of columns, because their indices have 32 bits.
+MOST_FEATURES = 2**31 - 1
 
 
-def checked_shard_rows(shard_rows):
-    """Return ``shard_rows``, a positive int or None; raise for another value."""
-    if shard_rows is not None and (
-        isinstance(shard_rows, bool)
-        or not isinstance(shard_rows, Integral)
-        or shard_rows < 1
-    ):
-        raise ValueError(
-            f"shard_rows must be an int of at least 1 or None, got {shard_rows!r}."
-        )
-    return None if shard_rows is None else int(shard_rows)
+class Maps(NamedTuple):
+    """The arrays of a shard, mapped from disk; dense data have only ``data``."""
+
+    data: np.ndarray
+    indices: np.ndarray | None = None
+    indptr: np.ndarray | None = None
+
+
+class ShardFiles:
+    """The files of one shard.
+
+    ``shard`` is the summary of the shard's values, with ``crc``, a list of the files'
+    checksums.
+    """
+
+    def __init__(self, folder, number, shard, kind, n_features):
+        self.shard, self.n_features, self.is_dense = shard, n_features, kind == "dense"
+        rows, entries = shard["rows"], shard["entries"]
+        types = {
+            "data": (shard["dtype"], (entries,)),
+            "indices": (index_dtype(n_features), (entries,)),
+            "indptr": (np.int64, (rows + 1,)),
+        }
+        if self.is_dense:
+            types = {"data": (shard["dtype"], (rows, n_features))}
+        self.types = {
+            Path(folder) / f"shard-{number:05d}.{name}.npy": type_and_shape
+            for name, type_and_shape in types.items()
+        }
+        self.paths = list(self.types)
+
+    def mapped(self):
+        """Return `Maps`, after a check of the sizes, types and shapes of the files."""
+        return Maps(*(open_npy(path, *types) for path, types in self.types.items()))
+
+    def write(self, blocks):
+        """Write blocks to the files, and return the files' checksums."""
+        arrays = [[block.data for block in blocks]]
+        if not self.is_dense:
+            arrays.append([block.indices for block in blocks])
+            counts = np.concatenate([[0], *(block.counts for block in blocks)])
+            arrays.append([np.cumsum(counts, dtype=np.int64)])
+        return [
+            write_npy(path, chunks, *types)
+            for (path, types), chunks in zip(self.types.items(), arrays, strict=True)
+        ]
+
+    def check(self, maps, values=True):
+        """Raise a ValueError that names a file if it is damaged.
+
+        Valid checksums exclude damage.  Valid indices also exclude that forged files
+        make a kernel read outside of its arrays.  ``values=False`` skips the values.
+        """
+        crcs = dict(zip(self.paths, self.shard["crc"], strict=True))
+        if not values:
+            del crcs[self.paths[0]]
+        for path, crc in crcs.items():
+            check_crc(path, crc)
+        if self.is_dense:
+            return
+        _, indices, indptr = maps
+        n_entries = len(indices)
+        if n_entries and not 0 <= indices.min() <= indices.max() < self.n_features:
+            raise ValueError(f"{self.paths[1]} has indices outside of the columns.")
+        is_sorted = (indptr[:-1] <= indptr[1:]).all()
+        if not (is_sorted and indptr[0] == 0 and indptr[-1] == n_entries):
+            raise ValueError(f"{self.paths[2]} has invalid starts of rows.")
 
 
 def check_batches(batches):
-    """Raise if batches are a single matrix, or cannot be iterated over.
-
-    Raises
-    ------
-    ValueError, TypeError
-    """
+    """Raise if batches are a single matrix, or cannot be iterated over."""
     is_frame = hasattr(batches, "iloc") and np.ndim(batches) == 2
     if sparse.issparse(batches) or isinstance(batches, np.ndarray) or is_frame:
         raise ValueError(
@@ -73,76 +119,48 @@ class ShardWriter:
     kind : str
     shard_rows : int or None
         Number of rows of a shard; None chooses it from the first block.
-    companion : object or None
-        Object that collects information about the rows.  The result of its method
-        ``state()`` is written with each shard, and ``restore(state)`` is called when a
-        conversion continues.
+    words : HashedWords or None
+        Collects words of the rows.  Its state is written with each shard, and restored
+        when a conversion continues.
     names : list of str or None
         Names of the features, if they are known before the rows are written.
-
-    Warns
-    -----
-    UserWarning
-        If shards of an interrupted conversion are damaged, and are written again.
     """
 
-    def __init__(self, target, kind, shard_rows=None, companion=None, names=None):
+    def __init__(self, target, kind, shard_rows=None, words=None, names=None):
         self.target, self.folder, self.kind = target, target.files, kind
-        self.companion, self.shard_rows, self.names = companion, shard_rows, names
+        self.words, self.names = words, names
+        self.shard_rows = None if shard_rows is None else int(shard_rows)
         self.n_features, self.position = None, (0, 0)
         self.shards, self.stamps, self.blocks, self.buffered = [], [], [], 0
-        self._go_on()
+        restore = self._restore_words if words is not None else lambda n_notes: None
+        for note in target.resume("shard", self._check_note, restore):
+            self.stamps += [tuple(stamp) for stamp in note["stamps"]]
+            self.shards.append(note["shard"])
+            self.position = tuple(note["position"])
+            self.n_features, self.shard_rows = note["n_features"], note["shard_rows"]
         self.n_noted = self.n_known = len(self.stamps)
 
-    def _go_on(self):
-        """Reuse the intact shards of an interrupted conversion."""
-        shards, damage = [], None
-        try:
-            while shard_file(self.folder, len(shards), "json").exists():
-                shards.append(self._intact(len(shards), shards[:1]))
-        except ValueError as error:
-            damage = error
-        if shards and self.companion is not None:
-            path = self.folder / f"words-{len(shards) - 1}.json"
-            try:
-                self.companion.restore(read_json(path))
-            except ValueError as error:
-                shards, damage = [], error
-        for shard in shards:
-            self.stamps += [tuple(stamp) for stamp in shard["stamps"]]
-            self.shards.append(shard)
-            self.position = tuple(shard["position"])
-            self.n_features, self.shard_rows = shard["n_features"], shard["shard_rows"]
-        if damage is not None:
-            warnings.warn(
-                f"{damage} The conversion in {self.folder} goes on from shard "
-                f"{len(shards)}; this and all later shards are written again.",
-                stacklevel=4,
-            )
-        # Remove later shards: the new shards may divide the rows in another way.
-        remove(self.folder, "shard-*", first=len(shards))
-        for path in self.folder.glob("words-*"):
-            if path.name != f"words-{len(shards) - 1}.json":
-                remove(self.folder, path.name)
+    def _check_note(self, number, note):
+        self._check(number, note["shard"], note["n_features"])
 
-    def _intact(self, number, first):
-        """Return a shard's note; raise ValueError if the note or a file is damaged."""
-        path = shard_file(self.folder, number, "json")
-        shard = read_json(path)
-        try:
-            wrong = _wrong_in_note(shard, self.kind, *first)
-        except KeyError as error:
-            wrong = f"it has no entry {error}"
-        except (TypeError, ValueError) as error:
-            wrong = str(error)
-        if wrong:
-            raise ValueError(f"{path} is damaged: {wrong}.")
-        files = ShardFiles(self.folder, number, shard, self.kind, shard["n_features"])
-        files.check(files.mapped())
-        return shard
+    def _check(self, number, shard, n_features, contents=True):
+        """Raise a ValueError if the files of a shard are damaged; return the paths."""
+        files = ShardFiles(self.folder, number, shard, self.kind, n_features)
+        maps = files.mapped()
+        if contents:
+            files.check(maps)
+        return files.paths
 
-    def _file(self, what):
-        return shard_file(self.folder, len(self.shards), what)
+    def _words_file(self, n_shards):
+        """Return the file of the words of ``n_shards`` shards; two files alternate."""
+        return self.folder / f"words-{n_shards % 2}.json"
+
+    def _restore_words(self, n_shards):
+        path = self._words_file(n_shards)
+        state = read_json(path)
+        if state["n_shards"] != n_shards:
+            raise ValueError(f"{path} does not have the words of {n_shards} shards.")
+        self.words.restore(state)
 
     def write(self, batches, stamp, convert, after=lambda batch: None):
         """Write the rows of batches, except rows that are already written.
@@ -171,8 +189,8 @@ class ShardWriter:
         if number + 1 < self.n_known:
             raise ValueError(
                 f"There are {number + 1} batches, but there were at least "
-                f"{self.n_known} when the conversion in {self.folder} was interrupted. "
-                "Give the same batches, or start over with overwrite=True."
+                f"{self.n_known} when the conversion in {self.target.folder} was "
+                "interrupted. Give the same batches, or start over with overwrite=True."
             )
         if self.buffered:
             self._cut((number + 1, 0))
@@ -185,8 +203,8 @@ class ShardWriter:
         elif self.stamps[number] != stamp:
             raise ValueError(
                 f"Batch {number} differs from the batch that was given when the "
-                f"conversion in {self.folder} was interrupted. Give the same batches, "
-                "or start over with overwrite=True."
+                f"conversion in {self.target.folder} was interrupted. Give the same "
+                "batches, or start over with overwrite=True."
             )
 
     def _check_width(self, block, number):
@@ -227,41 +245,24 @@ class ShardWriter:
 
     def _cut(self, position):
         """Write the collected rows as a shard; note the position to continue from."""
-        self.target.claim.check()
-        shard = about(self.blocks)
-        shard["crc"] = self._write_arrays(shard)
-        if self.companion is not None:
-            number = len(self.shards)
-            write_json(self.folder / f"words-{number}.json", self.companion.state())
-        shard |= {
+        number = len(self.shards)
+        shard = joined([summary(block) for block in self.blocks])
+        files = ShardFiles(self.folder, number, shard, self.kind, self.n_features)
+        shard["crc"] = files.write(self.blocks)
+        if self.words is not None:
+            state = {"n_shards": number + 1, **self.words.state()}
+            write_json(self._words_file(number + 1), state)
+        note = {
+            "shard": shard,
             "shard_rows": self.shard_rows,
             "n_features": self.n_features,
             "position": position,
             "stamps": self.stamps[self.n_noted :],
         }
-        write_json(self._file("json"), shard)
+        write_json(self.folder / f"shard-{number:05d}.json", note)
         self.n_noted = len(self.stamps)
         self.shards.append(shard)
-        if self.companion is not None and len(self.shards) > 1:
-            remove(self.folder, f"words-{len(self.shards) - 2}.json")
         self.blocks, self.buffered = [], 0
-
-    def _write_arrays(self, shard):
-        """Write the files of a shard, and return their checksums."""
-        rows, entries, dtype = shard["rows"], shard["entries"], shard["dtype"]
-        values = [block.data for block in self.blocks]
-        if self.kind == "dense":
-            shape = rows, self.n_features
-            return [write_npy(self._file("data.npy"), values, dtype, shape)]
-        counts = np.concatenate([[0], *(block.counts for block in self.blocks)])
-        indptr = np.cumsum(counts, dtype=np.int64)
-        indices = [block.indices for block in self.blocks]
-        of_index = index_dtype(self.n_features)
-        return [
-            write_npy(self._file("indptr.npy"), [indptr], np.int64, (rows + 1,)),
-            write_npy(self._file("indices.npy"), indices, of_index, (entries,)),
-            write_npy(self._file("data.npy"), values, dtype, (entries,)),
-        ]
 
     def finish(self, names=None, files=None):
         """Write the description, which makes the shards the current collection.
@@ -276,49 +277,25 @@ class ShardWriter:
         Raises
         ------
         ValueError
-            If a written file is missing or was replaced.
+            If a written file is missing or damaged.
         """
-        files = {} if files is None else dict(files)
+        files = {} if files is None else files
         if names is not None:
             self._check_names(names)
-            files[NAMES] = write_json(self.folder / NAMES, list(names))
-        shards = [{name: shard[name] for name in ABOUT} for shard in self.shards]
-        self._check_written(shards, files)
-        meta = joined(self.kind, self.n_features, shards, self.shard_rows, files)
-        self.target.commit(meta)
-
-    def _check_written(self, shards, files):
-        """Raise unless all files exist; read them if they replace a collection."""
-        for number, shard in enumerate(shards):
-            one = ShardFiles(self.folder, number, shard, self.kind, self.n_features)
-            maps = one.mapped()
-            if self.target.replaces:
-                one.check(maps)
+            files[NAMES] = write_json(self.folder / NAMES, {"names": list(names)})
+        kept = set(files)
+        for number, shard in enumerate(self.shards):
+            again = self.target.replaces
+            paths = self._check(number, shard, self.n_features, contents=again)
+            kept.update(path.name for path in paths)
         for name, crc in files.items():
-            check_file(str(self.folder / name), crc)
-
-
-def _wrong_in_note(shard, kind, first=None):
-    """Return an error in the note of a shard as a text, or None.
-
-    Parameters
-    ----------
-    shard : object
-        The note; a valid one is a dict.
-    kind : str
-    first : dict or None
-        The note of the first shard.
-    """
-    for name, most in (("n_features", MOST_FEATURES), ("shard_rows", math.inf)):
-        value = shard[name]
-        if type(value) is not int or not 0 < value <= most:
-            return f"{name} is {value!r}"
-        if first is not None and value != first[name]:
-            return f"{name} is {value!r}, but {first[name]!r} in the first shard"
-    pairs = [shard["position"], *shard["stamps"]]
-    for pair in pairs:
-        if len(pair) != 2 or not all(type(n) is int and n >= 0 for n in pair):
-            return f"a position or a stamp is {pair!r}"
-    if not 0 < shard["rows"] <= shard["shard_rows"]:
-        return f"rows is {shard['rows']!r}"
-    return wrong_in_shard(shard, kind, shard["n_features"])
+            check_crc(self.folder / name, crc)
+        meta = {
+            "kind": self.kind,
+            "n_features": self.n_features,
+            "shard_rows": self.shard_rows,
+            **joined(self.shards),
+            "files": files,
+            "shards": self.shards,
+        }
+        self.target.commit(meta, kept)

@@ -9,8 +9,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 
 from .._utils._validation import check_sparse, check_unmasked
-from ._blocks import Block, checksum
-from ._meta import smallest
+from ._blocks import Block, checksum, smallest
 
 #: Largest integer up to which float64 represents all integers.
 MOST_EXACT = 2**53

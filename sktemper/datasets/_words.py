@@ -119,21 +119,8 @@ class HashedWords:
         }
 
     def restore(self, state):
-        """Continue from the result of `state`.
-
-        Raises
-        ------
-        ValueError
-            If the state is damaged.  In this case, the object does not change.
-        """
-        try:
-            counts = Counter({str(word): int(n) for word, n in state["counts"].items()})
-            named = np.zeros(self.n_features, dtype=bool)
-            named[np.array(state["named"], dtype=np.intp)] = True
-            n_batches, n_entries = int(state["n_batches"]), int(state["n_entries"])
-        except (KeyError, TypeError, AttributeError, IndexError) as error:
-            raise ValueError(f"The words noted are damaged: {error!r}.") from error
-        self.counts, self.columns = counts, {}
-        self._find_columns(counts)
-        self.named |= named
-        self.n_batches, self.n_entries = n_batches, n_entries
+        """Continue from the result of `state`."""
+        self.counts, self.columns = Counter(state["counts"]), {}
+        self._find_columns(self.counts)
+        self.named[state["named"]] = True
+        self.n_batches, self.n_entries = state["n_batches"], state["n_entries"]

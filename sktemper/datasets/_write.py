@@ -6,15 +6,17 @@ from typing import Any
 
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.utils._param_validation import validate_params
 
 from .._utils._typing import ArrayLike, Int, StrPath
 from ._collection import Collection, open_counts, open_dense
-from ._folders import writing
-from ._shards import ShardWriter, check_batches, checked_shard_rows
+from ._folder import writing
+from ._shards import PARAMETERS, ShardWriter, check_batches
 from ._sources import Arrays, Matrices, Texts, checked_names
 from ._words import HashedWords
 
 
+@validate_params(PARAMETERS, prefer_skip_nested_validation=True)
 def write_counts(
     folder: StrPath,
     batches: Iterable,
@@ -91,6 +93,7 @@ def write_counts(
     --------
     >>> import tempfile
     >>> from sklearn.feature_extraction.text import HashingVectorizer
+    from sklearn.utils._param_validation import validate_params
     >>> from sktemper.datasets import open_counts, write_counts
     >>> vectorizer = HashingVectorizer(
     ...     n_features=64, alternate_sign=False, norm=None
@@ -101,13 +104,12 @@ def write_counts(
     ...     X.shape, X.dtype.name, sorted(set(X.feature_names))[-3:]
     ((3, 64), 'uint8', ['and', 'rum', 'tea'])
     """
-    shard_rows = checked_shard_rows(shard_rows)
     check_batches(batches)
     _check_vectorizer(vectorizer)
     names = _given_names(feature_names, batches, vectorizer)
     settings = {
         "kind": "counts",
-        "shard_rows": shard_rows,
+        "shard_rows": str(shard_rows),
         "vectorizer": _described(vectorizer),
         "feature_names": None if names is None else zlib.crc32(repr(names).encode()),
     }
@@ -124,6 +126,7 @@ def write_counts(
     return open_counts(target.folder)
 
 
+@validate_params(PARAMETERS, prefer_skip_nested_validation=True)
 def write_dense(
     folder: StrPath,
     batches: Iterable,
@@ -185,12 +188,11 @@ def write_dense(
     ...     len(X), X.shape, X.dtype.name
     (3, (50, 3), 'float32')
     """
-    shard_rows = checked_shard_rows(shard_rows)
     check_batches(batches)
     names = _given_names(feature_names, batches)
     settings = {
         "kind": "dense",
-        "shard_rows": shard_rows,
+        "shard_rows": str(shard_rows),
         "feature_names": None if names is None else zlib.crc32(repr(names).encode()),
     }
     source = Arrays()

@@ -5,7 +5,6 @@ divided into ranges.  For each range, in order, its triples are read from all ru
 its rows and user labels are written, so that only one range is in memory.
 """
 
-import warnings
 from collections.abc import Iterable
 from typing import Literal
 
@@ -13,29 +12,27 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils._param_validation import StrOptions, validate_params
 
+from .._ranking._labels import label_array
 from .._utils._typing import Int, StrPath
-from ._arrays import check_crc
+from .._utils._validation import check_unmasked
 from ._blocks import Block, checksum
 from ._collection import Collection, open_ratings
-from ._files import opened_npy, read_json, remove, write_json, write_npy
-from ._folders import writing
-from ._meta import LABELS
-from ._ratings import csr_of_keys, merged_ratings
-from ._shards import ShardWriter, check_batches, checked_shard_rows
-from ._triples import triples_of
+from ._files import check_crc, open_npy, write_json, write_npy
+from ._folder import LABELS, remove, writing
+from ._ratings import csr_of_keys, merged_ratings, missing_labels
+from ._shards import PARAMETERS, ShardWriter, check_batches
+from ._sources import MOST_EXACT, check_numbers, stored
 
 #: Number of bytes of triples that are sorted at a time; and the distance between the
 #: triples of a run that are inspected to divide the users into ranges.
 BYTES_AT_ONCE, LOOKED_AT = 2**27, 2**10
-#: Columns whose labels must have the same kind in all batches.
-KINDS = {"users", "items"}
+#: Largest length of a label.  All labels of a sorted temporary file are padded to the
+#: same length.
+LONGEST_LABEL = 256
 
 
 @validate_params(
-    {
-        "duplicates": [StrOptions({"error", "first", "last", "mean"})],
-        "overwrite": [bool],
-    },
+    PARAMETERS | {"duplicates": [StrOptions({"error", "first", "last", "mean"})]},
     prefer_skip_nested_validation=True,
 )
 def write_ratings(
@@ -114,9 +111,12 @@ def write_ratings(
     ...     X.user_labels.tolist(), X.item_labels.tolist(), X[0].toarray().tolist()
     (['ann', 'bob'], ['gin', 'tea'], [[0, 5], [0, 3]])
     """
-    shard_rows = checked_shard_rows(shard_rows)
     check_batches(batches)
-    settings = {"kind": "ratings", "shard_rows": shard_rows, "duplicates": duplicates}
+    settings = {
+        "kind": "ratings",
+        "shard_rows": str(shard_rows),
+        "duplicates": duplicates,
+    }
     with writing(folder, settings, overwrite) as target:
         runs = _Runs(target)
         runs.gather(batches)
@@ -139,40 +139,14 @@ class _Runs:
         self.target, self.folder = target, target.files
         self.number, self.stamps, self.kinds = 0, [], {}
         self.gathered, self.n_bytes = [], 0
-        self._go_on()
+        for note in target.resume("run", self._check):
+            self.stamps += [tuple(stamp) for stamp in note["stamps"]]
+            self.kinds = note["kinds"]
+            self.number += 1
         self.n_noted = len(self.stamps)
 
-    def _go_on(self):
-        """Reuse the intact runs of an interrupted conversion."""
-        try:
-            while self._file("json").exists():
-                noted = self._intact()
-                self.stamps += [tuple(stamp) for stamp in noted["stamps"]]
-                self.kinds = noted["kinds"]
-                self.number += 1
-        except ValueError as error:
-            warnings.warn(
-                f"{error} The conversion in {self.folder} goes on from run "
-                f"{self.number}; this and all later runs are written again.",
-                stacklevel=5,
-            )
-        remove(self.folder, "run-*", first=self.number)
-
-    def _intact(self):
-        """Return the note of a run; raise ValueError if the note or file is damaged."""
-        path = self._file("json")
-        noted = read_json(path)
-        try:
-            stamps, kinds, crc = (noted[name] for name in ("stamps", "kinds", "crc"))
-            if not all(len(stamp) == 2 for stamp in stamps) or set(kinds) != KINDS:
-                raise ValueError("its stamps or kinds are invalid")
-        except KeyError as error:
-            raise ValueError(f"{path} is damaged: it has no entry {error}.") from error
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{path} is damaged: {error}.") from error
-        path = self._file("npy")
-        check_crc(path, opened_npy(path), crc)
-        return noted
+    def _check(self, number, note):
+        check_crc(self.folder / f"run-{number:05d}.npy", note["crc"])
 
     def _file(self, what):
         return self.folder / f"run-{self.number:05d}.{what}"
@@ -200,8 +174,8 @@ class _Runs:
 
     def _refuse(self, what):
         raise ValueError(
-            f"{what} when the conversion in {self.folder} was interrupted. Pass the "
-            "same batches again, or start over with overwrite=True."
+            f"{what} when the conversion in {self.target.folder} was interrupted. Pass "
+            "the same batches again, or start over with overwrite=True."
         )
 
     def _check_kinds(self, labels, number):
@@ -230,7 +204,6 @@ class _Runs:
         run = np.empty(len(order), dtype=dtype)
         for name, column in zip(names, columns, strict=True):
             run[name] = column[order]
-        self.target.claim.check()
         crc = write_npy(self._file("npy"), [run], run.dtype, run.shape)
         stamps = self.stamps[self.n_noted :]
         noted = {"stamps": stamps, "kinds": self.kinds, "crc": crc}
@@ -257,7 +230,7 @@ class _Merge:
         self.starts = self._starts(np.sort(np.concatenate(looked_at)))
 
     def _run(self, number):
-        return opened_npy(self.folder / f"run-{number:05d}.npy")
+        return open_npy(self.folder / f"run-{number:05d}.npy")
 
     def _starts(self, users):
         """Return the start of each range in each run, and the length of each run."""
@@ -315,10 +288,142 @@ class _Merge:
             Checksums of the files.
         """
         paths = (self.folder / f"users-{n:05d}.npy" for n in range(self.n_ranges))
-        users = (opened_npy(path) for path in paths)
+        users = (open_npy(path) for path in paths)
         users = users, np.result_type(*self.user_dtypes), (self.n_users,)
         items = [self.items], self.items.dtype, self.items.shape
         return {
             name: write_npy(self.folder / name, *labels)
             for name, labels in zip(LABELS, (users, items), strict=True)
         }
+
+
+# -- triples -------------------------------------------------------------------------
+
+
+def triples_of(batch, number):
+    """Return users, items and ratings of a batch as arrays.
+
+    Raises
+    ------
+    ValueError, TypeError
+    """
+    columns = _columns(batch, number)
+    users = _labels(columns[0], f"The users of batch {number}")
+    items = _labels(columns[1], f"The items of batch {number}")
+    check_unmasked(columns[2], f"The ratings of batch {number}", may_be_nan=False)
+    ratings = np.asarray(columns[2])
+    if ratings.dtype.kind == "O":
+        try:
+            ratings = ratings.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"Batch {number} has a rating that is not a number: {error}."
+            ) from error
+    if ratings.ndim != 1 or not len(users) == len(items) == len(ratings):
+        raise ValueError(
+            f"Batch {number} has {users.shape} users, {items.shape} items and "
+            f"{ratings.shape} ratings; expected three columns of the same length."
+        )
+    if len(ratings):
+        check_numbers(ratings, number, "ratings")
+    if not np.isfinite(ratings).all():
+        raise ValueError(f"Batch {number} has ratings that are missing or infinite.")
+    if len(ratings) == 0:
+        return users, items, ratings.astype(np.uint8)
+    return users, items, _stored_ratings(ratings, number)
+
+
+def _stored_ratings(ratings, number):
+    """Return integers in the smallest type, floats in float32 or float64."""
+    if ratings.dtype.kind == "f":
+        return ratings.astype(np.float32 if ratings.itemsize <= 4 else np.float64)
+    ratings = ratings.astype(np.uint8) if ratings.dtype.kind == "b" else ratings
+    return stored(ratings, ratings.min(), ratings.max(), number)
+
+
+def _columns(batch, number):
+    """Return the three columns of a triple or of a table."""
+    names = getattr(batch, "column_names", None)  # a table of pyarrow
+    if names is None:
+        names = batch if isinstance(batch, dict) else getattr(batch, "columns", None)
+    if names is None:
+        if not isinstance(batch, (tuple, list)) or len(batch) != 3:
+            raise ValueError(
+                f"Batch {number} is neither a triple (users, items, ratings) nor a "
+                "table with three columns."
+            )
+        return batch
+    names = list(names)
+    wanted = ["user", "item", "rating"]
+    if not set(wanted) <= set(names):
+        if len(names) != 3:
+            raise ValueError(
+                f"Batch {number} has the columns {', '.join(map(str, names))}; "
+                "expected user, item and rating."
+            )
+        wanted = names
+    return [batch[name] for name in wanted]
+
+
+def _labels(values, what):
+    """Return labels as integers or strings, none of them missing."""
+    values = label_array(values)
+    if values.ndim != 1:
+        raise ValueError(f"{what} are of {values.ndim} dimensions; expected one.")
+    if missing_labels(values):
+        raise ValueError(f"{what} have missing labels.")
+    if values.dtype.kind == "O" or values.dtype.kind == "T":
+        values = _of_one_kind(values, what)
+    if values.dtype.kind == "U":
+        if values.dtype.itemsize > 4 * LONGEST_LABEL:
+            raise ValueError(
+                f"{what} have a label of more than {LONGEST_LABEL} characters."
+            )
+        return values
+    if values.dtype.kind == "f":
+        return _whole(values, what)
+    if values.dtype.kind not in "ui" or (
+        values.size and not -(2**63) <= int(values.min()) <= int(values.max()) < 2**63
+    ):
+        raise TypeError(f"{what} must be strings or whole numbers of 64 bits.")
+    return values.astype(np.int64)
+
+
+def _whole(values, what):
+    """Return floats as integers if all of them are exact integers."""
+    with np.errstate(invalid="ignore"):
+        is_whole = (values == np.rint(values)).all() and np.isfinite(values).all()
+    if not is_whole:
+        raise ValueError(f"{what} have numbers that are not whole.")
+    if values.size and np.abs(values).max() >= MOST_EXACT:
+        raise ValueError(
+            f"{what} have floats of 2**53 or more, where neighbouring numbers are not "
+            "distinct; give integers or strings."
+        )
+    return values.astype(np.int64)
+
+
+def _of_one_kind(values, what):
+    """Return an array of strings or of integers from an array of objects."""
+    values = values.tolist()
+    kinds = set(map(type, values))
+    if kinds and all(issubclass(kind, str) for kind in kinds):
+        longest = max(map(len, values))
+        if longest > LONGEST_LABEL:
+            raise ValueError(
+                f"{what} have a label of {longest:,} characters; at most "
+                f"{LONGEST_LABEL} are allowed."
+            )
+        if any(value.endswith("\0") for value in values):
+            raise ValueError(
+                f"{what} have a label that ends with a null character, which NumPy "
+                "does not keep."
+            )
+        return np.array(values, dtype=np.str_)
+    numbers = (int, float, np.integer, np.floating)
+    if all(issubclass(kind, numbers) and kind is not bool for kind in kinds):
+        floats = [value for value in values if isinstance(value, float | np.floating)]
+        _whole(np.array(floats, dtype=float), what)
+        return np.array([int(value) for value in values])
+    names = ", ".join(sorted(kind.__name__ for kind in kinds))
+    raise TypeError(f"{what} must be strings or whole numbers, got {names}.")

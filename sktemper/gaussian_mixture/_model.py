@@ -33,6 +33,10 @@ COVARIANCE_TYPES = (*COVARIANCES, "tied")
 #: Number of samples of a block.  It is large, because the work that is done once for
 #: each block takes as long as the work for hundreds of samples.
 BLOCK_ROWS = 1024
+#: Priors are learned from components with more than `USED` rows, because smaller ones
+#: slow the learning down.  If a step of coordinate ascent would lower the evidence of
+#: all components, they are learned from those with more than this number of rows.
+OCCUPIED = 1e-3
 
 
 def family_of_type(covariance_type, n_components, n_features, law, **others):
@@ -258,28 +262,36 @@ class GaussianMixtureModel(MixtureModel):
             return hyper
         target, prior = self.target(statistics, scale, powers, hyper), self.prior(hyper)
         counts = self.weights.counts(target.weights - prior.weights)
-        used = counts > USED
+        used, occupied = counts > USED, counts > OCCUPIED
         if used.sum() < 2:
             return hyper
-        family = self.family_of(hyper)
+
+        def evidence(hyper):
+            """Return the evidence of all components, up to a constant."""
+            family, prior = self.family_of(hyper), self.prior(hyper).components
+            logs = family.log_normaliser(prior + statistics)
+            return np.sum(logs - family.log_normaliser(prior))
+
+        statistics = target.components - prior.components
         try:
-            usual = family.usual(target.components)
-            learned = learned_priors(family, hyper, usual, used, self.learned)
+            usual = self.family_of(hyper).usual(target.components)
+            learned = self._learned(hyper, usual, used, counts)
+            may_fall = rate == 1.0 and (used < occupied).any()
+            if may_fall and evidence(learned) < evidence(hyper):
+                learned = self._learned(hyper, usual, occupied, counts)
         except IllDefined:
             return hyper
-        if self.learned & {"covariance", "degrees_of_freedom"}:
-            evidence = evidence_of_priors(
-                family, hyper, usual, used, learned.mean_precision
-            )
-            learned = searched(
-                self.learned,
-                hyper,
-                learned,
-                family.law.least,
-                counts[used].mean(),
-                evidence,
-            )
         return hyper.stepped(learned, rate)
+
+    def _learned(self, hyper, usual, used, counts):
+        """Return the learned priors of the components ``used``."""
+        family, learned = self.family_of(hyper), self.learned
+        new = learned_priors(family, hyper, usual, used, learned)
+        if not learned & {"covariance", "degrees_of_freedom"}:
+            return new
+        evidence = evidence_of_priors(family, hyper, usual, used, new.mean_precision)
+        least, size = family.law.least, counts[used].mean()
+        return searched(learned, hyper, new, least, size, evidence)
 
     def wide_priors(self, globals_, hyper):
         """Return the priors under which moves are proposed.

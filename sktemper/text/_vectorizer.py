@@ -15,7 +15,7 @@ from .._utils._arguments import Interval, columns_of
 from .._utils._checksums import checked, with_checksum
 from .._utils._frames import frame_library
 from .._utils._notices import warn
-from .._utils._sklearn import prefers_sparse_arrays
+from .._utils._sklearn import csr_container
 from .._utils._typing import ArrayLike, DTypeLike, Float, Int, SparseMatrix
 from ._frequencies import Chunk, WordFrequencies, admitted, as_documents
 
@@ -482,8 +482,7 @@ class StreamingCountVectorizer(
         config = vars(self).get("_sklearn_output_config", {})
         output = config.get("transform", sklearn.get_config()["transform_output"])
         if output == "default":
-            is_array = prefers_sparse_arrays()
-            return sparse.csr_array(X) if is_array else sparse.csr_matrix(X)
+            return csr_container()(X)
         names, frames = self.get_feature_names_out(), frame_library(output)
         if output == "polars":
             return frames.DataFrame(dict(zip(names, X.toarray().T, strict=True)))

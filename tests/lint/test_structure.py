@@ -3,13 +3,11 @@
 import ast
 import copy
 import importlib
-import inspect
 import os
 import re
 import shutil
 import subprocess
 import sys
-import textwrap
 
 from sources import PACKAGE, sources
 
@@ -178,35 +176,6 @@ def test_functions_are_short():
     assert_none(long)
 
 
-def test_violations_are_found(tmp_path, monkeypatch):
-    monkeypatch.setitem(globals(), "PACKAGE", tmp_path)
-    text = textwrap.dedent(
-        """\
-        from .. import lda
-        from ..metrics import perplexity
-        pool = ThreadPoolExecutor()
-        isinstance(model, AnnealedLDA)
-        def wide(self, a, b, c, d, e, f, *, g):
-            pass
-        def long():
-        """
-    )
-    text += 41 * "    pass\n"
-    path, tree = tmp_path / "_engine" / "_module.py", ast.parse(text)
-    imports = list(upward_imports(path, tree))
-    assert imports == [
-        "_engine/_module.py imports lda",
-        "_engine/_module.py imports metrics",
-    ]
-    assert len(list(other_threads(path, text))) == 1
-    assert len(list(knows_models(path, text))) == 1
-    long = list(what_is_long(path, text, tree, MOST_PARAMETERS))
-    assert [line.partition(" has ")[0] for line in long] == [
-        "_engine/_module.py: wide",
-        "_engine/_module.py: long",
-    ]
-
-
 def test_sources_without_kernels_raise_a_clear_error(tmp_path):
     without = shutil.ignore_patterns("*.so", "*.pyd", "data", "__pycache__")
     shutil.copytree(PACKAGE, tmp_path / "sktemper", ignore=without)
@@ -234,15 +203,3 @@ def test_every_public_name_is_exported():
         assert set(models.__all__) <= set(sktemper.__all__)
     for name in sktemper.__all__:
         assert hasattr(sktemper, name)
-
-
-def test_every_parameter_is_documented():
-    missing = []
-    for name in sktemper.__all__:
-        estimator = getattr(sktemper, name)
-        if inspect.isclass(estimator):
-            documentation = inspect.getdoc(estimator)
-            for parameter in inspect.signature(estimator).parameters:
-                if not re.search(rf"^{parameter}(,.*)? : ", documentation, re.M):
-                    missing.append(f"{name}: {parameter}")
-    assert_none(missing)

@@ -1,0 +1,133 @@
+"""Data, draws and comparisons that several surfaces share."""
+
+import functools
+import pickle
+import re
+import sys
+import traceback
+from pathlib import Path
+
+import numpy as np
+from hypothesis import strategies as st
+from scipy import sparse
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from cases import ESTIMATORS, digest_of, fitted
+
+NAMES = sorted(ESTIMATORS)
+REFUSALS = TypeError, ValueError
+QUERIES = "transform", "predict", "predict_proba", "score_samples", "score"
+#: Messages that a user cannot understand without the code.
+OBSCURE = re.compile(
+    r"[Ss]ingular matrix|positive definite|did not converge|infs or NaNs|broadcast|"
+    r"zero-size|not aligned|cannot reshape|NoneType|pvals|math domain|"
+    r"negative dimensions|cannot convert float|out of bounds|buffer"
+)
+
+
+class Draws:
+    """Draws of one case, which is smaller the smaller the drawn numbers are."""
+
+    def __init__(self, data):
+        self._draw = data.draw
+
+    def __call__(self, strategy):
+        return self._draw(strategy)
+
+    def one_of(self, *values):
+        return self._draw(st.sampled_from(values))
+
+    def between(self, least, most):
+        return self._draw(st.integers(least, most))
+
+    def happens(self, share):
+        """Return whether something of about this probability happens."""
+        return self.between(0, 99) >= 100 * (1 - share)
+
+    def place(self, size):
+        """Return an index below ``size``, which may depend on the machine."""
+        return int(self._draw(st.floats(0, 1, exclude_max=True)) * size)
+
+    def generator(self):
+        return np.random.default_rng(self.between(0, 2**32 - 1))
+
+
+# -- estimators and their data ---------------------------------------------------------
+@functools.cache
+def data_of(name, n_rows=24):
+    """Return the data of a model, with values that float16 represents."""
+    X = ESTIMATORS[name][0].data(120)[:n_rows]
+    if sparse.issparse(X):
+        X = sparse.csr_array(X, dtype=np.float64)
+        X.data = np.fmax(np.rint(X.data * 8), 1) / 8  # DIA stores no zeros
+        return X
+    return np.rint(np.asarray(X, dtype=np.float64) * 8) / 8
+
+
+def new(name, **parameters):
+    row, kind = ESTIMATORS[name]
+    return row.estimator(kind, **{"max_iter": 2, **parameters})
+
+
+@functools.cache
+def trained(name, method="fit"):
+    return getattr(new(name), method)(data_of(name))
+
+
+def copied(estimator):
+    return pickle.loads(pickle.dumps(estimator))
+
+
+def answers(estimator, X):
+    """Return the results of all methods, of arrays as arrays."""
+    names = [name for name in QUERIES if hasattr(estimator, name)]
+    return {name: np.asarray(getattr(estimator, name)(X)) for name in names}
+
+
+# -- comparisons -----------------------------------------------------------------------
+def bits(estimator):
+    """Return a digest of the public fitted attributes, "" without a fit."""
+    return digest_of(fitted(estimator)) if "state_" in vars(estimator) else ""
+
+
+def same_bits(found, expected, what):
+    assert digest_of(found) == digest_of(expected), f"{what}: other bits"
+
+
+def equal(found, expected, what, rtol=1e-6, atol=1e-9):
+    found, expected = np.asarray(found), np.asarray(expected)
+    same = found.shape == expected.shape
+    same = same and np.allclose(found, expected, rtol, atol, equal_nan=True)
+    assert same, f"{what} differs"
+
+
+def same_answers(found, expected, what):
+    for name, values in expected.items():
+        if name != "predict" or "predict_proba" not in expected:  # ties have two labels
+            equal(found[name], values, f"{what}: {name}")
+
+
+def contents(X):
+    """Return a digest of the entries of data."""
+    parts = "data", "indices", "indptr", "row", "col"
+    if sparse.issparse(X):
+        return digest_of([getattr(X, part, None) for part in parts])
+    return digest_of(X)
+
+
+def attempt(estimator, method, *arguments, **options):
+    """Call a method; return the result and the error, one of which is None.
+
+    An error must be clear, and leave the estimator as it was.
+    """
+    before = bits(estimator)
+    try:
+        return getattr(estimator, method)(*arguments, **options), None
+    except REFUSALS as error:
+        assert bits(estimator) == before, f"{method}: changed by {error}"
+        file = traceback.extract_tb(error.__traceback__)[-1].filename
+        explained = any(name in file for name in ("sktemper", "sklearn", "_sputils"))
+        explained = explained and not isinstance(error, np.linalg.LinAlgError)
+        clear = explained and not OBSCURE.search(str(error))
+        assert clear, f"{method}: an unclear error of {file}: {error}"
+        return None, error

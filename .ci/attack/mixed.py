@@ -1,0 +1,326 @@
+"""Mixed mixtures: columns of strings, flags, counts and numbers with gaps.
+
+tables      Equal values in another container or dtype give equal answers and fits.
+rows        A row's answers do not depend on other rows or on their order.
+columns     Permuted columns give the same fit; other labels are refused.
+weights     Integer weights are repeated rows, also in criteria and in a regression.
+gaps        `impute` keeps what was observed, and fills all else.
+results     Probabilities sum to 1, samples are valid data, and all tables are finite.
+errors      After an invalid call, a mixture is as before and goes on.
+"""
+
+import copy
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+from common import answers, attempt, bits, copied, equal, same_answers
+
+import sktemper
+from sktemper.learning_rates import HalfLife
+
+N_ROWS = 40
+
+
+# -- tables ----------------------------------------------------------------------------
+def column(draw, random, n=N_ROWS):
+    """Return values of a column without gaps, as a list of Python objects."""
+    codes = random.integers(0, draw.between(1, 5), n)
+    numbers = random.normal(size=n) * 10.0 ** draw.between(-3, 5)
+    return draw.one_of(
+        [["tea", "", "01", "1", "ünï"][code] for code in codes],
+        (codes > 0).tolist(),
+        (codes - 1).tolist(),
+        numbers.tolist(),
+        random.poisson(20, n).tolist(),
+        [7] * n,
+        (codes / 4).tolist(),
+        [str(code) for code in codes],
+        (10**17 + codes).tolist(),
+    )
+
+
+def table(draw):
+    """Return columns with gaps, a dict of lists in which None is missing."""
+    share, random, columns = draw.one_of(0.0, 0.1, 0.5), draw.generator(), {}
+    for j in range(draw.between(1, 5)):
+        gaps = random.random(N_ROWS) < share
+        values = column(draw, random)
+        columns[f"x{j}"] = [None if g else v for g, v in zip(gaps, values, strict=True)]
+    return columns
+
+
+def objects(columns):
+    X = np.empty((N_ROWS, len(columns)), dtype=object)
+    for j, values in enumerate(columns.values()):
+        X[:, j] = values
+    return X
+
+
+def frame(columns):
+    """Return a data frame of pandas with objects, which keep all types."""
+    return pd.DataFrame(columns, dtype=object)
+
+
+def changed(columns, known=lambda value: value, missing=None):
+    """Return columns with a function of known values, and another missing value."""
+    return {
+        name: [missing if value is None else known(value) for value in values]
+        for name, values in columns.items()
+    }
+
+
+def slices(columns):
+    X = pl.DataFrame(columns)
+    return pl.concat([X[:7], X[7:]], rechunk=False)
+
+
+CONTAINERS = {
+    "objects": objects,
+    "lists": lambda c: objects(c).tolist(),
+    "tuples": lambda c: tuple(map(tuple, objects(c).tolist())),
+    "pandas": frame,
+    # `convert_dtypes` rounds large integers
+    "pandas, nullable": lambda c: pd.DataFrame({n: pd.array(v) for n, v in c.items()}),
+    "pandas, index": lambda c: frame(c).set_axis(range(9, 9 + N_ROWS)),
+    "pandas, reversed": lambda c: frame(c).iloc[::-1].iloc[::-1],
+    "polars": lambda c: pl.DataFrame(c, strict=False),
+    "polars, slices": slices,
+    "NaN": lambda c: frame(changed(c, missing=np.nan)),
+    "NA": lambda c: frame(changed(c, missing=pd.NA)),
+    "NaT": lambda c: frame(changed(c, missing=pd.NaT)),
+    "NaN in objects": lambda c: objects(changed(c, missing=float("nan"))),
+    "NumPy scalars": lambda c: frame(changed(c, lambda value: np.array(value)[()])),
+}
+
+
+def contained(draw, columns):
+    """Return a container's name and the columns in it, None if it cannot have them."""
+    name = draw.one_of(*CONTAINERS)
+    try:
+        return name, CONTAINERS[name](columns)
+    except (TypeError, OverflowError, pl.exceptions.PolarsError):
+        return name, None
+
+
+def mixture(draw, columns, **parameters):
+    kinds = {}
+    for name, values in columns.items():
+        known = [v for v in values if v is not None]
+        if known and all(type(v) in (int, float) and abs(v) < 1e9 for v in known):
+            counts = all(type(v) is int and v >= 0 for v in known)
+            options = ["gaussian", "binned", "categorical"] + ["poisson"] * counts
+            kinds[name] = draw.one_of(None, *options)
+    cls = draw.one_of(sktemper.AnnealedMixedMixture, sktemper.TemperedMixedMixture)
+    options = {
+        "kinds": {n: kind for n, kind in kinds.items() if kind} or "from_dtype",
+        "n_components": draw.between(1, 4),
+        "n_bins": draw.between(2, 5),
+        "max_iter": draw.between(1, 4),
+        "batch_size": draw.one_of(None, None, 16),
+        "moves": None,
+        "random_state": draw.between(0, 98),
+    }
+    return cls(**options | parameters)
+
+
+# -- surfaces --------------------------------------------------------------------------
+def tables(draw):
+    columns = table(draw)
+    estimator = mixture(draw, columns)
+    known = copy.deepcopy(estimator).fit(frame(columns))
+    name, given = contained(draw, columns)
+    if given is None:
+        return
+    expected = answers(known, frame(columns))
+    same_answers(answers(known, given), expected, f"{name} at predict")
+    kinds = estimator.kinds
+    if isinstance(kinds, dict) and not isinstance(given, pd.DataFrame | pl.DataFrame):
+        kinds = {int(label[1:]): kind for label, kind in kinds.items()}
+    other = copy.deepcopy(estimator).set_params(kinds=kinds).fit(given)
+    found = [column.kind for column in other.columns_]
+    assert found == [column.kind for column in known.columns_], f"{name}: {found}"
+    same_answers(answers(other, given), expected, f"{name} at fit")
+
+
+def rows(draw):
+    columns = table(draw)
+    X = frame(columns)
+    estimator = mixture(draw, columns).fit(X)
+    if draw.between(0, 1):  # unknown values, which count as missing
+        place = draw.between(0, N_ROWS - 1), draw.between(0, X.shape[1] - 1)
+        X.iloc[place] = draw.one_of("new", 3.5, True, -1, None)
+    try:
+        expected = answers(estimator, X)
+    except ValueError:
+        return
+    some = draw.generator().permutation(N_ROWS)[: draw.between(1, N_ROWS - 1)]
+    for part in (some, some[:1]):
+        found = answers(estimator, X.iloc[part])
+        for name in ("predict_proba", "transform", "score_samples"):
+            equal(found[name], expected[name][part], f"{name} of rows")
+
+
+def permuted_columns(draw):
+    columns = table(draw)
+    # with more components, rounding errors choose among equally distant starts
+    estimator = mixture(draw, columns, batch_size=None, n_components=1)
+    X = frame(columns)
+    order = draw.generator().permutation(X.shape[1])
+    Y = X.iloc[:, order]
+    one, other = copy.deepcopy(estimator).fit(X), copy.deepcopy(estimator).fit(Y)
+    equal(other.score(Y), one.score(X), "score with permuted columns", 1e-4, 1e-6)
+    if (order != np.arange(X.shape[1])).any():
+        assert attempt(one, "predict", Y)[1], "permuted labels were accepted"
+
+
+def weights(draw):
+    columns, random = table(draw), draw.generator()
+    X = frame(columns)
+    weight = random.integers(0, 4, N_ROWS)
+    weight[0] = 1
+    again = np.repeat(np.arange(N_ROWS), weight)
+    repeated = X.iloc[again]
+    estimator = mixture(draw, columns)
+    one = copy.deepcopy(estimator).set_params(n_components=1, batch_size=None)
+    try:
+        other = copy.deepcopy(one).fit(repeated)
+    except ValueError:
+        return
+    one.fit(X, sample_weight=weight)
+    for a, b in zip(one.columns_, other.columns_, strict=True):
+        assert a.kind == b.kind and a.categories == b.categories, f"{a}, not {b}"
+        equal(a.centres, b.centres, f"centres of {a}")
+        equal([a.location, a.scale], [b.location, b.scale], f"scale of {a}")
+    equal(one.score_samples(repeated), other.score_samples(repeated), "weighted fit")
+    estimator.fit(X)
+    for name in ("bic", "aic", "icl", "entropy_r2"):
+        method = getattr(estimator, name)
+        equal(method(X, sample_weight=weight), method(repeated), name)
+    shares = estimator.predict_proba(X)
+    z = pd.DataFrame({"a": random.normal(size=N_ROWS), "b": shares.argmax(axis=1) > 0})
+    z, method = z[draw.one_of(["a"], ["a", "b"])], draw.one_of("ml", "bch")
+    regress = sktemper.class_regression
+    try:
+        other = regress(shares[again], z.iloc[again], method=method)
+    except ValueError:
+        return
+    one = regress(shares, z, method=method, sample_weight=weight)
+    assert np.isfinite([one.coef_, one.stderr_]).all(), "regression"
+    if np.abs(other.coef_).max() < 5:  # otherwise classes are separable
+        equal(one.coef_, other.coef_, "coef_", 1e-2, 1e-3)
+
+
+def cells(X):
+    return (
+        X.rows() if isinstance(X, pl.DataFrame) else np.array(X, dtype=object).tolist()
+    )
+
+
+def gaps(draw):
+    columns = table(draw)
+    estimator = mixture(draw, columns).fit(frame(columns))
+    name, given = contained(draw, columns)
+    if given is None:
+        return
+    before = copy.deepcopy(given)
+    filled = estimator.impute(given)
+    assert type(filled) is type(given), f"{name}: impute returned {type(filled)}"
+    filled_columns = zip(*cells(filled), strict=True)
+    for described, values, found in zip(
+        estimator.columns_, columns.values(), filled_columns, strict=True
+    ):
+        for one, other in zip(values, found, strict=True):
+            if one is not None:
+                assert other == one, f"{name}: {one!r} became {other!r}"
+            elif described.categories or not described.n_options:
+                assert not pd.isna(other), f"{name}: a gap of {described} stays"
+    if isinstance(given, pd.DataFrame):
+        pd.testing.assert_frame_equal(given, before)
+        part = draw.generator().permutation(N_ROWS)[:5]
+        alone = cells(estimator.impute(given.iloc[part]))
+        for one, other in zip(
+            sum(alone, []), sum(cells(filled.iloc[part]), []), strict=True
+        ):
+            same = one == other or pd.isna(one) or np.isclose(float(one), float(other))
+            assert same, f"impute of a row: {one!r}, not {other!r}"
+
+
+def results(draw):
+    columns = table(draw)
+    X = frame(columns)
+    estimator = mixture(draw, columns).fit(X)
+    for name, values in answers(estimator, X).items():
+        assert np.isfinite(values).all(), f"{name} is not finite"
+    shares = estimator.predict_proba(X)
+    equal(shares.sum(axis=1), np.ones(N_ROWS), "sum of shares")
+    drawn, y = estimator.sample(draw.between(1, 29))
+    assert len(drawn) == len(y), "number of samples"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a drawn option that is unknown warns
+        assert np.isfinite(estimator.score(drawn)), "score of samples"
+    numbers = estimator.profiles().select_dtypes("number").to_numpy()
+    assert not np.isinf(numbers).any(), "profiles are infinite"
+    loaded = copied(estimator)
+    assert bits(loaded) == bits(estimator), "a pickle has other bits"
+    assert np.array_equal(loaded.predict_proba(X), shares), "a pickle predicts else"
+    for output in ("pandas", "polars"):
+        wrapped = loaded.set_output(transform=output).transform(X)
+        assert np.array_equal(wrapped.to_numpy(), estimator.transform(X)), output
+
+
+def bad_table(draw, X):
+    """Return data and options of `partial_fit` that are invalid."""
+    infinite = X.copy()
+    infinite.iloc[0, 0] = np.inf
+    first, n = X.columns[0], len(X)
+    if draw.between(0, 1):
+        weight = draw.one_of(
+            -np.ones(n), np.ones(n + 1), np.full(n, np.nan), np.zeros(n)
+        )
+        return X, {"sample_weight": weight}
+    bad = (
+        infinite,
+        X.iloc[:, :0],
+        X.iloc[:0],
+        X.assign(more=1.0),
+        X.assign(**{first: pd.Timestamp("2024-01-01")}),
+        X.assign(**{first: [[1]] * n}),
+        X.set_axis([*X.columns[:-1], "other"], axis=1),
+        "text",
+        None,
+        3.0,
+    )
+    return bad[draw.between(0, len(bad) - 1)], {}
+
+
+def errors(draw):
+    columns = table(draw)
+    X = frame(columns)
+    estimator = mixture(draw, columns)
+    if draw.between(0, 1):
+        estimator.set_params(learning_rate=HalfLife(float(draw.between(1, 499))))
+    estimator.partial_fit(X)
+    clean = copy.deepcopy(estimator)
+    for _ in range(3):
+        bad, options = bad_table(draw, X)
+        method = draw.one_of("fit", "partial_fit", "predict_proba", "impute")
+        options = options if "fit" in method else {}
+        if attempt(copy.deepcopy(estimator), method, bad, **options)[1]:
+            attempt(estimator, method, bad, **options)
+    for chunk in (X.iloc[:7], X):
+        estimator.partial_fit(chunk)
+        clean.partial_fit(chunk)
+    assert bits(estimator) == bits(clean), "errors changed later chunks"
+
+
+SURFACES = {
+    "tables": tables,
+    "rows": rows,
+    "columns": permuted_columns,
+    "weights": weights,
+    "gaps": gaps,
+    "results": results,
+    "errors": errors,
+}

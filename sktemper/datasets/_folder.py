@@ -1,0 +1,306 @@
+"""The folder of a collection: its lock, its description, and the replacement of both.
+
+The files of a collection are in a subfolder, such as ``generation-00001``.  The file
+``meta.json`` describes the collection and names the subfolder, so that the replacement
+of this file replaces the collection atomically.  Old subfolders are removed after that.
+"""
+
+import contextlib
+import datetime
+import os
+import re
+import socket
+import warnings
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from ._files import TEMPORARY, make_folder, read_json, write_json
+
+#: Names of files: the description of a finished collection, which is written last; the
+#: settings of an unfinished first collection; and the names of the features.
+META, UNFINISHED, NAMES = "meta.json", "unfinished.json", "feature_names.json"
+#: Files with the labels of ratings.
+LABELS = ("user_labels.npy", "item_labels.npy")
+#: The locked file, and a file that tells who has locked it.
+LOCK, WRITER = "writer.lock", "writer.txt"
+#: The format of collections.
+FORMAT = "sktemper collection 1"
+GENERATION = re.compile(r"generation-(\d{5,9})")
+#: Pattern of the names of all files in a subfolder.
+OURS = re.compile(
+    r"(feature_names\.json|(user|item)_labels\.npy|words-\d\.json"
+    r"|shard-\d+\.(json|(indptr|indices|data)\.npy)"
+    rf"|run-\d+\.(json|npy)|users-\d+\.npy)({re.escape(TEMPORARY)})?"
+)
+#: Prefix of the names that NFS gives to files that are deleted while they are open.
+DELETED_BY_NFS = ".nfs"
+
+
+def generation_folder(folder, generation):
+    """Return the subfolder of a generation."""
+    return Path(folder) / f"generation-{generation:05d}"
+
+
+def read_meta(folder):
+    """Return the description of a finished collection, see `described`.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such folder.
+    ValueError
+        If the folder has no collection, or an unfinished or damaged one.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise FileNotFoundError(f"There is no folder {folder}.")
+    path = folder / META
+    if not path.exists():
+        if (folder / UNFINISHED).exists():
+            raise ValueError(
+                f"The collection in {folder} is not finished, because its conversion "
+                "was interrupted. Call the writer again with the same batches to "
+                "continue."
+            )
+        raise ValueError(f"{folder} holds no collection: it has no {META}.")
+    meta = read_json(path)
+    if meta.get("format") != FORMAT:
+        raise ValueError(f"{path} does not have the format {FORMAT!r}.")
+    return meta
+
+
+@contextlib.contextmanager
+def _locked(folder):
+    """Hold the lock of a folder, which the system releases when the process ends."""
+    lock = FileLock(folder / LOCK)
+    writer = folder / WRITER
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        who = "another process"
+        with contextlib.suppress(OSError):  # the writer has just begun or ended
+            who = writer.read_text() or who
+        raise BlockingIOError(
+            f"{folder} is being written by {who}. Wait until it has finished, or give "
+            "another folder."
+        ) from None
+    except OSError as error:
+        error.add_note(
+            f"{folder} cannot be locked. If its file system has no locks, write to "
+            "another disk, and move the folder."
+        )
+        raise
+    try:
+        now = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
+        process = f"process {os.getpid()} on {socket.gethostname()}"
+        writer.write_text(f"{process} (since {now})")
+        yield
+    finally:
+        _unlink(writer)
+        lock.release()
+
+
+class Target:
+    """A collection that is being written.
+
+    A first collection continues an interrupted conversion with the same settings,
+    unless ``overwrite`` is True.  A replacement starts from the beginning.
+
+    Attributes
+    ----------
+    files : Path
+        Subfolder of the files that are written.
+    replaces : bool
+        Whether the new collection replaces an earlier one.
+    """
+
+    def __init__(self, folder, settings, overwrite):
+        self.folder, self.replaces = folder, (folder / META).exists()
+        unfinished = folder / UNFINISHED
+        generations = _generations(folder)
+        if self.replaces or overwrite or not unfinished.exists():
+            current = _current(folder) if self.replaces else None
+            self.generation = 1 + max([current or 0, *generations])
+            if current is not None or not self.replaces:
+                self._remove_others(current)
+            if not self.replaces:
+                write_json(unfinished, settings)
+        else:
+            self.generation = max(generations, default=1)
+            _check_settings(unfinished, settings)
+        self.files = generation_folder(folder, self.generation)
+        make_folder(self.files)
+
+    def resume(self, what, check, restore=lambda n_notes: None):
+        """Return the notes of an interrupted conversion, up to the first damaged one.
+
+        A note is a JSON file that is written after a shard or a run.  Later files are
+        removed, with a warning if a file is damaged.
+
+        Parameters
+        ----------
+        what : {"shard", "run"}
+        check : callable
+            ``check(number, note)`` raises a ValueError if a file is damaged.
+        restore : callable
+            ``restore(n_notes)`` raises a ValueError if no note can be used.
+        """
+        notes, damage = [], None
+        try:
+            while (path := self.files / f"{what}-{len(notes):05d}.json").exists():
+                note = read_json(path)
+                check(len(notes), note)
+                notes.append(note)
+        except ValueError as error:
+            damage = error
+        try:
+            if notes:
+                restore(len(notes))
+        except ValueError as error:
+            notes, damage = [], error
+        if damage is not None:
+            warnings.warn(
+                f"{damage} The conversion in {self.folder} goes on from {what} "
+                f"{len(notes)}; this and all later {what}s are written again.",
+                stacklevel=5,
+            )
+        remove(self.files, f"{what}-*", first=len(notes))
+        return notes
+
+    def commit(self, meta, names):
+        """Make the written files the current collection of the folder.
+
+        Parameters
+        ----------
+        meta : dict
+            Description of the collection.
+        names : set of str
+            Names of its files; other files are removed.
+        """
+        meta = {"format": FORMAT, "generation": self.generation, **meta}
+        write_json(self.folder / META, meta)
+        self._remove_others(self.generation)
+        _remove_files(self.files, names)
+        _unlink(self.folder / UNFINISHED)
+
+    def is_committed(self):
+        """Return whether the written files are, or may be, the current collection."""
+        try:
+            return _current(self.folder) == self.generation
+        except OSError:
+            return True
+
+    def _remove_others(self, generation):
+        """Remove the subfolders of all other generations, as far as possible."""
+        for number, path in _generations(self.folder).items():
+            if number != generation:
+                _remove_folder(path)
+
+
+@contextlib.contextmanager
+def writing(folder, settings, overwrite):
+    """Lock a folder, to write a collection or to continue an interrupted conversion.
+
+    Parameters
+    ----------
+    folder : str or Path
+    settings : dict
+        Settings that must be unchanged if a conversion continues.
+    overwrite : bool
+        Whether to start from the beginning, and to replace an existing collection.
+
+    Yields
+    ------
+    target : Target
+    """
+    folder = Path(os.path.abspath(folder))
+    if folder.exists() and not folder.is_dir():
+        raise FileExistsError(f"{folder} is a file, not a folder.")
+    make_folder(folder)
+    _check_contents(folder, overwrite)
+    with _locked(folder):
+        _check_contents(folder, overwrite)  # other writers are excluded now
+        target = Target(folder, settings, overwrite)
+        try:
+            yield target
+        except BaseException as error:
+            if target.replaces and not target.is_committed():
+                _remove_folder(target.files)
+                error.add_note(f"The collection in {folder} is as it was before.")
+            raise
+
+
+def _check_contents(folder, overwrite):
+    """Raise unless a collection may be written into a folder."""
+    names = {path.name.removesuffix(TEMPORARY) for path in folder.iterdir()}
+    names = {name for name in names if not name.startswith(DELETED_BY_NFS)}
+    others = names - {META, UNFINISHED, LOCK, WRITER}
+    if META in names or UNFINISHED in names:
+        others = {name for name in others if not GENERATION.fullmatch(name)}
+    if others:
+        raise ValueError(
+            f"{folder} holds something else than a collection, such as {min(others)!r};"
+            " give a new or an empty folder."
+        )
+    if META in names and not overwrite:
+        raise FileExistsError(
+            f"{folder} holds a collection already; open it, or replace it with "
+            "overwrite=True."
+        )
+
+
+def _generations(folder):
+    """Return a dict from generation indices to the subfolders of generations."""
+    found = {}
+    for path in folder.iterdir():
+        match = GENERATION.fullmatch(path.name)
+        if match and path.is_dir() and not path.is_symlink():
+            found[int(match[1])] = path
+    return found
+
+
+def _current(folder):
+    """Return the current generation, or None if ``meta.json`` is damaged."""
+    try:
+        return read_meta(folder)["generation"]
+    except ValueError:
+        return None
+
+
+def _remove_files(folder, kept=()):
+    """Remove files of a collection, except the names in ``kept``."""
+    for path in list(folder.iterdir()):
+        if OURS.fullmatch(path.name) and path.name not in kept:
+            _unlink(path)
+
+
+def _remove_folder(path):
+    _remove_files(path)
+    with contextlib.suppress(OSError):
+        path.rmdir()
+
+
+def remove(folder, pattern, first=0):
+    """Remove files like ``run-*`` whose index is at least ``first``."""
+    for path in list(folder.glob(pattern)):
+        if OURS.fullmatch(path.name) and int(re.search(r"\d+", path.name)[0]) >= first:
+            path.unlink()
+
+
+def _unlink(path):
+    """Remove a file if possible; otherwise the next writer tries again."""
+    with contextlib.suppress(OSError):
+        path.unlink()
+
+
+def _check_settings(path, settings):
+    """Raise if an interrupted conversion had other settings."""
+    before = read_json(path)
+    changed = [name for name in sorted(settings) if before.get(name) != settings[name]]
+    if changed:
+        raise ValueError(
+            f"{path.parent} holds the beginning of another conversion "
+            f"({', '.join(changed)} differ); continue it with the same arguments, or "
+            "start over with overwrite=True."
+        )

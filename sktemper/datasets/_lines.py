@@ -1,0 +1,272 @@
+"""Lines of text files, batches that readers return, and checks of their arguments."""
+
+import gzip
+import os
+import re
+import zlib
+from numbers import Integral
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.utils._param_validation import InvalidParameterError
+
+#: Number of bytes that are parsed at a time, and largest length of a line in bytes.
+BYTES_AT_ONCE, LONGEST_LINE = 2**24, 2**28
+#: Largest number of columns, because column indices are int32.
+LARGEST_SIZE = 2**31 - 1
+#: The byte order mark of UTF-8.
+BOM = b"\xef\xbb\xbf"
+#: A character that does not occur in integers.
+NOT_WHOLE = re.compile(rb"[^\s0-9+-]")
+
+
+class Batches:
+    """Iterable of the batches of a file; each iteration reads the file from the start.
+
+    Attributes
+    ----------
+    feature_names : list of str or None
+        Names of the columns, such as words; `write_counts` stores them.
+    """
+
+    def __init__(self, read, feature_names=None):
+        self._read, self.feature_names = read, feature_names
+
+    def __iter__(self):
+        return self._read()
+
+
+# -- arguments -------------------------------------------------------------------------
+
+
+def refuse_argument(name, expected, value):
+    """Raise the error that scikit-learn raises for a bad parameter."""
+    raise InvalidParameterError(
+        f"The {name!r} parameter must be {expected}. Got {value!r} instead."
+    )
+
+
+def checked_size(value, name, optional=False):
+    """Return a number of columns or rows as an int; accept None if ``optional``.
+
+    Raises
+    ------
+    ValueError
+        If the value is not an integer from 1 to `LARGEST_SIZE`.
+    """
+    if value is None and optional:
+        return None
+    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not is_whole or not 1 <= value <= LARGEST_SIZE:
+        expected = f"an int from 1 to {LARGEST_SIZE:,}" + " or None" * optional
+        refuse_argument(name, expected, value)
+    return int(value)
+
+
+def checked_path(path, name):
+    """Return a str or a path as a `Path`; raise for a value of another type."""
+    if not isinstance(path, (str, os.PathLike)):
+        refuse_argument(name, "a str or a path", path)
+    return Path(path)
+
+
+def checked_file(path, name="path"):
+    """Return the path of a file that can be read several times.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the path is a folder, a pipe or a device, or the value is not a path.
+    """
+    path = checked_path(path, name)
+    if not path.exists():
+        raise FileNotFoundError(f"There is no {path}.")
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; give the path of a file.")
+    if not path.is_file():
+        raise ValueError(
+            f"{path} is a pipe or a device. Readers read a file several times: copy "
+            "the data into a regular file."
+        )
+    return path
+
+
+# -- lines -----------------------------------------------------------------------------
+
+
+class Chunk(NamedTuple):
+    """Lines of a file, without line ends, and their numbers.
+
+    Attributes
+    ----------
+    name : str
+        Name of the file in error messages.
+    numbers : sequence of int
+    lines : list of bytes
+    """
+
+    name: str
+    numbers: list
+    lines: list
+
+    def select(self, keep):
+        """Return the chunk with the lines for which ``keep(line)`` is true."""
+        kept = list(map(bool, map(keep, self.lines)))
+        if all(kept):
+            return self
+        pairs = zip(self.numbers, self.lines, strict=True)
+        pairs = [pair for pair, is_kept in zip(pairs, kept, strict=True) if is_kept]
+        return Chunk(self.name, [n for n, _ in pairs], [line for _, line in pairs])
+
+    def rest(self, start):
+        """Return the chunk without its first ``start`` lines."""
+        return Chunk(self.name, self.numbers[start:], self.lines[start:])
+
+    def refuse(self, place, expected):
+        """Raise a ValueError that names and shows the line with the index ``place``."""
+        line = self.lines[place]
+        text = line[:60].decode("utf-8", errors="replace") + "..." * (len(line) > 60)
+        raise ValueError(
+            f"{self.name}, line {self.numbers[place]}: expected {expected}, got "
+            f"{text!r}."
+        )
+
+    def refuse_any(self, wrong, expected):
+        """Raise a ValueError for the first line that is wrong, if there is one."""
+        if wrong.any():
+            self.refuse(int(wrong.argmax()), expected)
+
+    def texts(self):
+        """Return the lines as texts; raise a ValueError if one is not in UTF-8."""
+        text = b"\n".join(self.lines)
+        try:
+            return text.decode().split("\n")
+        except UnicodeDecodeError as error:
+            number = self.numbers[text.count(b"\n", 0, error.start)]
+            raise ValueError(
+                f"{self.name}, line {number}: the text is not in UTF-8: {error.reason}."
+            ) from error
+
+    def table(self, dtype, n_fields, expected):
+        """Return the numbers in the lines as an array of shape (n_lines, n_fields).
+
+        Raises
+        ------
+        ValueError
+            If a line has another number of fields, or a field is no number; the message
+            has the description ``expected`` of a valid line.
+        """
+        table = _parsed(self.lines, dtype, n_fields)
+        if table is None:
+            place = first_that_fails(
+                self.lines, lambda some: _parsed(some, dtype, n_fields) is None
+            )
+            self.refuse(place, expected)
+        return table
+
+
+def _parsed(lines, dtype, n_fields):
+    """Return the fields of lines as numbers, or None if they cannot be parsed."""
+    if not lines:
+        return np.empty((0, n_fields), dtype=dtype)
+    # numpy before 2.4 reads 1.5 as the integer 1
+    if np.dtype(dtype).kind == "i" and NOT_WHOLE.search(b"\n".join(lines)):
+        return None
+    try:
+        table = np.loadtxt(lines, dtype=dtype, comments=None, ndmin=2)
+    except (ValueError, OverflowError):
+        return None
+    return table if table.shape == (len(lines), n_fields) else None
+
+
+def first_that_fails(items, fails):
+    """Return the index of the first item that cannot be parsed, by bisection."""
+    start, stop = 0, len(items)
+    while stop - start > 1:
+        middle = (start + stop) // 2
+        if fails(items[start:middle]):
+            stop = middle
+        else:
+            start = middle
+    return start
+
+
+def chunks_of(file, name):
+    """Yield the lines of a binary file as chunks, without a byte order mark of UTF-8.
+
+    Raises
+    ------
+    ValueError
+        If the file is compressed and damaged, or a line is longer than `LONGEST_LINE`.
+    """
+    number, begun = 1, []
+    while True:
+        try:
+            data = file.read(BYTES_AT_ONCE)
+        except (OSError, EOFError, zlib.error) as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise  # an error of the disk, not of the file's content
+            raise ValueError(
+                f"{name} is damaged or cut off after line {number - 1}: {error}."
+            ) from error
+        head, newline, rest = data.rpartition(b"\n")
+        begun.append(head if newline else rest)
+        if data and not newline:
+            if sum(map(len, begun)) > LONGEST_LINE:
+                raise ValueError(
+                    f"{name}, line {number}: the line is longer than "
+                    f"{LONGEST_LINE:,} bytes."
+                )
+            continue
+        text = b"".join(begun)
+        text = text.removeprefix(BOM) if number == 1 else text
+        if text or data:
+            lines = [line.rstrip(b"\r") for line in text.split(b"\n")]
+            yield Chunk(name, range(number, number + len(lines)), lines)
+            number += len(lines)
+        if not data:
+            return
+        begun = [rest]
+
+
+class Lines:
+    """Iterable of the chunks of a text file, which may be compressed by gzip.
+
+    Parameters
+    ----------
+    path : str or path
+    name : str, default="path"
+        Name of the argument in error messages.
+    """
+
+    def __init__(self, path, name="path"):
+        self.path = checked_file(path, name)
+        with self.path.open("rb") as file:
+            self.is_zipped = file.read(2) == b"\x1f\x8b"
+
+    def __iter__(self):
+        with (gzip.open if self.is_zipped else open)(self.path, "rb") as file:
+            yield from chunks_of(file, str(self.path))
+
+
+def words_of(path):
+    """Return the words of a vocabulary file, one per line; None if the path is None.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the file is not text in UTF-8, or has no words.
+    """
+    if path is None:
+        return None
+    words = [word for chunk in Lines(path, "vocab") for word in chunk.texts()]
+    while words and not words[-1]:
+        words.pop()
+    if not words:
+        raise ValueError(f"{path} has no words.")
+    return words

@@ -1,0 +1,702 @@
+"""Readers of counts: UCI, Matrix Market, SVMlight, LDA-C and corpora of gensim.
+
+`scipy.io.mmread` and `sklearn.datasets.load_svmlight_file` are not used, because they
+hold a whole matrix or compressed file in memory.  Errors of the latter name no line,
+and it refuses words that are not sorted, which LDA-C allows.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Set
+from functools import partial
+from itertools import islice
+from numbers import Integral
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils._param_validation import StrOptions, validate_params
+
+from .._utils._csr import is_canonical
+from ._lines import (
+    LARGEST_SIZE,
+    Batches,
+    Lines,
+    checked_size,
+    first_that_fails,
+    refuse_argument,
+    words_of,
+)
+
+#: Maximum number of rows of a batch, so that rows without entries use little memory.
+EMPTY_ROWS = 2**20
+#: The maximum number of rows in a header is `MOST_ROWS`, or `ROWS_PER_ENTRY` times the
+#: number of entries if this product is larger.
+MOST_ROWS, ROWS_PER_ENTRY = 2**24, 100
+#: Maximum number of digits of a number in a header, or at the start of a line of LDA-C.
+MOST_DIGITS = 18
+#: Largest number of columns without a word in `id2word`.
+MOST_UNNAMED = 2**24
+#: Largest compression ratio of gzip.
+LARGEST_RATIO = 1032
+#: Pattern of a line: its first field, which is not a pair; the optional id of a query,
+#: which occurs in the SVMlight format; and pairs of an index and a value.
+PAIRS = re.compile(
+    rb"([^\s:]+)(?:\s+qid:\d+(?!\S))?"
+    rb"((?:\s+\d+:[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?!\S))*+)\s*"
+)
+
+
+def read_uci(docword, vocab=None):
+    r"""Read counts in the UCI format of bags of words, in batches.
+
+    The first three lines are the number of documents, the number of words and the
+    number of entries.  Each further line has the index of a document, the index of a
+    word, and a count.  Indices begin at 1, and lines are sorted by document.
+
+    Parameters
+    ----------
+    docword : str or path
+        The file of counts, which may be compressed by gzip.
+    vocab : str or path, default=None
+        File with one word per line.
+
+    Returns
+    -------
+    batches : iterable of CSR arrays
+        Batches for `write_counts`, with the words as ``feature_names``.  A document
+        without words is an empty row.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the files contradict each other, or the first three lines announce more than
+        the file can contain.  During reading: if a line is not an entry, a count is
+        negative, or the file is truncated.  The message names the file and the line.
+
+    Notes
+    -----
+    An entry takes at least six bytes, which limits the number of entries of a file.
+    Documents without words take no bytes.  Therefore the number of documents has
+    another limit: 16,777,216, or 100 times the number of entries if this is larger.
+
+    References
+    ----------
+    .. [1] D. Newman, "Bag of Words", UCI Machine Learning Repository, 2008.
+       https://archive.ics.uci.edu/dataset/164/bag+of+words
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sktemper.datasets import read_uci
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "docword.txt"
+    ...     _ = path.write_text("2\n3\n3\n1 1 5\n1 3 1\n2 2 4\n")
+    ...     [X.toarray().tolist() for X in read_uci(path)]
+    [[[5, 0, 1]], [[0, 4, 0]]]
+    """
+    lines, header = Lines(docword, "docword"), []
+    expected = "the number of documents, words or entries"
+    for chunk, place in islice(_places(lines), 3):
+        header.append((chunk, place, *_whole_numbers(chunk, place, 1, expected)))
+    if len(header) < 3:
+        raise ValueError(f"{lines.path} is cut off in its first three lines.")
+    _check_header(lines, header, 3)
+    sizes = [size for _, _, size in header]
+    names = _words_of_columns(vocab, lines, sizes)
+    return Batches(lambda: _entry_batches(lines, 3, sizes, np.int64), names)
+
+
+@validate_params(
+    {"documents": [StrOptions({"rows", "columns"})]},
+    prefer_skip_nested_validation=True,
+)
+def read_matrix_market(path, vocab=None, *, documents="rows"):
+    r"""Read counts from a sparse matrix in the Matrix Market format, in batches.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, which may be compressed by gzip, such as a file that gensim's
+        `MmCorpus` wrote.
+    vocab : str or path, default=None
+        File with one word per line.
+    documents : {"rows", "columns"}, default="rows"
+        Whether the documents, which are the rows of the result, are rows or columns of
+        the matrix in the file.  The entries must be sorted by document.
+
+    Returns
+    -------
+    batches : iterable of CSR arrays
+        Batches for `write_counts`, with the words as ``feature_names``.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the file is of another kind, or announces more than it can contain.  During
+        reading: if a line is not an entry, a count is negative or not finite, entries
+        are out of order, or the file is truncated.  The message names the file and the
+        line.
+
+    Notes
+    -----
+    The largest numbers of entries and rows are as in `read_uci`.
+
+    References
+    ----------
+    .. [1] R. F. Boisvert, R. Pozo, K. A. Remington, "The Matrix Market exchange
+       formats: initial design", NIST Interagency Report 5935, 1996.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sktemper.datasets import read_matrix_market
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "counts.mtx"
+    ...     text = "%%MatrixMarket matrix coordinate integer general\n1 3 1\n1 2 4\n"
+    ...     _ = path.write_text(text)
+    ...     [X.toarray().tolist() for X in read_matrix_market(path)]
+    [[[0, 4, 0]]]
+    """
+    lines = Lines(path)
+    places = _places(lines)
+    field = _field(*first) if (first := next(places, None)) else None
+    for chunk, place in places:
+        line = chunk.lines[place]
+        if line.strip() and not line.startswith(b"%"):
+            break
+    else:
+        raise ValueError(f"{lines.path} is cut off before its sizes.")
+    expected = "the numbers of rows, columns and entries"
+    sizes = _whole_numbers(chunk, place, 3, expected)
+    by_column = documents == "columns"
+    if by_column:
+        sizes = [sizes[1], sizes[0], sizes[2]]
+    n_fields = 2 if field == b"pattern" else 3
+    _check_header(lines, [(chunk, place, size) for size in sizes], n_fields)
+    names = _words_of_columns(vocab, lines, sizes)
+    dtype, last = np.float64 if field == b"real" else np.int64, chunk.numbers[place]
+    return Batches(
+        lambda: _entry_batches(lines, last, sizes, dtype, n_fields, by_column), names
+    )
+
+
+def read_svmlight(path, *, n_features=None, zero_based="auto"):
+    r"""Read the rows of a file in the SVMlight (LIBSVM) format, in batches.
+
+    The targets are ignored.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, which may be compressed by gzip.
+    n_features : int, default=None
+        Number of columns.  None finds it from the largest index, in an additional pass
+        over the file.
+    zero_based : bool or "auto", default="auto"
+        Whether indices count from 0.  "auto" means True if the index 0 occurs, which an
+        additional pass over the file finds out.
+
+    Returns
+    -------
+    batches : iterable of CSR arrays of float64
+        Batches for `write_counts`.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If an argument is invalid.  During reading: if a line cannot be parsed, has an
+        index that is out of range or occurs twice, or has a value that is negative or
+        not finite.  The message names the file and the line.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sktemper.datasets import read_svmlight
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "counts.svm"
+    ...     _ = path.write_text("+1 1:5 3:1\n-1 2:4\n")
+    ...     [X.toarray().tolist() for X in read_svmlight(path)]
+    [[[5.0, 0.0, 1.0], [0.0, 4.0, 0.0]]]
+    """
+    n_features = checked_size(n_features, "n_features", optional=True)
+    is_known = isinstance(zero_based, (bool, np.bool_))
+    if not is_known and not (isinstance(zero_based, str) and zero_based == "auto"):
+        refuse_argument("zero_based", "True, False or 'auto'", zero_based)
+    lines, first = Lines(path), int(not zero_based) if is_known else None
+    parsed = partial(_parsed_lines, lines)
+    return Batches(lambda: _pair_batches(parsed, lines.path, first, n_features))
+
+
+def read_lda_c(path, vocab=None, *, n_features=None):
+    r"""Read counts in the LDA-C format, as gensim's `BleiCorpus` does, in batches.
+
+    Each line is a document: the number of different words, followed by ``word:count``
+    for each of these words.  A word is given by its index, from 0.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, which may be compressed by gzip.
+    vocab : str or path, default=None
+        File with one word per line.
+    n_features : int, default=None
+        Number of columns.  None takes the number of words in ``vocab``.  Without
+        ``vocab``, an additional pass over the file finds the number.
+
+    Returns
+    -------
+    batches : iterable of CSR arrays of float64
+        Batches for `write_counts`, with the words as ``feature_names``.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If an argument is invalid, or ``vocab`` does not have ``n_features`` words.
+        During reading: if a line cannot be parsed, does not have the number of words
+        that it announces, has an index that is out of range or occurs twice, or has a
+        count that is negative or not finite.  The message names the file and the line.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sktemper.datasets import read_lda_c
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "corpus.lda-c"
+    ...     _ = path.write_text("2 0:5 2:1\n1 1:4\n")
+    ...     [X.toarray().tolist() for X in read_lda_c(path)]
+    [[[5.0, 0.0, 1.0], [0.0, 4.0, 0.0]]]
+    """
+    n_features = checked_size(n_features, "n_features", optional=True)
+    lines, names = Lines(path), words_of(vocab)
+    if names is not None and n_features not in (None, len(names)):
+        raise ValueError(
+            f"{vocab} has {len(names)} words, but n_features is {n_features}."
+        )
+    size = n_features if names is None else len(names)
+    parsed = partial(_parsed_lines, lines, counted=True)
+    return Batches(lambda: _pair_batches(parsed, lines.path, 0, size), names)
+
+
+def read_gensim(corpus, id2word=None, *, n_features=None, batch_size=10_000):
+    """Read a gensim corpus, or any iterable of bags of words, in batches.
+
+    Parameters
+    ----------
+    corpus : iterable
+        Documents, such as an `MmCorpus` or a `BleiCorpus`.  Each document is a list of
+        pairs (id, count) of a word.  Ids are integers from 0 on, which become column
+        indices.  A generator can be read only once, and requires ``n_features`` or
+        ``id2word``.
+    id2word : mapping or sequence, default=None
+        Words by id, such as a `Dictionary`.  None takes the attribute ``id2word`` of
+        the corpus, if it exists.
+    n_features : int, default=None
+        Number of columns.  None takes the number of words in ``id2word``, or the
+        corpus's ``num_terms``.  If both are missing, an additional pass over the corpus
+        finds the number.
+    batch_size : int, default=10,000
+        Number of documents in a batch.
+
+    Returns
+    -------
+    batches : iterable of CSR arrays
+        Batches for `write_counts`, with the words as ``feature_names``.
+
+    Raises
+    ------
+    TypeError
+        If the corpus cannot be iterated over.
+    ValueError
+        If another argument is invalid, an id in ``id2word`` is ``n_features`` or more,
+        or the corpus is a generator and the number of columns is unknown.  During
+        reading: if the corpus is a generator that was read before, or a document is not
+        a list of pairs, has an id out of range, or has a count that is negative or not
+        finite.  The message gives the index of the document, from 0.
+
+    Examples
+    --------
+    >>> from sktemper.datasets import read_gensim
+    >>> corpus = [[(0, 5), (2, 1)], [], [(1, 4)]]
+    >>> [X.toarray().tolist() for X in read_gensim(corpus, batch_size=2)]
+    [[[5.0, 0.0, 1.0], [0.0, 0.0, 0.0]], [[0.0, 4.0, 0.0]]]
+    """
+    if not isinstance(corpus, Iterable) or isinstance(corpus, (str, bytes)):
+        raise TypeError(
+            "corpus must be an iterable of documents, each a list of pairs (word, "
+            f"count), got {type(corpus).__name__}."
+        )
+    batch_size = checked_size(batch_size, "batch_size")
+    n_features = checked_size(n_features, "n_features", optional=True)
+    if id2word is None:
+        id2word = getattr(corpus, "id2word", None)
+    names = _names_of_ids(id2word, n_features)
+    size = n_features if names is None else len(names)
+    if size is None:
+        n_terms = getattr(corpus, "num_terms", None)
+        size = checked_size(n_terms, "corpus.num_terms", optional=True)
+    if isinstance(corpus, Iterator):
+        corpus = _Once(corpus, size)
+    parsed = partial(_parsed_bags, corpus, batch_size)
+    return Batches(lambda: _pair_batches(parsed, "The corpus", 0, size), names)
+
+
+# -- headers ---------------------------------------------------------------------------
+
+
+def _places(lines):
+    """Yield the chunk of each line and its index there."""
+    for chunk in lines:
+        for place in range(len(chunk.lines)):
+            yield chunk, place
+
+
+def _whole_numbers(chunk, place, n_numbers, expected):
+    fields = chunk.lines[place].split()
+    if len(fields) != n_numbers or not all(
+        field.isdigit() and len(field) <= MOST_DIGITS for field in fields
+    ):
+        chunk.refuse(place, expected)
+    return [int(field) for field in fields]
+
+
+def _check_header(lines, header, n_fields):
+    """Raise if a header announces more than the file can contain.
+
+    Parameters
+    ----------
+    lines : Lines
+    header : list of (Chunk, int, int)
+        Chunk, index of the line in it, and value of three sizes: the numbers of rows,
+        of columns and of entries.
+    n_fields : int
+        Number of fields of an entry.  Each takes at least a digit and a separator.
+    """
+    n_entries = header[2][2]
+    n_bytes = lines.path.stat().st_size * (LARGEST_RATIO if lines.is_zipped else 1)
+    limits = [
+        (1, max(MOST_ROWS, ROWS_PER_ENTRY * n_entries), "rows"),
+        (1, LARGEST_SIZE, "columns"),
+        (0, (n_bytes + 1) // (2 * n_fields), "entries"),
+    ]
+    reasons = {
+        "rows": f"the file announces {n_entries:,} entries",
+        "columns": "column indices are int32",
+        "entries": f"the file has at most {n_bytes:,} bytes; it may be cut off",
+    }
+    # entries first, because the limit of rows depends on the number of entries
+    for (chunk, place, size), (least, largest, what) in [
+        (header[n], limits[n]) for n in (2, 0, 1)
+    ]:
+        if not least <= size <= largest:
+            expected = f"from {least} to {largest:,} {what}, as {reasons[what]}"
+            chunk.refuse(place, expected)
+
+
+def _words_of_columns(vocab, lines, sizes):
+    names = words_of(vocab)
+    if names is not None and len(names) != sizes[1]:
+        raise ValueError(
+            f"{vocab} has {len(names)} words, but {lines.path} announces {sizes[1]}."
+        )
+    return names
+
+
+def _field(chunk, place):
+    """Return the type of the values of a Matrix Market file."""
+    words = chunk.lines[place].lower().split()
+    if words[:3] != [b"%%matrixmarket", b"matrix", b"coordinate"]:
+        chunk.refuse(place, "'%%MatrixMarket matrix coordinate'")
+    is_known = len(words) == 5 and words[3] in (b"integer", b"real", b"pattern")
+    if not is_known or words[4] != b"general":
+        chunk.refuse(place, "values that are integer, real or pattern, and 'general'")
+    return words[3]
+
+
+# -- entries ---------------------------------------------------------------------------
+
+
+def _entry_batches(lines, n_before, sizes, dtype, n_fields=3, by_column=False):
+    """Yield the rows of a matrix as CSR arrays; no row is divided between two arrays.
+
+    An entry is a line: row and column, from 1, and value.  Lines are sorted by row.
+
+    Parameters
+    ----------
+    lines : Lines
+    n_before : int
+        Number of lines before the first entry.
+    sizes : list of int
+        The number of rows, of columns and of entries.
+    dtype : dtype
+        Type of the values.
+    n_fields : int, default=3
+        Number of fields of a line; with 2, the values are omitted and are 1.
+    by_column : bool, default=False
+        Whether the first number of a line is the column, and the second the row.
+    """
+    n_rows, n_columns, n_expected = sizes
+    n_done = n_entries = last = 0
+    rest = [np.empty(0, t) for t in (np.int64, np.int64, dtype)]
+    for chunk in lines:
+        chunk = chunk.rest(max(n_before + 1 - chunk.numbers[0], 0))
+        chunk = chunk.select(bytes.strip)
+        if not chunk.lines:
+            continue
+        expected = "row, column and value" if n_fields == 3 else "row and column"
+        table = chunk.table(dtype, n_fields, expected)
+        rows, columns = table[:, :2].T[:: -1 if by_column else 1]
+        values = table[:, 2] if n_fields == 3 else np.ones(len(rows), dtype)
+        for numbers, size in ((rows, n_rows), (columns, n_columns)):
+            wrong = ~((numbers >= 1) & (numbers <= size)) | (numbers % 1 != 0)
+            chunk.refuse_any(wrong, f"whole numbers from 1 to {size}")
+        wrong = ~((values >= 0) & (values < np.inf))
+        chunk.refuse_any(wrong, "a count that is finite and at least 0")
+        order = f"the entries in the order of the {'columns' if by_column else 'rows'}"
+        chunk.refuse_any(np.diff(rows, prepend=last) < 0, f"{order}; sort the file")
+        n_entries, last = n_entries + len(rows), int(rows[-1])
+        new = rows.astype(np.int64) - 1, columns.astype(np.int64) - 1, values
+        rest = [np.concatenate(pair) for pair in zip(rest, new, strict=True)]
+        end = np.searchsorted(rest[0], last - 1)  # the last row may continue
+        if end:
+            done = [column[:end] for column in rest]
+            yield from _csr_rows(done, n_done, last - 1, n_columns)
+            rest, n_done = [column[end:] for column in rest], last - 1
+    if n_entries != n_expected:
+        raise ValueError(
+            f"{lines.path} has {n_entries} entries, but its header announces "
+            f"{n_expected}: it may be cut off."
+        )
+    yield from _csr_rows(rest, n_done, n_rows, n_columns)
+
+
+def _csr_rows(entries, start, stop, n_columns):
+    """Yield the rows from ``start`` to ``stop``, at most `EMPTY_ROWS` at a time."""
+    rows, columns, values = entries
+    for first in range(start, stop, EMPTY_ROWS):
+        end = min(first + EMPTY_ROWS, stop)
+        bounds = np.searchsorted(rows, np.arange(first, end + 1))
+        part = slice(bounds[0], bounds[-1])
+        yield sparse.csr_array(
+            (values[part], columns[part], bounds - bounds[0]),
+            shape=(end - first, n_columns),
+        )
+
+
+# -- pairs -----------------------------------------------------------------------------
+
+
+def _pair_batches(parsed, name, first, n_features):
+    """Yield the rows of pairs as CSR arrays.
+
+    Parameters
+    ----------
+    parsed : callable
+        ``parsed()`` yields chunks of rows; the number of pairs of each row; and the
+        indices and values of all pairs, an array of int64 and one of float64.
+    name : str
+        Name of the source in error messages.
+    first : int or None
+        Smallest index; None finds out whether it is 0 or 1.
+    n_features : int or None
+        Number of columns; None finds it from the largest index.
+    """
+    if first is None or n_features is None:
+        first, n_features = _range_of_indices(parsed(), name, first, n_features)
+    last = n_features + first - 1
+    for chunk, sizes, indices, values in parsed():
+        wrong = (indices < first) | (indices > last)
+        _refuse_pair(chunk, sizes, wrong, f"indices from {first} to {last}")
+        wrong = ~((values >= 0) & (values < np.inf))
+        _refuse_pair(chunk, sizes, wrong, "values that are finite and at least 0")
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        indices = (indices - first).astype(np.int32)
+        yield sparse.csr_array((values, indices, starts), (len(sizes), n_features))
+
+
+def _refuse_pair(chunk, sizes, wrong, expected):
+    """Raise an error for the row of the first wrong pair, if a pair is wrong."""
+    if wrong.any():
+        place = np.searchsorted(np.cumsum(sizes), wrong.argmax(), side="right")
+        chunk.refuse(int(place), expected)
+
+
+def _range_of_indices(parsed, name, first, n_features):
+    """Return the smallest index that may occur, and the number of columns."""
+    least, largest = LARGEST_SIZE, -1
+    for _, _, indices, _ in parsed:
+        least = min(least, int(indices.min(initial=least)))
+        largest = max(largest, int(indices.max(initial=largest)))
+    if first is None:
+        first = int(0 < least <= largest)
+    if n_features is None:
+        if largest < 0:
+            raise ValueError(
+                f"{name} has no pairs, so that the number of columns is unknown; give "
+                "n_features."
+            )
+        n_features = largest + 1 - first
+        if n_features > LARGEST_SIZE:
+            raise ValueError(
+                f"{name} has indices from {first} to {largest}, which are more than "
+                f"{LARGEST_SIZE:,} columns."
+            )
+    return first, n_features
+
+
+def _parsed_lines(lines, counted=False):
+    """Yield rows for `_pair_batches`, one for each line, without comments.
+
+    Parameters
+    ----------
+    lines : Lines
+    counted : bool, default=False
+        Whether a line begins with the number of its pairs.
+    """
+    for chunk in lines:
+        stripped = [line.split(b"#", 1)[0].strip() for line in chunk.lines]
+        chunk = chunk._replace(lines=stripped).select(len)
+        matches = [PAIRS.fullmatch(line) for line in chunk.lines]
+        if None in matches:
+            expected = "the number of words" if counted else "a target"
+            chunk.refuse(matches.index(None), f"{expected} and pairs index:value")
+        if not matches:
+            continue
+        pairs = [match[2] for match in matches]
+        sizes = np.array([one.count(b":") for one in pairs])
+        text = b"".join(pairs).replace(b":", b" ")
+        table = np.fromstring(text, sep=" ").reshape(sizes.sum(), 2)
+        indices, values = np.ascontiguousarray(table.T)
+        wrong = indices > LARGEST_SIZE
+        _refuse_pair(chunk, sizes, wrong, f"indices up to {LARGEST_SIZE:,}")
+        indices = indices.astype(np.int64)
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        if not is_canonical(starts, indices):
+            rows = np.repeat(np.arange(len(sizes)), sizes)
+            order = np.lexsort((indices, rows))
+            pairs = np.array([rows, indices])[:, order]
+            same = (np.diff(pairs, prepend=-1) == 0).all(axis=0)
+            _refuse_pair(chunk, sizes, same, "each index once")
+        if counted:
+            for place, (match, size) in enumerate(zip(matches, sizes, strict=True)):
+                digits = match[1] if len(match[1]) <= MOST_DIGITS else b""
+                if not digits.isdigit() or int(digits) != size:
+                    chunk.refuse(place, f"{size} as the number of words")
+        yield chunk, sizes, indices, values
+
+
+# -- bags of words ---------------------------------------------------------------------
+
+
+class _Bags(NamedTuple):
+    """Documents; ``first`` is the index of the first one."""
+
+    first: int
+    bags: list
+
+    def refuse(self, place, expected):
+        """Raise a ValueError for the document with the index ``place`` here."""
+        text = repr(self.bags[place])
+        text = text[:60] + "..." * (len(text) > 60)
+        number = self.first + place
+        raise ValueError(f"Document {number}: expected {expected}, got {text}.")
+
+
+class _Once:
+    """Iterable over a generator of documents; a second iteration raises an error."""
+
+    def __init__(self, documents, n_features):
+        if n_features is None:
+            raise ValueError(
+                "corpus is a generator, which can be read once only, but to find the "
+                "number of columns it would have to be read twice. Give n_features or "
+                "id2word, or a list of the documents."
+            )
+        self.documents = documents
+
+    def __iter__(self):
+        if self.documents is None:
+            raise ValueError(
+                "corpus is a generator, which can be read only once, and it was read "
+                "before. Call read_gensim again with a new generator, or with a list "
+                "of the documents."
+            )
+        documents, self.documents = self.documents, None
+        return documents
+
+
+def _names_of_ids(id2word, n_features):
+    """Return the words as a list, or None; a missing word becomes ``#`` and its id."""
+    if id2word is None:
+        return None
+    is_mapping = hasattr(id2word, "items")
+    if isinstance(id2word, (str, bytes, Set)) or not (
+        is_mapping or isinstance(id2word, Iterable)
+    ):
+        refuse_argument("id2word", "a mapping or a sequence of words", id2word)
+    words = dict(id2word.items() if is_mapping else enumerate(id2word))
+    if not words:
+        return None
+    for number in words:
+        is_whole = isinstance(number, Integral) and not isinstance(number, bool)
+        if not is_whole or not 0 <= number < (n_features or LARGEST_SIZE):
+            last = "" if n_features is None else f" to {n_features - 1}"
+            raise ValueError(
+                f"id2word has a word with the number {number!r}; expected whole "
+                f"numbers from 0{last}."
+            )
+    size = n_features or max(words) + 1
+    if size - len(words) > MOST_UNNAMED and n_features is None:
+        raise ValueError(
+            f"id2word has {len(words)} words, but numbers up to {size - 1}; give "
+            "n_features if there are so many columns."
+        )
+    return [str(words.get(number, f"#{number}")) for number in range(size)]
+
+
+def _parsed_bags(corpus, batch_size):
+    """Yield rows for `_pair_batches`, one for each document."""
+    documents, first = iter(corpus), 0
+    while some := list(islice(documents, batch_size)):
+        bags = list(map(_as_list, some))
+        chunk, pairs = _Bags(first, bags), _pairs_of(bags)
+        if pairs is None:
+            place = first_that_fails(bags, lambda bags: _pairs_of(bags) is None)
+            chunk._replace(bags=some).refuse(place, "a list of pairs (word, count)")
+        sizes = np.array([len(bag) for bag in bags])
+        words, counts = pairs.T
+        wrong = ~((words == np.rint(words)) & (np.abs(words) <= LARGEST_SIZE))
+        _refuse_pair(chunk, sizes, wrong, "words that are numbered by whole numbers")
+        yield chunk, sizes, words.astype(np.int64), counts
+        first += len(bags)
+
+
+def _as_list(bag):
+    try:
+        return list(bag)
+    except TypeError:
+        return None
+
+
+def _pairs_of(bags):
+    """Return an array of shape (n_pairs, 2), or None if an item is not a pair."""
+    try:
+        pairs = [pair for bag in bags for pair in bag]
+        table = np.array(pairs)
+    except (TypeError, ValueError):
+        return None
+    if not pairs:
+        return np.empty((0, 2))
+    is_table = table.dtype.kind in "buif" and table.shape == (len(pairs), 2)
+    return table.astype(np.float64) if is_table else None
