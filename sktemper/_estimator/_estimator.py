@@ -10,7 +10,7 @@ import types
 from dataclasses import fields, is_dataclass, replace
 from datetime import datetime, timedelta
 from numbers import Integral, Number, Real
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -354,6 +354,9 @@ MOST_INLINE_ROWS, MOST_INLINE_VALUES = 32, 100_000
 MOST_INLINE_ITERATIONS = 1000
 #: Largest integer up to which floats represent every integer.
 MOST_SAMPLES = 2**53
+#: The class of an estimator that a method returns. `typing.Self` would be shorter, but
+#: editors that use jedi take it for the class in which the method is defined.
+Estimator = TypeVar("Estimator", bound="TemperedEstimator")
 
 
 def validated_weight(sample_weight, X):
@@ -665,13 +668,13 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
 
     # -- fitting -----------------------------------------------------------------------
     def fit(
-        self,
+        self: Estimator,
         X: DataLike,
         y: Any = None,
         sample_weight: ArrayLike | None = None,
         *,
         X_val: DataLike | None = None,
-    ) -> Self:
+    ) -> Estimator:
         """Fit the model to ``X``, from the start.
 
         Parameters
@@ -1236,13 +1239,13 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(
-        self,
+        self: Estimator,
         X: DataLike,
         y: Any = None,
         sample_weight: ArrayLike | None = None,
         *,
         times: Any = None,
-    ) -> Self:
+    ) -> Estimator:
         """Continue the training with a chunk of a stream.
 
         Parameters
@@ -1331,7 +1334,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
             )
         return rate
 
-    def clear_memory(self) -> Self:
+    def clear_memory(self: Estimator) -> Estimator:
         """Delete the memory of a stream, which consists of rows of the training data.
 
         With a half-life, the estimator and its pickles contain up to

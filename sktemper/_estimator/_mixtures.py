@@ -1,5 +1,6 @@
 """Common parts of the estimators of mixtures, whose samples have one component each."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,8 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
     attribute ``weights``, see `sktemper._families`.
     """
 
-    score = TemperedEstimator.score  # DensityMixin.score does nothing
+    # DensityMixin.score does nothing
+    score: Callable[..., float] = TemperedEstimator.score
 
     @property
     def _n_features_out(self):

@@ -9,7 +9,6 @@ import numpy as np
 from scipy import sparse
 
 from .._utils._linalg import tiled_matmul
-from .._utils._typing import SparseMatrix
 from ._kernels import sparse_sums, sparse_times
 
 
@@ -129,7 +128,7 @@ class Family:
         """Return the family for another number of components, by default itself."""
         return self
 
-    def block(self, rows: np.ndarray | SparseMatrix) -> np.ndarray | SparseMatrix:
+    def block(self, rows: Any) -> Any:
         """Return rows of data as a block, for the other methods.
 
         Parameters
@@ -144,7 +143,7 @@ class Family:
         """
         return np.ascontiguousarray(rows, dtype=np.float64)
 
-    def moments(self, block: np.ndarray | SparseMatrix) -> np.ndarray | SparseMatrix:
+    def moments(self, block: Any) -> Any:
         """Return the moments of rows, in which the log-likelihood is linear.
 
         Missing values have moments 0.
@@ -160,7 +159,7 @@ class Family:
         """
         return block
 
-    def log_base(self, block: np.ndarray | SparseMatrix) -> np.ndarray | float:
+    def log_base(self, block: Any) -> np.ndarray | float:
         """Return the part of the log-likelihoods that is the same in all components.
 
         Parameters
@@ -174,7 +173,7 @@ class Family:
         """
         return 0.0
 
-    def n_observed(self, block: np.ndarray | SparseMatrix) -> np.ndarray:
+    def n_observed(self, block: Any) -> np.ndarray:
         """Return the number of observations of each row.
 
         Parameters
@@ -188,9 +187,7 @@ class Family:
         """
         return np.ones(block.shape[0])
 
-    def coordinates(
-        self, block: np.ndarray | SparseMatrix, row_weight: np.ndarray
-    ) -> np.ndarray | SparseMatrix:
+    def coordinates(self, block: Any, row_weight: np.ndarray) -> Any:
         """Return coordinates of rows in which similar rows are near to each other.
 
         Births and splits use them to compute neighbours and principal axes.
@@ -392,9 +389,7 @@ class Family:
         expected = self.expected(parameters)
         return Tables(np.ascontiguousarray(expected.T), parameters)
 
-    def log_likelihoods(
-        self, block: np.ndarray | SparseMatrix, tables: Any
-    ) -> np.ndarray:
+    def log_likelihoods(self, block: Any, tables: Any) -> np.ndarray:
         """Return the expected log-likelihood of each row under each component.
 
         Parameters
@@ -414,7 +409,7 @@ class Family:
 
     def statistics(
         self,
-        block: np.ndarray | SparseMatrix,
+        block: Any,
         shares: np.ndarray,
         factors: np.ndarray = ONCE,
         tables: Any = None,
@@ -443,7 +438,7 @@ class Family:
 
     def log_predictive(
         self,
-        block: np.ndarray | SparseMatrix,
+        block: Any,
         tables: Any,
         log_weights: np.ndarray | float = 0.0,
     ) -> np.ndarray:

@@ -211,7 +211,7 @@ class RecommenderMixin:
         exclude_seen: bool = True,
         exclude: ArrayLike | None = None,
         output: Literal["pandas", "polars"] | None = None,
-    ) -> tuple[np.ndarray, np.ndarray, DataFrame]:
+    ) -> Any:
         """Return the items that users will most likely choose.
 
         Parameters

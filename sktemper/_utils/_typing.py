@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike  # noqa: F401
-from scipy import sparse
 
 #: An array, a sparse matrix, a data frame, a list of these, or a collection on disk.
 DataLike: TypeAlias = Any
@@ -16,15 +15,17 @@ Seed: TypeAlias = int | np.integer | np.random.RandomState | None
 StrPath: TypeAlias = str | PathLike
 #: A time, such as "30D".
 Duration: TypeAlias = str | datetime.timedelta | np.timedelta64
-SparseMatrix: TypeAlias = sparse.csr_matrix | sparse.csr_array
+#: A CSR matrix or CSR array of scipy, which has no types.
+SparseMatrix: TypeAlias = Any
 #: The object of a function that is a method of several classes.
 Owner = TypeVar("Owner")
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     #: A data frame of pandas, or of polars if an argument asks for it.
     DataFrame: TypeAlias = pd.DataFrame | Any
 else:  # these packages are imported when they are used
-    Axes = DataFrame = Any
+    Axes = DataFrame = Figure = Any

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._engine import Source
 from .._estimator import TemperedEstimator
+from .._estimator._estimator import Estimator
 from .._utils._typing import DataLike, Int, StrPath
 from ._checkpoints import Checkpoints
 from ._cluster import client_of
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def fit(
-    estimator: TemperedEstimator,
+    estimator: Estimator,
     X: DataLike,
     *,
     client: Client | None = None,
@@ -28,7 +29,7 @@ def fit(
     every: Int | None = None,
     sample_weight: DataLike | None = None,
     X_val: DataLike | None = None,
-) -> TemperedEstimator:
+) -> Estimator:
     """Fit an estimator to data on a cluster.
 
     Parameters
@@ -116,13 +117,13 @@ def _validation(client, X_val):
 
 
 def partial_fit(
-    estimator: TemperedEstimator,
+    estimator: Estimator,
     X: DataLike,
     *,
     client: Client | None = None,
     sample_weight: DataLike | None = None,
     times: Any = None,
-) -> TemperedEstimator:
+) -> Estimator:
     """Continue the training with a chunk of a stream that is on a cluster.
 
     Parameters

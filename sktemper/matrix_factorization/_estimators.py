@@ -22,7 +22,7 @@ from .._utils._cache import read_only
 from .._utils._limits import check_values, check_variances
 from .._utils._linalg import tiled_matmul
 from .._utils._notices import warn
-from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int, Seed
+from .._utils._typing import ArrayLike, DataLike, Float, Int, Seed
 from .._utils._validation import check_data
 from ..learning_rates import LearningRate
 from ..model import all_finite
@@ -390,7 +390,7 @@ class _MatrixFactorization(
         clip: tuple | None = None,
         return_std: bool = False,
         output: Literal["pandas", "polars"] | None = None,
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, DataFrame]:
+    ) -> Any:
         r"""Return the items that users will most likely choose and like.
 
         Parameters

@@ -4,7 +4,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from .._utils._typing import ArrayLike, Axes, DataLike
+from .._utils._typing import ArrayLike, Axes, DataLike, Figure
 from ._axes import axes_of, grid_on, needs_matplotlib
 
 #: Number of points of the curve of a schedule.
@@ -60,6 +60,9 @@ class CriticalTemperaturesDisplay:
     >>> CriticalTemperaturesDisplay.from_estimator(AnnealedLDA(5), X)  # doctest: +SKIP
     <sktemper.plotting._critical.CriticalTemperaturesDisplay object at ...>
     """
+
+    ax_: Axes
+    figure_: Figure
 
     def __init__(
         self,

@@ -5,7 +5,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
-from .._utils._typing import Axes
+from .._utils._typing import Axes, Figure
 from ._lines import X_COLUMNS, Y_LABELS, check_name, draw_line, read_history
 
 
@@ -50,6 +50,9 @@ class TrainingCurveDisplay:
     ...     lda = LDA(5, evaluate_every=1, random_state=0).fit(X)
     ...     ax = TrainingCurveDisplay.from_estimator(lda, ax=ax).ax_
     """
+
+    ax_: Axes
+    figure_: Figure
 
     def __init__(
         self,

@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils._typing import ArrayLike, Axes, Float
+from .._utils._typing import ArrayLike, Axes, Figure, Float
 from ._axes import axes_of, colours_of, needs, needs_matplotlib
 
 #: Largest number of points that are drawn.
@@ -56,6 +56,9 @@ class MixtureEllipsesDisplay:
     >>> mixture = AnnealedGaussianMixture(4, random_state=0).fit(X)
     >>> MixtureEllipsesDisplay.from_estimator(mixture, X)  # doctest: +SKIP
     """
+
+    ax_: Axes
+    figure_: Figure
 
     def __init__(
         self,

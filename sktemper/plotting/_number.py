@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils._typing import Axes
+from .._utils._typing import Axes, Figure
 from ._axes import axes_of, needs_matplotlib
 
 
@@ -63,6 +63,9 @@ class NumberOfComponentsDisplay:
     >>> search = search.fit(X)  # doctest: +SKIP
     >>> NumberOfComponentsDisplay.from_estimator(search)  # doctest: +SKIP
     """
+
+    ax_: Axes
+    figure_: Figure
 
     def __init__(
         self,

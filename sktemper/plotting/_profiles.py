@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils._typing import Axes, DataFrame
+from .._utils._typing import Axes, DataFrame, Figure
 from ._axes import axes_of, needs_matplotlib
 
 #: Inches of a row and of a column of the picture, and for labels.
@@ -51,6 +51,9 @@ class ClassProfilesDisplay:
     >>> mixture = AnnealedMixedMixture(3, random_state=0).fit(X)
     >>> ClassProfilesDisplay.from_estimator(mixture)  # doctest: +SKIP
     """
+
+    ax_: Axes
+    figure_: Figure
 
     def __init__(self, *, profiles: DataFrame):
         self.profiles = profiles

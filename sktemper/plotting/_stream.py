@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils._typing import ArrayLike, Axes, Int
+from .._utils._typing import ArrayLike, Axes, Figure, Int
 from ._axes import axes_of, colours_of, grid_on, label_of, needs, needs_matplotlib
 
 #: Width of running means as a share of all points, and smallest number of points in a
@@ -94,6 +94,9 @@ class StreamDisplay:
     ...     lda = lda.partial_fit(X[start : start + 250])
     >>> StreamDisplay.from_estimator(lda)  # doctest: +SKIP
     """
+
+    ax_: Axes
+    figure_: Figure
 
     def __init__(
         self,

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._utils._typing import ArrayLike, Axes, Float, Int
+from .._utils._typing import ArrayLike, Axes, Figure, Float, Int
 from ._axes import axes_of, chosen, colours_of, grid_on, needs, needs_matplotlib
 
 
@@ -53,6 +53,9 @@ class TopicWordsDisplay:
     ...     lda, feature_names=debian.feature_names
     ... )
     """
+
+    ax_: Axes
+    figure_: Figure
 
     def __init__(
         self,

@@ -57,7 +57,13 @@ class _Ramp(Schedule):
         "unit": [StrOptions({"steps", "passes"})],
     }
 
-    def __init__(self, start="auto", stop=1.0, length="auto", unit="steps"):
+    def __init__(
+        self,
+        start: Float | Literal["auto"] = "auto",
+        stop: Float = 1.0,
+        length: Float | Literal["auto"] = "auto",
+        unit: Literal["steps", "passes"] = "steps",
+    ):
         self.start = start
         self.stop = stop
         self.length = length

@@ -320,3 +320,19 @@ def test_jedi_sees_signatures_and_docstrings(name, jedi_script):
     texts = [p.to_string() for p in signature.params]
     seen = [(t.partition(":")[0], t.rpartition("=")[2]) for t in texts]
     assert [(n, plain(default)) for n, default in seen] == list(defaults_of(cls))
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("AnnealedLDA", {"components_", "topic_word_", "transform", "top_words"}),
+        ("AnnealedGaussianMixture", {"means_", "weights_", "transform", "predict"}),
+    ],
+)
+def test_jedi_completes_after_fit(name, expected, jedi_script):
+    script = jedi_script(f"import sktemper\nsktemper.{name}().fit([[1]]).")
+    assert expected <= {completion.name for completion in script.complete(2)}
+    attribute = min(name for name in expected if name[-1] == "_")
+    script = jedi_script(f"import sktemper\nsktemper.{name}().fit([[1]]).{attribute}")
+    assert [found.full_name for found in script.infer(2)] == ["numpy.ndarray"]

@@ -1,0 +1,29 @@
+"""Type annotations: type checkers and editors see the types of the public interface."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+from sources import PACKAGE, ROOT
+
+
+def test_the_package_is_marked_as_typed():
+    assert (PACKAGE / "py.typed").exists()
+
+
+@pytest.mark.deep
+@pytest.mark.skipif(shutil.which("pyright") is None, reason="pyright is not installed")
+def test_pyright_finds_no_error_in_the_examples(tmp_path):
+    # The files of poisson_kernel belong in the package, whose modules they import.
+    settings = {
+        "include": [path.name for path in (ROOT / "examples").glob("*.py")],
+        "extraPaths": [str(PACKAGE.parent)],
+    }
+    for name in settings["include"]:
+        shutil.copy(ROOT / "examples" / name, tmp_path)
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
+    command = ["pyright", "--pythonpath", sys.executable]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout
