@@ -24,6 +24,8 @@ def test_pyright_finds_no_error_in_the_examples(tmp_path):
     for name in settings["include"]:
         shutil.copy(ROOT / "examples" / name, tmp_path)
     (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
-    command = ["pyright", "--pythonpath", sys.executable]
+    command = ["pyright", "--outputjson", "--pythonpath", sys.executable]
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert run.returncode == 0, run.stdout
+    if not run.stdout.startswith("{"):  # the wheel loads pyright at its first use
+        pytest.skip("pyright cannot be loaded")
+    assert json.loads(run.stdout)["generalDiagnostics"] == []
