@@ -247,7 +247,7 @@ def _check_at(path, crc, seen):
 
 
 class _Record:
-    """What this process knows of a shard.
+    """Record of a shard in this process.
 
     Attributes
     ----------
@@ -307,7 +307,7 @@ class _Record:
 
 
 class _Records:
-    """What this process knows of all shards, and which are open."""
+    """Records of all shards in this process, and of the open ones."""
 
     def __init__(self):
         self.known, self.open = defaultdict(_Record), OrderedDict()

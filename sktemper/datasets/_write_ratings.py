@@ -120,8 +120,7 @@ def write_ratings(
     with writing(folder, settings, overwrite) as target:
         runs = _Runs(target)
         runs.gather(batches)
-        for pattern in ("shard-*", "users-*"):
-            remove(target.files, pattern)
+        remove(target.files, "shard-*")  # the ranges may be others than before
         merge = _Merge(target.files, runs.number, duplicates)
         writer = ShardWriter(target, "ratings", shard_rows)
         writer.write(merge.ranges(), lambda *_: (0, 0), merge.block)
