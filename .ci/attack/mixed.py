@@ -113,7 +113,6 @@ def mixture(draw, columns, **parameters):
             options = ["gaussian", "binned", "categorical"] + ["poisson"] * counts
             kinds[name] = draw.one_of(None, *options)
     cls = draw.one_of(sktemper.AnnealedMixedMixture, sktemper.TemperedMixedMixture)
-    processes = "dirichlet_process", "dirichlet_distribution"
     options = {
         "kinds": {n: kind for n, kind in kinds.items() if kind} or "from_dtype",
         "n_components": draw.between(1, 4),
@@ -122,7 +121,6 @@ def mixture(draw, columns, **parameters):
         "batch_size": draw.one_of(None, None, 16),
         "moves": None,
         "random_state": draw.between(0, 98),
-        "weight_concentration_prior_type": draw.one_of(*processes),
     }
     return cls(**options | parameters)
 
