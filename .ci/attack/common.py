@@ -44,12 +44,12 @@ class Draws:
         """Return whether something of about this probability happens."""
         return self.between(0, 99) >= 100 * (1 - share)
 
-    def place(self, size):
-        """Return an index below ``size``, which may depend on the machine."""
-        return int(self._draw(st.floats(0, 1, exclude_max=True)) * size)
-
     def generator(self):
         return np.random.default_rng(self.between(0, 2**32 - 1))
+
+    def place(self, size):
+        """Return an index below ``size``, which may differ between runs."""
+        return int(self.generator().integers(size))
 
 
 # -- estimators and their data ---------------------------------------------------------

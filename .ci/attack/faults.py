@@ -40,7 +40,7 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import HashingVectorizer
 
 from sktemper import AnnealedGaussianMixture, AnnealedLDA, datasets
-from sktemper.datasets import _open_shards, _parts, _write_ratings
+from sktemper.datasets import _parts, _write_ratings
 from sktemper.moves import BirthMoves
 
 FORK = multiprocessing.get_context("fork")
@@ -217,7 +217,7 @@ def outcome(X, during=None):
     def counted(*arguments):
         if next(calls) == 30 and during is not None:
             during()
-            time.sleep(1.5 * _open_shards.LOOK_EVERY)
+            time.sleep(0.1)  # until files are looked at again
         return rows(*arguments)
 
     cls = AnnealedGaussianMixture if X.kind == "dense" else AnnealedLDA
