@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from fits import data_of
+from fits import data_of, with_models
 from scipy import sparse
 from sklearn.base import clone
 
@@ -403,23 +403,20 @@ def test_a_pass_over_a_map_visits_each_row_once(tmp_path):
     """The order is the same as with a matrix in memory."""
     in_memory = sparse.csr_array(np.eye(700))
 
-    class Watching(AnnealedLDA):
-        @classmethod
-        def _make_model(cls, settings, n_features, dtype):
-            model = super()._make_model(settings, n_features, dtype)
-            take = model.take
+    def watch(model):
+        take = model.take
 
-            def watched(X, rows):
-                seen.append(np.arange(X.shape[0])[rows])
-                return take(X, rows)
+        def watched(X, rows):
+            seen.append(np.arange(X.shape[0])[rows])
+            return take(X, rows)
 
-            model.take = watched
-            return model
+        model.take = watched
 
     orders = []
     for X in (mapped(tmp_path, in_memory), in_memory):
         seen = []
-        Watching(2, batch_size=50, max_iter=2, random_state=0, n_jobs=1).fit(X)
+        lda = AnnealedLDA(2, batch_size=50, max_iter=2, random_state=0, n_jobs=1)
+        with_models(lda, watch).fit(X)
         orders.append(np.concatenate(seen))
     order = orders[0]
     np.testing.assert_array_equal(order, orders[1])

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from fits import NOISES, RATES, TEMPERINGS
+from fits import NOISES, RATES, TEMPERINGS, fitted_model
 from pairwise import pairwise
 from registry import ROWS
 from sklearn.base import clone
@@ -52,7 +52,7 @@ def table():
 
 def assert_valid(fitted, X):
     """Assert that all parameters are in their domain and all results are finite."""
-    model, state = fitted._fitted_model(), fitted.state_
+    model, state = fitted_model(fitted), fitted.state_
     assert model.is_valid(state.globals_)
     assert model.is_finite(state.globals_, state.hyper, None)
     assert np.isfinite(fitted.lower_bound(X))
@@ -123,7 +123,7 @@ each_noisy_row = pytest.mark.parametrize(
 def same_parameters(one, other):
     """Return whether two fits have the same bits."""
     vectors = (
-        fitted._fitted_model().natural_parameters(fitted.state_.globals_)
+        fitted_model(fitted).natural_parameters(fitted.state_.globals_)
         for fitted in (one, other)
     )
     return np.array_equal(*vectors)

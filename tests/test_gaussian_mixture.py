@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from fits import NOISES, RATES, TEMPERINGS
+from fits import NOISES, RATES, TEMPERINGS, fitted_model, with_models
 from scipy import stats
 from scipy.special import logsumexp
 from sklearn.base import clone
@@ -78,7 +78,7 @@ def assert_valid(mixture, data=X):
     assert mixture.weights_.sum() == pytest.approx(1, rel=1e-5)
     assert (np.asarray(mixture.weight_concentration_) > 0).all()
     assert (mixture.mean_precision_ > 0).all()
-    model, _ = mixture._fitted()
+    model = fitted_model(mixture)
     assert (np.asarray(mixture.degrees_of_freedom_) > model.family.law.least).all()
     covariances = model.covariance.matrices(mixture.covariances_)
     assert (np.linalg.eigvalsh(covariances) > 0).all()
@@ -269,7 +269,7 @@ def test_attributes(covariance_type, weight_prior):
     assert (np.diff(bounds) > -1e-9).all()
     assert abs(bounds[-1] - bounds[-2]) < 1e-3 <= abs(bounds[-2] - bounds[-3])
     assert mixture.lower_bound_ >= bounds[-1] - 1e-9
-    model, _ = mixture._fitted()
+    model = fitted_model(mixture)
     covariances = model.covariance.matrices(mixture.covariances_)
     precisions = model.covariance.matrices(mixture.precisions_)
     roots = model.covariance.matrices(mixture.precisions_cholesky_)
@@ -580,7 +580,7 @@ def test_samples_are_of_the_mixture(covariance_type):
     drawn, labels = mixture.sample(6000)
     assert drawn.shape == (6000, 2) and labels.shape == (6000,)
     assert (np.diff(labels) >= 0).all()  # sorted by component, as in scikit-learn
-    model, _ = mixture._fitted()
+    model = fitted_model(mixture)
     covariances = model.covariance.matrices(mixture.covariances_)
     for k in range(3):
         own = drawn[labels == k]
@@ -679,7 +679,7 @@ def test_scores_are_the_logs_of_the_sums_of_the_components_densities(kind, dtype
     mixture = TemperedGaussianMixture(
         4, covariance_type=kind, max_iter=3, tol=1e9, random_state=0
     ).fit(X)
-    model, state = mixture._fitted_model(), mixture.state_
+    model, state = fitted_model(mixture), mixture.state_
     prepared = model.prepare(state.globals_, state.hyper)
     log_weights = np.log(model.weights.mean(state.globals_.weights))
     family = model.family_of(state.hyper)
@@ -792,13 +792,10 @@ def badly_started(n_columns, **parameters):
 def started_at(responsibilities, mixture):
     """Return the mixture with given responsibilities as its start."""
 
-    def make_model(settings, n_features, dtype):
-        model = type(mixture)._make_model(settings, n_features, dtype)
+    def change(model):
         model.init = lambda X, n_components, random, weight: responsibilities
-        return model
 
-    mixture._make_model = make_model
-    return mixture
+    return with_models(mixture, change)
 
 
 @pytest.mark.every(17)

@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 import pytest
-from fits import assert_passes_on
+from fits import assert_passes_on, new_model
 from scipy import stats
 from scipy.integrate import quad
 from scipy.special import gammaln, logsumexp, multigammaln, psi, xlogy
@@ -589,7 +589,7 @@ def test_bounds_differ_from_those_of_scikit_learn_by_a_constant(
     if not hasattr(theirs, "lower_bounds_"):
         pytest.skip("this scikit-learn keeps the last bound alone")
     ours = TemperedGaussianMixture(**shared, **THEIRS)
-    model = ours._new_model(3, np.dtype(float))
+    model = new_model(ours, 3)
     hyper = model.initial_hyper(X)
     globals_ = model.initial_globals(X, np.random.RandomState(0))
     for their_bound in theirs.lower_bounds_:

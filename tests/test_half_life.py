@@ -10,6 +10,7 @@ import zoneinfo
 import numpy as np
 import pandas as pd
 import pytest
+from fits import fitted_model
 from registry import ROWS
 from scipy import sparse
 from sklearn.base import clone
@@ -602,7 +603,7 @@ def test_prevalence_is_that_of_the_rows_of_each_step(stream):
     # the statistics of a step are expected numbers of tokens in its documents
     before = lda(batch_size=250)
     learned(before, stream[:750])
-    step = before._fitted_model()
+    step = fitted_model(before)
     block = step.take(stream[750:1000], slice(0, 250))
     from sktemper.model import Request
 

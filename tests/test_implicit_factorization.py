@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fits import clicks_of
+from fits import clicks_of, fitted_model, new_model
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -335,7 +335,7 @@ def test_kernels_sum_over_any_pairs(dtype):
 def test_the_stop_flag_interrupts_preparation_steps_and_scores():
     X, _, _ = tastes()
     model = ImplicitFactorization(4, random_state=0).fit(X)
-    inner, state = model._fitted_model(), model.state_
+    inner, state = fitted_model(model), model.state_
     inner.stop[0] = 1
     with pytest.raises(StoppedByCtrlC):
         inner.prepare(state.globals_, state.hyper)
@@ -356,7 +356,7 @@ def test_the_weight_of_unknown_pairs_has_no_effect_without_any():
     factorization = ImplicitFactorization(1, zero_weight=1e15, pair_weight=1e-15)
     for n_items in range(2, 12):
         X = sparse.csr_array(np.ones((1, n_items)))
-        model = factorization._new_model(n_items, np.dtype(float))
+        model = new_model(factorization, n_items)
         for weight in 10.0 ** np.random.default_rng(n_items).uniform(-3, 3, 5):
             hyper = model.initial_hyper(X, np.array([weight]))
             assert hyper.target_square == pytest.approx(1.0)

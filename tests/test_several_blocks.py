@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from fits import changed_models, fitted_model
 from registry import ROWS
 from scipy import sparse
 from sklearn.base import clone
@@ -30,12 +31,9 @@ def small_blocks(monkeypatch):
         for kind in row.kinds:
             cls = type(row.estimator(kind))
 
-            def make_model(*arguments, make=cls._make_model):
-                model = make(*arguments)
-                vars(model).update(attributes)
-                return model
-
-            monkeypatch.setattr(cls, "_make_model", staticmethod(make_model))
+            changed = changed_models(cls, lambda model: vars(model).update(attributes))
+            for name, method in changed.items():
+                monkeypatch.setattr(cls, name, method)
 
     return cut
 
@@ -61,7 +59,7 @@ def numbers(value):
 
 
 def parameters_of(estimator):
-    model, state = estimator._fitted_model(), estimator.state_
+    model, state = fitted_model(estimator), estimator.state_
     return [model.natural_parameters(state.globals_), numbers(state.hyper)]
 
 

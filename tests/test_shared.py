@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from fits import SCHEDULE, Hooks
+from fits import SCHEDULE, Hooks, fitted_model
 from registry import ESTIMATORS, ROWS
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -66,7 +66,7 @@ def estimator_of(row, policies, kind="Tempered"):
 def assert_same_fit(one, other):
     """Assert that two fits have the same bits, except their times."""
     vectors = [
-        fitted._fitted_model().natural_parameters(fitted.state_.globals_)
+        fitted_model(fitted).natural_parameters(fitted.state_.globals_)
         for fitted in (one, other)
     ]
     np.testing.assert_array_equal(*vectors)
@@ -178,7 +178,7 @@ def test_any_number_of_threads_gives_the_same_bits(row, dtype, batch_size, monke
     X = row.data(row.n_many).astype(dtype)
     policies = {"batch_size": batch_size, "max_iter": 2, "learning_rate": 0.5}
     one = quietly(estimator_of(row, policies).fit, X)
-    block_size = one._fitted_model().block_size
+    block_size = fitted_model(one).block_size
     assert X.shape[0] > 2 * block_size, "not three blocks"
     many = quietly(clone(one).set_params(n_jobs=3).fit, X)
     assert_same_fit(one, many)
