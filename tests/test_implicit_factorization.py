@@ -2,7 +2,6 @@
 
 import doctest
 import pickle
-import threading
 import warnings
 from pathlib import Path
 
@@ -695,23 +694,6 @@ def test_factors_are_cached():
     np.testing.assert_array_equal(stopped.components_, model.components_)
     with pytest.raises(NotFittedError, match="not completed"):
         stopped.user_factors_  # noqa: B018
-
-
-def test_threads_may_share_a_model():
-    X, _, _ = tastes()
-    model = ImplicitFactorization(5, random_state=0).fit(X)
-    expected, found = model.transform(X), {}
-
-    def transform(number):
-        found[number] = model.transform(X)
-
-    threads = [threading.Thread(target=transform, args=(n,)) for n in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for answer in found.values():
-        np.testing.assert_array_equal(answer, expected)
 
 
 def test_weights_of_users_are_repetitions():

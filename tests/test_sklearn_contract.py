@@ -119,20 +119,6 @@ def test_scikit_learn_checks(estimator, failures, is_chosen):
         raise ExceptionGroup(repr(estimator), wrong)
 
 
-@pytest.mark.every(3)
-@pytest.mark.parametrize("target", TARGETS)
-def test_weights_are_repetitions_in_one_batch(counts, target):
-    weight = np.random.default_rng(0).integers(0, 4, counts.shape[0])
-    lda = AnnealedLDA(4, batch_size=None, target=target, random_state=0)
-    weighted = clone(lda).fit(counts, sample_weight=weight).components_
-    repeated = clone(lda).fit(counts[np.repeat(range(120), weight)]).components_
-    np.testing.assert_allclose(weighted, repeated, rtol=1e-6)
-    plain = clone(lda).fit(counts).components_
-    assert not np.allclose(weighted, plain, rtol=0.1)
-    ones = clone(lda).fit(counts, sample_weight=np.ones(120)).components_
-    np.testing.assert_array_equal(ones, plain)
-
-
 WEIGHTED = {
     "lda": lda_of(TemperedLDA, batch_size=None),
     "mixture": mixture_of(
@@ -141,6 +127,13 @@ WEIGHTED = {
         init=np.random.default_rng(0).normal(size=(3, 6)),
     ),
     "factorization": factorization_of(TemperedMatrixFactorization, batch_size=None),
+    "ratings": factorization_of(
+        TemperedMatrixFactorization,
+        batch_size=None,
+        temperature_of="rating",
+        biases=False,
+        noise_type="common",
+    ),
 }
 
 
@@ -148,7 +141,13 @@ WEIGHTED = {
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     "tempering",
-    [None, "global", GlobalTempering(target="likelihood", cap=None), "local"],
+    [
+        None,
+        "global",
+        GlobalTempering(target="likelihood", cap=None),
+        "local",
+        *(Annealing(LinearSchedule(3, length=8), target) for target in TARGETS),
+    ],
     ids=str,
 )
 @pytest.mark.parametrize("name", WEIGHTED)
@@ -169,6 +168,8 @@ def test_steps_on_weighted_rows_have_the_scores_of_repeated_rows(name, tempering
     plain = clone(estimator).fit(X)
     one, two = (fitted.history_["batch_bound"] for fitted in (weighted, plain))
     assert not np.allclose(one, two, rtol=1e-4)
+    ones = clone(estimator).fit(X, sample_weight=np.ones(120))
+    np.testing.assert_allclose(ones.components_, plain.components_, rtol=1e-9)
 
 
 def test_a_weighted_step_has_the_sums_of_weighted_rows():
