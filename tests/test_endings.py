@@ -451,7 +451,7 @@ def held_out_rows(estimator, X, weight, n):
     (found,) = (
         rows
         for rows in map(list, combinations(np.flatnonzero(weight), n))
-        if estimator.score(X[rows], weight[rows]) == pytest.approx(last, rel=1e-9)
+        if estimator.score(X[rows], weight[rows]) == pytest.approx(last, rel=1e-6)
     )
     return found
 
@@ -460,7 +460,7 @@ def held_out_rows(estimator, X, weight, n):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_weight_multiplies_the_score_of_its_held_out_row(make):
     estimator = make(evaluate_every=1, validation_fraction=0.25, batch_size=None)
-    X, weight = data_of(estimator)[:11], np.linspace(0.5, 2, 11)
+    X, weight = data_of(estimator)[:8], np.linspace(0.5, 2, 8)
     assert len(held_out_rows(estimator, X, weight, 2)) == 2
 
 
@@ -471,7 +471,7 @@ def test_held_out_rows_are_a_share_of_the_rows_with_weight(documents):
     for seed in range(4):
         lda = lda_of(evaluate_every=1, validation_fraction=0.25, random_state=seed)
         found.add(tuple(held_out_rows(lda, documents[:20], weight, 2)))
-        assert lda.n_samples_seen_ == lda.n_iter_ * 6
+        assert lda.n_samples_seen_ == lda.n_iter_ * 18
     assert len(found) > 1
 
 
