@@ -447,13 +447,11 @@ def test_rows_of_no_weight_do_not_decide_early_stopping(make):
 def held_out_rows(estimator, X, weight, n):
     """Fit, and return the only ``n`` rows whose score is the held-out score."""
     estimator.fit(X, sample_weight=weight)
+    places = [list(rows) for rows in combinations(np.flatnonzero(weight), n)]
+    scores = [estimator.score(X[rows], sample_weight=weight[rows]) for rows in places]
     last = estimator.history_["heldout_score"][-1]
-    (found,) = (
-        rows
-        for rows in map(list, combinations(np.flatnonzero(weight), n))
-        if estimator.score(X[rows], weight[rows]) == pytest.approx(last, rel=1e-6)
-    )
-    return found
+    (found,) = np.flatnonzero(np.isclose(scores, last, rtol=1e-6))
+    return places[found]
 
 
 @pytest.mark.parametrize("make", [lda_of, mixture_of, factorization_of])
