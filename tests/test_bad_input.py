@@ -23,15 +23,6 @@ from sktemper.lda import _kernels
 from sktemper.schedules import LinearSchedule
 
 SCHEDULE = LinearSchedule(start=3, length=8)
-METHODS = (
-    "fit",
-    "partial_fit",
-    "transform",
-    "score_samples",
-    "score",
-    "perplexity",
-    "lower_bound",
-)
 TARGETS = ("local_step", "likelihood", "posterior")
 
 
@@ -272,19 +263,6 @@ def mapped(folder, X, **dtypes):
     assert np.shares_memory(X.data, parts["data"])
     assert not X.data.flags.writeable
     return X
-
-
-@pytest.mark.parametrize("dtype", [np.int32, np.float32, np.float64])
-def test_memory_maps(tmp_path, documents, dtype):
-    X = mapped(tmp_path, documents, data=dtype)
-    lda = lda_of()
-    expected = clone(lda).fit(documents.astype(dtype))
-    np.testing.assert_array_equal(lda.fit(X).components_, expected.components_)
-    for method in METHODS[2:]:
-        other = getattr(expected, method)(documents.astype(dtype))
-        np.testing.assert_array_equal(getattr(lda, method)(X), other)
-    assert lda_of().partial_fit(X).n_samples_seen_ == 120
-    assert not X.data.flags.writeable
 
 
 def test_a_pass_over_a_map_visits_each_row_once(tmp_path):

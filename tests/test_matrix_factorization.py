@@ -52,7 +52,6 @@ def generated(n_users=150, n_items=25, rank=2, noise=0.25, share=0.5, seed=0):
 RATINGS, X = generated()
 X[:, 7] = X[11] = np.nan  # an item and a user without ratings
 X.flags.writeable = False
-METHODS = ("transform", "predict", "score_samples", "score", "lower_bound", "recommend")
 
 
 def plain(n_components=3, **parameters):
@@ -703,32 +702,6 @@ def test_bad_data_leave_the_old_fit():
     for name, value in before.items():
         assert pickle.dumps(getattr(model, name)) == value
     np.testing.assert_array_equal(model.user_factors_, factors)
-
-
-def test_changed_parameters_are_refused_after_a_fit():
-    model = plain(3).fit(X)
-    expected = model.components_, model.user_factors_, model.item_covariances_
-    expected += (model.transform(X), model.predict(X), model.predict_pairs([[0, 0]]))
-    for changed in (
-        {"n_components": 5},
-        {"n_components": 2},
-        {"biases": False},
-        {"n_components": 4, "biases": False},  # also four numbers per item
-    ):
-        other = pickle.loads(pickle.dumps(model))
-        other.set_params(**changed, warm_start=True)
-        for method in ("partial_fit", "fit"):
-            match = ", ".join(changed) + " changed since the model was fitted"
-            with pytest.raises(ValueError, match=match):
-                getattr(other, method)(X)
-        for method in METHODS:
-            getattr(other, method)(X)
-        views = other.components_, other.user_factors_, other.item_covariances_
-        views += (other.transform(X), other.predict(X), other.predict_pairs([[0, 0]]))
-        for one, two in zip(views, expected, strict=True):
-            np.testing.assert_array_equal(one, two)
-        assert other.inverse_transform(np.ones((2, 3))).shape == (2, 25)
-        assert other.relevance_.shape == (3,)
 
 
 @pytest.mark.every(5)

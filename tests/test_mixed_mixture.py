@@ -140,16 +140,6 @@ def test_other_containers_give_the_same_bits(convert):
     assert list(one.categories_.values()) == list(other.categories_.values())
 
 
-def test_codes_are_used_as_they_are():
-    X = mixed_of(60)
-    categories = {0: range(4), 1: range(4)}
-    mixture = AnnealedMixedMixture(2, categories=categories)
-    mixture._validate_training(X, reset=True)
-    assert mixture._validate(X, reset=False) is X  # without a copy
-    single = X.astype(np.float32)
-    assert mixture._validate(single, reset=False) is single
-
-
 def test_options_in_another_code_have_the_same_fit():
     X, _ = survey(300)
     mixture = AnnealedMixedMixture(3, random_state=0)

@@ -450,22 +450,6 @@ def test_parameters_of_mixtures_that_do_not_suit_the_data_are_refused(
     assert not hasattr(mixture, "n_features_in_")
 
 
-@pytest.mark.parametrize("estimator_of", [lda_of, mixture_of, factorization_of])
-def test_a_changed_number_of_components_is_refused_after_a_fit(estimator_of):
-    fitted = estimator_of()
-    X, n_components = data_of(fitted), fitted.n_components
-    bits = fitted.fit(X).components_
-    transformed = fitted.transform(X)
-    for n in (2, 9):  # kernels must not write K components into rows of other sizes
-        assert n != n_components
-        fitted.set_params(n_components=n, warm_start=True)
-        for method in (fitted.partial_fit, fitted.fit):
-            with pytest.raises(ValueError, match="n_components"):
-                method(X)
-        np.testing.assert_array_equal(fitted.transform(X), transformed)
-    np.testing.assert_array_equal(fitted.components_, bits)
-
-
 # -- searches --------------------------------------------------------------------------
 
 
@@ -505,14 +489,6 @@ def test_grid_search_over_temperings(texts):
     assert len(set(search(grid, texts, 1, lda).cv_results_["mean_test_score"])) == 2
 
 
-@pytest.mark.deep  # it starts processes, whose imports take long
-def test_grid_search_in_processes_finds_the_same(texts):
-    grid = {"annealedlda__schedule__start": [1.5, 4]}
-    one, two = (search(grid, texts, n_jobs) for n_jobs in (1, 2))
-    for split in ("split0_test_score", "split1_test_score"):
-        np.testing.assert_array_equal(one.cv_results_[split], two.cv_results_[split])
-
-
 # -- output ----------------------------------------------------------------------------
 
 
@@ -534,11 +510,3 @@ def test_output_is_named(documents):
     with pytest.raises(ValueError, match="feature names"):
         lda.transform(X[X.columns[::-1]])
     assert TemperedLDA(**QUICK).fit(X).get_feature_names_out()[0] == "temperedlda0"
-
-
-@pytest.mark.parametrize("estimator_of", [lda_of, mixture_of, factorization_of])
-def test_fit_transform_is_fit_then_transform(estimator_of):
-    estimator = estimator_of()
-    X = data_of(estimator)
-    together = clone(estimator).fit_transform(X)
-    np.testing.assert_array_equal(together, estimator.fit(X).transform(X))
