@@ -180,7 +180,7 @@ def clusters(n_clusters, n_samples, n_features, seed=0, scale=6.0):
     return centres[y] + random.normal(size=(n_samples, n_features)), y
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("form", ["full", "diag", "spherical", "tied", "auto"])
 def test_columns_that_are_small_beside_reg_covar_are_named(form):
     X, y = clusters(3, 200, 2, scale=15.0)
@@ -217,6 +217,7 @@ def test_correlated_columns_need_no_more_components():
     assert adjusted_rand_score(y, mixture.labels_) > max(0.9, wrong)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("form", ["full", "diag", "spherical"])
 def test_missing_components_are_still_advised(form):
     X, _ = clusters(8, 600, 5)

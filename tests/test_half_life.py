@@ -426,6 +426,7 @@ def assert_finite(model):
     assert np.isfinite(model.prevalence_["shares"]).all()
 
 
+@pytest.mark.every(5)
 @each_renewed
 def test_long_streams_continue_with_a_small_memory(name):
     model, X = short(name, 1e6, batch_size=2000)
@@ -440,6 +441,7 @@ def test_long_streams_continue_with_a_small_memory(name):
     assert_finite(model)
 
 
+@pytest.mark.every(3)
 @each_renewed
 @pytest.mark.parametrize("half_life", [5e-324, 0.1, 3.0, 1e9])
 def test_streams_with_any_half_life(name, half_life):
@@ -480,6 +482,7 @@ def test_a_change_raises_an_alarm_while_renewals_wait(name):
     assert not len(model.renewals_["sample"])
 
 
+@pytest.mark.every(3)
 @each_renewed
 def test_a_stream_continues_after_an_invalid_chunk(name):
     models = [short(name, 500.0)[0] for _ in range(2)]

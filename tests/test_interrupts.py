@@ -23,7 +23,6 @@ import pytest
 from fits import (
     Broken,
     data_of,
-    each_commit,
     factorization_of,
     fitted_model,
     lda_of,

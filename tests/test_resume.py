@@ -29,8 +29,9 @@ from sktemper import (
     TemperedLDA,
     TemperedMatrixFactorization,
 )
-from sktemper._estimator import _fit as _fit_runs
+from sktemper._engine import _fit as _fit_runs
 from sktemper.learning_rates import AdaptiveRate, RobbinsMonro
+from sktemper.moves import BirthMoves
 from sktemper.noise import GradientNoise
 from sktemper.schedules import ConstantSchedule, LinearSchedule
 
@@ -56,6 +57,14 @@ class StopAt(Hooks):
 
     def at_pass(self, estimator, fitted_estimator):
         return estimator.n_iter_ == self.n_passes
+
+
+class Snapshots(StopAt):
+    """Callback that pickles the estimator and the copy that callbacks get."""
+
+    def at_pass(self, estimator, fitted_estimator):
+        if estimator.n_iter_ == self.n_passes:
+            self.dumps = [pickle.dumps(estimator), pickle.dumps(fitted_estimator)]
 
 
 # -- warm start ------------------------------------------------------------------------

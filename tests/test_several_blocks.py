@@ -157,8 +157,8 @@ def test_steps_on_a_proposal_are_those_of_a_fit(row, small_blocks, monkeypatch):
 @each_row
 def test_rows_have_their_own_scores_and_bounds(row, small_blocks):
     X, _, weight = weighted(row)
-    X, weight = X[:40], weight[:40]
-    parts, single = parts_of(X, 1, 20, 7), [X[[i]] for i in range(40)]
+    X, weight = X[:24], weight[:24]
+    parts, single = parts_of(X, 1, 18), [X[[i]] for i in range(24)]
     small_blocks(row)
     fitted = row.estimator("Annealed", **plan_of(row)).fit(parts, sample_weight=weight)
     for method in ("score_samples", "transform"):
