@@ -28,6 +28,7 @@ from sktemper.discrete_mixture._model import (
 from sktemper.model import LocalStep, Request
 from sktemper.model._partitions import SizedPartition
 from sktemper.tempering import GlobalTempering, LocalTempering
+from sktemper.testing import check_model
 
 WEIGHTS = ("dirichlet_distribution", "dirichlet_process")
 MULTINOMIAL = (
@@ -63,6 +64,16 @@ def with_missing(X, share=0.3):
 
 def data_of(estimator):
     return classes()[0] if isinstance(estimator, BERNOULLI) else texts()[0]
+
+
+@pytest.mark.every(2)
+@pytest.mark.parametrize("weight_prior", WEIGHTS)
+def test_the_models_pass_all_checks(weight_prior):
+    """The rows have different lengths, unlike those of the registry."""
+    X = texts(30, n_features=6)[0].astype(float)
+    check_model(MultinomialMixtureModel(3, 6, weight_prior=weight_prior), X)
+    X = with_missing(classes(30, n_features=6)[0])
+    check_model(BernoulliMixtureModel(3, 6, weight_prior=weight_prior), X)
 
 
 # -- the log partition function, log C -------------------------------------------------
