@@ -159,6 +159,38 @@ def model_of(estimator):
     return re.sub("^(Tempered|Annealed|SVIPlus)", "", type(estimator).__name__)
 
 
+# -- models of estimators, which a user does not see -----------------------------------
+
+
+def fitted_model(estimator):
+    """Return the model of a fitted estimator."""
+    return estimator._fitted_model()
+
+
+def new_model(estimator, n_features, dtype=np.float64):
+    """Return a model with the parameters of an estimator, which need not be fitted."""
+    return estimator._new_model(n_features, np.dtype(dtype))
+
+
+def changed_models(cls, change):
+    """Return the method of an estimator that makes models, with a change of each."""
+    make = cls._make_model
+
+    def made(*arguments):
+        model = make(*arguments)
+        change(model)
+        return model
+
+    return {"_make_model": staticmethod(made)}
+
+
+def with_models(estimator, change):
+    """Let an estimator, and its clones, call ``change`` with each model they make."""
+    cls = type(estimator)
+    estimator.__class__ = type(cls.__name__, (cls,), changed_models(cls, change))
+    return estimator
+
+
 # -- comparisons -----------------------------------------------------------------------
 
 

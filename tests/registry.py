@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from fits import clicks_of, documents_of, ratings_of, samples_of
+from fits import clicks_of, documents_of, new_model, ratings_of, samples_of
 from likelihoods import of_clicks, of_documents, of_ratings, of_sums_of_features
 from scipy import sparse
 from sklearn.base import clone
@@ -226,7 +226,7 @@ class Row(NamedTuple):
         kind = "Annealed" if self.has_policies else ""
         estimator = getattr(sktemper, kind + self.name)(**self.parameters)
         X = estimator._validate_training(self.data(120), reset=True)
-        model = estimator._new_model(X.shape[1], np.float64)
+        model = new_model(estimator, X.shape[1])
         return known.setdefault(self.name, model.capabilities())
 
     def can(self, *policies):

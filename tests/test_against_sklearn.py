@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from fits import new_model
 from scipy.special import psi
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.decomposition import _lda as sklearn_lda
@@ -105,6 +106,6 @@ def test_initial_topics_agree(X):
     theirs.random_state_ = np.random.RandomState(SHARED["random_state"])
     theirs._init_latent_vars(X.shape[1], dtype=X.dtype)
     ours = TemperedLDA(tempering=None, batch_size=50, **OURS)
-    model = ours._new_model(X.shape[1], np.dtype(float))
+    model = new_model(ours, X.shape[1])
     start = model.initial_globals(X, np.random.RandomState(SHARED["random_state"]))
     np.testing.assert_array_equal(start.dense().T, theirs.components_)

@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from fits import fitted_model
 from registry import ROWS
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
@@ -146,7 +147,7 @@ def fitted(name):
 
 def parameters_of(estimator):
     """Return the natural parameters of a fit, as one array."""
-    model = estimator._fitted_model()
+    model = fitted_model(estimator)
     return np.array(model.natural_parameters(estimator.state_.globals_))
 
 

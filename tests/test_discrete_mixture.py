@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from fits import documents_of
+from fits import documents_of, fitted_model
 from scipy import sparse, stats
 from scipy.special import logsumexp
 from sklearn.base import clone
@@ -66,12 +66,10 @@ def data_of(estimator):
     return classes()[0] if isinstance(estimator, BERNOULLI) else texts()[0]
 
 
-# -- the contract ----------------------------------------------------------------------
-
-
 @pytest.mark.every(2)
 @pytest.mark.parametrize("weight_prior", WEIGHTS)
 def test_the_models_pass_all_checks(weight_prior):
+    """The rows have different lengths, unlike those of the registry."""
     X = texts(30, n_features=6)[0].astype(float)
     check_model(MultinomialMixtureModel(3, 6, weight_prior=weight_prior), X)
     X = with_missing(classes(30, n_features=6)[0])
@@ -202,7 +200,7 @@ def test_local_temperatures_are_inferred_with_the_log_c_of_each_row():
     estimator = TemperedBernoulliMixture(
         3, tempering=LocalTempering(n_temperatures=5), max_iter=30, random_state=0
     ).fit(X)
-    model, state = estimator._fitted_model(), estimator.state_
+    model, state = fitted_model(estimator), estimator.state_
     policy, block = estimator.tempering_, model.take(X, slice(None))
     prepared = model.prepare(state.globals_, state.hyper)
     local = model.local_step(block, prepared, Request(want=("score", "local")))
@@ -249,7 +247,7 @@ def test_scores_of_binary_data_leave_out_what_is_missing():
     np.testing.assert_allclose(fitted.score_samples(X), expected, rtol=1e-9)
     nothing = np.full((1, X.shape[1]), np.nan)
     assert fitted.score_samples(nothing) == pytest.approx(0.0, abs=1e-12)
-    log_weights = fitted._fitted_model().weights.expected_log(
+    log_weights = fitted_model(fitted).weights.expected_log(
         fitted.state_.globals_.weights
     )
     np.testing.assert_allclose(
@@ -262,7 +260,7 @@ def test_the_bound_is_below_the_evidence_of_all_labellings():
     fitted = TemperedBernoulliMixture(
         2, tempering=None, random_state=0, max_iter=300
     ).fit(X)
-    model, hyper = fitted._fitted_model(), fitted.state_.hyper
+    model, hyper = fitted_model(fitted), fitted.state_.hyper
     moments, logs = model.take(X, slice(None)), []
     prior = model.prior(hyper)
     for labels in itertools.product(range(2), repeat=len(X)):

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fits import fitted_model
 from sklearn.metrics import adjusted_rand_score
 
 import sktemper
@@ -272,7 +273,7 @@ def test_the_example_of_a_users_kernel(poisson_mixture, dtype):
         for parameter in mixture.get_params(deep=False):
             documented = rf"^    {parameter}(,.*)? : "
             assert re.search(documented, cls.__doc__, re.M), parameter
-    model, state = mixture._fitted_model(), mixture.state_
+    model, state = fitted_model(mixture), mixture.state_
     prepared = model.prepare(state.globals_, state.hyper)
     block = model.take(X, slice(0, 50))
     expected = Family.log_likelihoods(model.family, block, prepared.tables)

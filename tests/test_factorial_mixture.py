@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from fits import assert_same_fit, mixture_of, overlapping_shapes, samples_of
+from fits import mixture_of, overlapping_shapes, samples_of
 from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -20,7 +20,6 @@ CLASSES = [
     AnnealedFactorialMixture,
     TemperedFactorialMixture,
 ]
-METHODS = ("transform", "score_samples", "score", "lower_bound", "impute")
 SHAPES = np.array([[1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 0, 0], [0, 0, 0, 0, 1, 1.0]])
 
 
@@ -308,47 +307,6 @@ def test_float32_agrees_with_float64():
     np.testing.assert_allclose(one.components_, two.components_, rtol=1e-3, atol=1e-4)
     np.testing.assert_allclose(one.transform(X), two.transform(X), atol=1e-3)
     assert one.score(X) == pytest.approx(two.score(X), rel=1e-4)
-
-
-FORMS = {
-    "Fortran order": np.asfortranarray,
-    "strided": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
-    "rows apart": lambda X: np.repeat(X, 3, axis=0)[::3],
-    "reversed": lambda X: X[::-1].copy()[::-1],
-    "big-endian": lambda X: X.astype(">f8"),
-    "objects": lambda X: X.astype(object),
-    "lists": lambda X: X.tolist(),
-    "DataFrame": lambda X: pytest.importorskip("pandas").DataFrame(X),
-}
-
-
-@pytest.mark.every(5)
-@pytest.mark.parametrize("convert", FORMS.values(), ids=FORMS.keys())
-@pytest.mark.parametrize("missing", [0.0, 0.1])
-@pytest.mark.machine
-def test_any_form_of_the_data_gives_the_same_bits(convert, missing):
-    X = samples_of(missing=missing)
-    form, reference = convert(X), mixture_of().fit(X)
-    before = np.array(form, dtype=float)
-    mixture = mixture_of().fit(form)
-    assert_same_fit(mixture, reference)
-    for method in METHODS:
-        expected = getattr(reference, method)(X)
-        np.testing.assert_array_equal(getattr(mixture, method)(form), expected)
-    np.testing.assert_array_equal(np.array(form, dtype=float), before)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_memory_maps(tmp_path, dtype):
-    X = samples_of(missing=0.1).astype(dtype)
-    np.save(tmp_path / "X.npy", X)
-    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    mixture = mixture_of()
-    assert_same_fit(clone(mixture).fit(mapped), mixture.fit(X))
-    for method in METHODS:
-        np.testing.assert_array_equal(
-            getattr(mixture, method)(mapped), getattr(mixture, method)(X)
-        )
 
 
 # -- invalid input ---------------------------------------------------------------------

@@ -22,7 +22,6 @@ POWERS = {
     "posterior": Powers(0.4, 0.4, 0.4),
 }
 K, D, N = 4, 9, 21
-EXACT = {"tol": 1e-13, "max_iter": 5000}
 
 
 def problem(seed=0, n=N, d=D, k=K, missing=0.0, **settings):
@@ -204,36 +203,6 @@ def test_many_features_of_samples_that_miss_values(dtype, rtol, k):
             )
 
 
-@pytest.mark.machine
-def test_a_sample_does_not_depend_on_its_neighbours():
-    X, model, components = problem(n=40, missing=0.1)
-    X[:11] = np.nan_to_num(X[:11])
-    whole = local(model, X, components, Powers())
-    for rows in ([3], [5, 20], range(17, 40), np.arange(40)[::-1]):
-        step = local(model, X[rows], components, Powers())
-        for name in ("local_parameters", "row_bounds", "row_scores"):
-            np.testing.assert_array_equal(
-                getattr(step, name), getattr(whole, name)[rows]
-            )
-
-
-def test_statistics_add_up_over_blocks():
-    X, model, components = problem(missing=0.1)
-    whole = local(model, X, components, POWERS["likelihood"]).statistics
-    total = sum(
-        (
-            local(model, X[[i]], components, POWERS["likelihood"]).statistics
-            for i in range(1, N)
-        ),
-        start=local(model, X[:1], components, POWERS["likelihood"]).statistics,
-    )
-    for factor in (1.0, 2.5):
-        for one, other in zip(
-            total.scaled(factor).arrays(), whole.arrays(), strict=True
-        ):
-            np.testing.assert_allclose(one, factor * other, rtol=1e-12, atol=1e-12)
-
-
 def test_starts_from_some_of_many_rows_use_their_weights():
     X, model, _ = problem(n=20_000, d=3)
     model.noise_variance = model.component_variance = None
@@ -241,13 +210,6 @@ def test_starts_from_some_of_many_rows_use_their_weights():
     found = model.initial_hyper(X, weight)
     expected = model.initial_hyper(X[::2], weight[::2])
     assert found[:2] == pytest.approx(expected[:2])
-
-
-def test_a_stopped_local_step_is_void():
-    X, model, components = problem()
-    model.stop[0] = 1
-    with pytest.raises(Stopped):
-        local(model, X, components, Powers())
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -463,50 +425,6 @@ def test_the_bound_is_that_of_the_definition(name, structured):
     assert bound == pytest.approx(expected, rel=1e-12)
 
 
-def tempered_bound(model, X, components, powers, hyper, start, weights=None):
-    """Return the bound at the local optimum near ``start``, and the local optimum."""
-    step = local(model, X, components, powers, hyper, local_init=start)
-    bounds = step.row_bounds if weights is None else weights * step.row_bounds
-    return bounds.sum() + model.global_bound(components, hyper, powers), step
-
-
-@pytest.mark.every(5)
-@pytest.mark.parametrize("structured", [True, False])
-@pytest.mark.parametrize("learned", [True, False])
-@pytest.mark.parametrize("target", ["likelihood", "posterior"])
-@pytest.mark.parametrize("temperature", [1.0, 1.5, 3.0, 10.0])
-@pytest.mark.parametrize("missing", [0.0, 0.3])
-@pytest.mark.machine
-def test_the_tempered_bound_never_falls(
-    structured, learned, target, temperature, missing
-):
-    X, model, components = problem(
-        n=40,
-        missing=missing,
-        structured=structured,
-        learn_noise_variance=learned,
-        learn_inclusion_probability=learned,
-        **EXACT,
-    )
-    b, hyper = 1 / temperature, model.initial_hyper(X)
-    powers = Powers(b if target == "posterior" else 1.0, b, b)
-    random = np.random.default_rng(2)
-    weights, nu = random.integers(0, 4, len(X)).astype(float), random.random((40, K))
-    bounds = []
-    for _ in range(15):
-        bound, step = tempered_bound(model, X, components, powers, hyper, nu, weights)
-        bounds.append(bound)
-        nu = step.local_parameters
-        statistics = local(
-            model, X, components, powers, hyper, local_init=nu, unit_noise=weights
-        ).statistics
-        hyper = model.update_hyper(hyper, components, statistics, 1.0, 1.0, powers)
-        components = model.step(components, statistics, 1.0, powers, 1.0, hyper)
-    assert np.diff(bounds).min() > -1e-9 * abs(bounds[-1])
-    assert bounds[-1] > bounds[0] + 1
-    assert (hyper.noise_variance != 0.5) == learned
-
-
 # -- the normaliser --------------------------------------------------------------------
 
 
@@ -586,35 +504,6 @@ def test_the_normaliser_has_priors_of_its_own():
 # -- the step --------------------------------------------------------------------------
 
 
-def test_a_step_is_convex_in_the_natural_parameters():
-    X, model, components = problem()
-    powers, hyper = POWERS["posterior"], model.initial_hyper(X)
-    statistics = local(model, X, components, powers).statistics
-    second, cross, _ = oracles.binary_statistics(
-        X,
-        components.means(),
-        components.covariance(),
-        reference(model, X, components, powers)[0],
-        np.full(N, 0.4),
-    )
-    precision = 0.4 / 1.3 * np.eye(K) + 3 / 0.5 * second
-    target = np.concatenate([precision.ravel(), (3 / 0.5 * cross).ravel()])
-    np.testing.assert_allclose(
-        model.target_parameters(statistics, 3.0, powers, hyper), target, rtol=1e-9
-    )
-    old = model.natural_parameters(components)
-    for rate in (0.0, 0.3, 1.0):
-        stepped = model.step(components, statistics, 3.0, powers, rate, hyper)
-        np.testing.assert_allclose(
-            model.natural_parameters(stepped),
-            (1 - rate) * old + rate * target,
-            rtol=1e-9,
-        )
-    again = model.from_natural_parameters(old)
-    for one, other in zip(again.arrays(), components.arrays(), strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
 @pytest.mark.parametrize("temperature", [1.0, 3.0])
 def test_the_factorized_posterior_is_the_optimum_of_coordinate_updates(temperature):
     X, model, components = problem(structured=False)
@@ -656,68 +545,6 @@ def test_learned_parameters_maximize_the_bound(noise, inclusion):
     assert part.noise_variance == pytest.approx(
         0.75 * 0.5 + 0.25 * learned.noise_variance
     )
-
-
-# -- gradients -------------------------------------------------------------------------
-
-
-def directions(model, n, seed=0):
-    """Yield random directions, whose part for the precision is symmetric."""
-    random = np.random.default_rng(seed)
-    for _ in range(n):
-        matrix = random.normal(size=(K, K))
-        yield model.natural_parameters(
-            Components(matrix + matrix.T, random.normal(size=(K, D)))
-        )
-
-
-@pytest.mark.parametrize("structured", [True, False])
-@pytest.mark.parametrize("name", ["plain", "likelihood", "posterior"])
-def test_the_natural_gradient_against_finite_differences(name, structured):
-    X, model, components = problem(n=60, structured=structured, **EXACT)
-    powers, hyper, h = POWERS[name], model.initial_hyper(X), 1e-5
-    vector = model.natural_parameters(components)
-    step = local(model, X, components, powers)
-    target = model.target_parameters(step.statistics, 1.0, powers, hyper)
-    gradient = model.fisher_product(components, target - vector)
-    for direction in directions(model, 5):
-        values = [
-            tempered_bound(
-                model,
-                X,
-                model.from_natural_parameters(vector + s * direction),
-                powers,
-                hyper,
-                step.local_parameters,
-            )[0]
-            for s in (h, -h)
-        ]
-        difference = (values[0] - values[1]) / (2 * h)
-        assert difference == pytest.approx(gradient @ direction, rel=1e-5)
-
-
-@pytest.mark.parametrize("structured", [True, False])
-def test_the_fisher_product_is_the_change_of_the_mean_parameters(structured):
-    _, model, components = problem(structured=structured)
-    vector, h = model.natural_parameters(components), 1e-5
-
-    def mean_parameters(vector):
-        components = model.from_natural_parameters(vector)
-        means, covariance = components.means(), np.linalg.inv(components.precision)
-        if not structured:
-            covariance = np.diag(1 / np.diag(components.precision))
-        return np.concatenate(
-            [-0.5 * (means @ means.T + D * covariance).ravel(), means.ravel()]
-        )
-
-    for direction in directions(model, 5):
-        ends = [mean_parameters(vector + s * direction) for s in (h, -h)]
-        np.testing.assert_allclose(
-            model.fisher_product(components, direction),
-            (ends[0] - ends[1]) / (2 * h),
-            rtol=1e-6,
-            atol=1e-8,
-        )
 
 
 # -- staying in the domain -------------------------------------------------------------
@@ -967,18 +794,6 @@ def test_the_component_that_is_missed_least(missing, structured):
         bounds.append(row_bounds.sum())
     least = least_missed(model, components, hyper, model.take(X, slice(None)))
     assert least == np.argmax(bounds)
-
-
-@pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_requested_results_do_not_change_other_results(missing):
-    X, model, components = problem(missing=missing)
-    whole = local(model, X, components, Powers())
-    for want in (("bound",), ("score", "local"), ("local",), ("statistics",)):
-        step = local(model, X, components, Powers(), want=want)
-        np.testing.assert_array_equal(step.row_bounds, whole.row_bounds)
-        np.testing.assert_array_equal(step.row_scores, whole.row_scores)
-        if "local" in want:
-            np.testing.assert_array_equal(step.local_parameters, whole.local_parameters)
 
 
 def test_a_stopped_gram_is_void():

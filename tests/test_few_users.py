@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from fits import fitted_model
 from scipy import sparse
 
 from sktemper import ImplicitFactorization, TemperedMatrixFactorization
@@ -110,9 +111,9 @@ def test_the_secant_method_finds_fixed_points_in_fewer_rounds():
 def test_accelerated_rounds_give_the_noise_of_plain_rounds(monkeypatch):
     X = make_ratings(120, 40, n_ratings=2500, random_state=0)
     model = TemperedMatrixFactorization(5, max_iter=3, tol=1e9, random_state=0).fit(X)
-    plain = model._fitted_model().users
-    block = model._fitted_model().take(X, slice(0, 120))
-    prepared = model._prepared(model._fitted_model())
+    plain = fitted_model(model).users
+    block = fitted_model(model).take(X, slice(0, 120))
+    prepared = model._prepared(fitted_model(model))
     expected = plain(block, prepared)
     monkeypatch.setattr(_users, "NOISE_TOL", 1e-9)
     exact = plain(block, prepared)
@@ -121,7 +122,7 @@ def test_accelerated_rounds_give_the_noise_of_plain_rounds(monkeypatch):
     found = plain(block, prepared)
     assert found.n_iterations < expected.n_iterations
     np.testing.assert_allclose(found.noise.means, exact.noise.means, rtol=2e-3)
-    alone = plain(model._fitted_model().take(X, slice(7, 8)), prepared)
+    alone = plain(fitted_model(model).take(X, slice(7, 8)), prepared)
     np.testing.assert_array_equal(alone.noise.means, found.noise.means[7:8])
 
 

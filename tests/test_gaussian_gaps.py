@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from fits import fitted_model
 from scipy import integrate
 from scipy.special import logsumexp
 from sklearn.base import clone
@@ -49,7 +50,7 @@ def fitted(covariance_type, priors, **others):
     )
     with pytest.warns(match="did not converge"):
         mixture.fit(X)
-    model, state = mixture._fitted_model(), mixture.state_
+    model, state = fitted_model(mixture), mixture.state_
     return mixture, model, model.prepare(state.globals_, state.hyper)
 
 

@@ -1,13 +1,12 @@
 """The Gaussian mixture's estimators: scikit-learn's contract, policies and moves."""
 
-import itertools
 import pickle
 import re
 import warnings
 
 import numpy as np
 import pytest
-from fits import NOISES, RATES, TEMPERINGS
+from fits import fitted_model, with_models
 from scipy import stats
 from scipy.special import logsumexp
 from sklearn.base import clone
@@ -28,11 +27,9 @@ from sktemper import (
 )
 from sktemper._engine import _moves as moves_of_loop
 from sktemper.gaussian_mixture._starts import STARTS
-from sktemper.learning_rates import AdaptiveRate, ConstantRate, RobbinsMonro
+from sktemper.learning_rates import ConstantRate
 from sktemper.moves import BirthMoves, MoveSequence, ReheatMoves, SplitMergeMoves
-from sktemper.noise import SVIPlusNoise
-from sktemper.schedules import ConstantSchedule, LinearSchedule
-from sktemper.tempering import Annealing, GlobalTempering
+from sktemper.schedules import ConstantSchedule
 
 TYPES = ("full", "tied", "diag", "spherical")
 PRIORS = ("dirichlet_process", "dirichlet_distribution")
@@ -41,7 +38,6 @@ ESTIMATORS = (
     AnnealedGaussianMixture,
     SVIPlusGaussianMixture,
 )
-QUICK = dict(n_components=3, max_iter=6)
 FEW = MoveSequence([SplitMergeMoves(3, n_iter=2), BirthMoves(2, n_iter=2)])
 X, Y = make_blobs(
     120, centers=[[0, 0], [9, 0], [0, 9]], cluster_std=[1, 0.5, 1.5], random_state=0
@@ -78,7 +74,7 @@ def assert_valid(mixture, data=X):
     assert mixture.weights_.sum() == pytest.approx(1, rel=1e-5)
     assert (np.asarray(mixture.weight_concentration_) > 0).all()
     assert (mixture.mean_precision_ > 0).all()
-    model, _ = mixture._fitted()
+    model = fitted_model(mixture)
     assert (np.asarray(mixture.degrees_of_freedom_) > model.family.law.least).all()
     covariances = model.covariance.matrices(mixture.covariances_)
     assert (np.linalg.eigvalsh(covariances) > 0).all()
@@ -118,49 +114,6 @@ def test_in_a_pipeline_and_a_search():
 
 
 # -- combinations of policies ----------------------------------------------------------
-
-KINDS = itertools.cycle(itertools.product(TYPES, PRIORS))
-
-
-@pytest.mark.deep  # test_combinations.py has every pair of policies
-@pytest.mark.parametrize(
-    ("tempering", "rate", "noise", "kind"),
-    [
-        (*policies, kind)
-        for policies, kind in zip(
-            itertools.product(TEMPERINGS, RATES, NOISES), KINDS, strict=False
-        )
-    ],
-    ids=str,
-)
-def test_every_combination_fits_and_resumes(tempering, rate, noise, kind):
-    covariance_type, weight_prior = kind
-    whole = TemperedGaussianMixture(
-        4,
-        covariance_type=covariance_type,
-        weight_concentration_prior_type=weight_prior,
-        tempering=tempering,
-        learning_rate=rate,
-        gradient_noise=noise,
-        batch_size=40,
-        max_iter=4,
-        init_params="random_from_data",
-        random_state=0,
-    )
-    parts = clone(whole).set_params(max_iter=2, warm_start=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        whole.fit(X)
-        streamed = clone(whole).partial_fit(X)
-        again = pickle.loads(pickle.dumps(clone(streamed).partial_fit(X[:80])))
-        again.partial_fit(X[80:])
-        parts = pickle.loads(pickle.dumps(parts.fit(X))).fit(X)
-    for mixture in (whole, streamed, again, parts):
-        assert_valid(mixture)
-    assert whole.n_batch_iter_ == parts.n_batch_iter_ == 12
-    assert streamed.n_batch_iter_ == again.n_batch_iter_ == 3
-    if noise is None or noise.distribution == "dirichlet":
-        assert (whole.history_["rate_share"] == 1).all()
 
 
 @pytest.mark.every(11)
@@ -211,31 +164,6 @@ def test_no_temperature_crashes(covariance_type, weight_prior, target):
             assert_valid(mixture)
 
 
-@pytest.mark.every(3)
-@each_estimator
-def test_shared_names_of_the_policies(cls):
-    general = {
-        AnnealedGaussianMixture: {"tempering": Annealing(LinearSchedule(2, length=5))},
-        SVIPlusGaussianMixture: {"tempering": None, "gradient_noise": SVIPlusNoise(9)},
-        TemperedGaussianMixture: {"tempering": GlobalTempering()},
-    }[cls]
-    named = {
-        AnnealedGaussianMixture: {"schedule": LinearSchedule(2, length=5)},
-        SVIPlusGaussianMixture: {"effective_batch_size": 9},
-        TemperedGaussianMixture: {"tempering": "global"},
-    }[cls]
-    shared = dict(
-        batch_size=40,
-        max_iter=10,
-        learning_rate=RobbinsMonro(1),
-        moves=None,
-        random_state=0,
-    )
-    one = cls(3, **named, **shared).fit(X)
-    other = TemperedGaussianMixture(3, **general, **shared).fit(X)
-    assert_same_fit(one, other)
-
-
 # -- fitted attributes -----------------------------------------------------------------
 
 
@@ -269,7 +197,7 @@ def test_attributes(covariance_type, weight_prior):
     assert (np.diff(bounds) > -1e-9).all()
     assert abs(bounds[-1] - bounds[-2]) < 1e-3 <= abs(bounds[-2] - bounds[-3])
     assert mixture.lower_bound_ >= bounds[-1] - 1e-9
-    model, _ = mixture._fitted()
+    model = fitted_model(mixture)
     covariances = model.covariance.matrices(mixture.covariances_)
     precisions = model.covariance.matrices(mixture.precisions_)
     roots = model.covariance.matrices(mixture.precisions_cholesky_)
@@ -320,49 +248,6 @@ def test_passes_are_logged_at_intervals(caplog):
         assert [int(line.split()[1]) for line in lines] == expected
 
 
-@unconverged
-def test_warm_start_continues():
-    parts = plain(5, max_iter=4, warm_start=True).fit(X).fit(X)
-    whole = plain(5, max_iter=8).fit(X)
-    assert parts.n_iter_ == 8
-    assert_same_fit(parts, whole)
-    again = plain(5, max_iter=4).fit(X).fit(X)
-    assert again.n_iter_ == 4
-
-
-@pytest.mark.every(3)
-@unconverged
-@each_estimator
-def test_n_init_keeps_the_best(cls):
-    shared = dict(init_params="random_from_data", max_iter=15, moves=None)
-    shared |= {"schedule": LinearSchedule(2, length=8)} if cls is ESTIMATORS[1] else {}
-    random = np.random.RandomState(0)
-    one_by_one = [cls(6, **shared, random_state=random).fit(X) for _ in range(3)]
-    best = cls(6, **shared, n_init=3, random_state=0).fit(X)
-    bounds = [mixture.lower_bound_ for mixture in one_by_one]
-    assert len(set(bounds)) > 1
-    assert best.lower_bound_ == max(bounds)
-
-
-@pytest.mark.every(5)
-@pytest.mark.parametrize("noise", [None, SVIPlusNoise(0.5)])
-@pytest.mark.parametrize("rate", [RobbinsMonro(1), AdaptiveRate(n_warmup_batches=2)])
-@pytest.mark.parametrize("tempering", [None, "global", Annealing()])
-def test_a_pickle_within_a_stream_continues_with_the_same_bits(tempering, rate, noise):
-    mixture = plain(
-        4,
-        tempering=tempering,
-        learning_rate=rate,
-        gradient_noise=noise,
-        batch_size=30,
-        total_samples=120,
-    )
-    whole = clone(mixture).partial_fit(X[:60]).partial_fit(X[60:])
-    half = pickle.loads(pickle.dumps(mixture.partial_fit(X[:60])))
-    assert half.n_batch_iter_ == 2
-    assert_same_fit(half.partial_fit(X[60:]), whole)
-
-
 class Snapshot:
     """Callback that pickles the fitted copy after each pass and each move."""
 
@@ -380,54 +265,6 @@ class Snapshot:
     def on_fit_task_end(self, estimator, context, *, fitted_estimator):
         if context.task_name != "fit":
             self.dumps.append(pickle.dumps(fitted_estimator))
-
-
-@pytest.mark.every(2)
-@unconverged
-@pytest.mark.parametrize("n_moves", [0, 4])
-def test_a_pickle_within_a_fit_continues_with_the_same_bits(n_moves):
-    snapshot = Snapshot()
-    snapshot.dumps.clear()
-    moves = MoveSequence([SplitMergeMoves(n_moves), BirthMoves(n_moves, n_iter=3)])
-    mixture = AnnealedGaussianMixture(
-        6,
-        schedule=LinearSchedule(2, length=4),
-        moves=moves,
-        init_params="random_from_data",
-        max_iter=8,
-        random_state=1,
-    )
-    whole = clone(mixture).set_callbacks(snapshot).fit(X)
-    assert len(snapshot.dumps) >= 8 + (n_moves > 0)
-    for dump in (snapshot.dumps[2], snapshot.dumps[-2]):
-        resumed = pickle.loads(dump)
-        resumed.set_callbacks().set_params(warm_start=True).fit(X)
-        assert_same_fit(resumed, whole)
-
-
-@pytest.mark.every(5)
-@unconverged
-@each_type
-@pytest.mark.machine
-def test_threads_and_chunks_change_no_bit(covariance_type):
-    many = np.random.default_rng(0).normal(size=(2500, 2)) + [[3.0, 0.0]]
-    many[::2] -= 5
-    mixture = AnnealedGaussianMixture(
-        4,
-        covariance_type=covariance_type,
-        max_iter=4,
-        schedule=LinearSchedule(2, length=2),
-        moves=FEW,
-        random_state=0,
-    )
-    one = clone(mixture).fit(many)
-    two = clone(mixture).set_params(n_jobs=2).fit(many)
-    assert_same_fit(one, two)
-    for method in ("predict_proba", "score_samples", "predict"):
-        whole = getattr(one, method)(many)
-        cuts = (0, 1, 700, 1500, 2500)
-        parts = [getattr(two, method)(many[a:b]) for a, b in itertools.pairwise(cuts)]
-        np.testing.assert_array_equal(np.concatenate(parts), whole)
 
 
 @pytest.mark.every(5)
@@ -580,7 +417,7 @@ def test_samples_are_of_the_mixture(covariance_type):
     drawn, labels = mixture.sample(6000)
     assert drawn.shape == (6000, 2) and labels.shape == (6000,)
     assert (np.diff(labels) >= 0).all()  # sorted by component, as in scikit-learn
-    model, _ = mixture._fitted()
+    model = fitted_model(mixture)
     covariances = model.covariance.matrices(mixture.covariances_)
     for k in range(3):
         own = drawn[labels == k]
@@ -640,7 +477,6 @@ def test_bad_parameters_raise_the_errors_of_scikit_learn(parameters):
         assert not hasattr(cls(**parameters), "n_features_in_")
 
 
-@each_estimator
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -661,9 +497,9 @@ def test_bad_parameters_raise_the_errors_of_scikit_learn(parameters):
         ("moves", 3),
     ],
 )
-def test_bad_parameters_are_refused_by_name(cls, name, value):
+def test_bad_parameters_are_refused_by_name(name, value):
     for method in ("fit", "partial_fit"):
-        mixture = cls(**{"n_components": 2, name: value})
+        mixture = AnnealedGaussianMixture(**{"n_components": 2, name: value})
         with pytest.raises(InvalidParameterError, match=f"'({name}|n_iter)'"):
             getattr(mixture, method)(X)
         assert not hasattr(mixture, "means_")
@@ -679,7 +515,7 @@ def test_scores_are_the_logs_of_the_sums_of_the_components_densities(kind, dtype
     mixture = TemperedGaussianMixture(
         4, covariance_type=kind, max_iter=3, tol=1e9, random_state=0
     ).fit(X)
-    model, state = mixture._fitted_model(), mixture.state_
+    model, state = fitted_model(mixture), mixture.state_
     prepared = model.prepare(state.globals_, state.hyper)
     log_weights = np.log(model.weights.mean(state.globals_.weights))
     family = model.family_of(state.hyper)
@@ -792,13 +628,10 @@ def badly_started(n_columns, **parameters):
 def started_at(responsibilities, mixture):
     """Return the mixture with given responsibilities as its start."""
 
-    def make_model(settings, n_features, dtype):
-        model = type(mixture)._make_model(settings, n_features, dtype)
+    def change(model):
         model.init = lambda X, n_components, random, weight: responsibilities
-        return model
 
-    mixture._make_model = make_model
-    return mixture
+    return with_models(mixture, change)
 
 
 @pytest.mark.every(17)

@@ -4,10 +4,10 @@ import os
 
 import numpy as np
 import pytest
-from fits import assert_passes_on
+from fits import assert_passes_on, new_model
 from scipy import stats
 from scipy.integrate import quad
-from scipy.special import gammaln, logsumexp, multigammaln, psi, xlogy
+from scipy.special import logsumexp, multigammaln, psi, xlogy
 from sklearn.mixture import BayesianGaussianMixture
 
 from sktemper import TemperedGaussianMixture
@@ -18,11 +18,10 @@ from sktemper.gaussian_mixture import _family, _kernels
 from sktemper.gaussian_mixture._model import GaussianMixtureModel
 from sktemper.gaussian_mixture._priors import Hyper
 from sktemper.gaussian_mixture._starts import STARTS, mean_and_covariance
-from sktemper.model import IllDefined, Powers, Request, Stopped
+from sktemper.model import Powers, Request
 
 TYPES = ("full", "tied", "diag", "spherical")
 PRIORS = tuple(WEIGHTS)
-TEMPERATURES = (1.0, 1.5, 3.0, 10.0, 50.0, 1e6)
 ALL = slice(None)
 
 #: Parameters that give scikit-learn's algorithm and priors.
@@ -361,15 +360,6 @@ def test_the_kernel_of_wishart_terms(d):
     np.testing.assert_allclose(normalisers, expected, rtol=1e-11)
 
 
-@pytest.mark.machine
-def test_the_kernel_stops():
-    model, X = model_of(), clusters()
-    hyper, globals_ = begun(model, X)
-    model.stop[0] = 1
-    with pytest.raises(Stopped):
-        local(model, X, globals_, hyper, Powers())
-
-
 @pytest.mark.deep
 @pytest.mark.skipif("SKTEMPER_SIMD" in os.environ, reason="this is such a run")
 @pytest.mark.parametrize("name", ["avx512", "avx2", "baseline"])
@@ -407,20 +397,6 @@ def test_empty_components_need_no_kernel(
     pairs += zip(*(step.statistics.arrays() for step in (skipped, whole)), strict=True)
     for one, other in pairs:
         np.testing.assert_allclose(one, other, rtol=1e-15, atol=1e-280)
-
-
-@each_type
-@pytest.mark.machine
-def test_a_sample_does_not_depend_on_its_neighbours(covariance_type):
-    model, X = model_of(covariance_type), clusters(300)
-    hyper, globals_ = begun(model, X)
-    whole = local(model, X, globals_, hyper, Powers())
-    for rows in ([3], [5, 20], range(17, 40), np.arange(300)[::-1]):
-        step = local(model, X[rows], globals_, hyper, Powers())
-        for name in ("local_parameters", "row_bounds", "row_scores"):
-            np.testing.assert_array_equal(
-                getattr(step, name), getattr(whole, name)[rows]
-            )
 
 
 @each_type
@@ -469,23 +445,6 @@ def test_statistics_are_weighted_sums(covariance_type, weight_prior):
         np.testing.assert_allclose(one, other, **size)
     for one, other in zip(told.scaled(2.5).arrays(), told.arrays(), strict=True):
         np.testing.assert_array_equal(one, 2.5 * other)
-
-
-@each_type
-@each_prior
-def test_dense_vectors_are_the_parameters(covariance_type, weight_prior):
-    model, X = model_of(covariance_type, weight_prior), clusters()
-    hyper, globals_ = begun(model, X)
-    vector = model.natural_parameters(globals_)
-    back = model.from_natural_parameters(vector)
-    for one, other in zip(back.arrays(), globals_.arrays(), strict=True):
-        np.testing.assert_array_equal(one, other)
-    step = local(model, X, globals_, hyper, Powers(0.6, 0.6, 0.6))
-    target = model.target_parameters(step.statistics, 1.3, Powers(0.6), hyper)
-    stepped = model.step(globals_, step.statistics, 1.3, Powers(0.6), 0.3, hyper)
-    np.testing.assert_allclose(
-        model.natural_parameters(stepped), 0.7 * vector + 0.3 * target, rtol=1e-12
-    )
 
 
 # -- scikit-learn ----------------------------------------------------------------------
@@ -589,7 +548,7 @@ def test_bounds_differ_from_those_of_scikit_learn_by_a_constant(
     if not hasattr(theirs, "lower_bounds_"):
         pytest.skip("this scikit-learn keeps the last bound alone")
     ours = TemperedGaussianMixture(**shared, **THEIRS)
-    model = ours._new_model(3, np.dtype(float))
+    model = new_model(ours, 3)
     hyper = model.initial_hyper(X)
     globals_ = model.initial_globals(X, np.random.RandomState(0))
     for their_bound in theirs.lower_bounds_:
@@ -685,144 +644,6 @@ def test_the_bound_is_that_of_the_definition(covariance_type, weight_prior, powe
     )
     assert bound == pytest.approx(expected, rel=1e-11)
     assert step.bound == pytest.approx(step.row_bounds.sum())
-
-
-@pytest.mark.deep
-@pytest.mark.every(2)
-@each_prior
-def test_the_bound_is_an_expectation(weight_prior):
-    """The bound is the mean of log p - log q over draws from q."""
-    model, X = model_of("full", weight_prior, k=2, d=2), clusters(24, d=2)
-    hyper, globals_ = begun(model, X)
-    shares = local(model, X, globals_, hyper, Powers()).local_parameters
-    random, n = np.random.default_rng(0), 1500
-    kappa, means, inverse_scales, freedom = full_parameters(model, globals_, hyper)
-    alpha = np.asarray(model.weights.concentration(globals_.weights))
-    c = hyper.weight_concentration
-    if alpha.ndim == 1:
-        weights = random.dirichlet(alpha, n).T
-        values = stats.dirichlet([c, c]).logpdf(weights)
-        values = values - stats.dirichlet(alpha).logpdf(weights)
-        logs = np.log(weights)
-    else:
-        sticks = random.beta(*alpha[:, :, None], size=(2, n))
-        values = stats.beta.logpdf(sticks, 1, c).sum(axis=0)
-        values = values - stats.beta.logpdf(sticks, *alpha[:, :, None]).sum(axis=0)
-        logs = np.log(sticks) + [np.zeros(n), np.log1p(-sticks[0])]
-    values = values - (shares * np.log(np.maximum(shares, 1e-300))).sum()
-    for k in range(2):
-        q = stats.wishart(freedom[k], np.linalg.inv(inverse_scales[k]))
-        prior = stats.wishart(hyper.degrees_of_freedom, np.linalg.inv(hyper.covariance))
-        for i, precision in enumerate(q.rvs(n, random_state=random)):
-            covariance = np.linalg.inv(precision)
-            normal = stats.multivariate_normal(means[k], covariance / kappa[k])
-            mean = normal.rvs(random_state=random)
-            values[i] += prior.logpdf(precision) - q.logpdf(precision)
-            values[i] += stats.multivariate_normal.logpdf(
-                mean, hyper.mean, covariance / hyper.mean_precision
-            ) - normal.logpdf(mean)
-            densities = stats.multivariate_normal.logpdf(X, mean, covariance)
-            values[i] += shares[:, k] @ (densities + logs[k, i])
-    bound = tempered_bound(model, X, globals_, hyper, Powers())
-    error = values.std() / np.sqrt(n)
-    assert error < 0.2
-    assert abs(values.mean() - bound) < 4 * error
-
-
-@pytest.mark.every(17)
-@each_type
-@each_prior
-@pytest.mark.parametrize("target", ["likelihood", "posterior"])
-@pytest.mark.parametrize("temperature", TEMPERATURES)
-@pytest.mark.machine
-def test_the_tempered_bound_never_falls(
-    covariance_type, weight_prior, target, temperature
-):
-    b, X = 1 / temperature, clusters(45)
-    powers = Powers(b if target == "posterior" else 1.0, b, b)
-    for init in (start(9), STARTS["random_from_data"], STARTS["kmeans"]):
-        model = model_of(covariance_type, weight_prior, k=9, init=init)
-        hyper = model.initial_hyper(X)
-        globals_ = model.initial_globals(X, np.random.RandomState(0))
-        bounds = []
-        for _ in range(10):
-            bounds.append(tempered_bound(model, X, globals_, hyper, powers))
-            globals_ = coordinate_step(model, X, globals_, hyper, powers)
-            assert model.is_valid(globals_)
-        bounds = np.array(bounds[1:])  # the start was the optimum at T = 1
-        assert np.isfinite(bounds).all()
-        assert np.diff(bounds).min() > -1e-10 * np.abs(bounds).max()
-
-
-# -- gradients -------------------------------------------------------------------------
-
-
-def directions(vector, n=3, size=1e-2):
-    """Yield random directions."""
-    for seed in range(n):
-        yield size * np.random.default_rng(seed).normal(size=vector.shape)
-
-
-@each_type
-@each_prior
-@pytest.mark.parametrize("target", ["plain", "likelihood", "posterior"])
-def test_the_natural_gradient_is_that_of_the_bound(
-    covariance_type, weight_prior, target
-):
-    model, X = model_of(covariance_type, weight_prior), clusters(45)
-    hyper, globals_ = begun(model, X)
-    powers, vector = POWERS[target], model.natural_parameters(globals_)
-    step = local(model, X, globals_, hyper, powers)
-    change = model.target_parameters(step.statistics, 1.0, powers, hyper) - vector
-    gradient = model.fisher_product(globals_, change)
-
-    def value(at):
-        return tempered_bound(
-            model, X, model.from_natural_parameters(at), hyper, powers
-        )
-
-    for direction in directions(vector):
-        e = 1e-3 * direction
-        slope = (value(vector + e) - value(vector - e)) / 2e-3
-        assert gradient @ direction == pytest.approx(slope, rel=1e-5, abs=1e-7)
-
-
-def log_normaliser(model, vector):
-    """Return the log normaliser, whose second derivative is the Fisher information."""
-    globals_, d = model.from_natural_parameters(vector), model.n_features
-    q, K = model.usual(globals_), model.n_components
-    alpha = np.asarray(model.weights.concentration(globals_.weights))
-    total = (gammaln(alpha).sum(axis=0) - gammaln(alpha.sum(axis=0))).sum()
-    nu = np.broadcast_to(q.freedom, K)
-    tied = np.ndim(q.freedom) == 0
-    for k in range(K):
-        inverse_scale = as_matrix(q.inverse_scale if tied else q.inverse_scale[k], d)
-        total += 0.5 * d * np.log(2 * np.pi / q.precision[k])
-        total += 0.5 * nu[k] * (d * np.log(2) - np.linalg.slogdet(inverse_scale)[1])
-        total += multigammaln(0.5 * nu[k], d)
-    return total
-
-
-@each_type
-@each_prior
-def test_the_fisher_product_is_a_second_derivative(covariance_type, weight_prior):
-    model, X = model_of(covariance_type, weight_prior), clusters(45)
-    _, globals_ = begun(model, X)
-    vector = model.natural_parameters(globals_)
-    first, *others = directions(vector, 4)
-    product = model.fisher_product(globals_, first)
-
-    def curvature(one, other, e=0.03):
-        points = ((1, 1, 1), (1, -1, -1), (-1, 1, -1), (-1, -1, 1))
-        return sum(
-            sign * log_normaliser(model, vector + e * (a * one + b * other))
-            for a, b, sign in points
-        ) / (4 * e**2)
-
-    for other in (first, *others):
-        expected = curvature(first, other)
-        scale = np.sqrt(curvature(first, first) * curvature(other, other))
-        assert product @ other == pytest.approx(expected, abs=1e-5 * scale)
 
 
 # -- normalisers and predictive densities ----------------------------------------------
@@ -963,35 +784,6 @@ def test_no_digits_are_lost_far_from_the_origin(covariance_type, weight_prior):
     np.testing.assert_allclose(
         far.score_samples(X + 2**20), near.score_samples(X), atol=1e-7
     )
-
-
-# -- noise -----------------------------------------------------------------------------
-
-
-@pytest.mark.every(5)
-@each_type
-@each_prior
-def test_steps_end_at_the_boundary_of_the_domain(covariance_type, weight_prior):
-    """With negative weights steps end at `largest_rate`, and otherwise nowhere."""
-    model, X = model_of(covariance_type, weight_prior), clusters(45)
-    hyper, globals_ = begun(model, X)
-    n_infinite = 0
-    for seed in range(20):
-        weights = np.random.default_rng(seed).normal(1, 3, 45)
-        step = local(model, X, globals_, hyper, Powers(), weights)
-        arguments = step.statistics, 1.0, Powers()
-        rate = model.largest_rate(globals_, *arguments, hyper)
-        if rate == np.inf:
-            n_infinite += 1
-            assert model.is_valid(model.step(globals_, *arguments, 1.0, hyper))
-            continue
-        assert 0 < rate < 1
-        assert model.is_valid(model.step(globals_, *arguments, rate, hyper))
-        with pytest.raises(IllDefined):
-            model.step(globals_, *arguments, rate + 1e-6, hyper)
-    assert n_infinite < 20
-    step = local(model, X, globals_, hyper, Powers(), np.abs(weights))
-    assert model.largest_rate(globals_, step.statistics, 1.0, Powers(), hyper) == np.inf
 
 
 # -- evidence, splits and merges -------------------------------------------------------

@@ -10,6 +10,7 @@ import zoneinfo
 import numpy as np
 import pandas as pd
 import pytest
+from fits import fitted_model
 from registry import ROWS
 from scipy import sparse
 from sklearn.base import clone
@@ -425,6 +426,7 @@ def assert_finite(model):
     assert np.isfinite(model.prevalence_["shares"]).all()
 
 
+@pytest.mark.every(5)
 @each_renewed
 def test_long_streams_continue_with_a_small_memory(name):
     model, X = short(name, 1e6, batch_size=2000)
@@ -439,6 +441,7 @@ def test_long_streams_continue_with_a_small_memory(name):
     assert_finite(model)
 
 
+@pytest.mark.every(3)
 @each_renewed
 @pytest.mark.parametrize("half_life", [5e-324, 0.1, 3.0, 1e9])
 def test_streams_with_any_half_life(name, half_life):
@@ -479,6 +482,7 @@ def test_a_change_raises_an_alarm_while_renewals_wait(name):
     assert not len(model.renewals_["sample"])
 
 
+@pytest.mark.every(3)
 @each_renewed
 def test_a_stream_continues_after_an_invalid_chunk(name):
     models = [short(name, 500.0)[0] for _ in range(2)]
@@ -602,7 +606,7 @@ def test_prevalence_is_that_of_the_rows_of_each_step(stream):
     # the statistics of a step are expected numbers of tokens in its documents
     before = lda(batch_size=250)
     learned(before, stream[:750])
-    step = before._fitted_model()
+    step = fitted_model(before)
     block = step.take(stream[750:1000], slice(0, 250))
     from sktemper.model import Request
 

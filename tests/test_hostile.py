@@ -385,18 +385,6 @@ def test_wrong_flags_of_sparse_matrices_have_no_effect(family, kind, flag):
         np.testing.assert_array_equal(part, known)
 
 
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, "parts"])
-@pytest.mark.parametrize("kind", ["Annealed", "Tempered", "SVIPlus"])
-def test_data_without_tokens(kind, container):
-    X = np.zeros((9, 4))
-    X = [X[:4], X[4:]] if container == "parts" else container(X)
-    lda = estimator_of(kind, "LDA")
-    with pytest.raises(ValueError, match="X has no tokens: all counts are 0"):
-        lda.fit(X)
-    assert not hasattr(lda, "state_")
-    estimator_of(kind, "LDA").fit(np.eye(4))
-
-
 @pytest.mark.parametrize("policy", [GlobalTempering, LocalTempering])
 @pytest.mark.parametrize(
     "priors, what",

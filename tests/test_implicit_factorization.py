@@ -2,13 +2,12 @@
 
 import doctest
 import pickle
-import threading
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
-from fits import clicks_of
+from fits import Hooks, clicks_of, fitted_model, new_model
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -324,7 +323,7 @@ def test_kernels_sum_over_any_pairs(dtype):
 def test_the_stop_flag_interrupts_preparation_steps_and_scores():
     X, _, _ = tastes()
     model = ImplicitFactorization(4, random_state=0).fit(X)
-    inner, state = model._fitted_model(), model.state_
+    inner, state = fitted_model(model), model.state_
     inner.stop[0] = 1
     with pytest.raises(StoppedByCtrlC):
         inner.prepare(state.globals_, state.hyper)
@@ -345,7 +344,7 @@ def test_the_weight_of_unknown_pairs_has_no_effect_without_any():
     factorization = ImplicitFactorization(1, zero_weight=1e15, pair_weight=1e-15)
     for n_items in range(2, 12):
         X = sparse.csr_array(np.ones((1, n_items)))
-        model = factorization._new_model(n_items, np.dtype(float))
+        model = new_model(factorization, n_items)
         for weight in 10.0 ** np.random.default_rng(n_items).uniform(-3, 3, 5):
             hyper = model.initial_hyper(X, np.array([weight]))
             assert hyper.target_square == pytest.approx(1.0)
@@ -671,35 +670,23 @@ def test_a_pickle_is_small_and_has_its_functions():
     np.testing.assert_array_equal(loaded.user_factors_, model.user_factors_)
 
 
+class Interrupting(Hooks):
+    def at_pass(self, estimator, fitted_estimator):
+        raise KeyboardInterrupt
+
+
 def test_factors_are_cached():
     X, _, _ = tastes()
     model = ImplicitFactorization(3, random_state=0).fit(X)
     assert model.components_.base is model.components_.base
     assert model.user_factors_ is model.user_factors_
-    stopped = ImplicitFactorization(3, random_state=0)
-    stopped.fit(X)
-    # the state after Ctrl-C
-    stopped._install(stopped.state_, (stopped.tempering_,) * 3)
-    np.testing.assert_array_equal(stopped.components_, model.components_)
+    stopped = ImplicitFactorization(3, random_state=0).fit(X)
+    stopped.set_callbacks(Interrupting())
+    with pytest.raises(KeyboardInterrupt):
+        stopped.fit(X)
+    assert stopped.components_.shape == (3, 80)
     with pytest.raises(NotFittedError, match="not completed"):
         stopped.user_factors_  # noqa: B018
-
-
-def test_threads_may_share_a_model():
-    X, _, _ = tastes()
-    model = ImplicitFactorization(5, random_state=0).fit(X)
-    expected, found = model.transform(X), {}
-
-    def transform(number):
-        found[number] = model.transform(X)
-
-    threads = [threading.Thread(target=transform, args=(n,)) for n in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for answer in found.values():
-        np.testing.assert_array_equal(answer, expected)
 
 
 def test_weights_of_users_are_repetitions():

@@ -23,11 +23,13 @@ import pytest
 from fits import (
     Broken,
     data_of,
-    each_commit,
     factorization_of,
+    fitted_model,
     lda_of,
     mixture_of,
+    new_model,
     press_ctrl_c,
+    with_models,
 )
 from scipy import sparse
 from sklearn.base import clone
@@ -454,10 +456,9 @@ each_model = pytest.mark.parametrize(
 def watched(estimator, n_jobs, before_block):
     """Return an unfitted copy that calls ``before_block(n)`` before its n-th block."""
     estimator = clone(estimator).set_params(n_jobs=n_jobs, warm_start=True)
-    cls, lock, count = type(estimator), threading.Lock(), 0
+    lock, count = threading.Lock(), 0
 
-    def make(*arguments):
-        model = cls._make_model(*arguments)
+    def change(model):
         take = model.take
 
         def taking(*arguments):
@@ -468,18 +469,14 @@ def watched(estimator, n_jobs, before_block):
             return take(*arguments)
 
         model.take = taking
-        return model
 
-    estimator.__class__ = type(
-        cls.__name__, (cls,), {"_make_model": staticmethod(make)}
-    )
-    return estimator
+    return with_models(estimator, change)
 
 
 def state_of(estimator):
     """Return a dict of everything that a step changes."""
     state = estimator.state_
-    model = estimator._fitted_model()
+    model = fitted_model(estimator)
     return {
         "counters": (
             state.progress.steps,
@@ -503,15 +500,16 @@ def assert_same_end(one, other):
 def whole_fit(estimator, X):
     """Return a fit, a dict from counters to its states, and its number of blocks."""
     states, blocks = {}, []
-    whole = watched(estimator, 1, blocks.append)
 
-    def note():
-        state = state_of(whole)
-        states[state["counters"]] = state
+    def note(number):
+        blocks.append(number)
+        if hasattr(whole, "state_"):
+            state = state_of(whole)
+            states[state["counters"]] = state
 
-    with each_commit(note):
-        whole.fit(X)
-    return whole, states, len(blocks)
+    whole = watched(estimator, 1, note)
+    note(whole.fit(X))
+    return whole, states, len(blocks) - 1
 
 
 @pytest.mark.every(17)
@@ -589,7 +587,7 @@ def test_a_chunk_of_few_rows_needs_no_thread(monkeypatch, name):
 def test_ctrl_c_in_the_posteriors_of_many_items(monkeypatch):
     """The calling thread computes the posteriors in small groups."""
     monkeypatch.setattr(ratings_gaussians, "COST_AT_ONCE", 1)
-    model = factorization_of()._new_model(1000, np.float64)
+    model = new_model(factorization_of(), 1000)
     random = np.random.RandomState(0)
     natural = model.initial_globals(data_of(factorization_of()), random)
     kernel, calls = ratings_kernels.gaussians, []

@@ -272,30 +272,6 @@ def test_target_local_step_ascends_in_the_document():
     assert np.diff(bounds, axis=0).min() > -1e-10
 
 
-@pytest.mark.parametrize("name, factor", [("likelihood", 1.0), ("posterior", 0.4)])
-def test_the_natural_gradient_against_finite_differences(name, factor):
-    # For "posterior", the objective in doc/mathematics is divided by T; the code
-    # multiplies it by b.
-    X, model, topics = problem()
-    powers, hyper = POWERS[name], model.initial_hyper(None)
-    vector = model.natural_parameters(topics)
-    statistics = local(model, X, topics, powers).statistics
-    target = model.target_parameters(statistics, 1.0, powers, hyper)
-    gradient = model.fisher_product(topics, target - vector)
-    random = np.random.default_rng(0)
-    for _ in range(5):
-        direction = random.normal(size=vector.shape)
-        h = 1e-5
-        values = [
-            tempered_bound(
-                model, X, model.from_natural_parameters(vector + s * direction), powers
-            )
-            for s in (h, -h)
-        ]
-        difference = (values[0] - values[1]) / (2 * h)
-        assert difference == pytest.approx(gradient @ direction, rel=1e-5)
-
-
 def test_a_step_of_rate_one_reaches_the_target():
     X, model, topics = problem()
     powers, hyper = POWERS["posterior"], model.initial_hyper(None)
@@ -307,13 +283,6 @@ def test_a_step_of_rate_one_reaches_the_target():
     b = powers.prior
     expected = b * (model.topic_word_prior.T - 1) + 2 * statistics.dense() + 1
     np.testing.assert_allclose(reached.dense(), expected, rtol=1e-12)
-
-
-def test_a_stopped_local_step_is_void():
-    X, model, topics = problem()
-    model.stop[0] = 1
-    with pytest.raises(Stopped):
-        local(model, X, topics, Powers())
 
 
 def test_documents_are_dealt_in_column_order():

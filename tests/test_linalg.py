@@ -12,8 +12,6 @@ from sources import ALONE
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from sktemper import (
-    TemperedFactorialMixture,
-    TemperedGaussianMixture,
     TemperedMatrixFactorization,
 )
 from sktemper._engine import as_slice
@@ -143,32 +141,6 @@ def test_a_user_s_bits_are_their_own(dtype):
     assert whole.dtype == dtype
     for i in range(13):
         np.testing.assert_array_equal(model.predict(X[i : i + 1])[0], whole[i])
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_features_give_values_row_by_row(dtype):
-    X = np.random.default_rng(0).normal(size=(40, 9)).astype(dtype)
-    mixture = TemperedFactorialMixture(4, tempering=None, max_iter=3)
-    nu = mixture.fit(X).transform(X)
-    whole = mixture.inverse_transform(nu)
-    for i in range(13):
-        row = slice(i, i + 1)
-        np.testing.assert_array_equal(mixture.transform(X[row])[0], nu[i])
-        np.testing.assert_array_equal(mixture.inverse_transform(nu[row])[0], whole[i])
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
-def test_a_sample_s_cluster_is_its_own(kind, dtype):
-    X = np.random.default_rng(0).normal(size=(40, 5)).astype(dtype)
-    mixture = TemperedGaussianMixture(
-        3, covariance_type=kind, tempering=None, max_iter=3, random_state=0
-    )
-    whole = mixture.fit(X).predict_proba(X)
-    for i in range(13):
-        np.testing.assert_array_equal(mixture.predict_proba(X[i : i + 1])[0], whole[i])
 
 
 # -- rows of sparse matrices -----------------------------------------------------------

@@ -3,17 +3,15 @@
 import itertools
 import pickle
 import re
-import time
 import warnings
 
 import numpy as np
 import oracles
 import pytest
-from fits import Hooks, PressingAt, assert_same_fit, ctrl_c_after
+from fits import Hooks, assert_same_fit
 from scipy import sparse, stats
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.model_selection import GridSearchCV
 from sklearn.utils._param_validation import InvalidParameterError
 
 from sktemper import (
@@ -22,9 +20,8 @@ from sktemper import (
     TemperedMatrixFactorization,
 )
 from sktemper.learning_rates import RobbinsMonro
-from sktemper.noise import GradientNoise, SVIPlusNoise
-from sktemper.schedules import LinearSchedule
-from sktemper.tempering import Annealing, GlobalTempering, LocalTempering
+from sktemper.noise import GradientNoise
+from sktemper.tempering import Annealing, GlobalTempering
 
 ESTIMATORS = (
     TemperedMatrixFactorization,
@@ -55,8 +52,6 @@ def generated(n_users=150, n_items=25, rank=2, noise=0.25, share=0.5, seed=0):
 RATINGS, X = generated()
 X[:, 7] = X[11] = np.nan  # an item and a user without ratings
 X.flags.writeable = False
-N_RATINGS = int((~np.isnan(X)).sum())
-METHODS = ("transform", "predict", "score_samples", "score", "lower_bound", "recommend")
 
 
 def plain(n_components=3, **parameters):
@@ -352,67 +347,8 @@ def test_useless_factors_die_out():
 # -- the same ratings in another form --------------------------------------------------
 
 
-def unsorted_with_duplicates(X):
-    """Return ratings divided into two entries each, in random order within rows."""
-    users, items = np.nonzero(~np.isnan(X))
-    values = X[users, items]
-    users, items = np.tile(users, 2), np.tile(items, 2)
-    values = np.concatenate([0.75 * values, 0.25 * values])
-    order = np.lexsort((np.random.default_rng(0).random(len(users)), users))
-    starts = np.concatenate([[0], np.cumsum(np.bincount(users, minlength=len(X)))])
-    return sparse.csr_array((values[order], items[order], starts), shape=X.shape)
-
-
-def with_long_indices(X):
-    Y = csr_of(X)
-    Y.indices, Y.indptr = Y.indices.astype(np.int64), Y.indptr.astype(np.int64)
-    return Y
-
-
-def read_only(X):
-    Y = csr_of(X)
-    for part in (Y.data, Y.indices, Y.indptr):
-        part.flags.writeable = False
-    return Y
-
-
-FORMS = {
-    "csr_array": csr_of,
-    "csr_matrix": lambda X: sparse.csr_matrix(csr_of(X)),
-    "csc_array": lambda X: csr_of(X).tocsc(),
-    "coo_array": lambda X: csr_of(X).tocoo(),
-    "int64 indices": with_long_indices,
-    "duplicates": unsorted_with_duplicates,
-    "read-only": read_only,
-    "Fortran order": np.asfortranarray,
-    "longdouble": lambda X: X.astype(np.longdouble),
-    "lists": lambda X: X.tolist(),
-}
 ROUND = np.round(16 * X) / 16  # 3/4 and 1/4 of these values are exact
 ROUND[5, :5] = 0.0  # zeros are ratings
-
-
-@pytest.fixture(scope="module")
-def reference():
-    return plain(max_iter=6, batch_size=60, learning_rate=0.5).fit(ROUND)
-
-
-@pytest.mark.every(11)
-@pytest.mark.parametrize("convert", FORMS.values(), ids=FORMS)
-@pytest.mark.machine
-def test_any_form_of_the_ratings_gives_the_same_bits(reference, convert):
-    data = convert(ROUND)
-    parts = [data.data, data.indices] if hasattr(data, "indptr") else []
-    before = [part.copy() for part in parts]
-    model = clone(reference).fit(data)
-    assert_same(model, reference)
-    for method in METHODS:
-        expected = getattr(reference, method)(ROUND)
-        np.testing.assert_array_equal(getattr(model, method)(data), expected)
-    streamed = clone(reference).partial_fit(data)
-    assert_same(streamed, clone(reference).partial_fit(ROUND))
-    for part, old in zip(parts, before, strict=True):
-        np.testing.assert_array_equal(part, old)
 
 
 def test_zeros_are_ratings():
@@ -425,21 +361,6 @@ def test_zeros_are_ratings():
     assert not np.array_equal(other.components_, model.fit(zeros).components_)
     assert model.global_mean_ == pytest.approx(np.nanmean(ROUND))
     assert other.global_mean_ == pytest.approx(np.nanmean(ROUND[ROUND != 0]))
-
-
-def test_a_data_frame():
-    pandas = pytest.importorskip("pandas")
-    names = [f"film{j}" for j in range(25)]
-    frame = pandas.DataFrame(X, columns=names)
-    model = plain().set_output(transform="pandas").fit(frame)
-    assert model.feature_names_in_.tolist() == names
-    expected = [f"temperedmatrixfactorization{k}" for k in range(3)]
-    assert model.get_feature_names_out().tolist() == expected
-    output = model.transform(frame)
-    assert output.columns.tolist() == expected
-    np.testing.assert_array_equal(output.to_numpy(), plain().fit(X).transform(X))
-    with pytest.raises(ValueError, match="feature names"):
-        model.predict(frame[names[::-1]])
 
 
 @pytest.mark.every(5)
@@ -477,89 +398,7 @@ def test_float32_stays_float32(cls):
     assert single.noise_variance_ == pytest.approx(double.noise_variance_, rel=1e-3)
 
 
-def test_half_precision_loses_nothing_at_the_start():
-    data = (100 * X).astype(np.float16)
-    model = plain(2, max_iter=3).fit(data)
-    assert model.components_.dtype == np.float64
-    assert_same(model, plain(2, max_iter=3).fit(data.astype(np.float64)))
-
-
-def test_memory_maps(tmp_path):
-    parts = {}
-    for name in ("data", "indices", "indptr"):
-        np.save(tmp_path / name, getattr(csr_of(X), name))
-        parts[name] = np.load(tmp_path / f"{name}.npy", mmap_mode="r")
-    mapped = sparse.csr_array(tuple(parts.values()), shape=X.shape, copy=False)
-    np.save(tmp_path / "dense", X)
-    dense = np.load(tmp_path / "dense.npy", mmap_mode="r")
-    model = plain(shuffle=False, batch_size=50, learning_rate=0.5, max_iter=4)
-    expected = clone(model).fit(X)
-    for data in (mapped, dense):
-        assert_same(clone(model).fit(data), expected)
-        np.testing.assert_array_equal(expected.predict(data), expected.predict(X))
-        assert_valid(clone(model).set_params(shuffle=True).fit(data), data)
-    assert not mapped.data.flags.writeable
-
-
 # -- threads, chunks, interruptions ----------------------------------------------------
-
-MANY = np.vstack([generated(9000, 12, seed=1)[1], np.full((1, 12), np.nan)])
-KINDS = {
-    "plain": plain(batch_size=None, max_iter=3),
-    "batches": plain(batch_size=5000, max_iter=4, learning_rate=0.5),
-    "users": plain(tempering=LocalTempering(10), max_iter=3),
-}
-
-
-@pytest.mark.every(11)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.machine
-def test_threads_and_chunks_change_no_bit(kind, dtype):
-    data = MANY.astype(dtype)
-    one = clone(KINDS[kind]).fit(data)
-    two = clone(KINDS[kind]).set_params(n_jobs=2).fit(csr_of(data, dtype))
-    assert_same(one, two)
-    methods = ["transform", "predict", "score_samples", "recommend"]
-    if kind in ("users", "ratings"):
-        methods.append("temperatures")
-    for method in methods:
-        whole = getattr(one, method)(data)
-        cuts = (0, 1, 3000, 8200, 9001)
-        parts = [getattr(two, method)(data[a:b]) for a, b in itertools.pairwise(cuts)]
-        if method == "recommend":
-            whole, parts = whole[0], [part[0] for part in parts]
-        np.testing.assert_array_equal(np.concatenate(parts), whole, err_msg=method)
-    for method in ("score", "lower_bound"):
-        assert getattr(one, method)(data) == getattr(two, method)(data)
-
-
-SCHEDULE = LinearSchedule(start=2, length=5)
-
-
-@pytest.mark.every(3)
-@pytest.mark.parametrize("t", [0, 1, 7])
-def test_ctrl_c_leaves_the_last_complete_step(t):
-    shared = dict(batch_size=50, max_iter=4, random_state=0, learning_rate=0.5)
-    whole = AnnealedMatrixFactorization(3, schedule=SCHEDULE, **shared).fit(X)
-    model = AnnealedMatrixFactorization(
-        3, schedule=PressingAt(t, SCHEDULE), warm_start=True, **shared
-    )
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(X)
-    if t == 0:
-        assert not hasattr(model, "components_")
-        assert not hasattr(model, "user_factors_")
-    else:
-        assert model.n_batch_iter_ == t
-        for method in METHODS:
-            getattr(model, method)(X)
-        assert np.isfinite(model.score(X))
-        assert not hasattr(model, "user_factors_")
-        with pytest.raises(NotFittedError, match="not completed"):
-            model.predict_pairs([[0, 0]])
-    model = pickle.loads(pickle.dumps(model)).set_params(schedule=SCHEDULE)
-    assert_same(model.fit(X), whole)
 
 
 @each_estimator
@@ -582,43 +421,6 @@ def test_an_interrupted_fit_discards_the_users_of_the_previous_fit(cls):
     assert model.transform(X).shape == (150, 5)
     model.set_callbacks().partial_fit(X[:40])
     assert model.user_factors_.shape == (40, 5)
-
-
-def test_ctrl_c_does_not_wait():
-    ratings = np.random.default_rng(0).normal(size=(3000, 200))
-    model = plain(60, max_iter=10**6, tol=0.0, n_jobs=2)
-    begin = time.perf_counter()
-    with pytest.raises(KeyboardInterrupt), ctrl_c_after(0.2):
-        model.fit(ratings)
-    assert time.perf_counter() - begin < 3
-    if hasattr(model, "components_"):
-        assert np.isfinite(model.components_).all()
-
-
-@pytest.mark.every(7)
-@pytest.mark.parametrize("noise", [None, SVIPlusNoise(0.5)])
-@pytest.mark.parametrize("tempering", [None, "global", "local"])
-def test_a_pickle_within_a_stream_continues_with_the_same_bits(tempering, noise):
-    model = plain(
-        tempering=tempering, gradient_noise=noise, batch_size=30, total_samples=150
-    )
-    whole = clone(model).partial_fit(X[:60]).partial_fit(X[60:])
-    half = pickle.loads(pickle.dumps(model.partial_fit(X[:60])))
-    assert half.n_batch_iter_ == 2
-    assert_same(half.partial_fit(X[60:]), whole)
-    fitted = clone(model).set_params(learning_rate=0.5)
-    again = pickle.loads(pickle.dumps(fitted.fit(X)))
-    assert_same(again, fitted)
-    for method in METHODS:
-        np.testing.assert_array_equal(
-            getattr(again, method)(X), getattr(fitted, method)(X)
-        )
-
-
-def test_warm_start_continues():
-    shared = dict(noise_type="common", tol=0.0)
-    parts = plain(max_iter=4, warm_start=True, **shared).fit(X).fit(X)
-    assert_same(parts, plain(max_iter=8, **shared).fit(X))
 
 
 def test_a_fit_ends_when_it_has_converged():
@@ -677,44 +479,6 @@ def test_a_minibatch_fit_agrees_with_a_fit_to_all_ratings(cls, batch_size):
     assert_valid(model)
     whole = plain(max_iter=30).fit(X)
     assert model.score(X) > whole.score(X) - 0.15
-
-
-@unsettled
-@pytest.mark.every(11)
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {},
-        {"tempering": "global"},
-        {"tempering": GlobalTempering(target="likelihood", cap=None)},
-        {"tempering": "local"},
-        {"tempering": Annealing(LinearSchedule(3, length=8), "likelihood")},
-        {"tempering": Annealing(LinearSchedule(3, length=8), "posterior")},
-        {"noise_variance": 0.2, "component_variance": 1.0, "biases": False},
-        {"global_mean": 1.0},
-    ],
-    ids=str,
-)
-def test_weights_are_repetitions_in_one_batch(parameters):
-    weight = np.random.default_rng(0).integers(0, 4, 150)
-    model = plain(**{"max_iter": 12, "tol": 0.0, **parameters})
-    weighted = clone(model).fit(X, sample_weight=weight)
-    repeated = clone(model).fit(np.repeat(X, weight, axis=0))
-    plain_fit = clone(model).fit(X)
-    size = dict(rtol=1e-7, atol=1e-7)
-    np.testing.assert_allclose(weighted.components_, repeated.components_, **size)
-    np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), **size)
-    assert weighted.noise_variance_ == pytest.approx(repeated.noise_variance_)
-    columns = ["batch_bound", "lower_bound"]
-    if parameters.get("tempering") != "local":  # "local" records a mean over rows
-        columns.append("temperature")
-    for column in columns:
-        np.testing.assert_allclose(
-            weighted.history_[column], repeated.history_[column], **size
-        )
-    assert not np.allclose(weighted.predict(X), plain_fit.predict(X), rtol=1e-3)
-    ones = clone(model).fit(X, sample_weight=np.ones(150))
-    np.testing.assert_allclose(ones.components_, plain_fit.components_, rtol=1e-10)
 
 
 @unsettled
@@ -845,20 +609,6 @@ def test_outliers_have_high_temperatures():
         plain().fit(X).temperatures(X)
 
 
-@pytest.mark.every(4)
-@each_estimator
-def test_the_best_of_several_starts_is_kept(cls):
-    shared = dict(max_iter=4, learning_rate=RobbinsMonro(1), batch_size=50)
-    if cls is AnnealedMatrixFactorization:
-        shared["schedule"] = SCHEDULE
-    random = np.random.RandomState(0)
-    fits = [cls(3, **shared, random_state=random).fit(X) for _ in range(3)]
-    several = cls(3, **shared, n_init=3, random_state=0).fit(X)
-    bounds = [one.lower_bound(X) for one in fits]
-    assert len(set(bounds)) == 3
-    assert_same(several, fits[int(np.argmax(bounds))])
-
-
 def test_a_given_start():
     init = np.random.default_rng(0).normal(size=(3, 25))
     shared = dict(init=init, max_iter=3)
@@ -887,19 +637,6 @@ def test_given_parameters_do_not_change():
     assert learned.user_prior_[1].shape == (4, 4)
 
 
-def test_grid_search():
-    model = AnnealedMatrixFactorization(3, max_iter=6, random_state=0)
-    grid = {"schedule__start": [1.5, 3.0], "schedule__length": [3, 5]}
-    search = GridSearchCV(model, grid, cv=2, error_score="raise").fit(X)
-    scores = search.cv_results_["mean_test_score"]
-    assert np.isfinite(scores).all() and len(set(scores)) == 4
-    model = plain(tempering=GlobalTempering(), max_iter=4)
-    grid = {"tempering__max_temperature": [5.0, 20.0], "n_components": [1, 2]}
-    search = GridSearchCV(model, grid, cv=2, error_score="raise").fit(csr_of(X))
-    assert search.best_params_["n_components"] == 2
-    assert search.score(X) == search.best_estimator_.score(X)
-
-
 # -- bad input -------------------------------------------------------------------------
 
 
@@ -909,7 +646,6 @@ def with_entry(value):
     return data
 
 
-@pytest.mark.parametrize("cls", ESTIMATORS)
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -924,9 +660,9 @@ def with_entry(value):
         ("tol", -1.0),
     ],
 )
-def test_bad_parameters_are_refused_by_name(cls, name, value):
+def test_bad_parameters_are_refused_by_name(name, value):
     for method in ("fit", "partial_fit"):
-        model = cls(**{name: value})
+        model = AnnealedMatrixFactorization(**{name: value})
         with pytest.raises(InvalidParameterError, match=f"'{name}' parameter"):
             getattr(model, method)(X)
         assert not hasattr(model, "n_features_in_")
@@ -955,32 +691,6 @@ def test_bad_data_leave_the_old_fit():
     for name, value in before.items():
         assert pickle.dumps(getattr(model, name)) == value
     np.testing.assert_array_equal(model.user_factors_, factors)
-
-
-def test_changed_parameters_are_refused_after_a_fit():
-    model = plain(3).fit(X)
-    expected = model.components_, model.user_factors_, model.item_covariances_
-    expected += (model.transform(X), model.predict(X), model.predict_pairs([[0, 0]]))
-    for changed in (
-        {"n_components": 5},
-        {"n_components": 2},
-        {"biases": False},
-        {"n_components": 4, "biases": False},  # also four numbers per item
-    ):
-        other = pickle.loads(pickle.dumps(model))
-        other.set_params(**changed, warm_start=True)
-        for method in ("partial_fit", "fit"):
-            match = ", ".join(changed) + " changed since the model was fitted"
-            with pytest.raises(ValueError, match=match):
-                getattr(other, method)(X)
-        for method in METHODS:
-            getattr(other, method)(X)
-        views = other.components_, other.user_factors_, other.item_covariances_
-        views += (other.transform(X), other.predict(X), other.predict_pairs([[0, 0]]))
-        for one, two in zip(views, expected, strict=True):
-            np.testing.assert_array_equal(one, two)
-        assert other.inverse_transform(np.ones((2, 3))).shape == (2, 25)
-        assert other.relevance_.shape == (3,)
 
 
 @pytest.mark.every(5)
@@ -1071,13 +781,3 @@ def test_intervals_of_unequal_users_are_calibrated(biases):
     away = np.abs(ratings[tuple(pairs.T)] - mean) / std
     assert (away < 0.6745).mean() == pytest.approx(0.5, abs=0.04)
     assert (away < 1.645).mean() == pytest.approx(0.9, abs=0.02)
-
-
-def test_results_of_a_user_do_not_depend_on_the_block():
-    _, data, _ = unequal()
-    model = plain(2).fit(data)
-    whole = model.transform(data)
-    np.testing.assert_array_equal(model.transform(data[17:18]), whole[17:18])
-    np.testing.assert_array_equal(
-        model.score_samples(data[::7]), model.score_samples(data)[::7]
-    )

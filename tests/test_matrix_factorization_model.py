@@ -655,22 +655,6 @@ def test_statistics_add_up():
             np.testing.assert_allclose(a, b, rtol=1e-10)
 
 
-@each_dtype
-@pytest.mark.machine
-def test_a_user_does_not_depend_on_neighbours(dtype, tol):
-    X = ratings_of(60).astype(dtype)
-    model = model_of(dtype=dtype)
-    hyper, globals_ = begun(model, X)
-    powers = Powers(1.0, 1.0, 0.6)
-    whole = local(model, X, globals_, hyper, powers)
-    for rows in ([3], [5, 20], range(17, 40), np.arange(60)[::-1]):
-        step = local(model, X[rows], globals_, hyper, powers)
-        for name in ("local_parameters", "row_bounds", "row_scores"):
-            np.testing.assert_array_equal(
-                getattr(step, name), getattr(whole, name)[rows], err_msg=name
-            )
-
-
 @each_biases
 def test_users_without_ratings_are_those_of_the_prior(biases):
     model = model_of(biases=biases)
@@ -817,20 +801,6 @@ def bounds_of(model, X, powers, n=25, seed=0, **rest):
     return np.array(bounds)
 
 
-@pytest.mark.every(13)
-@each_biases
-@pytest.mark.parametrize("temperature", [1, 2, 10])
-@pytest.mark.parametrize("target", ["likelihood", "posterior"])
-@pytest.mark.machine
-def test_the_tempered_bound_never_falls(biases, temperature, target):
-    b, X = 1 / temperature, ratings_of(30)
-    powers = Powers(b if target == "posterior" else 1.0, b, b)
-    for seed in range(3):
-        bounds = bounds_of(model_of(biases=biases, **FIXED), X, powers, seed=seed)
-        assert np.diff(bounds).min() > -1e-10 * np.abs(bounds).max()
-        assert bounds[-1] > bounds[0] + 0.1
-
-
 @pytest.mark.every(7)
 @each_biases
 @pytest.mark.parametrize("settings", [{}, {"noise_variance": 0.5}, {"rank": 12}])
@@ -875,52 +845,6 @@ def directions(vector, n=4):
         yield 0.05 * random.normal(size=vector.size)
 
 
-@each_biases
-@each_power
-def test_the_natural_gradient_is_that_of_the_bound(biases, powers):
-    model, X = model_of(biases=biases), ratings_of()
-    hyper, globals_ = begun(model, X)
-    powers = powers_for(powers, known_of(X)[2].size)
-    powers = powers._replace(statistics=powers.local)  # otherwise there is no bound
-    vector = model.natural_parameters(globals_)
-    step = local(model, X, globals_, hyper, powers)
-    change = model.target_parameters(step.statistics, 1.0, powers, hyper) - vector
-    gradient = model.fisher_product(globals_, change)
-
-    def value(at):
-        at = model.from_natural_parameters(at)
-        return tempered_bound(model, X, at, hyper, powers)
-
-    for direction in directions(vector):
-        e = 1e-3 * direction
-        slope = (value(vector + e) - value(vector - e)) / 2e-3
-        assert gradient @ direction == pytest.approx(slope, rel=1e-5, abs=1e-6)
-
-
-def mean_parameters(model, vector):
-    """Return the expectations of the sufficient statistics."""
-    out = []
-    for mean, covariance in items_of(model, model.from_natural_parameters(vector)):
-        second = covariance + np.outer(mean, mean)
-        twice = np.tril(second) + np.tril(second, -1)
-        out.append(np.concatenate([-0.5 * packed(twice), mean]))
-    return np.concatenate(out)
-
-
-@each_biases
-@pytest.mark.parametrize("rank", [1, 3, 6])
-def test_the_fisher_product_is_a_derivative(biases, rank):
-    model = model_of(rank, biases=biases)
-    _, globals_ = begun(model, ratings_of())
-    vector = model.natural_parameters(globals_)
-    for direction in directions(vector):
-        product = model.fisher_product(globals_, direction)
-        e = 1e-4 * direction
-        slopes = mean_parameters(model, vector + e) - mean_parameters(model, vector - e)
-        np.testing.assert_allclose(product, slopes / 2e-4, rtol=1e-5, atol=1e-7)
-        assert product @ direction > 0
-
-
 def test_dense_vectors_are_the_parameters():
     model, X = model_of(), ratings_of()
     hyper, globals_ = begun(model, X)
@@ -944,37 +868,6 @@ def test_dense_vectors_are_the_parameters():
 
 
 # -- noise -----------------------------------------------------------------------------
-
-
-def is_valid(model, natural):
-    precisions = unpacked(natural[:, : model.n_packed], model.n_own)
-    return bool((np.linalg.eigvalsh(precisions)[:, 0] > 0).all())
-
-
-@each_biases
-def test_steps_end_at_the_boundary_of_the_domain(biases):
-    """With negative weights steps end at `largest_rate`, and otherwise nowhere."""
-    model, X = model_of(biases=biases), ratings_of(30)
-    hyper, globals_ = begun(model, X)
-    n = known_of(X)[2].size
-    n_infinite = 0
-    for seed in range(20):
-        weights = np.random.default_rng(seed).normal(1, 4, n)
-        step = local(model, X, globals_, hyper, unit_noise=weights)
-        arguments = step.statistics, 1.0, Powers()
-        rate = model.largest_rate(globals_, *arguments, hyper)
-        if rate == np.inf:
-            n_infinite += 1
-            assert is_valid(model, model.step(globals_, *arguments, 1.0, hyper))
-            continue
-        assert 0 < rate < 1
-        near = model.step(globals_, *arguments, rate * (1 - 1e-9), hyper)
-        assert is_valid(model, near)
-        with pytest.raises(ValueError, match="precision is not positive definite"):
-            model.step(globals_, *arguments, rate * (1 + 1e-6), hyper)
-    assert n_infinite < 20
-    step = local(model, X, globals_, hyper, unit_noise=abs(weights))
-    assert model.largest_rate(globals_, step.statistics, 1.0, Powers(), hyper) == np.inf
 
 
 @pytest.mark.every(5)
@@ -1157,35 +1050,6 @@ def test_the_density_of_an_ill_conditioned_prior(least):
         density = prior.log_normaliser() + x @ linear - 0.5 * x @ precision @ x
         exact = -0.5 * (n * np.log(2 * np.pi) + np.log(np.geomspace(least, 1, n)).sum())
         assert density == pytest.approx(exact - 0.5, rel=0, abs=20 * EPS * n / least)
-
-
-# -- weights ---------------------------------------------------------------------------
-
-
-def test_weights_of_rows_are_repetitions():
-    """Weights equal repetitions in statistics, bounds and scores of a step."""
-    model, X = model_of(), ratings_of()
-    hyper, globals_ = begun(model, X)
-    weight = np.random.default_rng(0).integers(0, 4, len(X))
-    by_rating = np.repeat(weight, (~np.isnan(X)).sum(axis=1)).astype(float)
-    powers = Powers(1.0, 0.7 * by_rating, 0.4)
-    one = local(model, X, globals_, hyper, powers).weighted(weight)
-    repeated = np.repeat(X, weight, axis=0)
-    two = local(model, repeated, globals_, hyper, Powers(1.0, 0.7, 0.4))
-    for name in ("bound", "score", "n_observed"):
-        assert getattr(one, name) == pytest.approx(getattr(two, name), rel=1e-12)
-    targets = [
-        model.target_parameters(step.statistics, 1.0, Powers(), hyper)
-        for step in (one, two)
-    ]
-    np.testing.assert_allclose(*targets, rtol=1e-11, atol=1e-11)
-    learned = [
-        model.update_hyper(hyper, globals_, step.statistics, 1.0, 1.0, Powers())
-        for step in (one, two)
-    ]
-    assert learned[0].noise_variance == pytest.approx(learned[1].noise_variance)
-    for a, b in zip(learned[0].users, learned[1].users, strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-10)
 
 
 # -- temperatures of users -------------------------------------------------------------

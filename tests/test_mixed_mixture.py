@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from fits import fitted_model
 from registry import mixed_of
 from scipy.integrate import quad
 from scipy.special import gammaln, logsumexp
@@ -137,16 +138,6 @@ def test_other_containers_give_the_same_bits(convert):
     one, other = clone(mixture).fit(X), clone(mixture).fit(convert(X))
     np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(convert(X)))
     assert list(one.categories_.values()) == list(other.categories_.values())
-
-
-def test_codes_are_used_as_they_are():
-    X = mixed_of(60)
-    categories = {0: range(4), 1: range(4)}
-    mixture = AnnealedMixedMixture(2, categories=categories)
-    mixture._validate_training(X, reset=True)
-    assert mixture._validate(X, reset=False) is X  # without a copy
-    single = X.astype(np.float32)
-    assert mixture._validate(single, reset=False) is single
 
 
 def test_options_in_another_code_have_the_same_fit():
@@ -338,7 +329,7 @@ def test_temperatures_are_inferred():
 @pytest.mark.parametrize("bad", [0.3, (0.1, -1.0), (1.0, np.nan)])
 def test_log_c_takes_a_pair_of_priors(bad):
     X = mixed_of(200)
-    model = AnnealedMixedMixture(3, max_iter=2, random_state=0).fit(X)._fitted_model()
+    model = fitted_model(AnnealedMixedMixture(3, max_iter=2, random_state=0).fit(X))
     hyper = model.initial_hyper(X)
     ladder = np.array([1.0, 0.5, 0.1])
 
@@ -662,7 +653,7 @@ def test_blocks_are_not_kept_between_calls_nor_in_pickles():
         before = mixture.predict_proba(changing)
         changing[:] = changing[::-1].copy()
         np.testing.assert_array_equal(mixture.predict_proba(changing), before[::-1])
-    part, model = InMemory(X), mixture._fitted_model()
+    part, model = InMemory(X), fitted_model(mixture)
     assert part.take(model, slice(0, 16)) is part.take(model, slice(0, 16))
     assert part.take(model, slice(None)) is not part.take(model, slice(None))
     assert len(pickle.dumps(part)) < 1.1 * X.nbytes + 1000

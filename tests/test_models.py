@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from fits import new_model
 from registry import ESTIMATORS, ROWS
 
 import sktemper
@@ -345,7 +346,7 @@ def planted(plant, row):
     """Return a model with a planted bug, and data."""
     estimator, X, _ = row.checked(next(iter(row.settings)))
     X = estimator._validate_training(X, reset=True)
-    model = estimator._new_model(X.shape[1], estimator._compute_dtype(X))
+    model = new_model(estimator, X.shape[1], estimator._compute_dtype(X))
     model.__class__ = plant(type(model))
     return model, X
 

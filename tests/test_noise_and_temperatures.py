@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from fits import new_model
 from oracles import lda_document, lda_document_bound, lda_global_bound
 from scipy import sparse
 from scipy.special import logsumexp, polygamma, psi, softmax
@@ -434,7 +435,7 @@ def test_a_fit_in_one_batch_raises_the_bound_at_its_temperature(counts):
     ).partial_fit(X)
 
     def bound(b):
-        model = lda._new_model(X.shape[1], np.dtype(float))
+        model = new_model(lda, X.shape[1])
         prepared = model.prepare(lda.state_.globals_, lda.state_.hyper)
         powers = Powers(1.0, b, b)
         block = model.take(X, slice(None))
@@ -462,7 +463,7 @@ def test_a_fit_in_one_batch_raises_the_bound_at_its_temperature(counts):
 
 def test_the_score_is_the_plug_in_likelihood(counts):
     lda = TemperedLDA(4, tempering=None, random_state=0).fit(counts.astype(float))
-    model = lda._new_model(counts.shape[1], np.dtype(float))
+    model = new_model(lda, counts.shape[1])
     prepared = model.prepare(lda.state_.globals_, lda.state_.hyper)
     block = model.take(counts, slice(0, 20))
     step = model.local_step(block, prepared, Request(want=("score", "local")))
@@ -825,7 +826,7 @@ def test_rates_are_guarded_with_the_priors_after_the_step(samples, monkeypatch):
         max_iter=1,
         random_state=0,
     )
-    model = mixture._new_model(6, np.dtype(np.float64))
+    model = new_model(mixture, 6)
     first = model.initial_hyper(samples)
 
     def largest_rate(self, globals_, statistics, scale, powers, hyper):

@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
-from fits import each_commit
+from fits import SCHEDULE, PressingAt
 from registry import ROWS
 from scipy import sparse
 from sklearn.base import clone
@@ -17,7 +17,6 @@ from sktemper import (
     AnnealedGaussianMixture,
     AnnealedLDA,
     AnnealedMultinomialMixture,
-    SVIPlusLDA,
     TemperedLDA,
     datasets,
 )
@@ -133,49 +132,6 @@ def test_one_part_is_the_array(row):
         assert one.score(X) == two.score([X])
 
 
-@pytest.mark.every(17)
-@pytest.mark.parametrize("batches", [1, 3])
-@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
-def test_parts_are_as_good_as_the_array(row, batches):
-    """Steps on all rows differ only by rounding; mini-batches have the same rows."""
-    X = row.data(row.n_many)
-    parts = parts_of(X, 1, row.n_many // 2, 7)
-    size = None if batches == 1 else row.n_many // batches
-    parameters = short(row, batch_size=size)
-    if "doc_update" in row.estimator().get_params():  # draws depend on the blocks
-        parameters["doc_update"] = "variational"
-    whole = row.estimator("Annealed", **parameters).fit(X)
-    fits = [
-        row.estimator("Annealed", n_jobs=n_jobs, **parameters).fit(parts)
-        for n_jobs in (1, 2)
-    ]
-    assert state_of(fits[0]) == state_of(fits[1])
-    bounds = [fits[0].lower_bound(parts), whole.lower_bound(X)]
-    assert bounds[0] == pytest.approx(bounds[1], rel=1e-6)
-    assert fits[0].lower_bound(X) == pytest.approx(bounds[0], rel=1e-12)
-    score = fits[0].score(parts)
-    assert score == pytest.approx(fits[0].score(X), rel=1e-12)
-    np.testing.assert_array_equal(
-        fits[0].score_samples(parts), fits[0].score_samples(X)
-    )
-    if hasattr(whole, "transform"):
-        np.testing.assert_array_equal(fits[0].transform(parts), fits[0].transform(X))
-
-
-@pytest.mark.every(2)
-@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
-def test_streams_of_parts(row):
-    X = row.data(120)
-    chunk = {"batch_size": 30, "total_samples": 240}
-    one = row.estimator("Annealed", **chunk)
-    two = row.estimator("Annealed", **chunk)
-    for _ in range(2):
-        one.partial_fit(X)
-        two.partial_fit(parts_of(X, 30, 30, 30))
-    # no batch contains rows of two parts
-    assert state_of(one) == state_of(two)
-
-
 def test_weights_starts_and_early_stopping(documents_):
     X, parts = documents_, parts_of(documents_, 100, 10)
     weight = np.linspace(0.1, 2, X.shape[0])
@@ -197,18 +153,13 @@ def test_weights_starts_and_early_stopping(documents_):
 
 def test_a_fit_of_parts_continues_where_it_was_interrupted(documents_):
     parts = parts_of(documents_, 100, 10)
-    whole = SVIPlusLDA(3, max_iter=4, batch_size=30, random_state=0).fit(parts)
-    first = SVIPlusLDA(3, max_iter=4, batch_size=30, random_state=0, warm_start=True)
-    seen = []
-
-    def interrupt():
-        seen.append(1)
-        if len(seen) == 9:
-            raise KeyboardInterrupt
-
-    with each_commit(interrupt), pytest.raises(KeyboardInterrupt):
+    shared = {"max_iter": 4, "batch_size": 30, "random_state": 0}
+    whole = AnnealedLDA(3, schedule=SCHEDULE, **shared).fit(parts)
+    first = AnnealedLDA(3, schedule=PressingAt(9), warm_start=True, **shared)
+    with pytest.raises(KeyboardInterrupt):
         first.fit(parts)
-    assert state_of(first.fit(parts)) == state_of(whole)
+    assert first.n_batch_iter_ == 9
+    assert state_of(first.set_params(schedule=SCHEDULE).fit(parts)) == state_of(whole)
 
 
 def test_moves_find_clusters_in_parts():

@@ -12,7 +12,6 @@ from fits import Hooks, data_of, mixture_of
 from scipy import sparse, stats
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV
 from sklearn.utils._param_validation import InvalidParameterError
 
 from sktemper import (
@@ -669,16 +668,6 @@ def test_a_prior_distribution_equals_its_weights(documents, cls):
             twin.fit(documents).components_, by_weights.components_
         )
     assert vars(twin.tempering).keys() == cls().get_params().keys()
-
-
-@pytest.mark.deep
-def test_a_search_over_prior_distributions(documents):
-    lda = TemperedLDA(3, tempering="local", random_state=0, batch_size=10)
-    priors = [None, stats.beta(1, 5), stats.beta(9, 1)]
-    grid = {"tempering__temperature_prior": priors}
-    search = GridSearchCV(lda, grid, cv=2, error_score="raise").fit(documents)
-    assert len(set(search.cv_results_["mean_test_score"])) == 3
-    assert any(search.best_params_["tempering__temperature_prior"] is p for p in priors)
 
 
 # -- learning rates --------------------------------------------------------------------

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import joblib
 import numpy as np
 import pytest
-from fits import Broken, press_ctrl_c
+from fits import Broken, fitted_model, press_ctrl_c
 from scipy import sparse, stats
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sktemper._simd.special import packed_columns
@@ -616,7 +616,7 @@ def test_posteriors_are_cached(fitted, monkeypatch):
     model = pickle.loads(pickle.dumps(fitted.model))
     model.recommend(["u1"]), model.transform(fitted.X[:1]), model.similar_items(["f1"])
     components, users = model.components_, model.user_factors_
-    made = model._fitted_model()
+    made = fitted_model(model)
     for name in ("gaussians", "items"):
         inner = getattr(type(made), name)
 

@@ -38,15 +38,6 @@ from sktemper.report._target import check_path, write_page  # noqa: E402
 from sktemper.report._texts import Reader, tinted_pieces  # noqa: E402
 
 N_TOPICS = 6
-#: Words that break a page that interprets them as markup or formulas.
-HOSTILE = [
-    "<script>alert(1)</script>",
-    "</script>",
-    "$$x$$",
-    "{{data}}",
-    "&amp;",
-    "\\[a\\]",
-]
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 import contextlib
 import copy
-import itertools
 import pickle
 import threading
 import time
@@ -18,91 +17,25 @@ from fits import (
     assert_same_fit,
     ctrl_c_after,
     data_of,
-    factorization_of,
     lda_of,
     mixture_of,
 )
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from sktemper import (
-    AnnealedGaussianMixture,
     TemperedFactorialMixture,
     TemperedGaussianMixture,
     TemperedLDA,
     TemperedMatrixFactorization,
 )
-from sktemper._engine import State, _workers
 from sktemper._engine import _fit as _fit_runs
-from sktemper._engine._passes import first_batch
-from sktemper._engine._state import Progress
-from sktemper._utils._tasks import Pool
 from sktemper.learning_rates import AdaptiveRate, RobbinsMonro
 from sktemper.moves import BirthMoves
-from sktemper.noise import GradientNoise, SVIPlusNoise
+from sktemper.noise import GradientNoise
 from sktemper.schedules import ConstantSchedule, LinearSchedule
-from sktemper.tempering import Annealing, GlobalTempering, LocalTempering
 
 RATE = RobbinsMonro()  # the default
-
-
-CONFIGURATIONS = {
-    "default": lda_of(),
-    "in order": lda_of(shuffle=False, target="likelihood", n_jobs=2),
-    "passes": lda_of(
-        TemperedLDA,
-        tempering=Annealing(LinearSchedule(4, 1, 1.5, "passes"), "posterior"),
-        topic_word_prior=np.linspace(0.1, 0.3, 60),
-    ),
-    "auto length": lda_of(schedule=None, learning_rate=0.2),
-    "one batch": lda_of(batch_size=None, max_iter=12),
-    "validated": lda_of(n_iter_no_change=50, max_iter=6),
-    "local temperatures": lda_of(
-        TemperedLDA, tempering=LocalTempering(n_temperatures=10)
-    ),
-    "policies with a state": lda_of(
-        TemperedLDA,
-        tempering=GlobalTempering(n_temperatures=10, cap=SCHEDULE),
-        learning_rate=AdaptiveRate(n_warmup_batches=2),
-        gradient_noise=SVIPlusNoise(0.5),
-        init_params="random",  # near an optimum, the rate would be near 0
-    ),
-    "mixture": mixture_of(n_jobs=2),
-    "mixture with moves": mixture_of(
-        batch_size=None, max_iter=12, moves=BirthMoves(n_moves=3)
-    ),
-    "validated mixture with moves": mixture_of(
-        n_iter_no_change=50, max_iter=6, moves=BirthMoves(n_moves=3)
-    ),
-    "mixture with local temperatures": mixture_of(
-        TemperedFactorialMixture, tempering=LocalTempering(n_temperatures=10)
-    ),
-    "mixture with a state": mixture_of(
-        TemperedFactorialMixture,
-        tempering=GlobalTempering(n_temperatures=10, cap=SCHEDULE),
-        learning_rate=AdaptiveRate(n_warmup_batches=2),
-        gradient_noise=SVIPlusNoise(0.5, "gaussian"),
-        posterior="factorized",
-    ),
-    "factorization": factorization_of(n_jobs=2),
-    "factorization in one batch": factorization_of(batch_size=None, max_iter=12),
-    "validated factorization": factorization_of(n_iter_no_change=50, max_iter=6),
-    "factorization with local temperatures": factorization_of(
-        TemperedMatrixFactorization,
-        tempering=LocalTempering(n_temperatures=10),
-    ),
-    "factorization with a state": factorization_of(
-        TemperedMatrixFactorization,
-        tempering=GlobalTempering(n_temperatures=10, cap=SCHEDULE),
-        learning_rate=AdaptiveRate(n_warmup_batches=2),
-        gradient_noise=SVIPlusNoise(0.5),
-        biases=False,
-    ),
-}
-each_configuration = pytest.mark.parametrize(
-    "lda", CONFIGURATIONS.values(), ids=CONFIGURATIONS.keys()
-)
 
 
 def assert_usable(lda, X):
@@ -134,49 +67,7 @@ class Snapshots(StopAt):
             self.dumps = [pickle.dumps(estimator), pickle.dumps(fitted_estimator)]
 
 
-# -- pickle ----------------------------------------------------------------------------
-
-
-@pytest.mark.every(19)
-@each_configuration
-def test_a_pickle_from_within_a_fit_continues_with_the_same_bits(lda):
-    X = data_of(lda)
-    callback = Snapshots(2)
-    whole = clone(lda).set_callbacks(callback).fit(X)
-    assert whole.n_iter_ == lda.max_iter
-    for dump in callback.dumps:
-        resumed = pickle.loads(dump)
-        assert resumed.n_iter_ == 2
-        assert_usable(resumed, X)
-        resumed.set_callbacks().set_params(warm_start=True).fit(X)
-        assert_same_fit(resumed, whole)
-
-
-@pytest.mark.every(5)
-@each_configuration
-def test_a_pickle_between_two_calls_continues_with_the_same_bits(lda):
-    X = data_of(lda)
-    lda = clone(lda).set_params(total_samples=120)
-    whole = clone(lda).partial_fit(X).partial_fit(X)
-    resumed = pickle.loads(pickle.dumps(lda.partial_fit(X)))
-    assert_same_fit(resumed.partial_fit(X), whole)
-    np.testing.assert_array_equal(copy.deepcopy(whole).transform(X), whole.transform(X))
-
-
 # -- warm start ------------------------------------------------------------------------
-
-
-@pytest.mark.every(19)
-@each_configuration
-def test_warm_start_finishes_an_interrupted_plan(lda):
-    X = data_of(lda)
-    lda = clone(lda)
-    whole = clone(lda).fit(X)
-    with warnings_of_an_early_end():
-        lda.set_callbacks(StopAt(1)).fit(X)
-    assert lda.n_iter_ == 1
-    lda.set_callbacks().set_params(warm_start=True).fit(X)
-    assert_same_fit(lda, whole)
 
 
 def test_warm_start_continues_a_finished_plan_and_does_not_reheat(documents):
@@ -191,7 +82,6 @@ def test_warm_start_continues_a_finished_plan_and_does_not_reheat(documents):
     np.testing.assert_array_equal(lda.history_["learning_rate"], rates)
 
 
-@pytest.mark.every(3)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     ("changed", "n_steps"),
@@ -219,31 +109,6 @@ def test_an_interrupted_pass_continues_whatever_batches_are_now(
     assert (lda.n_iter_, lda.n_batch_iter_) == (1, 3 + n_steps)
     lda.set_callbacks().fit(documents)
     assert lda.n_iter_ == 2
-
-
-def test_an_interrupted_pass_leaves_out_no_row():
-    """It visits again only rows in the same batch as an unvisited row."""
-    for n_rows, old, new in itertools.product((7, 30, 31), (3, 4, 30), (1, 5, 8, 31)):
-        rows = np.arange(n_rows)
-        n_old, n_new = -(-n_rows // old), -(-n_rows // new)
-        for done in range(n_old):
-            state = State(
-                None,
-                None,
-                0,
-                None,
-                progress=Progress(
-                    batches_into_pass=done,
-                    rows_of_pass=n_rows,
-                    batches_of_pass=n_old,
-                ),
-            )
-            visited = sum(map(len, np.array_split(rows, n_old)[:done]))
-            first = first_batch(state, n_rows, n_new)
-            left = np.array_split(rows, n_new)[first:]
-            assert left[0][0] <= visited <= left[0][-1]
-            assert first_batch(state, n_rows, n_old) == done
-            assert first_batch(state, n_rows + 1, n_new) == 0
 
 
 def test_without_warm_start_fit_starts_again(documents):
@@ -285,49 +150,22 @@ def test_ctrl_c_leaves_the_last_complete_step(documents, t, pickled):
     assert_same_fit(lda.fit(documents), whole)
 
 
-@pytest.mark.deep
-def test_ctrl_c_at_any_time(documents):
-    # enough documents for a fit that is longer than the delay of signals
-    documents = sparse.vstack([documents] * 8, format="csr")
-    whole = lda_of().fit(documents)
-    begin = time.perf_counter()
-    lda_of().fit(documents)
-    duration = time.perf_counter() - begin
-    interrupted = 0
-    for share in np.linspace(0.05, 0.95, 25):
-        lda = lda_of(warm_start=True)
-        begin = time.perf_counter()
-        try:
-            with ctrl_c_after(share * duration):
-                lda.fit(documents)
-            duration = min(duration, time.perf_counter() - begin)
-        except KeyboardInterrupt:
-            interrupted += 1
-        if hasattr(lda, "components_"):
-            assert_usable(lda, documents)
-        if not hasattr(lda, "n_iter_") or lda.n_iter_ < 5:
-            assert_same_fit(lda.fit(documents), whole)
-    assert interrupted > 5
-
-
 @pytest.mark.every(9)
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("method", ["fit", "partial_fit", "transform", "score"])
-def test_ctrl_c_within_a_long_kernel(n_jobs, method, monkeypatch):
+def test_ctrl_c_within_a_long_kernel(n_jobs, method):
     """A local step on one sample would take an hour without the interruption."""
     X = np.random.default_rng(0).poisson(3, (1, 20_000)).astype(float)
     fitted = lda_of(batch_size=1, warm_start=True, max_iter=20, mean_change_tol=0.0)
     fitted.set_params(n_jobs=n_jobs, max_doc_update_iter=1).fit(X)
-    before, pools = fitted.components_, []
+    before, n_threads = fitted.components_, threading.active_count()
     fitted.set_params(max_doc_update_iter=10**9)
-    monkeypatch.setattr(_workers, "Pool", lambda n: pools.append(Pool(n)) or pools[-1])
     begin = time.perf_counter()
     with pytest.raises(KeyboardInterrupt), ctrl_c_after(0.15):
         getattr(fitted, method)(X)
     assert time.perf_counter() - begin < 2
-    assert pools
     np.testing.assert_array_equal(fitted.components_, before)
-    assert not any(pool.is_alive() for pool in pools)
+    assert threading.active_count() == n_threads
     assert_usable(fitted.set_params(max_doc_update_iter=1), X)
 
 
@@ -541,144 +379,7 @@ def test_a_failed_weight_leaves_an_earlier_fit_as_it_was(documents):
     assert fitted_attributes(lda) == before
 
 
-# -- threads and chunks ----------------------------------------------------------------
-
-
-def many_of(estimator, dtype):
-    """Return rows of three blocks; data of a mixture have missing values."""
-    X = data_of(estimator, many=True).astype(dtype)
-    if not hasattr(estimator, "impute"):
-        return X
-    X[100:900:7, 2] = np.nan
-    X[2500:2600, 4:] = np.nan
-    return X
-
-
-KINDS = [
-    pytest.param(estimator_of, dtype, id=f"{estimator_of.__name__}-{dtype.__name__}")
-    for estimator_of, dtype in (
-        (lda_of, np.int32),
-        (lda_of, np.float64),
-        (mixture_of, np.float32),
-        (mixture_of, np.float64),
-        (factorization_of, np.float32),
-        (factorization_of, np.float64),
-    )
-]
-
-
-@pytest.mark.every(17)
-@pytest.mark.parametrize(("estimator_of", "dtype"), KINDS)
-@pytest.mark.parametrize("batch_size", [None, 600])
-@pytest.mark.machine
-def test_any_number_of_threads_gives_the_same_bits(estimator_of, dtype, batch_size):
-    estimator = estimator_of(batch_size=batch_size, max_iter=12, learning_rate=0.5)
-    if estimator_of is mixture_of:
-        estimator.set_params(moves=BirthMoves(n_moves=2, max_samples=3000))
-    X = many_of(estimator, dtype)
-    one = clone(estimator).fit(X)
-    for n_jobs in (2, 4, -1):
-        many = clone(estimator).set_params(n_jobs=n_jobs).fit(X)
-        assert_same_fit(one, many)
-        for method in ("transform", "score_samples", "score", "lower_bound"):
-            expected = getattr(one, method)(X)
-            np.testing.assert_array_equal(getattr(many, method)(X), expected)
-
-
-@pytest.mark.every(13)
-@pytest.mark.parametrize(("estimator_of", "dtype"), KINDS)
-@pytest.mark.parametrize("method", ["transform", "score_samples"])
-@pytest.mark.machine
-def test_any_chunks_give_the_same_bits(estimator_of, method, dtype):
-    estimator = estimator_of(learning_rate=0.5)
-    X = many_of(estimator, dtype)
-    function = getattr(estimator.fit(X[:700]), method)
-    expected = function(X)
-    for row in (300, 107):
-        np.testing.assert_array_equal(function(X[[row]]), expected[[row]])
-    n = X.shape[0]
-    for size in (n // 17, 256, 500, 2 * n // 3):
-        parts = [function(X[i : i + size]) for i in range(0, n, size)]
-        np.testing.assert_array_equal(np.concatenate(parts), expected)
-    order = np.random.default_rng(0).permutation(n)
-    np.testing.assert_array_equal(function(X[order]), expected[order])
-
-
-@pytest.mark.every(3)
-@pytest.mark.parametrize("estimator_of", [lda_of, mixture_of, factorization_of])
-def test_a_fitted_model_may_be_used_from_many_threads(estimator_of):
-    fitted = estimator_of(learning_rate=0.5)
-    X = data_of(fitted, many=True)
-    fitted.fit(X)
-    results = [None] * 4
-
-    def work(i):
-        results[i] = fitted.transform(X), fitted.score_samples(X)
-
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for transformed, scores in results:
-        np.testing.assert_array_equal(transformed, results[0][0])
-        np.testing.assert_array_equal(scores, results[0][1])
-
-
-def reloaded(folder, X, load):
-    """Return the data from a file, as another process would get them."""
-    if not sparse.issparse(X):
-        return load(folder / "X", X)
-    names = "data", "indices", "indptr"
-    parts = tuple(load(folder / name, getattr(X, name)) for name in names)
-    mapped = sparse.csr_array(parts, shape=X.shape, copy=False)
-    assert isinstance(parts[0], np.memmap)
-    assert np.shares_memory(mapped.data, parts[0])
-    return mapped
-
-
-def by_joblib(path, array):
-    """Return a memory map, in which joblib passes large arrays to workers."""
-    joblib.dump(array, path)
-    return joblib.load(path, mmap_mode="r")
-
-
-def by_numpy(path, array):
-    mapped = np.memmap(path, array.dtype, "w+", shape=array.shape)
-    mapped[...] = array
-    mapped.flush()
-    return np.memmap(path, array.dtype, "r", shape=array.shape)
-
-
-@pytest.mark.every(11)
-@pytest.mark.parametrize("load", [by_joblib, by_numpy])
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        lda_of(),
-        mixture_of(),
-        factorization_of(),
-        AnnealedGaussianMixture(
-            3, schedule=SCHEDULE, batch_size=30, max_iter=3, random_state=0, moves=None
-        ),
-    ],
-    ids=lambda estimator: type(estimator).__name__,
-)
-def test_maps_of_files_give_the_fit_of_arrays(tmp_path, estimator, load):
-    X = data_of(estimator)
-    mapped = reloaded(tmp_path, X, load)
-    in_memory, from_file = clone(estimator).fit(X), clone(estimator).fit(mapped)
-    for name in ("globals_", "hyper"):
-        one, other = (getattr(fit.state_, name) for fit in (in_memory, from_file))
-        assert joblib.hash(one) == joblib.hash(other)
-    np.testing.assert_array_equal(in_memory.transform(X), from_file.transform(mapped))
-
-
 # -- warnings --------------------------------------------------------------------------
-
-
-def warnings_of_an_early_end():
-    return pytest.warns(ConvergenceWarning)
 
 
 @pytest.mark.parametrize(
@@ -809,9 +510,3 @@ def test_early_stopping_warns_without_scores_to_compare(documents):
     with pytest.warns(ConvergenceWarning) as caught:
         lda.fit(documents)
     assert any("had no scores to compare" in str(warning.message) for warning in caught)
-
-
-def test_noise_that_never_acts_is_reported(documents):
-    lda = lda_of(TemperedLDA, tempering=None, gradient_noise=SVIPlusNoise(1000))
-    with pytest.warns(ConvergenceWarning, match="effective batch size"):
-        lda.fit(documents)

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import sklearn
-from fits import Hooks, documents_of, ratings_of
+from fits import Hooks, documents_of, fitted_model, ratings_of
 from registry import KINDS, ROWS
 from scipy import sparse
 from sklearn.base import clone
@@ -225,7 +225,7 @@ def divided(row):
 
 
 def vector_of(estimator):
-    model = estimator._fitted_model()
+    model = fitted_model(estimator)
     return model.natural_parameters(estimator.state_.globals_)
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from fits import changed_models, fitted_model
 from registry import ROWS
 from scipy import sparse
 from sklearn.base import clone
@@ -22,13 +23,9 @@ def set_attributes(monkeypatch, row, attributes):
     """Set attributes of the models of all estimators of a row."""
     for kind in row.kinds:
         cls = type(row.estimator(kind))
-
-        def make_model(*arguments, make=cls._make_model):
-            model = make(*arguments)
-            vars(model).update(attributes)
-            return model
-
-        monkeypatch.setattr(cls, "_make_model", staticmethod(make_model))
+        changed = changed_models(cls, lambda model: vars(model).update(attributes))
+        for name, method in changed.items():
+            monkeypatch.setattr(cls, name, method)
 
 
 @pytest.fixture(autouse=True)
@@ -74,7 +71,7 @@ def numbers(value):
 
 
 def parameters_of(estimator):
-    model, state = estimator._fitted_model(), estimator.state_
+    model, state = fitted_model(estimator), estimator.state_
     return [model.natural_parameters(state.globals_), numbers(state.hyper)]
 
 
@@ -172,8 +169,8 @@ def test_steps_on_a_proposal_are_those_of_a_fit(row, small_blocks, monkeypatch):
 @each_row
 def test_rows_have_their_own_scores_and_bounds(row, small_blocks):
     X, _, weight = weighted(row)
-    X, weight = X[:40], weight[:40]
-    parts, single = parts_of(X, 1, 20, 7), [X[[i]] for i in range(40)]
+    X, weight = X[:24], weight[:24]
+    parts, single = parts_of(X, 1, 18), [X[[i]] for i in range(24)]
     small_blocks(row)
     fitted = row.estimator("Annealed", **plan_of(row)).fit(parts, sample_weight=weight)
     for method in ("score_samples", "transform"):

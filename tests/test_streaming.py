@@ -12,9 +12,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
 from sktemper import AnnealedLDA, TemperedGaussianMixture, TemperedLDA, schedules
-from sktemper._engine import History, data_of
-from sktemper._engine._fit import AGAIN
-from sktemper._engine._fit import _noted as noted
+from sktemper._engine import History
 from sktemper.datasets import make_lda_documents
 from sktemper.learning_rates import ConstantRate, RobbinsMonro
 from sktemper.schedules import ExponentialSchedule, LinearSchedule, StepSchedule
@@ -389,16 +387,3 @@ def test_the_history_of_an_endless_stream_stays_small():
     )
     assert len(set(np.diff(table["step"][~scored]))) == 1  # evenly spaced
     assert len(pickle.dumps(history)) < 10_000
-
-
-def test_empty_rows_do_not_count_as_repeated_data():
-    def data(X):
-        return data_of(X, lambda X: X)
-
-    nothing = sparse.csr_array((1, 4)), np.zeros((1, 4)), np.full((1, 4), np.nan)
-    for row in nothing:
-        assert noted(noted(None, data(row)), data(row)) is None
-    row = data(np.arange(4.0)[None])
-    known = noted(None, row)
-    assert noted(known, data(nothing[0])) == known != AGAIN
-    assert noted(known, row) == noted(AGAIN, data(nothing[1])) == AGAIN

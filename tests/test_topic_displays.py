@@ -399,7 +399,7 @@ DISPLAYS = {
 }
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(5)
 @pytest.mark.parametrize("display", DISPLAYS)
 def test_displays_follow_conventions(plt, lda, counts, display, monkeypatch):
     _, ax = plt.subplots()

@@ -7,6 +7,7 @@ import tracemalloc
 import mpmath
 import numpy as np
 import pytest
+from fits import new_model
 from scipy import sparse
 from scipy.special import gammaln
 
@@ -406,7 +407,7 @@ def test_a_spectral_start_takes_less_memory_than_three_copies_of_the_topics():
     X = sparse.csr_array((np.ones(words.size), words.ravel(), starts))
     X.resize((500, n_words))
     lda = sktemper.AnnealedLDA(n_topics, random_state=0)
-    model = lda._new_model(n_words, np.dtype(np.float64))
+    model = new_model(lda, n_words)
     tracemalloc.start()
     try:
         model.initial_globals(X, np.random.RandomState(0))

@@ -291,7 +291,7 @@ def make_ratings(
     bias_variance=0.2,
     noise_variance=0.5,
     n_stars=None,
-    dtype=np.float64,
+    dtype: DTypeLike = np.float64,
     return_factors=False,
     random_state=None,
 ):
