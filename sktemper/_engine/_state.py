@@ -285,7 +285,7 @@ class State:
     n_features : int
         Number of columns of the data.
     fixed : dict or None
-        Parameters of the estimator with which the model was built.
+        Settings with which the model was built.
     local : ndarray or None
         Local parameters of all rows from which the next step starts, if the model needs
         them, see `ConjugateModel.keeps_local`.

@@ -1,0 +1,37 @@
+"""The engine: fits of a model without an estimator have the bits of an estimator's."""
+
+import numpy as np
+import pytest
+from fits import fitted_model
+from registry import ROWS
+from sklearn.utils import check_random_state
+
+from sktemper._engine import InlineWorkers, Problem, State, data_of, fit
+from sktemper.model._values import numbers_in
+
+
+def start_of(problem, seed):
+    model, (X, weight) = problem.model, problem.sample
+    random = check_random_state(seed)
+    hyper = model.initial_hyper(X, weight)
+    globals_ = model.initial_globals(X, random, hyper, weight)
+    return State(globals_, hyper, int(random.randint(2**31 - 1)), model.dtype)
+
+
+def contents(state):
+    return [
+        np.asarray(part).tobytes() for part in numbers_in((state.globals_, state.hyper))
+    ]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_a_model_is_fitted_without_an_estimator(row):
+    X = row.data(120)
+    estimator = row.estimator().set_params(random_state=3, max_iter=4).fit(X)
+    model, training = fitted_model(estimator), estimator._training()
+    data = data_of(X, lambda X: estimator._validate(X, reset=False))
+    problem = Problem(model, data, InlineWorkers(1, model.stop))
+    state = fit(problem, training, iter([start_of(problem, 3)])).state
+    assert state.progress.steps == estimator.n_batch_iter_ > 0
+    assert contents(state) == contents(estimator.state_)
