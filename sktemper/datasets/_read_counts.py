@@ -295,10 +295,9 @@ def read_gensim(corpus, id2word=None, *, n_features=None, batch_size=10_000):
     Parameters
     ----------
     corpus : iterable
-        Documents, such as an `MmCorpus` or a `BleiCorpus`.  Each document is a list of
-        pairs (id, count) of a word.  Ids are integers from 0 on, which become column
-        indices.  A generator can be read only once, and requires ``n_features`` or
-        ``id2word``.
+        Documents, such as an `MmCorpus`: lists of pairs (id, count) of a word, whose
+        ids from 0 on become columns.  A generator can be read only once, and requires
+        ``n_features`` or ``id2word``.
     id2word : mapping or sequence, default=None
         Words by id, such as a `Dictionary`.  None takes the attribute ``id2word`` of
         the corpus, if it exists.
