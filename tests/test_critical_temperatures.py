@@ -25,7 +25,6 @@ from sktemper.model import Powers, Request
 from sktemper.plotting import CriticalTemperaturesDisplay
 from sktemper.schedules import (
     AUTO_START,
-    ConstantSchedule,
     ExponentialSchedule,
     LinearSchedule,
     Plan,
@@ -101,25 +100,6 @@ def test_differences_grow_below_and_die_above(made):
     assert first > 1.05
     assert growth(X, K, 0.97 * first) > 1.0 > growth(X, K, 1.03 * first)
     assert growth(X, K, first) == pytest.approx(1.0, abs=0.02)
-
-
-@pytest.mark.deep  # the test of single steps above is sufficient
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("made", SETS)
-def test_topics_of_a_fit_differ_below_and_are_equal_above(made):
-    X, K = made()
-    first = temperatures_of(X, K)[0]
-    spreads = []
-    for factor in (0.97, 1.03):
-        schedule = ConstantSchedule(factor * first)
-        lda = AnnealedLDA(
-            K, schedule=schedule, batch_size=None, max_iter=150, random_state=0,
-            init_params="random", doc_update="variational", mean_change_tol=1e-6,
-            max_doc_update_iter=1000,
-        ).fit(X)  # fmt: skip
-        topics = lda.topic_word_
-        spreads.append(0.5 * np.abs(topics - topics.mean(axis=0)).sum(axis=1).mean())
-    assert spreads[0] > 0.05 and spreads[1] < 0.002
 
 
 def test_critical_temperatures_are_roots_of_their_equation():

@@ -192,12 +192,6 @@ def test_an_example_is_a_script_of_its_own(tmp_path):
     assert EXPECTED[name] in done.stdout
 
 
-@pytest.mark.deep
-@pytest.mark.parametrize("name", PICTURES)
-def test_an_example_without_pictures(name, tmp_path):
-    assert EXPECTED[name] in run(name, directory=tmp_path)
-
-
 def test_images_of_a_file(tmp_path):
     images = np.random.default_rng(0).integers(256, size=(40, 9, 7), dtype=np.uint8)
     np.savez(tmp_path / "images.npz", images=images)

@@ -16,7 +16,6 @@ from fits import (
     overlapping_shapes,
     samples_of,
 )
-from scipy.optimize import linear_sum_assignment
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import InvalidParameterError
@@ -509,37 +508,6 @@ def test_odd_data(X, n_components):
     assert np.isfinite(mixture.components_).all()
     assert np.isfinite(mixture.score_samples(X)).all()
     assert mixture.noise_variance_ > 0
-
-
-# -- better optima ---------------------------------------------------------------------
-
-
-def n_recovered(mixture, shapes):
-    """Return the number of shapes that different components match above 0.98."""
-    found = mixture.components_
-    cosines = found @ shapes.T / np.linalg.norm(shapes, axis=1)
-    cosines /= np.linalg.norm(found, axis=1)[:, None]
-    return (cosines[linear_sum_assignment(-cosines)] > 0.98).sum()
-
-
-@pytest.mark.deep  # the third block of README.md tests this too
-def test_moves_find_all_features_of_a_toy():
-    X, shapes, _ = overlapping_shapes(600)
-    plain, annealed, moved = (
-        [
-            n_recovered(cls(8, max_iter=30, random_state=s, **more).fit(X), shapes)
-            for s in range(6)
-        ]
-        for cls, more in (
-            (TemperedFactorialMixture, {"tempering": None}),
-            (AnnealedFactorialMixture, {"moves": None}),
-            (AnnealedFactorialMixture, {}),
-        )
-    )
-    assert np.mean(np.equal(moved, 8)) >= 4 / 6
-    assert np.mean(moved) > 7
-    assert np.mean(np.equal(annealed, 8)) <= 1 / 6
-    assert np.mean(np.equal(plain, 8)) == 0
 
 
 # -- the policy ------------------------------------------------------------------------
