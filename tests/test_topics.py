@@ -622,11 +622,11 @@ def test_candidates_of_a_prior_follow_the_shares_of_topics(counts, monkeypatch):
     lda = AnnealedLDA(4, doc_topic_prior=0.5, random_state=0).fit(counts)
     candidates = []
 
-    def completion(self, problem, prior, rows):
+    def completion(problem, state, prior, rows):
         candidates.append(prior)
         return -1.0
 
-    monkeypatch.setattr(AnnealedLDA, "_completion", completion)
+    monkeypatch.setattr("sktemper.lda._priors._completion", completion)
     lda.fit_prior(counts)
     trained, *candidates = candidates
     np.testing.assert_array_equal(trained, np.full(4, 0.5))

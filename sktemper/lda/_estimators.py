@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
@@ -27,13 +25,11 @@ from .._estimator import (
     drop_features,
     expand_features,
     inspect_counts,
-    policies_of_other_sizes,
     validate_counts,
     validate_training_counts,
     warn_if_above_one,
     warn_once,
     widened_for,
-    with_state,
     without_callbacks,
 )
 from .._utils._arguments import (
@@ -55,16 +51,11 @@ from ..renewals import Renewals
 from ..schedules import Schedule
 from ..tempering import Tempering
 from ._end_of_fit import END_OF_FIT_CHECKS
-from ._merging import Merging, groups_of_topics, merged_rows
+from ._merging import fit_with_more, groups_of_topics, merged_topics, starts_with_more
 from ._model import LDAModel
 from ._priors import (
-    ASYMMETRIES,
-    LEAST_SHARE,
     MOST_ROWS,
-    MULTIPLES,
-    _predictive_scores,
-    _topic_tokens,
-    auto_prior_of_fewer,
+    best_prior,
     check_samplable,
     positive,
 )
@@ -115,15 +106,6 @@ def _share(value, name):
     return float(value)
 
 
-# -- fitted models of LDA with merged topics, or with another vocabulary ---------------
-#: Largest number of rounds of merges and passes, if the number of topics is to be
-#: found.  The passes may make further topics equal.
-N_MERGES = 3
-#: Number of pairs of topics whose merges are tried in each step of the search for the
-#: number of topics.  The search ends if none of them raises the lower bound.
-N_TRIALS = 3
-
-
 # -- copies of fitted topic models for processes that only infer -----------------------
 #: Prior of zeros for any number of words and topics, because its strides are 0.
 NO_PRIOR = np.broadcast_to(np.float64(0.0), (2, 2))
@@ -168,6 +150,31 @@ def _gamma(model, block, shared, power_of_rows=None):
 def _gamma_at_one(model, block, prepared):
     """Return gamma of a block at T=1."""
     return _gamma(model, block, (prepared, 1.0))
+
+
+def _known_columns(estimator, X):
+    """Return data without the columns that were added after the copy was made."""
+    n_columns = estimator.n_features_in_
+    if getattr(X, "ndim", 0) != 2 or X.shape[1] <= n_columns:
+        return X
+    if sparse.issparse(X):
+        X = check_sparse(X).tocsr()  # not all formats have slices
+    known = X.iloc[:, :n_columns] if hasattr(X, "iloc") else X[:, :n_columns]
+    try:
+        n_known, n_tokens = np.sum(known.sum()), np.sum(X.sum())
+        is_much = n_tokens - n_known > MOST_UNKNOWN * n_tokens
+    except TypeError:  # not numbers; validation of the known columns follows
+        return known
+    if is_much:
+        warn_once(
+            estimator,
+            "unknown",
+            f"{1 - n_known / n_tokens:.0%} of the tokens are in columns that were "
+            "added after this copy for serving was made, and are ignored: make a "
+            "new copy by for_serving.",
+            UserWarning,
+        )
+    return known
 
 
 def _alpha(prior, n_topics):
@@ -226,7 +233,11 @@ class _LDA(
         return tags
 
     def _validate_training(self, X, reset):
-        self._check_trains()
+        if self._serves:
+            raise ValueError(
+                f"This {type(self).__name__} is a copy for serving, which cannot be "
+                "trained: train the original estimator, or a clone of this copy."
+            )
         X = validate_training_counts(self, X, reset)
         if self.doc_update == "sampled":
             check_samplable(X)
@@ -296,8 +307,8 @@ class _LDA(
     # -- fitting -----------------------------------------------------------------------
     def _fit(self, X, sample_weight, continued, X_val=None):
         self._validate_params()
-        if not continued and self._starts_with_more():
-            self._fit_with_more(X, sample_weight, X_val)
+        if not continued and starts_with_more(self):
+            fit_with_more(self, X, sample_weight, X_val)
             return self
         return super()._fit(X, sample_weight, continued, X_val)
 
@@ -538,7 +549,8 @@ class _LDA(
         n_words = min(positive_int(n_words, "n_words"), len(names))
         relevance = _share(relevance, "relevance")
         prevalence = self._prevalence(X)
-        weight = self._topic_word()
+        weight = self.state_.globals_.dense().T
+        weight = weight / weight.sum(axis=1, keepdims=True)
         in_corpus = np.maximum(prevalence @ weight, np.finfo(float).tiny)
         lift = weight / in_corpus
         score = relevance * np.log(weight) + (1.0 - relevance) * np.log(lift)
@@ -555,7 +567,10 @@ class _LDA(
             "prevalence": prevalence[topic],
         }
         if X is not None:
-            columns["coherence"] = self._coherence(X, n_words)[topic]
+            from ..metrics import npmi_coherence
+
+            coherence = npmi_coherence(self, X, n_words=max(n_words, 2))
+            columns["coherence"] = coherence[topic]
         return data_frame(output, columns)
 
     def top_documents(
@@ -727,11 +742,6 @@ class _LDA(
         return indices, distances
 
     # -- contents of tables ------------------------------------------------------------
-    def _topic_word(self):
-        """Return the mean probabilities of words in topics, in float64."""
-        topic_word = self.state_.globals_.dense().T
-        return topic_word / topic_word.sum(axis=1, keepdims=True)
-
     def _prevalence(self, X=None):
         """Return the topics' shares of the tokens of ``X``, or of the training data."""
         if X is None:
@@ -743,11 +753,6 @@ class _LDA(
             tokens = np.maximum(gamma.sum(axis=0, dtype=np.float64) - of_prior, 0.0)
         total = tokens.sum()
         return tokens / total if total > 0 else np.full(len(tokens), 1 / len(tokens))
-
-    def _coherence(self, X, n_words):
-        from ..metrics import npmi_coherence
-
-        return npmi_coherence(self, X, n_words=max(n_words, 2))
 
     @property
     def n_components_(self) -> int:
@@ -822,148 +827,7 @@ class _LDA(
                 )
         tokens = topics.tokens().T
         groups = groups_of_topics(tokens, topics.prior.T, n_components)
-        return self._merged(tokens, groups)
-
-    def _merged(self, tokens, groups):
-        """Return a fitted estimator in which the topics of each group are merged.
-
-        Parameters
-        ----------
-        tokens : ndarray of shape (n_topics, n_features)
-            Expected tokens of the current topics.
-        groups : ndarray of int of shape (n_topics,)
-        """
-        parameters, state = self._parameters_of_groups(groups), self.state_
-        settings = self._settings().replaced(**parameters)
-        model = self._make_model(settings, state.n_features, state.dtype)
-        topic_word = merged_rows(tokens, groups) + model.topic_word_prior
-        merged = replace(
-            state,
-            globals_=Topics.from_dense(topic_word.T, model.topic_word_prior.T),
-            hyper=self._alpha_of_groups(model),
-            best=None,
-            policies=policies_of_other_sizes(self),
-            stream=None,
-            history=copy.deepcopy(state.history),
-        )
-        other = with_state(self, merged, {}, parameters)
-        vars(other).pop("prediction_prior_", None)
-        return other
-
-    def _parameters_of_groups(self, groups):
-        """Return the estimator's parameters for the model of merged topics."""
-        fixed = dict(self.state_.fixed or self._fixed())
-        fixed["n_components"] = int(groups.max()) + 1
-        if np.ndim(fixed["doc_topic_prior"]) == 1:
-            fixed["doc_topic_prior"] = merged_rows(
-                np.asarray(fixed["doc_topic_prior"], dtype=np.float64), groups
-            )
-        if np.ndim(fixed["topic_word_prior"]) == 2:
-            prior = np.asarray(fixed["topic_word_prior"], dtype=np.float64)
-            best = np.lexsort((-prior.sum(axis=1), groups))
-            first = best[np.unique(groups[best], return_index=True)[1]]
-            fixed["topic_word_prior"] = prior[first]
-        if self.init is not None:
-            fixed["init"] = None
-        return fixed
-
-    def _alpha_of_groups(self, model):
-        """Return alpha of the model of merged topics."""
-        if model.doc_topic_prior is not None:
-            return model.doc_topic_prior
-        alpha, n_left = self.state_.hyper, model.n_topics
-        fewer = auto_prior_of_fewer(float(alpha[0]), len(alpha), n_left)
-        return np.full(n_left, fewer)
-
-    # -- a fit from more topics --------------------------------------------------------
-    def _starts_with_more(self):
-        """Return whether a fit starts with more topics, which it then merges.
-
-        Raises
-        ------
-        ValueError
-            If the parameters for such a start contradict each other.
-        """
-        K, n_start = self.n_components, self.n_start_components
-        if n_start is None:
-            if K is None:
-                refuse(
-                    "n_components",
-                    "an int of at least 1, or None with an int for n_start_components",
-                    None,
-                )
-            return False
-        if K is not None and n_start < K:
-            raise ValueError(
-                f"n_start_components={n_start} is less than n_components={K}: topics "
-                "are merged, never split."
-            )
-        if np.ndim(self.doc_topic_prior) == 1 or np.ndim(self.topic_word_prior) == 2:
-            raise ValueError(
-                "Priors with a value for each topic cannot go with "
-                "n_start_components, as it is not known which topics will be merged; "
-                "fit n_components topics and use merge_topics."
-            )
-        return True
-
-    def _fit_with_more(self, X, sample_weight, X_val):
-        """Fit more topics, merge them, and continue the fit."""
-        more = self._with_results(
-            {}, n_components=self.n_start_components, n_start_components=None
-        )
-        more._end_of_fit_checks = ()  # equal topics are merged later, without a warning
-        more.fit(X, None, sample_weight, X_val=X_val)
-        merged = more
-        for _ in range(N_MERGES if self.n_components is None else 1):
-            n_before, merged = (
-                merged.n_components_,
-                merged.merge_topics(self.n_components),
-            )
-            if merged.n_components_ == n_before and merged.n_iter_ > self.max_iter:
-                break
-            merged._fit_on(self.max_iter, X, sample_weight, X_val)
-        if self.n_components is None:
-            n_before, merged = merged.n_components_, merged._distinct(X, sample_weight)
-            if merged.n_components_ < n_before:
-                merged._fit_on(self.max_iter, X, sample_weight, X_val)
-        fitted = self._with_results(merged._results())
-        fitted.state_ = replace(merged.state_, fixed=copy.deepcopy(fitted._fixed()))
-        self._take_results(fitted)
-
-    def _fit_on(self, max_iter, X, sample_weight, X_val):
-        """Continue the fit for half of its usual number of passes."""
-        self.set_params(warm_start=True, max_iter=math.ceil(max_iter / 2))
-        self.fit(X, None, sample_weight, X_val=X_val)
-
-    def _distinct(self, X, sample_weight):
-        """Merge pairs of topics while the lower bound rises; return the estimator.
-
-        If two topics differ only by noise, their merge need not raise the evidence of
-        the words, but it raises the lower bound of the documents.
-        """
-        with self._fitted_problem(X, sample_weight) as problem:
-            n_rows, weight = len(problem.data), problem.sample_weight
-            rows = np.arange(0, n_rows, -(-n_rows // MOST_ROWS))
-            data = problem.data.rows(rows)
-        sample = data, None if weight is None else weight[rows], n_rows / len(rows)
-        tokens = self.state_.globals_.tokens().T
-        merging = Merging(tokens, self.state_.globals_.prior.T, None)
-        best, bound = self, self._bound_by(*sample)
-        while merging.n_left > 1:
-            trials = []
-            for pair in merging.cheapest_pairs(N_TRIALS):
-                trial = self._merged(tokens, merging.groups(pair))
-                trials.append((trial._bound_by(*sample), pair, trial))
-            if not trials or (highest := max(trials, key=lambda t: t[0]))[0] <= bound:
-                break
-            bound, pair, best = highest
-            merging.merge(*pair)
-        return best
-
-    def _bound_by(self, X, sample_weight, scale):
-        """Return the lower bound of all data, estimated from a sample."""
-        with self._fitted_problem(X, sample_weight) as problem:
-            return problem.bound(self.state_.globals_, self.state_.hyper, scale=scale)
+        return merged_topics(self, tokens, groups)
 
     # -- other words -------------------------------------------------------------------
     def _parameters_on(self, places):
@@ -1031,44 +895,9 @@ class _LDA(
         with self._fitted_problem(X) as problem:
             n_rows = len(problem.data)
             rows = np.arange(0, n_rows, -(-n_rows // MOST_ROWS))
-            prior = {"prediction_prior_": self._best_prior(problem, rows)}
+            prior = {"prediction_prior_": best_prior(problem, self.state_, rows)}
         self._take_results(self._with_results(self._results() | prior))
         return self
-
-    def _best_prior(self, problem, rows):
-        """Return the candidate with the best score."""
-        trained = self.state_.hyper
-        total = trained.sum()
-        tokens = (
-            sum(self._maps(problem, _topic_tokens, trained, rows)) - len(rows) * trained
-        )
-        share = np.maximum(tokens / tokens.sum(), LEAST_SHARE / len(trained))
-        best, best_score = trained, self._completion(problem, trained, rows)
-        shape = trained / total
-        for asymmetry in ASYMMETRIES:
-            if asymmetry:
-                shape = share**asymmetry / (share**asymmetry).sum()
-            for multiple in MULTIPLES:
-                prior = total * multiple * shape
-                score = self._completion(problem, prior, rows)
-                if score > best_score:
-                    best, best_score = prior, score
-        return np.array(best)
-
-    def _completion(self, problem, prior, rows):
-        """Return the score per held-out token of rows, with a given prior."""
-        parts = self._maps(problem, _predictive_scores, prior, rows)
-        scores, held_out = np.sum(parts, axis=0)
-        if held_out == 0:
-            raise ValueError(
-                "Nothing of X is held out to be predicted: X needs documents with at "
-                "least two distinct words."
-            )
-        return scores / held_out
-
-    def _maps(self, problem, function, prior, rows):
-        prepared = problem.model.prepare(self.state_.globals_, prior)
-        return list(problem.map(function, prepared, rows=rows))
 
     def _hyper_of_predictions(self):
         return vars(self).get("prediction_prior_", self.state_.hyper)
@@ -1150,42 +979,10 @@ class _LDA(
         other._serves = True
         return other
 
-    def _check_trains(self):
-        """Raise if this is a copy for serving."""
-        if self._serves:
-            raise ValueError(
-                f"This {type(self).__name__} is a copy for serving, which cannot be "
-                "trained: train the original estimator, or a clone of this copy."
-            )
-
     def _validate(self, X, reset):
         if self._serves:
-            X = self._known_columns(X)
+            X = _known_columns(self, X)
         return validate_counts(self, X, reset)
-
-    def _known_columns(self, X):
-        """Return data without the columns that were added after the copy was made."""
-        n_columns = self.n_features_in_
-        if getattr(X, "ndim", 0) != 2 or X.shape[1] <= n_columns:
-            return X
-        if sparse.issparse(X):
-            X = check_sparse(X).tocsr()  # not all formats have slices
-        known = X.iloc[:, :n_columns] if hasattr(X, "iloc") else X[:, :n_columns]
-        try:
-            n_known, n_tokens = np.sum(known.sum()), np.sum(X.sum())
-            is_much = n_tokens - n_known > MOST_UNKNOWN * n_tokens
-        except TypeError:  # not numbers; validation of the known columns follows
-            return known
-        if is_much:
-            warn_once(
-                self,
-                "unknown",
-                f"{1 - n_known / n_tokens:.0%} of the tokens are in columns that were "
-                "added after this copy for serving was made, and are ignored: make a "
-                "new copy by for_serving.",
-                UserWarning,
-            )
-        return known
 
 
 class TemperedLDA(_LDA):

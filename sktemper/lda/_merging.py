@@ -1,8 +1,16 @@
 """Greedy merging of topics by the evidence of their words."""
 
+import copy
+import math
+from dataclasses import replace
+
 import numpy as np
 
+from .._estimator import policies_of_other_sizes, with_state
 from .._simd import special
+from .._utils._arguments import refuse
+from ._priors import MOST_ROWS, auto_prior_of_fewer
+from ._topics import Topics
 
 # -- greedy merging of topics by the evidence of their words ---------------------------
 #: Number of nearest topics with which a topic is compared.
@@ -220,3 +228,165 @@ def _unit(tokens):
 
 def _cosines(a, b):
     return _unit(a).T @ _unit(b)
+
+
+# -- fitted models with merged topics --------------------------------------------------
+#: Largest number of rounds of merges and passes, if the number of topics is to be
+#: found.  The passes may make further topics equal.
+N_MERGES = 3
+#: Number of pairs of topics whose merges are tried in each step of the search for the
+#: number of topics.  The search ends if none of them raises the lower bound.
+N_TRIALS = 3
+
+
+def merged_topics(estimator, tokens, groups):
+    """Return a fitted estimator in which the topics of each group are merged.
+
+    Parameters
+    ----------
+    tokens : ndarray of shape (n_topics, n_features)
+        Expected tokens of the current topics.
+    groups : ndarray of int of shape (n_topics,)
+    """
+    parameters, state = _parameters_of_groups(estimator, groups), estimator.state_
+    settings = estimator._settings().replaced(**parameters)
+    model = estimator._make_model(settings, state.n_features, state.dtype)
+    topic_word = merged_rows(tokens, groups) + model.topic_word_prior
+    merged = replace(
+        state,
+        globals_=Topics.from_dense(topic_word.T, model.topic_word_prior.T),
+        hyper=_alpha_of_groups(estimator, model),
+        best=None,
+        policies=policies_of_other_sizes(estimator),
+        stream=None,
+        history=copy.deepcopy(state.history),
+    )
+    other = with_state(estimator, merged, {}, parameters)
+    vars(other).pop("prediction_prior_", None)
+    return other
+
+
+def _parameters_of_groups(estimator, groups):
+    """Return the estimator's parameters for the model of merged topics."""
+    fixed = dict(estimator.state_.fixed or estimator._fixed())
+    fixed["n_components"] = int(groups.max()) + 1
+    if np.ndim(fixed["doc_topic_prior"]) == 1:
+        fixed["doc_topic_prior"] = merged_rows(
+            np.asarray(fixed["doc_topic_prior"], dtype=np.float64), groups
+        )
+    if np.ndim(fixed["topic_word_prior"]) == 2:
+        prior = np.asarray(fixed["topic_word_prior"], dtype=np.float64)
+        best = np.lexsort((-prior.sum(axis=1), groups))
+        first = best[np.unique(groups[best], return_index=True)[1]]
+        fixed["topic_word_prior"] = prior[first]
+    if estimator.init is not None:
+        fixed["init"] = None
+    return fixed
+
+
+def _alpha_of_groups(estimator, model):
+    """Return alpha of the model of merged topics."""
+    if model.doc_topic_prior is not None:
+        return model.doc_topic_prior
+    alpha, n_left = estimator.state_.hyper, model.n_topics
+    fewer = auto_prior_of_fewer(float(alpha[0]), len(alpha), n_left)
+    return np.full(n_left, fewer)
+
+
+def starts_with_more(estimator):
+    """Return whether a fit starts with more topics, which it then merges.
+
+    Raises
+    ------
+    ValueError
+        If the parameters for such a start contradict each other.
+    """
+    K, n_start = estimator.n_components, estimator.n_start_components
+    if n_start is None:
+        if K is None:
+            refuse(
+                "n_components",
+                "an int of at least 1, or None with an int for n_start_components",
+                None,
+            )
+        return False
+    if K is not None and n_start < K:
+        raise ValueError(
+            f"n_start_components={n_start} is less than n_components={K}: topics "
+            "are merged, never split."
+        )
+    if (
+        np.ndim(estimator.doc_topic_prior) == 1
+        or np.ndim(estimator.topic_word_prior) == 2
+    ):
+        raise ValueError(
+            "Priors with a value for each topic cannot go with "
+            "n_start_components, as it is not known which topics will be merged; "
+            "fit n_components topics and use merge_topics."
+        )
+    return True
+
+
+def fit_with_more(estimator, X, sample_weight, X_val):
+    """Fit more topics, merge them, and continue the fit."""
+    more = estimator._with_results(
+        {}, n_components=estimator.n_start_components, n_start_components=None
+    )
+    more._end_of_fit_checks = ()  # equal topics are merged later, without a warning
+    more.fit(X, None, sample_weight, X_val=X_val)
+    merged = more
+    for _ in range(N_MERGES if estimator.n_components is None else 1):
+        n_before, merged = (
+            merged.n_components_,
+            merged.merge_topics(estimator.n_components),
+        )
+        if merged.n_components_ == n_before and merged.n_iter_ > estimator.max_iter:
+            break
+        _fit_on(merged, estimator.max_iter, X, sample_weight, X_val)
+    if estimator.n_components is None:
+        n_before, merged = merged.n_components_, _distinct(merged, X, sample_weight)
+        if merged.n_components_ < n_before:
+            _fit_on(merged, estimator.max_iter, X, sample_weight, X_val)
+    fitted = estimator._with_results(merged._results())
+    fitted.state_ = replace(merged.state_, fixed=copy.deepcopy(fitted._fixed()))
+    estimator._take_results(fitted)
+
+
+def _fit_on(estimator, max_iter, X, sample_weight, X_val):
+    """Continue the fit for half of its usual number of passes."""
+    estimator.set_params(warm_start=True, max_iter=math.ceil(max_iter / 2))
+    estimator.fit(X, None, sample_weight, X_val=X_val)
+
+
+def _distinct(estimator, X, sample_weight):
+    """Merge pairs of topics while the lower bound rises; return the estimator.
+
+    If two topics differ only by noise, their merge need not raise the evidence of
+    the words, but it raises the lower bound of the documents.
+    """
+    with estimator._fitted_problem(X, sample_weight) as problem:
+        n_rows, weight = len(problem.data), problem.sample_weight
+        rows = np.arange(0, n_rows, -(-n_rows // MOST_ROWS))
+        data = problem.data.rows(rows)
+    sample = data, None if weight is None else weight[rows], n_rows / len(rows)
+    tokens = estimator.state_.globals_.tokens().T
+    merging = Merging(tokens, estimator.state_.globals_.prior.T, None)
+    best, bound = estimator, _bound_by(estimator, *sample)
+    while merging.n_left > 1:
+        trials = []
+        for pair in merging.cheapest_pairs(N_TRIALS):
+            trial = merged_topics(estimator, tokens, merging.groups(pair))
+            trials.append((_bound_by(trial, *sample), pair, trial))
+        if not trials or (highest := max(trials, key=lambda t: t[0]))[0] <= bound:
+            break
+        bound, pair, best = highest
+        merging.merge(*pair)
+    return best
+
+
+def _bound_by(estimator, X, sample_weight, scale):
+    """Return the lower bound of all data, estimated from a sample."""
+    with estimator._fitted_problem(X, sample_weight) as problem:
+        return problem.bound(
+            estimator.state_.globals_, estimator.state_.hyper, scale=scale
+        )

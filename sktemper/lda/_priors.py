@@ -261,3 +261,47 @@ def _topic_tokens(model, block, prepared):
 def _predictive_scores(model, block, prepared):
     scores, held_out = model.predictive_scores(block, prepared)
     return scores.sum(), held_out.sum()
+
+
+def best_prior(problem, state, rows):
+    """Return the prior of documents with the best score of some rows.
+
+    Parameters
+    ----------
+    problem : Problem
+    state : State
+    rows : ndarray of int
+    """
+    trained = state.hyper
+    total = trained.sum()
+    tokens = sum(_maps(problem, state, _topic_tokens, trained, rows))
+    tokens = tokens - len(rows) * trained
+    share = np.maximum(tokens / tokens.sum(), LEAST_SHARE / len(trained))
+    best, best_score = trained, _completion(problem, state, trained, rows)
+    shape = trained / total
+    for asymmetry in ASYMMETRIES:
+        if asymmetry:
+            shape = share**asymmetry / (share**asymmetry).sum()
+        for multiple in MULTIPLES:
+            prior = total * multiple * shape
+            score = _completion(problem, state, prior, rows)
+            if score > best_score:
+                best, best_score = prior, score
+    return np.array(best)
+
+
+def _completion(problem, state, prior, rows):
+    """Return the score per held-out token of rows, with a given prior."""
+    parts = _maps(problem, state, _predictive_scores, prior, rows)
+    scores, held_out = np.sum(parts, axis=0)
+    if held_out == 0:
+        raise ValueError(
+            "Nothing of X is held out to be predicted: X needs documents with at "
+            "least two distinct words."
+        )
+    return scores / held_out
+
+
+def _maps(problem, state, function, prior, rows):
+    prepared = problem.model.prepare(state.globals_, prior)
+    return list(problem.map(function, prepared, rows=rows))
