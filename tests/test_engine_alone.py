@@ -4,18 +4,9 @@ import numpy as np
 import pytest
 from fits import fitted_model
 from registry import ROWS
-from sklearn.utils import check_random_state
 
-from sktemper._engine import InlineWorkers, Problem, State, data_of, fit
+from sktemper._engine import InlineWorkers, Problem, data_of, fit, new_states
 from sktemper.model._values import numbers_in
-
-
-def start_of(problem, seed):
-    model, (X, weight) = problem.model, problem.sample
-    random = check_random_state(seed)
-    hyper = model.initial_hyper(X, weight)
-    globals_ = model.initial_globals(X, random, hyper, weight)
-    return State(globals_, hyper, int(random.randint(2**31 - 1)), model.dtype)
 
 
 def contents(state):
@@ -32,6 +23,6 @@ def test_a_model_is_fitted_without_an_estimator(row):
     model, training = fitted_model(estimator), estimator._training()
     data = data_of(X, lambda X: estimator._validate(X, reset=False))
     problem = Problem(model, data, InlineWorkers(1, model.stop))
-    state = fit(problem, training, iter([start_of(problem, 3)])).state
+    state = fit(problem, training, new_states(problem, 1, 3)).state
     assert state.progress.steps == estimator.n_batch_iter_ > 0
     assert contents(state) == contents(estimator.state_)

@@ -28,6 +28,7 @@ from ._fit import (
     Training,
     fit,
     is_finished,
+    new_states,
     plan_fit,
     plan_stream,
 )
@@ -91,6 +92,7 @@ __all__ = [
     "heldout_score",
     "is_finished",
     "matrices_of",
+    "new_states",
     "plan_fit",
     "plan_stream",
     "planned_clocks",

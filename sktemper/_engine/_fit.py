@@ -1,5 +1,6 @@
 """Fits: a plan of passes and moves, and runs of it, one from each start."""
 
+import copy
 import functools
 import hashlib
 import itertools
@@ -9,8 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import check_random_state
 
 from ..learning_rates import ConstantRate, RobbinsMonro
+from ..model import IllDefined, all_finite
 from ..renewals import NoRenewals
 from ..schedules import STREAM_LENGTH, Plan
 from ._data import Rows
@@ -26,7 +29,7 @@ from ._passes import (
     run_passes,
 )
 from ._policies import Policies
-from ._problem import Problem, generator
+from ._problem import QUIETLY, Problem, generator
 from ._state import State
 
 # -- plan of a fit: batches, held-out rows, policies and number of passes --------------
@@ -135,6 +138,36 @@ class Run:
     held_out: HeldOut | None
     compared: bool = True
     moves_were_skipped: bool = False
+
+
+def new_states(problem, n_starts, random_state, fixed=None):
+    """Yield the states of starts, from the same stream of random numbers.
+
+    Parameters
+    ----------
+    problem : Problem
+    n_starts : int
+    random_state : int, RandomState or None
+    fixed : dict or None
+        See `State`.
+    """
+    model, (X, sample_weight) = problem.model, problem.sample
+    random = check_random_state(random_state)
+    with QUIETLY():
+        hyper = model.initial_hyper(X, sample_weight)
+    if not all_finite(hyper):
+        raise IllDefined()
+    for _ in range(n_starts):
+        with QUIETLY():
+            globals_ = model.initial_globals(X, random, hyper, sample_weight)
+        yield State(
+            globals_=globals_,
+            hyper=hyper,
+            seed=int(random.randint(2**31 - 1)),
+            dtype=model.dtype,
+            n_features=problem.data.shape[1],
+            fixed=copy.deepcopy(fixed),
+        )
 
 
 def plan_fit(training, problem, state):

@@ -28,8 +28,11 @@ from ._estimator import (
     ReadyModel,
     TemperedEstimator,
     Validation,
+    mean_score,
+    top_words,
     validated_weight,
     without_callbacks,
+    workers_for,
 )
 from ._mixtures import MixtureMixin, check_n_samples
 from ._variants import AnnealedMixin, SVIPlusMixin
@@ -50,7 +53,9 @@ __all__ = [
     "inspect_counts",
     "is_above_one",
     "log",
+    "mean_score",
     "policies_of_other_sizes",
+    "top_words",
     "validate_counts",
     "validate_training_counts",
     "validated_weight",
@@ -59,4 +64,5 @@ __all__ = [
     "widened_for",
     "with_state",
     "without_callbacks",
+    "workers_for",
 ]

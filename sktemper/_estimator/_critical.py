@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .._engine import plan_fit
+from .._engine import new_states, plan_fit
 from .._utils._arguments import check_flag
 from .._utils._typing import ArrayLike, DataLike
 from ..schedules import Schedule
@@ -81,7 +81,9 @@ def critical_temperatures(
     name = type(estimator).__name__
     if "critical_temperatures" not in problem.model.capabilities():
         raise ValueError(f"The model of {name} has no critical temperatures.")
-    state = next(estimator._starts(problem)) if return_schedule else None
+    state = None
+    if return_schedule:
+        (state,) = new_states(problem, 1, estimator.random_state)
     temperatures = problem.critical_temperatures(state.hyper if state else None)
     if temperatures is None:
         raise ValueError(

@@ -16,13 +16,11 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.exceptions import InconsistentVersionWarning
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from .._engine import (
-    QUIETLY,
     FitHooks,
     InlineWorkers,
     Listener,
@@ -34,6 +32,7 @@ from .._engine import (
     chunk_of,
     data_of,
     fit,
+    new_states,
     plan_stream,
     remember,
     run_pieces,
@@ -62,7 +61,7 @@ from ..learning_rates import (
     RobbinsMonro,
     as_learning_rate,
 )
-from ..model import IllDefined, Request, all_finite
+from ..model import Request
 from ..moves import as_moves
 from ..noise import GradientNoise, as_noise
 from ..renewals import as_renewals
@@ -227,12 +226,7 @@ def _has_sample_temperatures(estimator):
     return True
 
 
-def _score_of_block(model, block, prepared, weight):
-    """Return the sum of the scores of a block, and its number of held-out units."""
-    return [(weight * part).sum() for part in model.predictive_scores(block, prepared)]
-
-
-def _mean_score(score, n_held_out):
+def mean_score(score, n_held_out):
     """Return the score per held-out observation; raise if there is none."""
     if n_held_out == 0:
         raise ValueError(
@@ -400,6 +394,36 @@ def check_names(data, known):
             "other words. Write the collection with the vectorizer of the training "
             "data."
         )
+
+
+def _check_fixed(now, then):
+    """Raise if a parameter that defines the model changed since the fit began."""
+    changed = [name for name in then if not np.array_equal(now[name], then[name])]
+    if changed:
+        raise ValueError(
+            f"{', '.join(changed)} changed since the model was fitted, and cannot "
+            "change in a fit that continues: restore the earlier value, or start a "
+            "new fit with warm_start=False."
+        )
+
+
+def _continued_state(estimator):
+    """Return a copy of the state in which no array is read-only."""
+    state = estimator.state_.copied()
+    return writable(state) if estimator._loaded else state
+
+
+def workers_for(n_jobs, model, data, threads=Workers):
+    """Return the workers of a model and `Data`."""
+    n_jobs = 1 if threads is InlineWorkers else effective_n_jobs(n_jobs)
+    return data.workers(threads, threads_for(n_jobs, model, data), model.stop)
+
+
+def top_words(components, names, n_words):
+    """Return lists of the words with the largest ``components``."""
+    n_words = positive_int(n_words, "n_words")
+    order = np.argsort(-components, axis=1, kind="stable")[:, :n_words]
+    return [[str(word) for word in names[row]] for row in order]
 
 
 class Settings(types.SimpleNamespace):
@@ -757,12 +781,13 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
             problem = work._problem(data, sample_weight, fresh=not continued)
             problem = work._with_validation(problem, X_val)
             if continued:
-                state = work._continued_state()
+                state = _continued_state(work)
                 # a score may be added before the first step is committed
                 state.history = state.history.copied()
                 starts, n_runs = iter([state]), 1
             else:
-                starts, n_runs = work._starts(problem), self.n_init
+                n_runs = self.n_init
+                starts = new_states(problem, n_runs, self.random_state, work._fixed())
             rate = self._forgetting_rate()
             hooks = _FitHooks(self, work, problem)
             run = fit(problem, self._training(), starts, n_runs, hooks)
@@ -879,7 +904,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         for matrix in data.validated:
             self._check_weighted(matrix, sample_weight)
         if not fresh:
-            self._check_fixed()
+            _check_fixed(self._fixed(), self.state_.fixed or {})
         dtype = self._compute_dtype(data) if fresh else self.state_.dtype
         ready = vars(self).get("_ready") if inline else None
         if ready is None:
@@ -889,7 +914,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         return Problem(
             model,
             data,
-            self._workers(model, data, InlineWorkers if inline else Workers),
+            workers_for(self.n_jobs, model, data, InlineWorkers if inline else Workers),
             sample_weight,
             total_samples=self.total_samples,
         )
@@ -908,48 +933,12 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         except (TypeError, ValueError) as error:
             kind = TypeError if isinstance(error, TypeError) else ValueError
             raise kind(f"X_val cannot be scored: {error}") from error
-        workers = self._workers(problem.model, data)
+        workers = workers_for(self.n_jobs, problem.model, data)
         return replace(problem, validation=Problem(problem.model, data, workers))
 
     def _fixed(self):
         """Return the current values of the parameters that define the model."""
         return {name: getattr(self, name) for name in self._fixed_by_fit}
-
-    def _check_fixed(self):
-        """Raise if a parameter that defines the model changed since the fit began."""
-        now, then = self._fixed(), self.state_.fixed or {}
-        changed = [name for name in then if not np.array_equal(now[name], then[name])]
-        if changed:
-            raise ValueError(
-                f"{', '.join(changed)} changed since the model was fitted, and cannot "
-                "change in a fit that continues: restore the earlier value, or start a "
-                "new fit with warm_start=False."
-            )
-
-    def _continued_state(self):
-        """Return a copy of the state in which no array is read-only."""
-        state = self.state_.copied()
-        return writable(state) if self._loaded else state
-
-    def _starts(self, problem):
-        """Yield the states of new starts, from the same stream of random numbers."""
-        model, (X, sample_weight) = problem.model, problem.sample
-        random = check_random_state(self.random_state)
-        with QUIETLY():
-            hyper = model.initial_hyper(X, sample_weight)
-        if not all_finite(hyper):
-            raise IllDefined()
-        for _ in range(self.n_init):
-            with QUIETLY():
-                globals_ = model.initial_globals(X, random, hyper, sample_weight)
-            yield State(
-                globals_=globals_,
-                hyper=hyper,
-                seed=int(random.randint(2**31 - 1)),
-                dtype=model.dtype,
-                n_features=problem.data.shape[1],
-                fixed=copy.deepcopy(self._fixed()),
-            )
 
     def _install(self, state, policies):
         """Set the attributes of a fit; `_take_results` follows."""
@@ -958,10 +947,6 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         vars(self).setdefault("_ready", ReadyModel())
         self.tempering_, self.learning_rate_, self.gradient_noise_ = policies[:3]
         self.batch_size_ = state.policies.batch_size
-
-    def _workers(self, model, data, threads=Workers):
-        n_jobs = 1 if threads is InlineWorkers else effective_n_jobs(self.n_jobs)
-        return data.workers(threads, threads_for(n_jobs, model, data), model.stop)
 
     #: Name of the parameter that limits the iterations of a row, or None.
     _iteration_limit = None
@@ -1019,7 +1004,9 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         ready = vars(self).get("_ready") if few else None
         model = self._fitted_model() if ready is None else ready.model(self)
         warn_if_above_one(self)
-        workers = self._workers(model, data, InlineWorkers if few else Workers)
+        workers = workers_for(
+            self.n_jobs, model, data, InlineWorkers if few else Workers
+        )
         with workers:
             yield Problem(model, data, workers, sample_weight)
 
@@ -1053,14 +1040,6 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
                 f"{self.n_features_in_} features."
             )
         return names
-
-    def _top_words(self, feature_names, n_words):
-        """Return lists of the words with the largest ``components_``."""
-        self._check_fitted()
-        names = self._names(feature_names)
-        n_words = positive_int(n_words, "n_words")
-        order = np.argsort(-self.components_, axis=1, kind="stable")[:, :n_words]
-        return [[str(word) for word in names[row]] for row in order]
 
     def _map(self, X, function):
         """Return a list of ``function(model, block, prepared)``, one for each block."""
@@ -1145,18 +1124,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         weight = validated_weight(sample_weight, scores)
         if weight is not None:
             scores, n_held_out = weight * scores, weight * n_held_out
-        return _mean_score(scores.sum(), n_held_out.sum())
-
-    def _score(self, X, sample_weight):
-        """Return the score of data without gathering the scores of all rows."""
-        with self._fitted_problem(X, sample_weight) as problem:
-            weight = problem.sample_weight
-            if weight is None:
-                weight = np.ones(len(problem.data))
-            hyper = self._hyper_of_predictions()
-            prepared = problem.model.prepare(self.state_.globals_, hyper)
-            blocks = problem.map(_score_of_block, prepared, values=weight)
-            return _mean_score(*np.sum(list(blocks), axis=0))
+        return mean_score(scores.sum(), n_held_out.sum())
 
     @available_if(_has_sample_temperatures)
     def temperatures(self, X: DataLike) -> np.ndarray:
@@ -1304,7 +1272,10 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         # starts and renewals may take long: other threads compute them
         inline = not fresh and rate is None and _are_few(data, work._inline_limits())
         problem = work._problem(data, sample_weight, fresh, inline)
-        state = next(work._starts(problem)) if fresh else work._continued_state()
+        if fresh:
+            (state,) = new_states(problem, 1, self.random_state, work._fixed())
+        else:
+            state = _continued_state(work)
         training, hooks = self._training(rate), _FitHooks(self, work, problem)
         run, size = plan_stream(training, problem, state, fresh)
         times = _times_of_chunk(times, rate, state, len(data))

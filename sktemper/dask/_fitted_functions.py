@@ -13,7 +13,7 @@ from dask.delayed import Delayed
 from sklearn.utils.validation import check_is_fitted
 
 from .._engine import Source
-from .._estimator import without_callbacks
+from .._estimator import mean_score, without_callbacks
 from .._utils._typing import DataLike
 from ._cluster import client_of
 from ._collections import OnCluster, not_a_collection
@@ -260,7 +260,19 @@ def score(
     """
     check_is_fitted(estimator_of(estimator), "state_")
     source = OnCluster(client_of(client), X)
-    return estimator._score(source, weights_of(sample_weight))
+    with estimator._fitted_problem(source, weights_of(sample_weight)) as problem:
+        weight = problem.sample_weight
+        if weight is None:
+            weight = np.ones(len(problem.data))
+        hyper = estimator._hyper_of_predictions()
+        prepared = problem.model.prepare(estimator.state_.globals_, hyper)
+        blocks = problem.map(_score_of_block, prepared, values=weight)
+        return mean_score(*np.sum(list(blocks), axis=0))
+
+
+def _score_of_block(model, block, prepared, weight):
+    """Return the sum of the scores of a block, and its number of held-out units."""
+    return [(weight * part).sum() for part in model.predictive_scores(block, prepared)]
 
 
 def lower_bound(

@@ -21,6 +21,7 @@ from .._estimator import (
     drop_features,
     expand_features,
     inspect_counts,
+    top_words,
     validate_counts,
     validate_training_counts,
     warn_once,
@@ -225,7 +226,8 @@ class _MultinomialMixture(_DiscreteMixture):
             If the number of names differs from the number of features, or if
             ``n_words`` is not an integer of at least 1.
         """
-        return self._top_words(feature_names, n_words)
+        self._check_fitted()
+        return top_words(self.components_, self._names(feature_names), n_words)
 
     @property
     def components_(self) -> np.ndarray:

@@ -25,6 +25,7 @@ from .._estimator import (
     drop_features,
     expand_features,
     inspect_counts,
+    top_words,
     validate_counts,
     validate_training_counts,
     warn_if_above_one,
@@ -470,7 +471,8 @@ class _LDA(
         --------
         topics : Table of the words with their weights.
         """
-        return self._top_words(feature_names, n_words)
+        self._check_fitted()
+        return top_words(self.components_, self._names(feature_names), n_words)
 
     def topics(
         self,

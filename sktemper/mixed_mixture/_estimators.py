@@ -23,6 +23,7 @@ from .._estimator import (
     check_n_samples,
     validated_weight,
     warn_once,
+    workers_for,
 )
 from .._families import LEAST_CONCENTRATION
 from .._utils._arguments import Interval, WholeNumber, is_number, refuse
@@ -447,7 +448,7 @@ class _MixedMixture(
     def _summaries(self, data):
         """Return compressed `Values` of the columns of a collection."""
         model, weight = Rows(), self._weights_of_columns(len(data))
-        with self._workers(model, data) as workers:
+        with workers_for(self.n_jobs, model, data) as workers:
             problem = Problem(model, data, workers)
             return _joined(problem.map(_summary, None, values=weight))
 
