@@ -86,6 +86,11 @@ def test_the_fit_is_that_of_the_chosen_type(random_state, weighted):
         )
 
 
+def type_chosen_by(estimator, X, weight=None):
+    models, n_components = estimator._model_of_type, estimator.n_components
+    return _choice.chosen_type(models, n_components, X, weight, lambda *line: None)
+
+
 def evidence_of(X, monkeypatch, weight=None, **parameters):
     """Return the evidence that a fit computes for each type."""
     compute, found = _choice._evidence, {}
@@ -97,9 +102,7 @@ def evidence_of(X, monkeypatch, weight=None, **parameters):
 
     monkeypatch.setattr(_choice, "_evidence", recorded)
     estimator = AnnealedGaussianMixture(**{**QUICK, **parameters})
-    kind = _choice.chosen_type(
-        estimator._model_of_type, estimator.n_components, X, weight, lambda *line: None
-    )
+    kind = type_chosen_by(estimator, X, weight)
     monkeypatch.setattr(_choice, "_evidence", compute)
     return kind, found
 
@@ -141,9 +144,9 @@ def test_a_diagonal_prior_of_full_covariances_costs_as_many_entries(monkeypatch)
     found = itertools.cycle(evidence)
     monkeypatch.setattr(_choice, "_evidence", lambda *given: next(found))
     estimator = AnnealedGaussianMixture(4)
-    assert _choice.chosen_type(estimator, X, None) == "diag"
+    assert type_chosen_by(estimator, X) == "diag"
     X[:100, 0], X[100:, 1] = np.nan, np.nan  # never seen together
-    assert _choice.chosen_type(estimator, X, None) == "full"
+    assert type_chosen_by(estimator, X) == "full"
 
 
 def test_weights_are_repetitions(monkeypatch):

@@ -293,6 +293,7 @@ SPARSE = {
 
 def parts_of(X):
     if sparse.issparse(X):
+        X = X.tocsr() if X.format == "lil" else X  # its arrays have lists
         return [getattr(X, n) for n in ("data", "indices", "indptr") if hasattr(X, n)]
     return [np.asarray(X)]
 

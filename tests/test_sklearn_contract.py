@@ -130,7 +130,6 @@ WEIGHTED = {
     "ratings": factorization_of(
         TemperedMatrixFactorization,
         batch_size=None,
-        temperature_of="rating",
         biases=False,
         noise_type="common",
     ),
