@@ -25,7 +25,11 @@ def test_pyright_finds_no_error_in_the_examples(tmp_path):
         shutil.copy(ROOT / "examples" / name, tmp_path)
     (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
     command = ["pyright", "--outputjson", "--pythonpath", sys.executable]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    options = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 300}
+    try:
+        run = subprocess.run(command, **options)
+    except subprocess.TimeoutExpired:
+        pytest.skip("pyright takes too long, or cannot be loaded")
     if not run.stdout.startswith("{"):  # the wheel loads pyright at its first use
         pytest.skip("pyright cannot be loaded")
     assert json.loads(run.stdout)["generalDiagnostics"] == []
