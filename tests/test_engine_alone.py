@@ -1,12 +1,22 @@
 """The engine: fits of a model without an estimator have the bits of an estimator's."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from fits import fitted_model
 from registry import ROWS
+from sources import ALONE
 
 from sktemper._engine import InlineWorkers, Problem, data_of, fit, new_states
 from sktemper.model._values import numbers_in
+
+
+def test_the_engine_loads_neither_estimators_nor_models():
+    loaded = "[m for m in sys.modules if m.startswith('sktemper._estimator')]"
+    program = f"{ALONE}import sys, sktemper._engine; assert not {loaded}"
+    subprocess.run([sys.executable, "-P", "-c", program], check=True)
 
 
 def contents(state):

@@ -90,6 +90,8 @@ def imported(path, tree):
                 )
             elif node.level == 0 and (node.module or "").startswith("sktemper."):
                 yield node.module.split(".")[1]
+            elif node.level == 0 and node.module == "sktemper":
+                yield from (name.name for name in node.names)
         elif isinstance(node, ast.Import):
             for name in node.names:
                 if name.name.startswith("sktemper."):
@@ -137,6 +139,17 @@ def test_engine_and_estimators_do_not_check_types_of_models_or_policies():
         for path, (text, _) in sources().items()
         if room_of(path) in ENGINE_AND_FACE
         for line in knows_models(path, text)
+    )
+
+
+def test_the_engine_names_no_estimator():
+    names = "Estimator", "estimator"
+    assert_none(
+        f"{name_of(path)} names {node.id}"
+        for path, (_, tree) in sources().items()
+        if room_of(path) == "_engine"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and node.id.endswith(names)
     )
 
 
