@@ -36,7 +36,7 @@ from ._moves import run_moves
 from ._passes import (
     Best,
     HeldOut,
-    Hooks,
+    TaskHooks,
     check_scorable,
     clocks_of_passes,
     heldout_score,
@@ -62,7 +62,7 @@ __all__ = [
     "FitHooks",
     "HeldOut",
     "History",
-    "Hooks",
+    "TaskHooks",
     "InMemory",
     "InlineWorkers",
     "Listener",

@@ -21,7 +21,7 @@ from ._moves import run_moves
 from ._passes import (
     Best,
     HeldOut,
-    Hooks,
+    TaskHooks,
     check_scorable,
     clocks_of_passes,
     heldout_score,
@@ -53,7 +53,7 @@ class Training(NamedTuple):
     tempering : Tempering
     learning_rate : LearningRate or None
         None means a rate of 1 if each step takes all rows, and else a decreasing rate.
-    gradient_noise : Noise
+    gradient_noise : GradientNoise
     moves : Moves
     renewals : Renewals
     n_init, max_iter : int
@@ -210,7 +210,8 @@ def plan_stream(training, problem, state, fresh):
     policies = _resolved_policies(training, model, state, RobbinsMonro())
     state.best = None
     if training.total_samples is not None:
-        state.progress.first_row = _noted(state.progress.first_row, data)
+        progress = state.progress
+        progress.first_rows_digest = _noted(progress.first_rows_digest, data)
     size = _rows_of_steps(training, state, len(data))
     # a single step checks the values itself, and with renewals T is 1
     if len(data) > size and not policies.renewals.is_on:
@@ -438,7 +439,7 @@ class _Fit:
             return stopped
 
         def steps(name, after):
-            return Hooks(on_commit, functools.partial(hooks.begin, name), after)
+            return TaskHooks(on_commit, functools.partial(hooks.begin, name), after)
 
         if not self._check_early_stopping(run):
             hooks_of_passes = steps("pass", after_pass)

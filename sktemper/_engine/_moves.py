@@ -15,7 +15,7 @@ from ..model import IllDefined, all_finite
 from ..noise import NoNoise
 from ..tempering import Untempered
 from ._data import Rows
-from ._passes import Hooks
+from ._passes import TaskHooks
 from ._policies import Policies, proposed, steps_on_proposal
 from ._problem import QUIETLY, Batch, generator
 from ._step import StepInputs, prepared_of
@@ -187,7 +187,7 @@ class MoveOutcome(NamedTuple):
     bound: float
 
 
-def run_moves(problem, policies, state, hooks=Hooks(), least_gain=0.0):  # noqa: B008
+def run_moves(problem, policies, state, hooks=TaskHooks(), least_gain=0.0):  # noqa: B008
     """Make the planned moves of a fit.
 
     A proposal is first fitted to a part of the rows, and so is a copy of the current
@@ -205,7 +205,7 @@ def run_moves(problem, policies, state, hooks=Hooks(), least_gain=0.0):  # noqa:
     problem : Problem
     policies : Policies
     state : State
-    hooks : Hooks
+    hooks : TaskHooks
     least_gain : float
         Least rise of the lower bound for which a proposal is accepted.
     """

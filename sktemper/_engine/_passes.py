@@ -102,7 +102,7 @@ MOST_CHECKED = 256
 BATCHES_OF_STREAM = 25
 
 
-class Hooks(NamedTuple):
+class TaskHooks(NamedTuple):
     """Callbacks during passes or moves.
 
     Attributes
@@ -183,7 +183,7 @@ def planned_clocks(clock, n_steps, n_rows):
     ]
 
 
-def run_passes(problem, policies, state, hooks=Hooks(), shuffle=True):  # noqa: B008
+def run_passes(problem, policies, state, hooks=TaskHooks(), shuffle=True):  # noqa: B008
     """Finish the planned passes of a fit.
 
     A pass is cut into batches of at most ``state.policies.batch_size`` rows.  Their

@@ -91,7 +91,7 @@ class History:
         if ladder is not self._ladder and not np.array_equal(ladder, self._ladder):
             self._ladder = ladder
             for table in (self._steps, self._scores):
-                table.rows = [row._replace(probabilities=None) for row in table.rows]
+                table.rows = [old._replace(probabilities=None) for old in table.rows]
         values = tuple(row.get(column, np.nan) for column in self.columns)
         self._last = _Row(values, probabilities)
         self._steps.append(self._last)
@@ -188,8 +188,8 @@ class Progress:
     steps, samples : int
         Number of completed steps, and total number of rows in their batches.
     idle_steps, idle_samples : int
-        The same numbers at the first step that changes the parameters.  The clock of
-        the policies starts there.
+        Number of steps with a rate of 0 at the beginning, and of their rows.  The clock
+        of the policies starts after them.
     seconds : float
         Time of all steps and moves.
     passes, planned_passes : int
@@ -203,7 +203,7 @@ class Progress:
     total_rows : int
         Number of known rows of the data: rows of `fit` plus rows of later `partial_fit`
         calls.
-    first_row : str or None
+    first_rows_digest : str or None
         Digest of the first rows of a stream of known size.  It is replaced by "again"
         when the stream repeats these rows.
     """
@@ -220,7 +220,7 @@ class Progress:
     batches_of_pass: int = 0
     rows_of_pass: int = 0
     total_rows: int = 0
-    first_row: str | None = None
+    first_rows_digest: str | None = None
 
 
 @dataclass
@@ -325,7 +325,7 @@ class State:
         )
 
     def copied(self):
-        """Return a copy whose groups can change independently of this state."""
+        """Return a copy with its own `progress`, `convergence` and `policies`."""
         groups = (self.progress, self.convergence, self.policies)
         progress, convergence, policies = map(copy.copy, groups)
         return replace(

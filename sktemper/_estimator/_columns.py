@@ -67,7 +67,7 @@ def _on_columns(estimator, places, names, parameters):
         best=None,
         policies=policies_of_other_sizes(estimator),
         stream=None if stream is None else stream.on_columns(places, converted),
-        progress=replace(state.progress, first_row=None),
+        progress=replace(state.progress, first_rows_digest=None),
     )
     return with_state(estimator, state, results, parameters)
 

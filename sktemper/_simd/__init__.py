@@ -50,7 +50,7 @@ Loops may use:
     The smallest sum by which loops divide, a negligible share, and the largest distance
     that loops distinguish from infinity.
 ``VECTOR_BYTES``
-    The size of vectors.  It is defined only if the compiler has vector types.
+    The size of vectors of this instruction set.  It is defined only if the compiler has vector types.
     Models derive LANES, the number of samples that are processed at once, from this
     size or from ``SIMD_BYTES``.
 ``ALWAYS_INLINE``, ``UNROLLED``
