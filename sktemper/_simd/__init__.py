@@ -51,8 +51,8 @@ Loops may use:
     that loops distinguish from infinity.
 ``VECTOR_BYTES``
     The size of vectors of this instruction set.  It is defined only if the compiler
-    has vector types.  Models derive LANES, the number of samples that are processed at once, from this
-    size or from ``SIMD_BYTES``.
+    has vector types.  Models derive LANES, the number of samples that are processed
+    at once, from this size or from ``SIMD_BYTES``.
 ``ALWAYS_INLINE``, ``UNROLLED``
     The beginning of a function that is always inlined, and a line before a short loop
     that is unrolled completely, so that arrays of vectors stay in registers.  Loops use
