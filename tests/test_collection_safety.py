@@ -501,10 +501,11 @@ def test_writers_after_one_another(folder):
 
 def flip(path, place=-1):
     """Change a bit of a file without changing its size."""
+    place %= path.stat().st_size
     with open(path, "r+b") as file:
-        file.seek(place, 2 if place < 0 else 0)
+        file.seek(place)
         byte = file.read(1)
-        file.seek(place, 2 if place < 0 else 0)
+        file.seek(place)
         file.write(bytes([byte[0] ^ 1]))
     os.utime(path, ns=(1, time.time_ns()))  # file systems have coarse clocks
 

@@ -162,12 +162,12 @@ class Validation:
             results["state_"] = replace(
                 known["state_"], globals_=None, local=None, best=None, history=None
             )
-        bare = type(estimator)(**estimator.get_params(deep=False))
-        return _validation, (bare, results, self.method, self.reset)
+        kind, parameters = type(estimator), estimator.get_params(deep=False)
+        return _validation, (kind, parameters, results, self.method, self.reset)
 
 
-def _validation(estimator, results, method, reset):
-    return Validation(estimator._with_results(results), method, reset)
+def _validation(kind, parameters, results, method, reset):
+    return Validation(kind(**parameters)._with_results(results), method, reset)
 
 
 def _version():
