@@ -27,7 +27,6 @@ class Fold:
         self.n_values, self._total = 0, None
 
     def add(self, value):
-        """Add the next value."""
         self.n_values += 1
         if self.n_values == 1:
             self._total = value
@@ -322,7 +321,6 @@ class InlineWorkers(_Maps):
         self._blas.__exit__(None, None, None)
 
     def run_whole(self, function):
-        """Run ``function()`` completely or not at all, even if signals arrive."""
         if not _is_run_here(function):
             with Workers(1, np.zeros(1, dtype=np.intc)) as workers:
                 workers.run_whole(function)

@@ -94,7 +94,6 @@ class ReadyModel:
         return ReadyModel, ()  # a pickle is empty
 
     def model(self, estimator):
-        """Return the model of a fitted estimator."""
         attributes = vars(estimator)
         known, values_of = self._parameters
         if known != (names := tuple(attributes)):
@@ -107,7 +106,6 @@ class ReadyModel:
         return self.last_model
 
     def prepared(self, model, globals_, hyper):
-        """Return ``model.prepare(globals_, hyper)``."""
         key = model, globals_, hyper
         return self._prepared.of(key, lambda _: model.prepare(globals_, hyper))
 
@@ -246,7 +244,6 @@ COLUMNS = ("sample", "step", "time", "reason", "kept", "decided", "gain", "colum
 
 
 def _table(records, columns):
-    """Return records as a dict of arrays."""
     table = {}
     for name in columns:
         values = [getattr(record, name) for record in records]
@@ -668,7 +665,6 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         """Warn if training data look wrong, alone or in comparison to earlier data."""
 
     def _is_logged(self, passes):
-        """Return whether a verbose fit logs a line after this number of passes."""
         return True
 
     def _largest_final_change(self, run):
@@ -695,7 +691,6 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         return as_noise(self.gradient_noise)
 
     def _moves(self):
-        """Return the policy for moves."""
         return as_moves(self.moves)
 
     # -- fitting -----------------------------------------------------------------------
@@ -769,7 +764,6 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X, sample_weight, continued, X_val=None):
-        """Start a fit, or continue an earlier fit."""
         earlier = self._with_results(self._results())
         work = self._with_results(earlier._results() if continued else {})
         work._warned = {"hot": True}  # callbacks may use a model above T=1
@@ -879,7 +873,6 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         )
 
     def _training_data(self, X, fresh, sample_weight):
-        """Return validated training `Data`."""
         data = data_of(X, self._validation(X, "_validate_training", reset=fresh))
         if fresh:
             self._names_ = data.feature_names
@@ -937,7 +930,6 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         return replace(problem, validation=Problem(problem.model, data, workers))
 
     def _fixed(self):
-        """Return the current values of the parameters that define the model."""
         return {name: getattr(self, name) for name in self._fixed_by_fit}
 
     def _install(self, state, policies):
@@ -981,18 +973,15 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         return {}
 
     def _fitted_model(self):
-        """Return the model with the parameters of the fit."""
         state = self._state()
         settings = self._settings().replaced(**state.fixed or {})
         return self._make_model(settings, state.n_features, state.dtype)
 
     def _validation(self, X, method, reset):
-        """Return the function that validates ``X`` by this method."""
         return Validation(self, method, reset)
 
     @contextlib.contextmanager
     def _fitted_problem(self, X, sample_weight=None):
-        """Yield the `Problem` of the fitted model and ``X``."""
         if "state_" not in vars(self):
             check_is_fitted(self, "state_")
         data = data_of(X, self._validation(X, "_validate", reset=False))
@@ -1064,7 +1053,6 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         return model.prepare(*parameters)
 
     def _hyper_of_predictions(self):
-        """Return the hyperparameters for predictions."""
         return self.state_.hyper
 
     def _local_parameters(self, X):
@@ -1388,7 +1376,6 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
     _loaded = False
 
     def __getstate__(self):
-        """Return the attributes with the version and a checksum."""
         attributes = self._pickled_attributes()
         return with_checksum(attributes | {"_sktemper_version": _version()})
 

@@ -342,7 +342,6 @@ def log_predictive_of_counts(concentration, totals, counts):
     sizes = np.asarray(counts.sum(axis=1)).reshape(-1, 1)
 
     def sums(first):
-        """Return the sums over the features of some rows."""
         starts = counts.indptr[first : first + ROWS_AT_ONCE + 1]
         entries = slice(starts[0], starts[-1])
         places, some = counts.indices[entries], counts.data[entries, None]

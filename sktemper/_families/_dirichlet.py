@@ -24,7 +24,6 @@ def bound(concentration, prior, power, axis=-1):
 
 
 def trigamma(x):
-    """Return the derivative of digamma."""
     return polygamma(1, x)
 
 

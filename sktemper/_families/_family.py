@@ -14,7 +14,6 @@ from ._kernels import sparse_sums, sparse_times
 
 # -- products of dense or sparse moments, in which the bits of a row are its own -------
 def dense(array):
-    """Return a dense or sparse array as a NumPy array."""
     return array.toarray() if sparse.issparse(array) else np.asarray(array)
 
 
@@ -482,7 +481,6 @@ class MomentRows:
 
     @property
     def shape(self):
-        """The shape of the moments."""
         return self.moments.shape
 
     def __len__(self):
@@ -520,42 +518,33 @@ class ProductFamily(Family):
 
     # -- data --------------------------------------------------------------------------
     def block(self, rows):
-        """Return `MomentRows`; a subclass defines it."""
         raise NotImplementedError
 
     def moments(self, block):
-        """Return the moments, of shape (n_rows, n_natural)."""
         return block.moments
 
     def log_base(self, block):
-        """Return the part of the log-likelihoods that all components share."""
         return block.log_base
 
     def n_observed(self, block):
-        """Return the number of values of each row that are not missing."""
         return block.known
 
     # -- the distribution of the parameters --------------------------------------------
     def log_normaliser(self, parameters):
-        """Return A, of shape (n_components,)."""
         return sum(part.log_normaliser(own) for part, own in self.each(parameters))
 
     def expected(self, parameters):
-        """Return E u."""
         return np.hstack([part.expected(own) for part, own in self.each(parameters)])
 
     def fisher_product(self, parameters, change):
-        """Return the change of E u along a change of the parameters."""
         both = self.each(parameters, change)
         return np.hstack([part.fisher_product(own, along) for part, own, along in both])
 
     def is_valid(self, parameters):
-        """Return whether the parameters of all parts are valid."""
         return all(part.is_valid(own) for part, own in self.each(parameters))
 
     # -- local steps -------------------------------------------------------------------
     def log_predictive(self, block, tables, log_weights=0.0):
-        """Return the log posterior predictive density of rows in each component."""
         logs = np.zeros((len(block), len(tables.parameters)))
         logs += log_weights + np.reshape(block.log_base, (-1, 1))
         for part, moments, own in self._parts_of(block, tables):

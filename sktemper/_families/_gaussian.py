@@ -35,7 +35,6 @@ class SharedGaussian(Natural):
     weighted_means: np.ndarray
 
     def means(self):
-        """Return the means, of shape (n_components, n_features)."""
         root = _root(self.precision, lower=1)
         # Solving from the right saves a copy, because the transpose is contiguous.
         half = dtrsm(1.0, root, self.weighted_means.T, side=1, lower=1, trans_a=1)
@@ -49,7 +48,6 @@ class SharedGaussian(Natural):
         return np.diag(1 / np.diag(self.precision))
 
     def log_determinant(self, structured=True):
-        """Return the log determinant of the covariance."""
         try:
             return _log_determinant(self.covariance(structured))
         except np.linalg.LinAlgError:  # the inverse may be indefinite by rounding
@@ -159,11 +157,9 @@ class Moments(NamedTuple):
     second: np.ndarray
 
     def scaled(self, factor):
-        """Return ``factor`` times the sums."""
         return Moments(*(factor * part for part in self))
 
     def plus(self, other):
-        """Return the sum of both objects."""
         return Moments(*(a + b for a, b in zip(self, other, strict=True)))
 
     def prior(self):

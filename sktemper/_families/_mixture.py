@@ -448,7 +448,6 @@ class MixtureModel(NaturalModel):
         return moved, hyper, key
 
     def _moved(self, block, responsibilities, globals_, hyper, row_weight):
-        """Return the best parameters for responsibilities of some of the rows."""
         order = self.weights.order(row_weight @ responsibilities)
         shares = row_weight[:, None] * responsibilities[:, order]
         prior = self.weights.prior(hyper.weight_concentration)

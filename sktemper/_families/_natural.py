@@ -53,7 +53,6 @@ class Natural:
 
 
 def are_equal(one, other):
-    """Return whether tuples have the same objects, or arrays of the same numbers."""
     return all(
         old is new or (isinstance(new, np.ndarray) and np.array_equal(old, new))
         for old, new in zip(one, other, strict=True)

@@ -31,7 +31,6 @@ def _log_betas(parameters):
 
 
 def _log_sticks(counts, concentration):
-    """Return the log marginal likelihood of numbers of samples in the given order."""
     behind = np.cumsum(counts[..., ::-1], axis=-1)[..., ::-1] - counts
     return betaln(1.0 + counts, concentration + behind).sum(axis=-1)
 
@@ -44,7 +43,6 @@ class DirichletWeights:
         self._logs, self._prior = LastCall(), LastCall()
 
     def prior(self, concentration):
-        """Return the prior's parameters."""
         return np.full(self.n_components, concentration - 1.0)
 
     def counted(self, counts):
@@ -86,11 +84,9 @@ class DirichletWeights:
         return parameters + 1.0
 
     def expected_log(self, parameters):
-        """Return E log pi, of shape (n_components,)."""
         return self._logs.of(parameters, _expected_log)
 
     def mean(self, parameters):
-        """Return E pi, of shape (n_components,)."""
         concentration = parameters + 1.0
         return concentration / concentration.sum()
 
@@ -106,7 +102,6 @@ class DirichletWeights:
         return _dirichlet.fisher_product(parameters + 1.0, change)
 
     def log_draws(self, concentration, random):
-        """Return the logarithm of weights drawn from the prior."""
         # A draw of Gamma(a) is a draw of Gamma(a + 1) times U^(1 / a) for a uniform U.
         # The logarithm does not underflow for a small a.
         shape = np.full(self.n_components, concentration)
@@ -128,18 +123,15 @@ class StickBreaking:
         self._logs, self._prior = LastCall(), LastCall()
 
     def prior(self, concentration):
-        """Return the prior's parameters."""
         return np.tile([0.0, concentration - 1.0], (self.n_components, 1))
 
     def counted(self, counts):
-        """Return the terms that numbers of samples add to the parameters."""
         counted = np.zeros((self.n_components, 2))
         counted[:, 0] = counts
         np.cumsum(counts[:0:-1], out=counted[-2::-1, 1])
         return counted
 
     def counts(self, counted):
-        """Return the components' numbers of samples, the inverse of `counted`."""
         return counted[:, 0]
 
     def order(self, counts):
@@ -159,11 +151,9 @@ class StickBreaking:
         return _log_sticks(-np.sort(-counts, axis=-1), concentration)
 
     def concentration(self, parameters):
-        """Return the concentrations as scikit-learn has them."""
         return tuple((parameters + 1.0).T)
 
     def expected_log(self, parameters):
-        """Return E log pi, of shape (n_components,)."""
         logs = self._logs.of(parameters, _expected_log)
         behind = np.zeros(self.n_components)
         np.cumsum(logs[:-1, 1], out=behind[1:])
@@ -184,11 +174,9 @@ class StickBreaking:
         return power * log_prior - log_q
 
     def fisher_product(self, parameters, change):
-        """Return the change of the sticks' expected logarithms along ``change``."""
         return _dirichlet.fisher_product(parameters + 1.0, change)
 
     def log_draws(self, concentration, random):
-        """Return the logarithm of weights drawn from the prior."""
         # A share is Beta(1, c) distributed, so 1 minus it is U^(1 / c) for a uniform U.
         left = np.log(random.uniform(size=self.n_components)) / concentration
         taken = np.log(-np.expm1(left))

@@ -48,7 +48,6 @@ class Wide:
 
     @classmethod
     def of_narrow(cls, columns, narrow, n_columns):
-        """Return the `Wide` whose method `on` returns ``narrow`` for these columns."""
         groups = narrow.reshape(len(narrow), len(columns) + 1, -1)
         return cls(columns, groups[:, :-1], groups[:, -1], n_columns)
 
@@ -244,19 +243,16 @@ class View(NamedTuple):
     block: Any = None
 
     def hyper(self, hyper):
-        """Return the priors of the model's columns."""
         if self.columns is None:
             return hyper
         return hyper._replace(component=hyper.component[: self.model.family.n_natural])
 
     def globals_(self, globals_):
-        """Return the parameters of the model's columns."""
         if self.columns is None:
             return _of_arrays(globals_)
         return Mixture(globals_.weights, globals_.components.on(self.columns))
 
     def widened(self, mixture, n_features):
-        """Return the parameters of all columns."""
         if self.columns is None:
             return mixture
         components = Wide.of_narrow(self.columns, mixture.components, n_features)
@@ -264,7 +260,6 @@ class View(NamedTuple):
 
 
 def _of_arrays(globals_):
-    """Return the parameters as an array of all columns."""
     return Mixture(globals_.weights, np.asarray(globals_.components))
 
 
@@ -342,7 +337,6 @@ class WideMixtureModel(MixtureModel):
         return model
 
     def _view(self, block, globals_=None):
-        """Return a `View` of `Entries` and of the columns that parameters have."""
         kept = None if globals_ is None else globals_.components
         columns = None
         if isinstance(kept, Wide):
@@ -404,7 +398,6 @@ class WideMixtureModel(MixtureModel):
         return view.widened(start, self.n_features)
 
     def prepare(self, globals_, hyper):
-        """Return values for `local_step` that are computed once for each step."""
         if isinstance(globals_.components, Wide):
             return self._prepared_wide(globals_, hyper)
         return super().prepare(globals_, hyper)
@@ -447,14 +440,12 @@ class WideMixtureModel(MixtureModel):
         return Mixture(globals_.weights, other), hyper
 
     def is_valid(self, globals_):
-        """Return whether these are parameters of distributions."""
         if isinstance(globals_.components, Wide):
             wide = globals_.components
             globals_ = Mixture(globals_.weights, wide.on(wide.columns))
         return super().is_valid(globals_)
 
     def global_shapes(self, globals_):
-        """Return the shapes of the parts of the global parameters."""
         shapes, components = super().global_shapes(globals_), globals_.components
         if not isinstance(components, Wide):
             return shapes
@@ -466,14 +457,12 @@ class WideMixtureModel(MixtureModel):
         return [*shapes[:-1], (n_kept,), (K, n_kept, n_each), (K, n_each), ()]
 
     def check(self, globals_, hyper):
-        """Raise if these cannot be parameters of this model."""
         super().check(globals_, hyper)
         if isinstance(globals_.components, Wide):
             globals_.components.check(self.n_features)
 
     # -- the step ----------------------------------------------------------------------
     def local_step(self, block, prepared, request):
-        """Compute the responsibilities of a block; see `ConjugateModel.local_step`."""
         if not isinstance(block, Entries):
             prepared = self._prepared_of_arrays(prepared)
             return super().local_step(block, prepared, request)
@@ -485,7 +474,6 @@ class WideMixtureModel(MixtureModel):
         return super().local_step(block, prepared, request)
 
     def n_observed(self, block):
-        """Return the number of observations of each row."""
         if isinstance(block, Aligned):
             of_none = self.n_features * self.none.sum()
             return of_none + np.asarray(block.moments.sum(axis=1)).ravel()
@@ -499,7 +487,6 @@ class WideMixtureModel(MixtureModel):
         return logs + prepared.log_weights
 
     def statistics(self, block, shares, hyper, factors=ONCE, tables=None):
-        """Return the statistics of rows, which are added to the natural parameters."""
         if isinstance(block, Entries):
             view = self._view(block)
             statistics = view.model.statistics(view.block, shares, hyper, factors)
@@ -514,7 +501,6 @@ class WideMixtureModel(MixtureModel):
         return Mixture(self.weights.counted(counts), components)
 
     def fisher_product(self, globals_, vector):
-        """Return the Fisher information of q(weights, components) times ``vector``."""
         return super().fisher_product(_of_arrays(globals_), vector)
 
     # -- objectives --------------------------------------------------------------------
@@ -529,7 +515,6 @@ class WideMixtureModel(MixtureModel):
         )
 
     def predictive_scores(self, block, prepared):
-        """Return the log posterior predictive and number of observations of rows."""
         if not isinstance(block, Entries):
             return super().predictive_scores(block, self._prepared_of_arrays(prepared))
         if not isinstance(prepared, Prepared):
@@ -542,7 +527,6 @@ class WideMixtureModel(MixtureModel):
 
     # -- renewals ----------------------------------------------------------------------
     def search(self, block, shares, hyper, row_weight):
-        """Return the `Search` for merges, given the responsibilities of rows."""
         if not isinstance(block, Entries):
             return super().search(block, shares, hyper, row_weight)
         view = self._view(block)
@@ -563,7 +547,6 @@ class WideMixtureModel(MixtureModel):
     def propose_split_merge(
         self, globals_, hyper, block, random, refused, row_weight=None
     ):
-        """Return the mixture after the most promising splits and merges."""
         arguments = random, refused, row_weight
         if not isinstance(block, Entries):
             globals_ = _of_arrays(globals_)

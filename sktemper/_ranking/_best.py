@@ -52,7 +52,6 @@ class Rated(NamedTuple):
         return Rated(starts, self.items[entries], self.values[entries])
 
     def check(self, n_users, n_items):
-        """Raise if the entries do not fit the numbers of users and items."""
         starts, items, values = self
         if (starts.dtype, items.dtype) != (np.int64, np.int32):
             raise ValueError("The arrays of users' entries have the wrong types.")
@@ -170,8 +169,6 @@ def _best_of_few(users, panels, n_items, n_best, seen, barred):
 
 
 class _Search:
-    """Search for the best items of users; see `best_items`."""
-
     def __init__(self, users, items, n_best, seen, barred):
         self.users, self.items, self.seen = users, items, seen
         self.barred = None
@@ -182,7 +179,6 @@ class _Search:
         self.stop = np.zeros(1, np.intc)
 
     def products(self, rows):
-        """Find the best items of a slice of the users by products."""
         starts = entries = None
         if self.seen is not None:
             starts, entries, _ = self.seen.of(rows)

@@ -111,7 +111,6 @@ def _joined(parts, n_users):
 
 
 def _first(values):
-    """Return the first value that is not None, or None."""
     return next((value for value in values if value is not None), None)
 
 
@@ -328,7 +327,6 @@ class RecommenderMixin:
             )
 
     def _shown(self, chosen, items, columns, output):
-        """Return arrays, or a data frame with one row for each recommended item."""
         if output is None and not chosen.by_name:
             return (items, *columns.values())
         output = "pandas" if output is None else output
@@ -470,7 +468,6 @@ class RecommenderMixin:
         raise NotImplementedError
 
     def _posterior_widths(self, model):
-        """Return the number of columns of each array of posterior parameters."""
         return (model.n_components,)
 
     def _vectors_of(self, posteriors):
@@ -478,7 +475,6 @@ class RecommenderMixin:
         return posteriors[0].astype(self.state_.dtype, copy=False)
 
     def _user_vectors(self):
-        """Return the vectors of the users of the last fit."""
         return self._vectors_of(self._fitted_users())
 
     # -- a fit -------------------------------------------------------------------------
@@ -543,7 +539,6 @@ class RecommenderMixin:
             )
 
     def _check_kept(self, model):
-        """Raise if the stored users of a pickle do not match its parameters."""
         posteriors = vars(self).get("_users_")
         if posteriors is None:
             return
@@ -564,7 +559,6 @@ class RecommenderMixin:
 
     # -- the choice of users and items -------------------------------------------------
     def _fitted_users(self):
-        """Return the posterior parameters of the users of the last fit."""
         self._state()
         if vars(self).get("_users_") is None:
             raise NotFittedError(
@@ -574,7 +568,6 @@ class RecommenderMixin:
         return self._users_
 
     def _choose(self, users):
-        """Return the `Chosen` for labels of fitted users, or for rows of data."""
         is_plain = type(users) in PLAIN_TYPES and users.ndim == 2
         if not is_plain:
             users = as_labels(users)
@@ -620,7 +613,6 @@ class RecommenderMixin:
         )
 
     def _positions_of_pairs(self, pairs, by_position):
-        """Return the rows of users and the columns of items of some pairs."""
         users, items = _columns(pairs)
         indices = self._user_index(not by_position), self._item_index(not by_position)
         return indices[0].positions(users), indices[1].positions(items)
@@ -636,23 +628,19 @@ class RecommenderMixin:
         raise NotImplementedError
 
     def _vector_width(self):
-        """Return the length of the vectors of users and items."""
         raise NotImplementedError
 
     def _cached(self, name, make):
-        """Return a value computed from the current fit, cached by name."""
         values = self._cached_values()
         if name not in values:
             values[name] = make()
         return values[name]
 
     def _cached_values(self):
-        """Return the cached values of the current fit, as a dict by name."""
         key = self._fit_key()  # raises an error before a fit, when no cache exists
         return self._cache.of(key, lambda _: {})
 
     def _fit_key(self):
-        """Return the objects that identify a fit, as the key of the cache."""
         state = self._state()
         return state.globals_, state.hyper, vars(self).get("_users_")
 
@@ -729,7 +717,6 @@ class RecommenderMixin:
             self._cached_values().update(served)
 
     def _check_served(self, served):
-        """Raise if saved values do not belong to the parameters."""
         try:
             fits = self._are_of_this_fit(served)
         except Exception:  # damaged values may raise anything
@@ -771,6 +758,5 @@ class RecommenderMixin:
 
 
 def _vector_of_labels(wanted):
-    """Return one or several labels as an array; see `label_array`."""
     wanted = as_labels(wanted)
     return label_array(wanted if np.ndim(wanted) else np.atleast_1d(wanted))

@@ -107,7 +107,6 @@ def _is_plainly_valid(estimator, X, options):
 
 
 def _are_finite(values, from_zero):
-    """Return whether all values are finite, and, if ``from_zero``, not negative."""
     if not values.size:
         return True
     # if a value is NaN, so are both, and all comparisons are False

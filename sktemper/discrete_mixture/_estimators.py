@@ -47,8 +47,6 @@ class _DiscreteMixture(
     TransformerMixin,
     TemperedEstimator,
 ):
-    """Base of the estimators of both mixtures."""
-
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
         "feature_prior": [Interval(Real, LEAST_CONCENTRATION, None, closed="left")],
@@ -136,8 +134,6 @@ class _DiscreteMixture(
 
 
 class _MultinomialMixture(_DiscreteMixture):
-    """Base of the estimators of the mixture of multinomials."""
-
     _validate, _validate_training = validate_counts, validate_training_counts
     _check_weighted = check_weighted_counts
     _inspect_training_data = inspect_counts
@@ -238,8 +234,6 @@ class _MultinomialMixture(_DiscreteMixture):
 
 
 class _BernoulliMixture(_DiscreteMixture):
-    """Base of the estimators of the mixture of Bernoullis."""
-
     _model = BernoulliMixtureModel
     _options = (2,)
     _parameter_constraints = {

@@ -187,7 +187,6 @@ class Deviations(NamedTuple):
 
     @property
     def n_rows(self):
-        """Number of equivalent rows of weight 1, see `effective_rows`."""
         return effective_rows(self.weight)
 
     def critical_temperatures(self, n_axes):
@@ -421,7 +420,6 @@ class _DiscreteMixtureModel(WideMixtureModel):
         )
 
     def critical_temperatures(self, X, hyper, sample_weight=None):
-        """Return the temperatures below which components differ in each direction."""
         deviations = self.deviations(X, sample_weight)
         if self.n_components == 1 or deviations is None:
             return None
@@ -483,18 +481,15 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
         self.feature_prior = feature_prior
 
     def deviations(self, X, sample_weight):
-        """Return the `Deviations` of documents."""
         return deviations_of_counts(X, sample_weight)
 
     def initial_hyper(self, X, sample_weight=None):
-        """Return the priors and the mean number of tokens."""
         sizes = np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
         weight = np.ones(len(sizes)) if sample_weight is None else sample_weight
         n_tokens = float(weight @ sizes / max(weight.sum(), 1e-300))
         return DocumentHyper(*super().initial_hyper(X, sample_weight), n_tokens)
 
     def hyper_shapes(self):
-        """Return the shapes of the parts of `hyper`."""
         return [*super().hyper_shapes(), ()]
 
     def auto_temperature(self, hyper):
@@ -517,7 +512,6 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
         return n_observed
 
     def moments_of_entries(self, X):
-        """Return the counts."""
         return self.family.block(X)
 
     def predictive(self, block, prepared):
@@ -555,7 +549,6 @@ class BernoulliMixtureModel(_DiscreteMixtureModel):
         self._predictive = LastCall()
 
     def deviations(self, X, sample_weight):
-        """Return the `Deviations` of binary values."""
         return deviations_of_binary(X, self.family.threshold, sample_weight)
 
     def moments_of_entries(self, X):

@@ -19,7 +19,6 @@ MOST_NEGATIVE = 0.1
 
 
 def from_noise(X, n_components, hyper, random):
-    """Return draws from the prior of the components."""
     shape = (n_components, X.shape[1])
     return random.normal(0.0, np.sqrt(hyper.component_variance), shape)
 
@@ -171,7 +170,6 @@ def _adapted(model, components, hyper, block):
 
 
 def _remixed(model, globals_, hyper, block, random):
-    """Return the independent components in the span of the current components."""
     _, scales, directions = np.linalg.svd(globals_.means(), full_matrices=False)
     # FastICA fails if its first coordinate belongs to an unused component
     directions = directions[scales >= LEAST_SCALE * scales[0]]
@@ -182,7 +180,6 @@ def _remixed(model, globals_, hyper, block, random):
 
 
 def _with_born(model, globals_, hyper, block, random):
-    """Return the components with a new component added."""
     prepared = model.prepare(globals_, hyper)
     step = model.local_step(block, prepared, Request(want=("local",)))
     nu = np.asarray(step.local_parameters, dtype=np.float64)
@@ -206,7 +203,6 @@ def _with_born(model, globals_, hyper, block, random):
 
 
 def least_missed(model, components, hyper, block):
-    """Return the component whose removal lowers the bound least."""
     prepared = model.prepare(components, hyper)
     products = tiled_matmul(block.values, prepared.filters.T)
     bounds = np.empty((model.n_components, len(products)))

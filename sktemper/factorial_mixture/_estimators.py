@@ -36,8 +36,6 @@ INITIAL_INCLUSION = 0.2
 class _FactorialMixture(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator
 ):
-    """Common parts of the estimators of the factorial mixture."""
-
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
         "inclusion_probability": [

@@ -181,7 +181,6 @@ def column_means(rows, weight=None):
 
 
 def centred(rows, weight=None):
-    """Return the rows minus the means of their columns."""
     return rows - column_means(rows, weight)
 
 

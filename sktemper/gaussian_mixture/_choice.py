@@ -127,7 +127,6 @@ class _Merges:
             self._update(statistics, *pairs.T)
 
     def evidence(self, partition):
-        """Return the log evidence of a partition, after the merges made so far."""
         sizes = np.zeros(self.n_components)
         sizes[: len(partition.counts)] = partition.counts
         concentration = partition.hyper.weight_concentration
@@ -135,14 +134,12 @@ class _Merges:
         return float(evidence + (self.logs - self.constant).sum())
 
     def _update(self, statistics, first, second):
-        """Compute the gains of merges of the clusters ``first`` and ``second``."""
         merged = self.prior + statistics[first] + statistics[second]
         gains = self.family.log_normaliser(merged) + self.constant
         first, second = np.minimum(first, second), np.maximum(first, second)
         self.gains[first, second] = gains - self.logs[first] - self.logs[second]
 
     def merged(self, partition):
-        """Return the partition after the best merge, and update the gains."""
         hyper, counts, statistics = partition
         first, second = np.unravel_index(self.gains.argmax(), self.gains.shape)
         gains = np.maximum(self.gains, self.gains.T)
@@ -247,7 +244,6 @@ def _some(X, sample_weight, least):
 
 
 def candidates(n_samples, n_features):
-    """Return the covariance types that have enough rows to be fitted."""
     most = min(MOST_COLUMNS, n_samples / ROWS_PER_COLUMN)
     return ORDER if n_features <= most else ORDER[1:]
 

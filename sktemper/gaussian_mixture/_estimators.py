@@ -111,8 +111,6 @@ class _GaussianMixture(
     MixtureMixin,
     TemperedEstimator,
 ):
-    """Common parts of the estimators of the Gaussian mixture."""
-
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
         "max_iter": [Interval(Integral, 0, None, closed="left")],
@@ -213,7 +211,6 @@ class _GaussianMixture(
         return self._make_model(settings, n_features, np.dtype(np.float64))
 
     def _is_choice(self):
-        """Return whether `fit` chooses the covariance type."""
         given = self.covariance_prior, self.degrees_of_freedom_prior
         is_learned = self.priors == "learned" and all(part is None for part in given)
         return self.covariance_type == "auto" and is_learned
@@ -428,7 +425,6 @@ class _GaussianMixture(
         return is_auto and self.covariance_type_ != "full"
 
     def _are_used(self, expected):
-        """Return whether each component has samples."""
         counts = expected.precision - self._state().hyper.mean_precision
         # if samples have small weights, all components may be almost empty
         return counts >= min(USED, counts.max())

@@ -84,7 +84,6 @@ class GappedRows:
 
     @functools.cached_property
     def n_missing(self):
-        """Number of missing values of each row."""
         return self.missing.sum(axis=1)
 
     @functools.cached_property
@@ -242,7 +241,6 @@ class WithGaps:
         return tuple(results)
 
     def log_likelihoods(self, block, tables):
-        """Return expected log densities of the observed values of each row."""
         known = functools.partial(super().log_likelihoods, tables=tables)
         if not isinstance(block, GappedRows):
             return known(block)
@@ -254,7 +252,6 @@ class WithGaps:
         return constants - 0.5 * (squares + log_determinants)
 
     def log_predictive(self, block, tables, log_weights=0.0):
-        """Return the logarithm of the components' Student-t densities."""
         known = functools.partial(
             super().log_predictive, tables=tables, log_weights=log_weights
         )
@@ -269,7 +266,6 @@ class WithGaps:
         )
 
     def log_mixture(self, block, tables, log_weights):
-        """Return log densities of the mixture of the predictive densities."""
         known = functools.partial(
             super().log_mixture, tables=tables, log_weights=log_weights
         )
@@ -297,7 +293,6 @@ class WithGaps:
         return logs - exponent * np.log1p(squares / (width * nu * spread))
 
     def _product(self, block, usual, nu, spread):
-        """Return log densities of independent Student-t distributions."""
         rows, known = block.about(self.origin), ~block.missing
         out = np.empty((len(block), len(nu)))
         for k in range(len(nu)):
@@ -309,7 +304,6 @@ class WithGaps:
         return out
 
     def statistics(self, block, shares, factors=ONCE, tables=None):
-        """Return the sums of the expected moments of rows."""
         if not isinstance(block, GappedRows):
             return super().statistics(block, shares, factors, tables)
         complete, rows, gapped, own = block.divided
@@ -446,7 +440,6 @@ class WithGaps:
         return np.ascontiguousarray(out, dtype=self.dtype)
 
     def _drawn(self, block, usual, noise):
-        """Return rows of a single component, given standard normal numbers."""
         if not self.covariance.products:
             return usual.means + noise * np.sqrt(self._variances(usual))
         found = self._given(block, usual)

@@ -40,7 +40,6 @@ OCCUPIED = 1e-3
 
 
 def family_of_type(covariance_type, n_components, n_features, law, **others):
-    """Return the family of a covariance type."""
     if covariance_type == "tied":
         return TiedWithGaps(n_components, n_features, **others)
     covariance = COVARIANCES[covariance_type](n_features, law)
@@ -110,7 +109,6 @@ class GaussianMixtureModel(MixtureModel):
         self._about, self._component_prior = LastCall(), LastCall()
 
     def resized(self, n_components):
-        """Return the model with another number of components."""
         model = super().resized(n_components)
         model.covariance, model._about = model.family.covariance, LastCall()
         return model
@@ -141,7 +139,6 @@ class GaussianMixtureModel(MixtureModel):
 
     # -- the state of a fit ----------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):
-        """Return the priors, computed from the mean and covariance of ``X``."""
         is_gapped, is_diagonal = has_gaps(X), False
         if is_gapped:
             is_full = self.covariance.products
@@ -206,7 +203,6 @@ class GaussianMixtureModel(MixtureModel):
         return self.target(statistics, scale, Powers(), hyper)
 
     def hyper_shapes(self):
-        """Return the shapes of the parts of `hyper`."""
         mean = (self.n_features,)
         covariance = self.covariance.default_prior(np.eye(self.n_features))
         return [(), (), (), mean, np.shape(covariance), mean, (), ()]
@@ -219,7 +215,6 @@ class GaussianMixtureModel(MixtureModel):
         return self.family.about(hyper.origin, hyper.noise_variance)
 
     def component_prior(self, hyper):
-        """Return the natural parameters of the prior of a component, (n_natural,)."""
         return self._component_prior.of(hyper, self._component_prior_of)
 
     def _component_prior_of(self, hyper):
@@ -232,7 +227,6 @@ class GaussianMixtureModel(MixtureModel):
         return prior
 
     def is_finite(self, globals_, hyper, prepared):
-        """Return whether the tables, which depend on all parameters, are finite."""
         if prepared is None:
             return all_finite(globals_)
         tables = prepared.log_weights, *prepared.tables[:3]
@@ -245,7 +239,6 @@ class GaussianMixtureModel(MixtureModel):
 
     # -- the step --------------------------------------------------------------------
     def responsibilities(self, block, prepared, power=1.0):
-        """Return responsibilities, bounds and scores, by the kernel."""
         family = self.family_of(prepared.hyper)
         return family.responsibilities(
             block, prepared.tables, prepared.log_weights, power
@@ -310,7 +303,6 @@ class GaussianMixtureModel(MixtureModel):
         return restarted(hyper, covariances[used[0]], self.family.law, self.learned)
 
     def propose_birth(self, globals_, hyper, block, random, row_weight=None):
-        """Return the mixture with one component replaced by a new component."""
         block = self.complete(block, globals_, hyper)
         hyper = self.wide_priors(globals_, hyper)
         return super().propose_birth(globals_, hyper, block, random, row_weight)
@@ -318,7 +310,6 @@ class GaussianMixtureModel(MixtureModel):
     def propose_split_merge(
         self, globals_, hyper, block, random, refused, row_weight=None
     ):
-        """Return the mixture after the most promising splits and merges."""
         block = self.complete(block, globals_, hyper)
         hyper = self.wide_priors(globals_, hyper)
         return super().propose_split_merge(

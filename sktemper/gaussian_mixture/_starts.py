@@ -63,7 +63,6 @@ def from_kmeans_plusplus(X, n_components, random, weight=None):
 
 
 def from_noise(X, n_components, random, weight=None):
-    """Return random responsibilities."""
     rows, _, places = distinct(X, weight)
     responsibilities = random.uniform(size=(len(rows), n_components))
     return (responsibilities / responsibilities.sum(axis=1, keepdims=True))[places]

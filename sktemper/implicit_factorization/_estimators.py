@@ -532,5 +532,4 @@ def _warn_of_weights(values):
 
 
 def _factors_of_users(model, block, prepared):
-    """Return the factors of the users of a block."""
     return model.factors(block, prepared)

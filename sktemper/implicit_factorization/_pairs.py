@@ -39,15 +39,12 @@ class Pairs(NamedTuple):
         return np.diff(self.starts)
 
     def users(self):
-        """Return the row of each pair."""
         return np.repeat(np.arange(len(self.starts) - 1), self.counts)
 
     def per_user(self, values):
-        """Return the sums over each user's pairs."""
         return _kernels.row_sums(self.starts, np.asarray(values, dtype=np.float64))
 
     def part(self, chosen):
-        """Return some of the pairs, with all users."""
         counts = np.bincount(self.users()[chosen], minlength=len(self.counts))
         starts = np.concatenate([[0], np.cumsum(counts)])
         return Pairs(
@@ -112,7 +109,6 @@ class PairStatistics:
         return replace(self, parts=((None, total),))
 
     def scaled(self, factor):
-        """Return ``factor`` times the statistics."""
         return PairStatistics(
             tuple((items, _times(factor, sums)) for items, sums in self.parts),
             self.n_items,

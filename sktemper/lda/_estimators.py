@@ -120,7 +120,6 @@ class ServedTopics(Topics):
 
     @classmethod
     def of(cls, topics):
-        """Return a copy of topics."""
         u = np.ascontiguousarray(topics.dense(), dtype=np.float32)
         return cls(u, u.sum(axis=0, dtype=np.float64), np.array(topics.prior))
 
@@ -149,7 +148,6 @@ def _gamma(model, block, shared, power_of_rows=None):
 
 
 def _gamma_at_one(model, block, prepared):
-    """Return gamma of a block at T=1."""
     return _gamma(model, block, (prepared, 1.0))
 
 
@@ -194,8 +192,6 @@ class _LDA(
     TransformerMixin,
     TemperedEstimator,
 ):
-    """Common parts of the estimators of latent Dirichlet allocation."""
-
     expand_features, drop_features = expand_features, drop_features
     _widened_for = widened_for
     _check_weighted = check_weighted_counts
@@ -353,7 +349,6 @@ class _LDA(
         return gamma
 
     def _doc_topic(self, X, temperature):
-        """Return gamma of each document, optimised at its temperature."""
         if type(temperature) is float and temperature == 1.0:
             blocks = self._map(X, _gamma_at_one)
             return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)

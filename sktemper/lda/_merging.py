@@ -62,7 +62,6 @@ def groups_of_topics(tokens, prior, n_left=None):
 
 
 def merged_rows(rows, groups):
-    """Return the sums of the rows of each group."""
     total = np.zeros((groups.max() + 1, *rows.shape[1:]))
     np.add.at(total, groups, rows)
     return total
@@ -114,7 +113,6 @@ class Merging:
         return len(self.own_prior) > 1 and self.own_prior[topic]
 
     def merge_empty(self):
-        """Merge each empty topic into the nearest topic."""
         totals = self.tokens.sum(axis=1)
         for topic in np.flatnonzero(totals < LARGEST_EMPTY * totals.mean()):
             other = int(np.argmax(self.affinity[topic]))
@@ -122,7 +120,6 @@ class Merging:
                 self.merge(*sorted((int(topic), other)))
 
     def best_pair(self, any_gain):
-        """Return the next pair to merge, or None."""
         if any_gain and not np.isfinite(self.change).any():
             for topic in np.flatnonzero(self.into == np.arange(len(self.into))):
                 self._update_changes(topic)
@@ -133,7 +130,6 @@ class Merging:
         return tuple(sorted(int(topic) for topic in best))
 
     def cheapest_pairs(self, n_pairs):
-        """Return the pairs whose merges are best for the evidence, best first."""
         order = np.argsort(self.change, axis=None, kind="stable")
         order = order[np.isfinite(self.change.ravel()[order])][: 2 * n_pairs]
         pairs = zip(*np.unravel_index(order, self.change.shape), strict=True)
@@ -148,7 +144,6 @@ class Merging:
         return np.unique(into, return_inverse=True)[1]
 
     def merge(self, kept, gone):
-        """Merge two groups, given by the topics that represent them."""
         self.into[self.into == gone] = kept
         self.n_left -= 1
         self.tokens[kept] += self.tokens[gone]
@@ -168,7 +163,6 @@ class Merging:
         self._update_changes(kept)
 
     def _update_changes(self, topic):
-        """Compute the changes of the evidence by merges with the nearest topics."""
         n_nearest = min(N_NEAREST, len(self.affinity) - 1)
         affinity = self.affinity[topic]
         for other in np.argsort(-affinity, kind="stable")[:n_nearest]:
@@ -200,7 +194,6 @@ class Merging:
 
 
 def _log_normaliser(parameters):
-    """Return the log normaliser of a Dirichlet distribution."""
     log_gammas, _ = special.evaluate("log_gamma", parameters)
     total, _ = special.evaluate("log_gamma", parameters.sum(keepdims=True))
     return total[0] - log_gammas.sum()

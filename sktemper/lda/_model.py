@@ -297,7 +297,6 @@ class LDAModel(ConjugateModel):
 
     # -- data ------------------------------------------------------------------------
     def take(self, X, rows):
-        """Return ``X[rows]`` as `Documents`."""
         if not sparse.issparse(X):
             X = sparse.csr_array(np.asarray(X[rows], dtype=self.dtype))
             rows = slice(None)
@@ -325,24 +324,20 @@ class LDAModel(ConjugateModel):
         return [shape, (self.n_topics,), prior.shape, (), (), ()]
 
     def hyper_shapes(self):
-        """Return the shapes of the parts of `hyper`."""
         return [(self.n_topics,)]
 
     def prepare(self, globals_, hyper):
-        """Return the arguments that all local steps of a step share."""
         totals = globals_.totals()
         normaliser = _dirichlet.log_normaliser(hyper)
         return Prepared(globals_, totals, psi(totals), hyper, normaliser)
 
     def is_finite(self, globals_, hyper, prepared):
-        """Return whether sums of lambda over words, and the priors, are finite."""
         shares = globals_.decay + globals_.prior_share + globals_.base_share
         totals = globals_.totals() if prepared is None else prepared.totals
         return all_finite(shares, totals, hyper)
 
     # -- the step --------------------------------------------------------------------
     def local_step(self, block, prepared, request):
-        """Optimise gamma and phi of a block; see `ConjugateModel.local_step`."""
         n_rows = len(block.starts) - 1
         gamma = np.ones((n_rows, self.n_topics), dtype=self.dtype)
         if request.local_init is not None:
@@ -470,7 +465,6 @@ class LDAModel(ConjugateModel):
         return float((topic_word / (topic_word - target)).min())
 
     def is_valid(self, globals_):
-        """Return whether all of lambda is positive."""
         return bool((globals_.dense() > 0).all())
 
     def on_features(self, globals_, hyper, places, start_share):
@@ -484,7 +478,6 @@ class LDAModel(ConjugateModel):
         return globals_.dense().ravel() - 1.0
 
     def from_natural_parameters(self, vector):
-        """Return the topics of a vector."""
         shape = (self.n_features, self.n_topics)
         return Topics.from_dense(vector.reshape(shape) + 1.0, self.topic_word_prior.T)
 
@@ -495,7 +488,6 @@ class LDAModel(ConjugateModel):
         return target.ravel()
 
     def fisher_product(self, globals_, vector):
-        """Return the Fisher information of the Dirichlets times ``vector``."""
         return globals_.fisher_product(vector)
 
     # -- objectives ------------------------------------------------------------------
@@ -617,7 +609,6 @@ class LDAModel(ConjugateModel):
         return Topics.from_dense(init.T, self.topic_word_prior.T)
 
     def critical_temperatures(self, X, hyper, sample_weight=None):
-        """Return the temperatures below which topics differ along each axis."""
         found = self._analysed(X, hyper, sample_weight)
         if found is None:
             return None
@@ -708,7 +699,6 @@ class LDAModel(ConjugateModel):
         return np.tile(np.broadcast_to(least, self.n_features), (n_births, 1))
 
     def _larger(self, n_births, hyper, prior):
-        """Return a model with more topics, and its alpha."""
         model = copy.copy(self)  # the stop flag is shared
         model.n_topics = self.n_topics + n_births
         model.init, model.init_params = None, "random"

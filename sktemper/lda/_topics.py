@@ -28,7 +28,6 @@ class Documents(NamedTuple):
     slots: Any
 
     def tokens(self):
-        """Return the number of tokens of each document."""
         starts = self.starts[:-1]
         filled = starts < self.starts[1:]
         if filled.all():
@@ -76,7 +75,6 @@ class WordStatistics:
         return total.merged() if len(total.parts) > MOST_PARTS else total
 
     def merged(self):
-        """Return the same statistics with each word in one row."""
         words = np.unique(np.concatenate([words for words, _ in self.parts]))
         rows, totals = np.zeros((len(words), self.n_topics)), np.zeros(self.n_topics)
         for part_words, part_rows in self.parts:
@@ -85,7 +83,6 @@ class WordStatistics:
         return replace(self, parts=((words, rows),))
 
     def compacted(self):
-        """Return the same statistics, with each word in one row."""
         return self if len(self.parts) == 1 else self.merged()
 
     def accumulator(self):
@@ -93,7 +90,6 @@ class WordStatistics:
         return _Accumulator(self)
 
     def scaled(self, factor):
-        """Return ``factor`` times the statistics."""
         parts = tuple((words, factor * rows) for words, rows in self.parts)
         return replace(self, parts=parts)
 
@@ -188,7 +184,6 @@ class Topics:
         return np.maximum(self.dense() - self.prior, 0.0)
 
     def token_totals(self):
-        """Return the number of expected tokens of each topic, without `dense`."""
         prior = self.full_prior().sum(axis=0)
         totals = self.decay * self.u_totals + (self.prior_share - 1.0) * prior
         return totals + self.base_share * len(self.u)
@@ -217,7 +212,6 @@ class Topics:
         return replace(self, u=u, u_totals=u.sum(axis=0), prior=prior)
 
     def rows(self, words):
-        """Return lambda of some words."""
         prior = self.full_prior()[words]
         return self.decay * self.u[words] + (self.prior_share * prior + self.base_share)
 
@@ -228,7 +222,6 @@ class Topics:
         return _dirichlet.fisher_product(topic_word, change, 0, _trigamma).ravel()
 
     def totals(self):
-        """Return the sums of lambda over the words."""
         # computed without the full prior, because the time of a step must not grow with
         # n_features * n_topics
         prior_totals = self.prior.sum(axis=0) * (len(self.u) // len(self.prior))

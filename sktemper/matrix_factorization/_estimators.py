@@ -52,8 +52,6 @@ class _MatrixFactorization(
     TransformerMixin,
     TemperedEstimator,
 ):
-    """Base class of the estimators of probabilistic matrix factorization."""
-
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
         "biases": ["boolean"],
@@ -267,7 +265,6 @@ class _MatrixFactorization(
         return self._state().hyper.n_components
 
     def _posterior(self, natural, with_covariances=False):
-        """Return `Gaussians` of users or items."""
         state = self._state()
         model = MatrixFactorizationModel(
             self._rank(),
@@ -282,7 +279,6 @@ class _MatrixFactorization(
         return self._posterior(natural).means.astype(self._state().dtype)
 
     def _covariances(self, natural):
-        """Return posterior covariances of users or items."""
         posterior = self._posterior(natural, with_covariances=True)
         covariances = unpacked(posterior.covariances, posterior.means.shape[1])
         return covariances.astype(self._state().dtype)

@@ -219,7 +219,6 @@ def _coherence(topics_or_estimator, X, n_words, coherence):
 
 
 def _counts(X):
-    """Return counts after validation."""
     check_unmasked(X)
     return check_array(
         check_sparse(X), accept_sparse="csr", ensure_non_negative=True, input_name="X"

@@ -10,7 +10,6 @@ BLOCK = 1000
 
 
 def components_of(estimator, n_features=None):
-    """Return ``components_`` of a fitted model, and check its number of features."""
     if isinstance(estimator, BaseEstimator):
         check_is_fitted(estimator)
     components = check_array(
@@ -84,7 +83,6 @@ def topics_of(topics_or_estimator, n_words, n_features=None):
 
 
 def _listed(topics):
-    """Convert topics from lists of column indices to arrays."""
     try:
         return [np.asarray(topic) for topic in topics]
     except (NotImplementedError, TypeError, ValueError) as error:

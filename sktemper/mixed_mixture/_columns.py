@@ -61,7 +61,6 @@ class Values:
 
     @property
     def is_numeric(self):
-        """Whether the entries are numbers."""
         return self.table is None
 
     @property
@@ -80,7 +79,6 @@ class Values:
         return Values(self.name, entries, self.table, self.declared, weight[counts])
 
     def missing(self):
-        """Return whether each value is missing."""
         return np.isnan(self.entries) if self.is_numeric else self.entries < 0
 
     def known(self):
@@ -91,7 +89,6 @@ class Values:
         return numbers[is_known], weight[is_known]
 
     def has_text(self):
-        """Return whether a value is text."""
         table = self.table or ()
         return any(isinstance(table[place], str) for place in self._used())
 
@@ -381,7 +378,6 @@ class Column(NamedTuple):
 
     @property
     def n_options(self):
-        """Number of options, 0 for a Gaussian or Poisson column."""
         return max(1, len(self.categories)) if self.kind in WITH_OPTIONS else 0
 
     @property

@@ -65,7 +65,6 @@ class Rows(ConjugateModel):
     block_size = 4096
 
     def take(self, X, rows):
-        """Return ``X[rows]``."""
         return np.asarray(X[rows])
 
 
@@ -76,7 +75,6 @@ def labels_of(X):
 
 
 def _joined(blocks):
-    """Return the union of the `Values` of columns of some blocks."""
     return functools.reduce(
         lambda total, block: [
             one.joined(other, MOST_KEPT)
@@ -87,7 +85,6 @@ def _joined(blocks):
 
 
 def _summary(model, block, prepared, weight):
-    """Return the compressed `Values` of the columns of some rows."""
     return [one.weighted(weight).compressed(MOST_KEPT) for one in columns_of(block)]
 
 
@@ -116,8 +113,6 @@ def all_components_are_used(estimator, run):
 class _MixedMixture(
     MixtureMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator
 ):
-    """Base of the estimators of mixtures of mixed columns."""
-
     columns_: tuple
     """Descriptions of the columns, which determine the codes of values."""
 
@@ -206,7 +201,6 @@ class _MixedMixture(
         }
 
     def _named_columns(self):
-        """Return pairs of the name or index of a column, and its `Column`."""
         self._state()
         names = [
             name.item() if hasattr(name, "item") else name for name in self._names()
@@ -244,11 +238,9 @@ class _MixedMixture(
         return X
 
     def _validate_block(self, X, reset):
-        """Return a block of a collection, and warn of unknown values."""
         return self._validate_numbers(X, reset) if reset else self._validate(X, reset)
 
     def _check_own(self, columns):
-        """Raise if the categories of columns are not numbers that a collection has."""
         for number, column in enumerate(columns):
             own = column.option_values
             if column.kind in ("categorical", "binary") and not column.is_own(own):
@@ -304,7 +296,6 @@ class _MixedMixture(
             )
 
     def _described(self, values, names, n_rows):
-        """Return the `Column` of each column, given its values and the parameters."""
         if self._same_columns is not None:
             return self._same_columns
         if values[0].weight is None and self._weight_of_columns is not None:
@@ -330,7 +321,6 @@ class _MixedMixture(
         return other.fit(X, sample_weight=sample_weight)
 
     def _declared(self, names, n_features):
-        """Return the categories that the user declared, by indices of columns."""
         if self.categories is None:
             return {}
         if not isinstance(self.categories, dict):
@@ -446,7 +436,6 @@ class _MixedMixture(
         return self._described(_joined(blocks), None, sum(sizes))
 
     def _summaries(self, data):
-        """Return compressed `Values` of the columns of a collection."""
         model, weight = Rows(), self._weights_of_columns(len(data))
         with workers_for(self.n_jobs, model, data) as workers:
             problem = Problem(model, data, workers)
@@ -507,7 +496,6 @@ class _MixedMixture(
         return data_frame(output, table)
 
     def _active(self):
-        """Return the indices of the components that have samples."""
         state, weights = self._state(), self._fitted_model().weights
         prior = weights.prior(state.hyper.weight_concentration)
         return np.flatnonzero(weights.counts(state.globals_.weights - prior) > ACTIVE)
@@ -581,7 +569,6 @@ class _MixedMixture(
         return np.ones(len(rows)) if weight is None else weight
 
     def _n_parameters(self):
-        """Return the number of free parameters of the classes with samples."""
         n_classes, per_class = len(self._active()), 0
         for column in self.columns_:
             free = {"poisson": 1, "gaussian": 2}
@@ -697,7 +684,6 @@ class _MixedMixture(
         return random.normal(means, spread)
 
     def _means(self, column, place):
-        """Return the mean of a column in each component, or of each of its options."""
         family, (options, counts, normals) = self._parameters()
         if column.n_options:
             own = options[:, place : place + column.n_options] + 1.0

@@ -88,7 +88,6 @@ class MixedFamily(ProductFamily):
 
     # -- data --------------------------------------------------------------------------
     def block(self, rows):
-        """Return `MomentRows` of coded values."""
         rows = np.asarray(rows, dtype=np.float64)
         moments = np.empty((len(rows), self.n_natural))
         log_base = np.zeros(len(rows))

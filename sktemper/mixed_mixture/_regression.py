@@ -256,7 +256,6 @@ def _weights(posteriors, sample_weight, sampling_weight):
 
 
 def _classes(posteriors, weight, rows):
-    """Return the classes that have samples, and the posteriors of these classes."""
     kept = np.flatnonzero(weight @ posteriors > EMPTY)
     if len(kept) < 2:
         raise ValueError(
@@ -358,7 +357,6 @@ class _Logit:
         return coef
 
     def log_probabilities(self, vector):
-        """Return the log class probabilities of samples."""
         return log_softmax(self.Z @ self.coefficients(vector).T, axis=1)
 
     def scores(self, residuals):
@@ -405,7 +403,6 @@ def _bch(logit, D, modal):
 
 
 def _optimum(logit, objective):
-    """Return the coefficients that maximise an objective."""
     total = logit.weight.sum()
 
     def value_and_slope(vector):

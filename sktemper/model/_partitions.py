@@ -63,7 +63,6 @@ class SizedPartition:
 
 
 def as_partition(answer):
-    """Convert a result of `ConjugateModel.log_partition` to an object for policies."""
     if hasattr(answer, "of_rows"):
         return SizedPartition(answer)
     return LinearPartition(answer)

@@ -306,7 +306,6 @@ class _StepAccumulator:
 
 
 def check_numbers(name, value, shapes):
-    """Raise unless all numbers in a value are finite and have these shapes."""
     numbers = list(numbers_in(value))
     if shapes is not None and [np.shape(part) for part in numbers] != shapes:
         raise ValueError(f"{name} have the wrong shapes")

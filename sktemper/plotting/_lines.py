@@ -42,7 +42,6 @@ def check_name(parameter, name, names):
 
 
 def draw_line(display, x, y, labels, ax, name, line_kw):
-    """Draw a line on ``ax`` or on new axes, and set the attributes of the display."""
     check_matplotlib_support(f"{type(display).__name__}.plot")
     import matplotlib.pyplot as plt
 

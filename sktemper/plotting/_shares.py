@@ -97,7 +97,6 @@ def _normalized(sums):
 
 
 def _places(groups, n_bins):
-    """Return the distinct places, and for each document the index of its place."""
     values, numbers = np.unique(groups, return_inverse=True)
     if groups.dtype.kind in "US" or len(values) <= MOST_POINTS:
         return values, numbers

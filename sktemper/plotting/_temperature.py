@@ -175,7 +175,6 @@ class TemperatureDisplay:
         return self
 
     def _check_distribution(self):
-        """Raise if the shapes of the distribution, points and ladder do not agree."""
         shape = np.shape(self.x) + np.shape([] if self.ladder is None else self.ladder)
         if np.shape(self.probabilities) != shape or len(shape) != 2 or 0 in shape:
             raise ValueError(
@@ -186,7 +185,6 @@ class TemperatureDisplay:
             )
 
     def _draw_distribution(self, mesh_kw, colorbar):
-        """Draw the heat map behind the line."""
         from matplotlib.ticker import LogFormatter
 
         defaults = {"cmap": "Blues", "zorder": 0}

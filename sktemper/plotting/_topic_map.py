@@ -212,7 +212,6 @@ class TopicMapDisplay:
 
 
 def _points_of(ax):
-    """Return the width and height of axes in points."""
     extent = ax.get_window_extent()
     return np.array([extent.width, extent.height]) * 72.0 / ax.figure.dpi
 

@@ -17,7 +17,6 @@ def check_packages(user):
 
 
 def check_count(value, name):
-    """Return the number of items to show as an int."""
     if not isinstance(value, Integral) or isinstance(value, bool):
         raise TypeError(f"{name} must be an int, got {value!r}.")
     if value < 1:
@@ -26,7 +25,6 @@ def check_count(value, name):
 
 
 def check_length(values, n_rows, name):
-    """Return an array with one value for each document, or None."""
     if values is None:
         return None
     try:
@@ -44,7 +42,6 @@ def check_length(values, n_rows, name):
 
 
 def check_documents(documents, n_rows):
-    """Return ``documents`` as a list of str, or None."""
     if documents is None:
         return None
     if isinstance(documents, str):

@@ -76,7 +76,6 @@ class Texts:
         self._reader = Reader(vectorizer)
 
     def body(self, number, counts, topics_of, facts):
-        """Return the text of a document, or its most informative words, as pieces."""
         if self.documents is None:
             return _words_of(counts, topics_of, facts)
         text = self.documents[number]
@@ -90,7 +89,6 @@ class Texts:
         }
 
     def warn(self, shown):
-        """Warn if texts have no words in common with the counts."""
         pieces = [piece for document in shown for piece in document["pieces"]]
         if self.documents is None or any(isinstance(p, list) for p in pieces):
             return
@@ -111,7 +109,6 @@ def _main_topics(weights):
 
 
 def _counts_of(X):
-    """Return a dict of word counts for each row."""
     X = sparse.csr_matrix(X)
     X.sum_duplicates()
     ends = zip(X.indptr[:-1], X.indptr[1:], strict=True)
@@ -122,7 +119,6 @@ def _counts_of(X):
 
 
 def _words_of(counts, topics_of, facts):
-    """Return the words of a document as pieces, most informative words first."""
     words = np.fromiter(topics_of, dtype=np.intp)
     times = [counts[int(v)] for v in words]
     order = np.argsort(np.log(facts.in_corpus[words]) * times, kind="stable")

@@ -49,7 +49,6 @@ class Facts:
 
     @classmethod
     def of(cls, *, rows, prevalence, topic_word, **others):
-        """Return the facts about a model and a corpus."""
         in_corpus = np.maximum(prevalence @ topic_word, np.finfo(float).tiny)
         return cls(
             counts=rows.counts,
@@ -62,7 +61,6 @@ class Facts:
         )
 
     def class_tfidf(self, k):
-        """Return the class TF-IDF of the words of a topic."""
         mean_tokens = self.tokens.sum() / len(self.prevalence)
         return self.topic_word[k] * class_idf(self.counts, mean_tokens)
 

@@ -70,7 +70,6 @@ class LDA:
         self._lda = lda
 
     def facts(self, X, rows, feature_names):
-        """Return the `Facts` of the model and of a corpus."""
         names = _names_of(self._lda, feature_names, rows)
         # indices instead of names, because pyarrow can store only valid Unicode
         table = self._lda.topics(_numbers(names), COHERENT_WORDS, X=X)
@@ -121,7 +120,6 @@ class Mixture:
         self._mixture = mixture
 
     def facts(self, X, rows, feature_names):
-        """Return the `Facts` of the model and of a corpus."""
         names = _names_of(self._mixture, feature_names, rows)
         components = np.asarray(self._mixture.components_, dtype=np.float64)
         doc_topic = np.asarray(self._mixture.predict_proba(X))
@@ -178,7 +176,6 @@ class Clusters(Mixture):
         return replace(facts, numbers=filled)
 
     def _memberships(self):
-        """Return the probabilities of the clusters of all documents."""
         if hasattr(self._estimator, "predict_proba"):
             found = np.asarray(self._estimator.predict_proba(self._embeddings))
             return found.astype(np.float64)
@@ -187,7 +184,6 @@ class Clusters(Mixture):
 
 
 def _facts_of_clusters(kind, names, rows, components, doc_topic):
-    """Return facts of class ``kind``; ``components`` are proportional to the topics."""
     topics = np.argsort(-components, axis=1, kind="stable")[:, :COHERENT_WORDS]
     words, places = np.unique(topics, return_inverse=True)
     return kind.of(
@@ -213,5 +209,4 @@ def _names_of(estimator, feature_names, rows):
 
 
 def _numbers(names):
-    """Return the indices of columns as strings."""
     return [str(v) for v in range(len(names))]

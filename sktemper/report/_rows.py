@@ -39,7 +39,6 @@ class Rows:
             yield sparse.csr_matrix(part)
 
     def columns(self, words):
-        """Return some columns of all rows, as a CSR matrix."""
         return sparse.vstack([part[:, words] for part in self._read()], format="csr")
 
     def sums(self, weights):

@@ -178,7 +178,6 @@ def topic_report(
 
 
 def _summary(facts):
-    """Return the sizes of the corpus, and the labels and statistics of its topics."""
     return {
         "n_documents": len(facts.tokens),
         "n_tokens": round(float(facts.tokens.sum())),

@@ -43,8 +43,6 @@ class LadderState(NamedTuple):
 
 
 class _Ladder(Tempering):
-    """Base of the policies with a distribution over temperatures."""
-
     requires = ("log_partitions",)
 
     def _inverse_temperatures(self):
@@ -111,7 +109,6 @@ class _Ladder(Tempering):
 
 
 def _checked_prior(prior, n_temperatures):
-    """Return the weights of the temperatures as a valid array."""
     prior = check_array(
         prior,
         ensure_2d=False,

@@ -112,7 +112,6 @@ def _estimates(logs):
 
 
 def _width(local):
-    """Return the number of local parameters of a row."""
     return int(np.prod(np.shape(local)[1:]))
 
 

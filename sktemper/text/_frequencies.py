@@ -68,17 +68,14 @@ class Chunk(NamedTuple):
 
     @property
     def n_rows(self):
-        """Number of documents."""
         return self.counts.shape[0]
 
     @property
     def document_frequencies(self):
-        """Number of documents that contain each word, as integers."""
         return np.bincount(self.counts.indices, minlength=len(self.words))
 
     @property
     def term_frequencies(self):
-        """Number of occurrences of each word."""
         return np.asarray(self.counts.sum(axis=0)).ravel()
 
     def columns(self, vocabulary):
@@ -157,7 +154,6 @@ class WordFrequencies:
         return np.array([self.places[word] for word in words], dtype=np.intp)
 
     def without(self, words):
-        """Return frequencies in which some words have the frequency 0."""
         documents, tokens = self.documents.copy(), self.tokens.copy()
         documents[self.at(words)] = tokens[self.at(words)] = 0.0
         return replace(self, documents=documents, tokens=tokens)

@@ -257,7 +257,6 @@ class StreamingCountVectorizer(
 
     @_fit_context(prefer_skip_nested_validation=True)
     def _learn(self, raw_documents, restart):
-        """Learn the words of documents, and return the counts."""
         if isinstance(raw_documents, str):
             raise ValueError(
                 "Iterable over raw text documents expected, string object received."
@@ -417,7 +416,6 @@ class StreamingCountVectorizer(
         return columns
 
     def __getstate__(self):
-        """Return the attributes with a checksum."""
         return with_checksum(dict(super().__getstate__()))
 
     def __setstate__(self, state):
@@ -432,7 +430,6 @@ class StreamingCountVectorizer(
         super().__setstate__(state)
 
     def _check_learned(self):
-        """Raise an error unless the vocabulary was learned from documents."""
         self._check_vocabulary()
         if self.fixed_vocabulary_:
             raise ValueError(
