@@ -6,7 +6,7 @@ from fits import fitted_model
 from registry import ROWS
 
 from sktemper._engine import InlineWorkers, Problem, data_of, fit, new_states
-from sktemper.model._values import numbers_in
+from sktemper.model._contract import numbers_in
 
 
 def contents(state):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._utils._limits import checked_weights
+from .._utils._validation import checked_weights
 
 # -- prevalence of components, and scores, along a stream, in a table of bounded size
 #: Largest number of points.  When a table is full, each two points become one point.

@@ -6,9 +6,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
-from .._utils._limits import LARGEST_COUNT, check_counts
 from .._utils._notices import warn_once
-from .._utils._validation import check_data, looks_like_text
+from .._utils._validation import (
+    LARGEST_COUNT,
+    check_counts,
+    check_data,
+    looks_like_text,
+)
 
 #: Largest number of rows that are inspected.
 MOST_ROWS = 1000

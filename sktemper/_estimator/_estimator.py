@@ -48,13 +48,12 @@ from .._utils._arguments import (
 )
 from .._utils._cache import LastCall, are_same_objects
 from .._utils._checksums import checked, with_checksum
-from .._utils._limits import checked_weights
 from .._utils._linalg import one_blas_thread
 from .._utils._notices import log, warn
 from .._utils._policy import Slot, link_to_documentation, set_params
 from .._utils._sklearn import HAS_CALLBACKS, CallbackSupportMixin, with_callbacks
 from .._utils._typing import ArrayLike, DataLike
-from .._utils._validation import check_unmasked, is_small_matrix
+from .._utils._validation import check_unmasked, checked_weights, is_small_matrix
 from ..learning_rates import (
     HalfLife,
     LearningRate,

@@ -18,7 +18,18 @@ from ._critical import (
     leading_axes,
     sample_counts,
 )
-from ._family import ONCE, Family, MomentRows, ProductFamily, dense, times
+from ._dirichlet import LEAST_CONCENTRATION, WEIGHTS
+from ._family import (
+    ONCE,
+    Family,
+    MomentRows,
+    Natural,
+    NaturalModel,
+    ProductFamily,
+    dense,
+    rate_to_zero,
+    times,
+)
 from ._gaussian import (
     GaussianPrior,
     Moments,
@@ -30,7 +41,6 @@ from ._gaussian import (
     unpacked,
 )
 from ._mixture import Mixture, MixtureHyper, MixtureModel, softmax
-from ._natural import Natural, NaturalModel, rate_to_zero
 from ._normal_gamma import NormalGammaFamily
 from ._normal_wishart import (
     COVARIANCES,
@@ -44,5 +54,4 @@ from ._normal_wishart import (
     WishartPrecision,
     log_chisquare,
 )
-from ._weights import LEAST_CONCENTRATION, WEIGHTS
 from ._wide_mixture import Wide, WideMixtureModel

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import expit, gammaln, psi, xlogy
 
 from .._utils._tasks import run_shared
-from ..model._values import IllDefined
+from ..model._contract import IllDefined
 from ._family import dense
 
 # -- births: restarts of a component of a mixture around a row -------------------------

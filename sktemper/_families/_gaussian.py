@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg.blas import dtrsm
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from ._natural import Natural
+from ._family import Natural
 
 #: The least eigenvalue of a learned covariance, as a share of its largest eigenvalue;
 #: and the least variance.  Without the latter, the variance of equal ratings would fall

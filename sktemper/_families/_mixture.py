@@ -12,12 +12,10 @@ from scipy.special import logsumexp
 from .._utils._cache import LastCall
 from .._utils._linalg import sparse_rows
 from .._utils._typing import DataLike, DTypeLike
-from ..model._contract import ConjugateModel
-from ..model._values import LocalStep, Powers, Request
+from ..model._contract import ConjugateModel, LocalStep, Powers, Request
 from ._births import USED, Search, birth, split_merge
-from ._family import ONCE, Family, dense
-from ._natural import Natural, NaturalModel, are_equal
-from ._weights import WEIGHTS
+from ._dirichlet import WEIGHTS
+from ._family import ONCE, Family, Natural, NaturalModel, are_equal, dense
 
 
 # -- values of a mixture: parameters, priors, and tables for local steps ---------------

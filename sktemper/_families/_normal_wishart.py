@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import gammaln, polygamma, psi
 
 from .._utils._cache import LastCall
-from ..model._values import IllDefined
+from ..model._contract import IllDefined
 from . import _kernels
 from ._family import Family
 

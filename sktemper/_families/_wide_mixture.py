@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 
 from .._utils._cache import LastCall
 from .._utils._linalg import sparse_rows
-from ..model._values import Powers
+from ..model._contract import Powers
 from ._family import ONCE, sums_of, times
 from ._mixture import Mixture, MixtureModel
 

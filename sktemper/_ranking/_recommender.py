@@ -10,10 +10,9 @@ from .._simd.special import packed_columns
 from .._utils._arguments import check_flag, is_integer, refuse
 from .._utils._cache import LastCall, are_same_objects
 from .._utils._frames import data_frame, frame_library
-from .._utils._limits import check_values
 from .._utils._sklearn import HAS_CALLBACKS
 from .._utils._typing import ArrayLike, DataFrame, Int
-from .._utils._validation import check_init, check_unmasked
+from .._utils._validation import check_init, check_unmasked, check_values
 from ._best import Rated, best_items, products
 from ._labels import LabelIndex, as_labels, label_array, labels_of
 

@@ -29,9 +29,8 @@ from .._estimator import (
 )
 from .._families import LEAST_CONCENTRATION
 from .._utils._arguments import Interval, positive_int
-from .._utils._limits import check_prior
 from .._utils._typing import ArrayLike, DataLike, Duration, Float, Int, Seed
-from .._utils._validation import check_data
+from .._utils._validation import check_data, check_prior
 from ..learning_rates import LearningRate
 from ..moves import Moves
 from ..noise import GradientNoise

@@ -26,10 +26,9 @@ from .._estimator import (
 from .._families import LEAST_CONCENTRATION, USED, WEIGHTS
 from .._utils._arguments import Interval
 from .._utils._frames import completed
-from .._utils._limits import check_values, check_variances
 from .._utils._notices import warn
 from .._utils._typing import ArrayLike, Duration, Float, Int, Seed
-from .._utils._validation import check_data
+from .._utils._validation import check_data, check_values, check_variances
 from ..learning_rates import LearningRate
 from ..moves import Moves
 from ..noise import GradientNoise

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from .._families import LEAST_CONCENTRATION
-from .._utils._limits import check_prior, check_values, check_variances
+from .._utils._validation import check_prior, check_values, check_variances
 from ._empirical import FREE_DEGREES, LEARNED
 
 #: Smallest increase of the log-likelihood by another component, in nats per sample.  It

@@ -8,8 +8,8 @@ import numpy as np
 from .._families import Moments
 from .._simd.room import empty, zeros
 from .._utils._csr import is_canonical
-from .._utils._limits import LARGEST_WEIGHT, check_values
 from .._utils._linalg import entries_of_rows, sparse_rows
+from .._utils._validation import LARGEST_WEIGHT, check_values
 from ..model import Stopped
 from . import _kernels
 

@@ -42,9 +42,8 @@ from .._utils._arguments import (
     refuse,
 )
 from .._utils._frames import data_frame, frame_library
-from .._utils._limits import check_prior
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Duration, Float, Int, Seed
-from .._utils._validation import check_sparse
+from .._utils._validation import check_prior, check_sparse
 from ..learning_rates import LearningRate
 from ..model import Powers, Request
 from ..noise import GradientNoise

@@ -20,8 +20,8 @@ from .._families import ROWS_ANALYSED, _dirichlet
 from .._families._counts import MOST_DRAWN, log_mean_powers
 from .._utils._cache import LastCall, are_same_objects
 from .._utils._csr import is_canonical
-from .._utils._limits import check_prior
 from .._utils._linalg import entries_of_rows
+from .._utils._validation import check_prior
 from ..model import (
     ConjugateModel,
     IllDefined,

@@ -19,11 +19,10 @@ from .._ranking._best import Rated, Rescoring, products
 from .._ranking._recommender import RecommenderMixin, initial_vectors
 from .._utils._arguments import Interval, check_flag, check_scale, is_number, refuse
 from .._utils._cache import read_only
-from .._utils._limits import check_values, check_variances
 from .._utils._linalg import tiled_matmul
 from .._utils._notices import warn
 from .._utils._typing import ArrayLike, DataLike, Float, Int, Seed
-from .._utils._validation import check_data
+from .._utils._validation import check_data, check_values, check_variances
 from ..learning_rates import LearningRate
 from ..model import all_finite
 from ..noise import GradientNoise

@@ -28,9 +28,14 @@ from .._estimator import (
 from .._families import LEAST_CONCENTRATION
 from .._utils._arguments import Interval, WholeNumber, is_number, refuse
 from .._utils._frames import data_frame, is_frame, with_values
-from .._utils._limits import check_prior, check_values
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int, Seed
-from .._utils._validation import check_data, check_no_container, check_unmasked
+from .._utils._validation import (
+    check_data,
+    check_no_container,
+    check_prior,
+    check_unmasked,
+    check_values,
+)
 from ..learning_rates import LearningRate
 from ..model import ConjugateModel
 from ..moves import Moves

@@ -16,8 +16,8 @@ from sklearn.utils.validation import _check_sample_weight
 
 from .._utils._arguments import is_integer, is_number, refuse
 from .._utils._frames import data_frame, is_frame
-from .._utils._limits import check_values, checked_weights
 from .._utils._typing import ArrayLike, DataLike, Int
+from .._utils._validation import check_values, checked_weights
 from ._columns import columns_of
 
 #: A component with a smaller sum of posteriors counts as empty.

@@ -5,7 +5,7 @@ import copy
 import numpy as np
 
 from ..model import Powers
-from ..model._values import numbers_in
+from ..model._contract import numbers_in
 from ._case import POWERS, close, close_statistics, precision, same
 
 
