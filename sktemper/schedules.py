@@ -172,6 +172,7 @@ class Schedule(Policy):
         return clock.time(self.unit) >= settled
 
 
+# -- constant, falling and rising values -----------------------------------------------
 #: Number of steps of ``length="auto"`` in a fit that is long enough, and largest number
 #: in a stream of unknown length, which may end at any step.
 AUTO_LENGTH, STREAM_LENGTH = 150, 15
@@ -395,6 +396,7 @@ class RampSchedule(Schedule):
         return math.inf
 
 
+# -- schedules of other schedules and of functions -------------------------------------
 class StepSchedule(Schedule):
     r"""Schedule that takes the value of another schedule at regular intervals.
 

@@ -163,6 +163,7 @@ class Untempered(Tempering):
         return True
 
 
+# -- annealing -------------------------------------------------------------------------
 #: Powers of each target for an inverse temperature b.
 TARGETS = {
     "local_step": lambda b: Powers(1.0, 1.0, b),
@@ -254,6 +255,7 @@ def refuse_cold(schedule, parameter):
         refuse(parameter, "a schedule of temperatures, which are at least 1", schedule)
 
 
+# -- distributions over a ladder of temperatures ---------------------------------------
 @dataclass(frozen=True)
 class LinearPartition:
     """Log C as a linear function of the number of observations of a sample.
@@ -324,8 +326,7 @@ class LadderState(NamedTuple):
     inverse_temperatures : ndarray of shape (n_temperatures,)
     log_prior : ndarray of shape (n_temperatures,)
     partition : object
-        Log C, the log normalisers of the tempered likelihood, see
-        `sktemper.tempering`.
+        Log C, the log normalisers of the tempered likelihood.
     probabilities : ndarray of shape (n_temperatures,)
         Probabilities of the temperatures; for `LocalTempering`, means over a batch.
     score : float
@@ -463,6 +464,7 @@ def _discretised(distribution, inverse_temperatures):
     return mass
 
 
+# -- one temperature for all samples ---------------------------------------------------
 #: Least value of ``max_temperature="auto"``.
 AUTO_MAX_TEMPERATURE = 10.0
 
@@ -665,6 +667,7 @@ def _as_cap(value):
     return as_schedule(None if value == "auto" else value, "cap")
 
 
+# -- one temperature for each sample ---------------------------------------------------
 class LocalTempering(_Ladder):
     r"""Local variational tempering: a temperature for each sample, inferred.
 

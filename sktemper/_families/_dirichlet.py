@@ -1,4 +1,8 @@
-"""Dirichlet distributions, and the two priors of the weights of a mixture."""
+"""Dirichlet distributions, and the two priors of the weights of a mixture.
+
+Parameters of weights are natural parameters without the base measure: the exponents of
+the weights, or of the two parts of each stick.
+"""
 
 import numpy as np
 from scipy.special import betaln, gammaln, logsumexp, polygamma, psi
@@ -52,6 +56,7 @@ def log_draws(concentration, random, axis=-1):
     return draws - logsumexp(draws, axis=axis, keepdims=True)
 
 
+# -- weights of a mixture, with scikit-learn's names of the priors ---------------------
 #: The natural parameter is the concentration minus 1.  A smaller concentration would
 #: be rounded to 0.
 LEAST_CONCENTRATION = 1e-12

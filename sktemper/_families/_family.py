@@ -1,4 +1,4 @@
-"""Natural parameters, and models whose global parameters are natural parameters."""
+"""Exponential families: natural parameters, and families with conjugate priors."""
 
 from __future__ import annotations
 

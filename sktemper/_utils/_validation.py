@@ -1,4 +1,19 @@
-"""Validation of data, beyond the checks of scikit-learn, and limits of numbers."""
+"""Validation of data, beyond the checks of scikit-learn, and limits of numbers.
+
+Within the limits, all results are finite.  Kernels store values, their squares, and
+sums of up to 10^8 squares in the dtype of the data.  All other numbers are float64.
+The limit x of values therefore satisfies two conditions:
+
+- 10^8 x^2 is finite in the dtype: x < 1.8e15 in float32, and x < 1.3e150 in float64.
+- x^2 / v, times counts, weights and sizes, is finite in float64 for each allowed
+  variance v.  Standard deviations from 1 / x to x are allowed, so that x^2 / v reaches
+  x^4.  With x = 1e60, this leaves 68 decades for the other factors.
+
+Prior parameters that are not variances are concentrations, degrees of freedom, and
+precisions relative to the precision of samples.  For such a parameter p, 1 / p and
+p^2 / 10^8 must be finite in float32.  This holds from 1e-30 to 1e23.  The upper limit
+is nevertheless 1e30, because parameters above 1e23 are not squared.
+"""
 
 import copy
 
@@ -203,6 +218,7 @@ def check_counts(X, sample_weight=None):
         )
 
 
+# -- data: arrays, sparse matrices and their indices -----------------------------------
 #: Dtypes of indices in matrices that scipy creates.  Other dtypes, for instance from
 #: files, occur only if a user assigns to the arrays of a matrix.
 INDEX_DTYPES = np.dtype(np.int32), np.dtype(np.int64)

@@ -1,4 +1,10 @@
-"""Values that models, policies and the loop exchange."""
+"""The contract of models: its values, required and optional methods.
+
+A model has shapes and settings, which are constant.  A fit changes two values:
+`globals_`, the variational parameters that all samples share, and `hyper`, the priors
+and variances, which may be learned.  The model creates both values, and the training
+loop passes them to the methods of the model.
+"""
 
 from __future__ import annotations
 
