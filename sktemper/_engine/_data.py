@@ -347,7 +347,7 @@ class Data:
         X : ndarray or CSR
         rows : slice or ndarray of int
         """
-        return self._sample_cache.of(most, self._sample)
+        return self._sample_cache.result(most, self._sample)
 
     def _sample(self, most):
         if len(self.parts) == 1 and isinstance(self.parts[0], InMemory):

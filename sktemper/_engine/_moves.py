@@ -140,7 +140,7 @@ class Ascent:
             blocks = self.problem.blocks(self.batch, inputs, self.trial)
             return [(part, list(own)) for part, own in blocks]
 
-        return self._blocks.of(powers, listed)
+        return self._blocks.result(powers, listed)
 
 
 # -- moves: proposals are fitted to a part of the rows, then tested on more rows -------
@@ -379,7 +379,7 @@ class _Trials:
             self.improve(present, part, n_steps)
             return self._bounds(present, part)
 
-        return self._present_bounds.of(key, bounds)
+        return self._present_bounds.result(key, bounds)
 
     def _is_worse(self, trial, present, part):
         """Return whether a trial is not worth steps on all test rows.

@@ -130,7 +130,7 @@ class Problem:
             See `ConjugateModel.critical_temperatures`.  The result for the last
             ``hyper`` is cached.
         """
-        return self._critical_cache.of(hyper, self._compute_critical_temperatures)
+        return self._critical_cache.result(hyper, self._compute_critical_temperatures)
 
     @functools.cached_property
     def _critical_cache(self):

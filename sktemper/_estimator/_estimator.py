@@ -101,12 +101,12 @@ class ReadyModel:
             self._parameters = names, values_of
         state, _, *parameters = values_of(attributes)
         key = (state.fixed, state.n_features, state.dtype, *parameters)
-        self.last_model = self._model.of(key, lambda _: estimator._fitted_model())
+        self.last_model = self._model.result(key, lambda _: estimator._fitted_model())
         return self.last_model
 
     def prepared(self, model, globals_, hyper):
         key = model, globals_, hyper
-        return self._prepared.of(key, lambda _: model.prepare(globals_, hyper))
+        return self._prepared.result(key, lambda _: model.prepare(globals_, hyper))
 
 
 # -- pickles of estimators, which store a version, and checks of loaded pickles --------

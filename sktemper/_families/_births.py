@@ -25,7 +25,7 @@ from ._family import dense
 USED = 0.5
 
 
-def birth(model, globals_, hyper, block, random, row_weight):
+def propose_birth(model, globals_, hyper, block, random, row_weight):
     """Return responsibilities in which one component starts again around a row.
 
     A component is drawn at random, and its rows are divided among the other components.
@@ -207,7 +207,7 @@ def split_merge(model, globals_, hyper, block, refused, row_weight):
     if ORDER not in refused and gain > ROUNDING:
         return shares, ORDER
     try:
-        search = model.last_search.of(
+        search = model.last_search.result(
             (hyper, shares, bounds, row_weight),
             lambda _: Search(model, hyper, block, shares, row_weight),
         )

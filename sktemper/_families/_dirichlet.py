@@ -131,7 +131,7 @@ class DirichletWeights:
         return parameters + 1.0
 
     def expected_log(self, parameters):
-        return self._logs.of(parameters, _expected_log)
+        return self._logs.result(parameters, _expected_log)
 
     def mean(self, parameters):
         concentration = parameters + 1.0
@@ -140,7 +140,7 @@ class DirichletWeights:
     def bound(self, parameters, prior, power):
         """Return power * E log p(pi) - E log q(pi)."""
         log_weights = self.expected_log(parameters)
-        log_prior = self._prior.of(prior, _log_normaliser) + prior @ log_weights
+        log_prior = self._prior.result(prior, _log_normaliser) + prior @ log_weights
         log_q = _log_normaliser(parameters) + parameters @ log_weights
         return power * log_prior - log_q
 
@@ -201,7 +201,7 @@ class StickBreaking:
         return tuple((parameters + 1.0).T)
 
     def expected_log(self, parameters):
-        logs = self._logs.of(parameters, _expected_log)
+        logs = self._logs.result(parameters, _expected_log)
         behind = np.zeros(self.n_components)
         np.cumsum(logs[:-1, 1], out=behind[1:])
         return logs[:, 0] + behind
@@ -215,8 +215,8 @@ class StickBreaking:
 
     def bound(self, parameters, prior, power):
         """Return power * E log p(sticks) - E log q(sticks)."""
-        logs = self._logs.of(parameters, _expected_log)
-        log_prior = (prior * logs).sum() - self._prior.of(prior, _log_betas)
+        logs = self._logs.result(parameters, _expected_log)
+        log_prior = (prior * logs).sum() - self._prior.result(prior, _log_betas)
         log_q = (parameters * logs).sum() - _log_betas(parameters)
         return power * log_prior - log_q
 

@@ -134,7 +134,7 @@ def rate_to_zero(old, new):
     return float(np.min(old[leaving] / (old - new)[leaving], initial=math.inf))
 
 
-# -- products of dense or sparse moments, in which the bits of a row are its own -------
+# -- products of dense or sparse moments, independent of the other rows ----------------
 def dense(array):
     return array.toarray() if sparse.issparse(array) else np.asarray(array)
 
@@ -522,7 +522,7 @@ class Family:
         Returns
         -------
         logs : ndarray of shape (n_rows, n_components)
-            The bits of a row do not depend on the rows around it.
+            A row's result does not depend on other rows.
         """
         logs = times(self.moments(block), tables.expected)
         logs += np.reshape(self.log_base(block), (-1, 1))

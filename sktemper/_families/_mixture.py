@@ -13,7 +13,7 @@ from .._utils._cache import LastCall
 from .._utils._linalg import sparse_rows
 from .._utils._typing import DataLike, DTypeLike
 from ..model._contract import ConjugateModel, LocalStep, Powers, Request
-from ._births import USED, Search, birth, split_merge
+from ._births import USED, Search, propose_birth, split_merge
 from ._dirichlet import WEIGHTS
 from ._family import ONCE, Family, Natural, NaturalModel, are_equal, dense
 
@@ -279,7 +279,7 @@ class MixtureModel(NaturalModel):
 
     def prior(self, hyper) -> Mixture:
         """Return the prior's natural parameters; the last result is cached."""
-        return self._prior.of(hyper, self._prior_of)
+        return self._prior.result(hyper, self._prior_of)
 
     def _prior_of(self, hyper):
         component = self.component_prior(hyper)
@@ -428,7 +428,9 @@ class MixtureModel(NaturalModel):
         """Return the mixture with one component replaced by a new component."""
         if row_weight is None:
             row_weight = np.ones(block.shape[0])
-        responsibilities = birth(self, globals_, hyper, block, random, row_weight)
+        responsibilities = propose_birth(
+            self, globals_, hyper, block, random, row_weight
+        )
         return self._moved(block, responsibilities, globals_, hyper, row_weight), hyper
 
     def propose_split_merge(

@@ -636,7 +636,7 @@ class NormalWishartFamily(Family):
         IllDefined
             If ``parameters`` are not parameters of distributions.
         """
-        return self._usual.of(parameters, self._usual_of)
+        return self._usual.result(parameters, self._usual_of)
 
     def _usual_of(self, parameters):
         parts = self.split(parameters)
@@ -663,7 +663,7 @@ class NormalWishartFamily(Family):
 
     def terms(self, usual):
         """Return ``law.terms`` of the parameters; the last result is cached."""
-        return self._terms.of(usual, self._terms_of)
+        return self._terms.result(usual, self._terms_of)
 
     def _terms_of(self, usual):
         precision, shape = usual.precision, usual.precision.shape
@@ -685,9 +685,9 @@ class NormalWishartFamily(Family):
         )
 
     def bound(self, parameters, prior, power):
-        q, p = self.usual(parameters), self._usual_prior.of(prior, self._usual_of)
+        q, p = self.usual(parameters), self._usual_prior.result(prior, self._usual_of)
         shape = q.precision.shape
-        prior_terms = self._prior_terms.of(p, self._terms_of)
+        prior_terms = self._prior_terms.result(p, self._terms_of)
         traces, squares = self.covariance.traces_and_squares(
             q.factors, p.inverse_scale, q.means - p.means
         )

@@ -47,11 +47,11 @@ class Wide:
     __array_ufunc__ = None  # so that NumPy calls __radd__ and __rmul__ of this class
 
     @classmethod
-    def of_narrow(cls, columns, narrow, n_columns):
+    def from_narrow(cls, columns, narrow, n_columns):
         groups = narrow.reshape(len(narrow), len(columns) + 1, -1)
         return cls(columns, groups[:, :-1], groups[:, -1], n_columns)
 
-    def on(self, columns):
+    def select(self, columns):
         """Return a dense array of some columns, and of a last one equal to all others.
 
         Parameters
@@ -91,8 +91,8 @@ class Wide:
             columns = np.union1d(columns, other.columns)
         if len(columns) > self.n_columns // ONE_IN:
             return np.asarray(self) + np.asarray(other)
-        narrow = self.on(columns) + other.on(columns)
-        return Wide.of_narrow(columns, narrow, self.n_columns)
+        narrow = self.select(columns) + other.select(columns)
+        return Wide.from_narrow(columns, narrow, self.n_columns)
 
     def __radd__(self, other):
         return other + np.asarray(self)
@@ -141,7 +141,7 @@ class Entries(NamedTuple):
         """Return the columns that have entries, in increasing order."""
         return np.unique(self.X.indices)
 
-    def on(self, columns):
+    def select(self, columns):
         """Return the rows on some columns and an empty last column.
 
         The result is None if another column has entries.
@@ -212,7 +212,7 @@ class Prepared(NamedTuple):
         E log pi.
     tables : ndarray of shape ((n_kept + 1) * n_each, n_components)
         E u.
-    of_none : ndarray of shape (n_components,)
+    empty_row : ndarray of shape (n_components,)
         E log p(x) of a row without entries.
     globals_ : Mixture
     hyper : MixtureHyper
@@ -221,7 +221,7 @@ class Prepared(NamedTuple):
     columns: np.ndarray
     log_weights: np.ndarray
     tables: np.ndarray
-    of_none: np.ndarray
+    empty_row: np.ndarray
     globals_: Mixture
     hyper: Any
 
@@ -250,12 +250,12 @@ class View(NamedTuple):
     def globals_(self, globals_):
         if self.columns is None:
             return _of_arrays(globals_)
-        return Mixture(globals_.weights, globals_.components.on(self.columns))
+        return Mixture(globals_.weights, globals_.components.select(self.columns))
 
     def widened(self, mixture, n_features):
         if self.columns is None:
             return mixture
-        components = Wide.of_narrow(self.columns, mixture.components, n_features)
+        components = Wide.from_narrow(self.columns, mixture.components, n_features)
         return Mixture(mixture.weights, components)
 
 
@@ -322,7 +322,7 @@ class WideMixtureModel(MixtureModel):
     def _keeps_all(self):
         return not self._splits or self.n_features <= FEWEST_COLUMNS
 
-    def on(self, columns):
+    def select(self, columns):
         """Return the model of some columns and of one that represents all others.
 
         ``columns=None`` returns a model of all columns.
@@ -345,20 +345,20 @@ class WideMixtureModel(MixtureModel):
             columns = block.columns()
             if len(columns) > self.n_features // ONE_IN:
                 columns = None
-        model, X = self.on(columns), block.X
+        model, X = self.select(columns), block.X
         if columns is not None:
-            X = block.on(columns)
+            X = block.select(columns)
         return View(model, columns, model.take(X, slice(None)))
 
     def _aligned(self, block, columns):
         """Return `Entries` as an `Aligned` block, whose columns include ``columns``."""
-        X = block.on(columns)
+        X = block.select(columns)
         if X is None:
             columns = np.union1d(columns, block.columns())
-            X = block.on(columns)
+            X = block.select(columns)
         return Aligned(columns, self.moments_of_entries(X))
 
-    def linear(self, block, prepared, table, of_none):
+    def linear(self, block, prepared, table, empty_row):
         """Return a linear function of the moments of each row of a block.
 
         Parameters
@@ -367,16 +367,16 @@ class WideMixtureModel(MixtureModel):
         prepared : Prepared
         table : ndarray
             Table of the form of ``prepared.tables``.
-        of_none : ndarray of shape (n_components,)
-            Value of a row without entries, see `of_none`.
+        empty_row : ndarray of shape (n_components,)
+            Value of a row without entries, see `empty_row`.
         """
         rows = table.reshape(len(prepared.columns) + 1, -1)
         rows = rows_at(prepared.columns, block.columns, rows)
-        return times(block.moments, rows.reshape(-1, table.shape[1])) + of_none
+        return times(block.moments, rows.reshape(-1, table.shape[1])) + empty_row
 
-    def of_none(self, columns, table):
+    def empty_row(self, columns, table):
         """Return a linear function of the moments of a row without entries."""
-        values = self.on(columns).family.of_all(table.T)
+        values = self.select(columns).family.weigh_options(table.T)
         return (np.tile(self.none, len(columns) + 1) * values).sum(axis=1)
 
     # -- the state of a fit ------------------------------------------------------------
@@ -385,7 +385,7 @@ class WideMixtureModel(MixtureModel):
         if self._keeps_all():
             return prior
         one = prior.components[:, : len(self.none)]
-        wide = Wide.of_narrow(np.arange(0), one, self.n_features)
+        wide = Wide.from_narrow(np.arange(0), one, self.n_features)
         return Mixture(prior.weights, wide)
 
     def dealt(self, block, seeds, row_weight, scale, hyper):
@@ -404,17 +404,17 @@ class WideMixtureModel(MixtureModel):
 
     def _prepared_wide(self, globals_, hyper):
         columns = globals_.components.columns
-        narrow = globals_.components.on(columns)
-        expected = self.on(columns).family.expected(narrow).T.copy()
-        of_none = self.of_none(columns, expected)
+        narrow = globals_.components.select(columns)
+        expected = self.select(columns).family.expected(narrow).T.copy()
+        empty_row = self.empty_row(columns, expected)
         log_weights = self.weights.expected_log(globals_.weights)
-        return Prepared(columns, log_weights, expected, of_none, globals_, hyper)
+        return Prepared(columns, log_weights, expected, empty_row, globals_, hyper)
 
     def _prepared_of_arrays(self, prepared):
         """Return the values for blocks that are not `Entries`."""
         if not isinstance(prepared, Prepared):
             return prepared
-        return self._of_arrays.of(
+        return self._of_arrays.result(
             prepared,
             lambda arguments: self.prepare(
                 _of_arrays(arguments.globals_), arguments.hyper
@@ -442,7 +442,7 @@ class WideMixtureModel(MixtureModel):
     def is_valid(self, globals_):
         if isinstance(globals_.components, Wide):
             wide = globals_.components
-            globals_ = Mixture(globals_.weights, wide.on(wide.columns))
+            globals_ = Mixture(globals_.weights, wide.select(wide.columns))
         return super().is_valid(globals_)
 
     def global_shapes(self, globals_):
@@ -467,7 +467,7 @@ class WideMixtureModel(MixtureModel):
             prepared = self._prepared_of_arrays(prepared)
             return super().local_step(block, prepared, request)
         if not isinstance(prepared, Prepared):
-            whole = self.on(None)
+            whole = self.select(None)
             block = whole.take(block.X, slice(None))
             return whole.local_step(block, prepared, request)
         block = self._aligned(block, prepared.columns)
@@ -475,15 +475,15 @@ class WideMixtureModel(MixtureModel):
 
     def n_observed(self, block):
         if isinstance(block, Aligned):
-            of_none = self.n_features * self.none.sum()
-            return of_none + np.asarray(block.moments.sum(axis=1)).ravel()
+            empty_row = self.n_features * self.none.sum()
+            return empty_row + np.asarray(block.moments.sum(axis=1)).ravel()
         return self.family.n_observed(block)
 
     def log_joint(self, block, prepared):
         """Return E log p(x, component) of each row, (n_rows, n_components)."""
         if not isinstance(block, Aligned):
             return super().log_joint(block, prepared)
-        logs = self.linear(block, prepared, prepared.tables, prepared.of_none)
+        logs = self.linear(block, prepared, prepared.tables, prepared.empty_row)
         return logs + prepared.log_weights
 
     def statistics(self, block, shares, hyper, factors=ONCE, tables=None):
@@ -497,7 +497,7 @@ class WideMixtureModel(MixtureModel):
         columns, counts = block.columns, shares.sum(axis=0)
         sums = sums_of(block.moments, shares)
         sums += np.outer(counts, np.tile(self.none, len(columns) + 1))
-        components = Wide.of_narrow(columns, sums, self.n_features)
+        components = Wide.from_narrow(columns, sums, self.n_features)
         return Mixture(self.weights.counted(counts), components)
 
     def fisher_product(self, globals_, vector):
@@ -509,7 +509,7 @@ class WideMixtureModel(MixtureModel):
         if not self._splits:
             return super().global_bound(globals_, hyper, powers)
         columns = getattr(globals_.components, "columns", None)
-        view = View(self.on(columns), columns)
+        view = View(self.select(columns), columns)
         return view.model.global_bound(
             view.globals_(globals_), view.hyper(hyper), powers
         )
@@ -518,7 +518,7 @@ class WideMixtureModel(MixtureModel):
         if not isinstance(block, Entries):
             return super().predictive_scores(block, self._prepared_of_arrays(prepared))
         if not isinstance(prepared, Prepared):
-            whole = self.on(None)
+            whole = self.select(None)
             return whole.predictive_scores(whole.take(block.X, slice(None)), prepared)
         block = self._aligned(block, prepared.columns)
         logs = self.predictive(block, prepared)

@@ -13,7 +13,7 @@ from .._utils._frames import data_frame, frame_library
 from .._utils._sklearn import HAS_CALLBACKS
 from .._utils._typing import ArrayLike, DataFrame, Int
 from .._utils._validation import check_init, check_unmasked, check_values
-from ._best import Rated, best_items, products
+from ._best import UserEntries, best_items, products
 from ._labels import LabelIndex, as_labels, label_array, labels_of
 
 
@@ -59,14 +59,14 @@ NEW_USERS = (
 PLAIN_TYPES = np.ndarray, sparse.csr_matrix, sparse.csr_array
 
 
-class Chosen(NamedTuple):
+class QueryUsers(NamedTuple):
     """Users to recommend to.
 
     Attributes
     ----------
     vectors : ndarray of shape (n_users, width)
         Vectors of the users.  Scores are the products with the vectors of items.
-    rated : Rated
+    entries : UserEntries
         Entries of these users.
     labels : ndarray of shape (n_users,)
         Labels of the users, or row numbers if there are no labels.
@@ -77,25 +77,25 @@ class Chosen(NamedTuple):
     """
 
     vectors: np.ndarray
-    rated: Rated
+    entries: UserEntries
     labels: np.ndarray
     by_name: bool
     posteriors: tuple
 
 
 def _joined(parts, n_users):
-    """Join the posterior parameters and `Rated` of the users of all blocks.
+    """Join the posterior parameters and `UserEntries` of the users of all blocks.
 
     Parameters
     ----------
     parts : iterable
-        Pairs of a tuple of arrays and a `Rated`.  The memory of the arrays may be used
-        again when they are deleted.
+        Pairs of a tuple of arrays and a `UserEntries`.  The memory of the arrays may be
+        used again when they are deleted.
     n_users : int
     """
-    joined, rated, first = None, [], 0
+    joined, all_entries, first = None, [], 0
     for posteriors, entries in parts:
-        rated.append(entries)
+        all_entries.append(entries)
         if len(posteriors[0]) == n_users:
             return posteriors, entries
         if joined is None:
@@ -106,7 +106,7 @@ def _joined(parts, n_users):
         for whole, array in zip(joined, posteriors, strict=True):
             whole[rows] = array
         first = rows.stop
-    return joined, Rated.joined(rated)
+    return joined, UserEntries.joined(all_entries)
 
 
 def _first(values):
@@ -197,11 +197,11 @@ class RecommenderMixin:
         """Return vectors of items whose angles measure similarity."""
         return self._item_vectors()
 
-    def _entry_columns(self, rated):
+    def _entry_columns(self, entries):
         """Return the columns of `explain` that show the data of a user."""
-        return {"value": rated.values}
+        return {"value": entries.values}
 
-    def _shares(self, chosen, item):
+    def _shares(self, query, item):
         """Return the contribution of each entry of one user to the score of an item."""
         raise NotImplementedError
 
@@ -259,10 +259,10 @@ class RecommenderMixin:
         explain : Contributions of the user's items to the score of another item.
         similar_items : Items whose factors have a similar direction.
         """
-        chosen, items, scores, _ = self._recommended(
+        query, items, scores, _ = self._recommended(
             X, n_items, exclude_seen, exclude, output
         )
-        return self._shown(chosen, items, {"score": scores}, output)
+        return self._shown(query, items, {"score": scores}, output)
 
     def item_scores(self, X: Any) -> np.ndarray:
         """Return the scores of all items, by which `recommend` ranks them.
@@ -278,19 +278,19 @@ class RecommenderMixin:
             Scores of all items, including items for which a user has an entry.
         """
         self._check_fitted()
-        chosen = self._choose(X)
-        return np.ascontiguousarray(products(chosen.vectors, self._item_vectors()))
+        query = self._choose(X)
+        return np.ascontiguousarray(products(query.vectors, self._item_vectors()))
 
     def _recommended(self, X, n_items, exclude_seen, exclude, output, rescored=None):
-        """Return the `Chosen` users, and their best items with scores and products.
+        """Return the `QueryUsers`, and their best items with scores and products.
 
-        ``rescored(chosen)`` returns a `Rescoring`; None ranks by the products.
+        ``rescored(query)`` returns a `Rescoring`; None ranks by the products.
         """
         self._check_fitted()
         self._check_n_items(n_items)
         if output is not None:
             frame_library(output)
-        chosen = self._choose(X)
+        query = self._choose(X)
         check_flag(exclude_seen, "exclude_seen")
         vectors, panels = self._cached("ranked_items", self._ranked_items)
         barred = None
@@ -299,16 +299,16 @@ class RecommenderMixin:
             barred = np.zeros(len(vectors), bool)
             barred[self._item_index().positions(excluded)] = True
         found = best_items(
-            chosen.vectors,
+            query.vectors,
             vectors,
             n_items,
-            seen=chosen.rated if exclude_seen else None,
+            seen=query.entries if exclude_seen else None,
             barred=barred,
-            rescoring=rescored and rescored(chosen),
+            rescoring=rescored and rescored(query),
             n_jobs=self.n_jobs,
             panels=panels,
         )
-        return chosen, *found
+        return query, *found
 
     def _ranked_items(self):
         """Return the vectors of items, and the same packed, or None if large."""
@@ -325,14 +325,14 @@ class RecommenderMixin:
                 f"n_features_in_ = {self.n_features_in_}."
             )
 
-    def _shown(self, chosen, items, columns, output):
-        if output is None and not chosen.by_name:
+    def _shown(self, query, items, columns, output):
+        if output is None and not query.by_name:
             return (items, *columns.values())
         output = "pandas" if output is None else output
         user, rank = np.nonzero(items >= 0)
         found = items[user, rank]
         table = {
-            "user": chosen.labels[user],
+            "user": query.labels[user],
             "item": self._item_index().names(found),
             "rank": rank + 1,
         }
@@ -377,7 +377,7 @@ class RecommenderMixin:
         rows = self._item_index().positions(names)
         vectors = self._cached("directions", self._directions)
         starts = np.arange(len(rows) + 1, dtype=np.int64)
-        itself = Rated(starts, rows.astype(np.int32), np.ones(len(rows)))
+        itself = UserEntries(starts, rows.astype(np.int32), np.ones(len(rows)))
         found, scores, _ = best_items(vectors[rows], vectors, n_items, seen=itself)
         query, rank = np.nonzero(found >= 0)
         columns = {
@@ -436,19 +436,19 @@ class RecommenderMixin:
         frame_library(output)
         is_label = np.ndim(user) == 0 and not sparse.issparse(user)
         (column,) = self._item_index().positions([item])
-        chosen = self._choose([user] if is_label else user)
-        if len(chosen.vectors) != 1:
-            raise ValueError(f"Expected one user, got {len(chosen.vectors)}.")
-        shares = self._shares(chosen, column)
+        query = self._choose([user] if is_label else user)
+        if len(query.vectors) != 1:
+            raise ValueError(f"Expected one user, got {len(query.vectors)}.")
+        shares = self._shares(query, column)
         vector = np.ascontiguousarray(self._item_vectors()[[column]])
-        score = float(products(chosen.vectors, vector)[0, 0])
+        score = float(products(query.vectors, vector)[0, 0])
         order = np.argsort(-shares, kind="stable")
         size = len(order)
         columns = {
-            "item": self._item_index().names(chosen.rated.items[order]),
+            "item": self._item_index().names(query.entries.items[order]),
             **{
                 name: values[order]
-                for name, values in self._entry_columns(chosen.rated).items()
+                for name, values in self._entry_columns(query.entries).items()
             },
             "share": shares[order],
             "base": np.full(size, score - shares.sum()),
@@ -459,7 +459,7 @@ class RecommenderMixin:
     # -- hooks of an estimator ---------------------------------------------------------
     @staticmethod
     def _users_of_block(model, block, prepared):
-        """Return the posterior parameters and the `Rated` of the users of a block.
+        """Return the posterior parameters and entries of the users of a block.
 
         The posterior parameters are a tuple of arrays.  The first array must have the
         vectors of the users, unless `_vectors_of` is overridden.
@@ -576,21 +576,23 @@ class RecommenderMixin:
             posteriors = self._fitted_users()
             rows = self._user_index().positions(users)
             posteriors = tuple(array[rows] for array in posteriors)
-            rated = self._rated_.of(rows)
-            return Chosen(self._user_vectors()[rows], rated, users, True, posteriors)
-        if is_plain and (chosen := self._chosen_of_few(users)) is not None:
-            return chosen
+            entries = self._rated_.select(rows)
+            return QueryUsers(
+                self._user_vectors()[rows], entries, users, True, posteriors
+            )
+        if is_plain and (query := self._query_of_few(users)) is not None:
+            return query
         parts = self._map(users, self._users_of_block)
         n_users = sum(len(posteriors[0]) for posteriors, _ in parts)
-        posteriors, rated = _joined(parts, n_users)
+        posteriors, entries = _joined(parts, n_users)
         vectors = self._vectors_of(posteriors)
         labels = None if is_plain else labels_of(users, "user_labels")
         if labels is None:
             labels = np.arange(len(vectors))
-        return Chosen(vectors, rated, labels, False, posteriors)
+        return QueryUsers(vectors, entries, labels, False, posteriors)
 
-    def _chosen_of_few(self, X):
-        """Return the `Chosen` of few rows that need no validation, or None.
+    def _query_of_few(self, X):
+        """Return the `QueryUsers` of few rows that need no validation, or None.
 
         ``X`` has one of the `PLAIN_TYPES`.
         """
@@ -637,7 +639,7 @@ class RecommenderMixin:
 
     def _cached_values(self):
         key = self._fit_key()  # raises an error before a fit, when no cache exists
-        return self._cache.of(key, lambda _: {})
+        return self._cache.result(key, lambda _: {})
 
     def _fit_key(self):
         state = self._state()

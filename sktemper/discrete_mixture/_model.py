@@ -517,8 +517,10 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
     def predictive(self, block, prepared):
         """Return the log predictive densities of sparse counts with many features."""
         wide = prepared.globals_.components
-        totals = self.on(wide.columns).family.totals(wide.on(wide.columns) + 1.0)
-        concentration = wide.on(block.columns) + 1.0
+        totals = self.select(wide.columns).family.totals(
+            wide.select(wide.columns) + 1.0
+        )
+        concentration = wide.select(block.columns) + 1.0
         return log_predictive_of_counts(concentration, totals[:, 0], block.moments)
 
 
@@ -568,11 +570,11 @@ class BernoulliMixtureModel(_DiscreteMixtureModel):
 
         def tables(prepared):
             wide, columns = prepared.globals_.components, prepared.columns
-            logs = self.on(columns).family.log_means(wide.on(columns))
+            logs = self.select(columns).family.log_means(wide.select(columns))
             logs = np.ascontiguousarray(logs.T)
-            return logs, self.of_none(columns, logs)
+            return logs, self.empty_row(columns, logs)
 
-        return self.linear(block, prepared, *self._predictive.of(prepared, tables))
+        return self.linear(block, prepared, *self._predictive.result(prepared, tables))
 
     def prior_of_component(self, X, sample_weight=None):
         """Return the exponents of the Beta priors."""

@@ -14,7 +14,7 @@ from .._families import NaturalModel, rate_to_zero
 from .._utils._linalg import tiled_matmul
 from ..model import LocalStep, Powers, Request
 from . import _kernels
-from ._births import birth
+from ._births import propose_birth
 from ._inference import (
     LARGEST_VALUES,
     Components,
@@ -26,9 +26,9 @@ from ._inference import (
     Samples,
     centred,
     inclusion_probabilities,
-    looked_at,
     mean_square,
-    step_of_looking,
+    sample_rows,
+    sample_step,
 )
 
 #: Approximate number of elements of a block, and limits of its number of rows.
@@ -145,9 +145,9 @@ class FactorialMixtureModel(NaturalModel):
 
     # -- the state of a fit ----------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):
-        rows, weight = looked_at(X), None
+        rows, weight = sample_rows(X), None
         if sample_weight is not None:
-            weight = sample_weight[:: step_of_looking(X)]
+            weight = sample_weight[:: sample_step(X)]
         component_variance = self.component_variance
         if component_variance is None:
             expected = self.inclusion_probability.sum()
@@ -391,4 +391,4 @@ class FactorialMixtureModel(NaturalModel):
         separates features that were merged into sums and differences.  Proposals do not
         depend on the weights.
         """
-        return birth(self, globals_, hyper, block, random)
+        return propose_birth(self, globals_, hyper, block, random)

@@ -8,7 +8,7 @@ from .._families import Mixture
 from ..model import IllDefined, Powers
 from ._empirical import evidence_of_priors, learned_priors, restarted, searched
 from ._gaps import has_gaps
-from ._starts import filled, from_kmeans, shows_correlations
+from ._starts import from_kmeans, impute, shows_correlations
 
 # -- agglomeration by evidence: clusters are merged, two at a time ---------------------
 # The evidence of a partition of rows is the sum of the log evidence of its clusters,
@@ -206,7 +206,7 @@ def chosen_type(make_model, n_components, X, sample_weight, report):
     is_gapped, prior_of_full = has_gaps(X), "full"
     if is_gapped and not shows_correlations(X, weight):
         prior_of_full = "diag"  # see `Hyper`
-    rows = filled(X, weight, is_full=True) if is_gapped else X
+    rows = impute(X, weight, is_full=True) if is_gapped else X
     random = np.random.RandomState(0)
     labels = from_kmeans(rows, n_components, random, weight).argmax(axis=1)
     weight = np.ones(len(X)) if weight is None else weight

@@ -41,7 +41,7 @@ from ._empirical import LEARNED
 from ._gaps import GappedRows
 from ._model import COVARIANCE_TYPES, GaussianMixtureModel
 from ._priors import Priors
-from ._starts import ROWS_LOOKED_AT, STARTS
+from ._starts import ROWS_SAMPLED, STARTS
 
 # -- clusters of components, for clusters that are not Gaussian ------------------------
 # Two normal densities on a line add up to a density with a single mode, for any
@@ -192,7 +192,7 @@ class _GaussianMixture(
         if not self._is_choice():
             return
         sample_weight = validated_weight(sample_weight, data)
-        X, places = data.sample(ROWS_LOOKED_AT)
+        X, places = data.sample(ROWS_SAMPLED)
         if sample_weight is not None:
             sample_weight = sample_weight[places]
         with QUIETLY():

@@ -67,7 +67,7 @@ class GaussianFamily(NormalWishartFamily):
         self.stop = np.zeros(1, dtype=np.intc) if stop is None else stop
         self.origin, self.noise_variance = np.zeros(self.n_features), 0.0
 
-    def about(self, origin, noise_variance=0.0):
+    def shift(self, origin, noise_variance=0.0):
         other = copy.copy(self)  # shares the caches
         other.origin, other.noise_variance = origin, noise_variance
         return other
@@ -328,7 +328,7 @@ class TiedFamily(GaussianFamily):
     @property
     def alone(self):
         own = {"reg_covar": self.reg_covar, "dtype": self.dtype, "stop": self.stop}
-        return GaussianFamily(Covariance(self.n_features), **own).about(self.origin)
+        return GaussianFamily(Covariance(self.n_features), **own).shift(self.origin)
 
     def resized(self, n_components):
         other = copy.copy(self)

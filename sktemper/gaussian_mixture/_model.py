@@ -21,10 +21,10 @@ from ..model import IllDefined, Powers, all_finite
 from ._empirical import evidence_of_priors, learned_priors, restarted, searched
 from ._gaps import GappedRows, GaussianWithGaps, TiedWithGaps, block_of, has_gaps
 from ._starts import (
-    filled,
-    looked_at,
+    impute,
     mean_and_covariance,
-    mean_and_covariance_of,
+    mean_and_covariance_with_gaps,
+    sample_rows,
     shows_correlations,
 )
 
@@ -106,11 +106,11 @@ class GaussianMixtureModel(MixtureModel):
         family.stop = self.stop
         self.covariance = family.covariance
         self.priors, self.init, self.learned = priors, init, frozenset(learned)
-        self._about, self._component_prior = LastCall(), LastCall()
+        self._shifted_family, self._component_prior = LastCall(), LastCall()
 
     def resized(self, n_components):
         model = super().resized(n_components)
-        model.covariance, model._about = model.family.covariance, LastCall()
+        model.covariance, model._shifted_family = model.family.covariance, LastCall()
         return model
 
     # -- data ------------------------------------------------------------------------
@@ -144,7 +144,7 @@ class GaussianMixtureModel(MixtureModel):
             is_full = self.covariance.products
             is_diagonal = is_full and not shows_correlations(X, sample_weight)
             is_full = is_full and not is_diagonal
-            mean, covariance = mean_and_covariance_of(X, sample_weight, is_full)
+            mean, covariance = mean_and_covariance_with_gaps(X, sample_weight, is_full)
         else:
             mean, covariance = mean_and_covariance(X, sample_weight)
         n_samples = X.shape[0] if sample_weight is None else sample_weight.sum()
@@ -156,17 +156,17 @@ class GaussianMixtureModel(MixtureModel):
     def initial_globals(self, X, random, hyper=None, sample_weight=None):
         """Return the optimum for responsibilities from ``init``.
 
-        At most `ROWS_LOOKED_AT` rows are used.  If all rows are used, the start does
+        At most `ROWS_SAMPLED` rows are used.  If all rows are used, the start does
         not depend on their order, and a weight has the effect of repeating a row.
         """
         hyper = self.initial_hyper(X, sample_weight) if hyper is None else hyper
         if sample_weight is not None and not sample_weight.any():
             sample_weight = None
-        rows, weight, scale = looked_at(X, sample_weight)
+        rows, weight, scale = sample_rows(X, sample_weight)
         gapped = rows = np.asarray(rows, dtype=self.dtype)
         is_gapped = has_gaps(rows)
         if is_gapped:
-            rows = filled(rows, weight, self.covariance.products, hyper.mean)
+            rows = impute(rows, weight, self.covariance.products, hyper.mean)
         responsibilities = self.init(rows, self.n_components, random, weight)
         if weight is not None:
             responsibilities = weight[:, None] * responsibilities
@@ -197,7 +197,7 @@ class GaussianMixtureModel(MixtureModel):
         if not isinstance(block, GappedRows):
             return super().optimum(block, shares, hyper, scale)
         weight, is_full = shares.sum(axis=1), self.covariance.products
-        rows = filled(block.rows, weight, is_full, hyper.mean)
+        rows = impute(block.rows, weight, is_full, hyper.mean)
         tables = self.prepare(super().optimum(rows, shares, hyper), hyper).tables
         statistics = self.statistics(block, shares, hyper, tables=tables)
         return self.target(statistics, scale, Powers(), hyper)
@@ -209,13 +209,13 @@ class GaussianMixtureModel(MixtureModel):
 
     def family_of(self, hyper):
         """Return the family in coordinates about the origin."""
-        return self._about.of(hyper, self._family_of)
+        return self._shifted_family.result(hyper, self._family_of)
 
     def _family_of(self, hyper):
-        return self.family.about(hyper.origin, hyper.noise_variance)
+        return self.family.shift(hyper.origin, hyper.noise_variance)
 
     def component_prior(self, hyper):
-        return self._component_prior.of(hyper, self._component_prior_of)
+        return self._component_prior.result(hyper, self._component_prior_of)
 
     def _component_prior_of(self, hyper):
         (prior,) = self.family.alone.natural(

@@ -479,7 +479,7 @@ class ImplicitFactorizationModel(ConjugateModel):
 
         The last result is cached, because each step computes it as a check.
         """
-        return self._item_cache.of(globals_, self._solved_items)
+        return self._item_cache.result(globals_, self._solved_items)
 
     def _solved_items(self, globals_):
         own = np.require(globals_.own, self.dtype, "CA")
@@ -555,7 +555,7 @@ class ImplicitFactorizationModel(ConjugateModel):
             *block,
             prepared.items.table,
             self.n_square,
-            self._natural_cache.of(hyper.users, GaussianPrior.natural),
+            self._natural_cache.result(hyper.users, GaussianPrior.natural),
             prepared.shared,
             hyper.zero_weight,
             1.0 / hyper.noise_variance,
@@ -692,7 +692,7 @@ class ImplicitFactorizationModel(ConjugateModel):
         """
         number = np.arange(len(block.items)) - block.starts[block.users()]
         held_out = number % 2 == 1
-        observed, rest = block.part(~held_out), block.part(held_out)
+        observed, rest = block.select(~held_out), block.select(held_out)
         gains = ndcg_of_held_out(
             self.factors(observed, prepared).astype(self.dtype),
             prepared.items.means.astype(self.dtype),

@@ -44,12 +44,10 @@ class Pairs(NamedTuple):
     def per_user(self, values):
         return _kernels.row_sums(self.starts, np.asarray(values, dtype=np.float64))
 
-    def part(self, chosen):
-        counts = np.bincount(self.users()[chosen], minlength=len(self.counts))
+    def select(self, mask):
+        counts = np.bincount(self.users()[mask], minlength=len(self.counts))
         starts = np.concatenate([[0], np.cumsum(counts)])
-        return Pairs(
-            starts, self.items[chosen], self.weights[chosen], self.targets[chosen]
-        )
+        return Pairs(starts, self.items[mask], self.weights[mask], self.targets[mask])
 
 
 @dataclass(frozen=True)

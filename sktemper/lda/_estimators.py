@@ -118,11 +118,11 @@ class ServedTopics(Topics):
     """Read-only topics: lambda in float32, which may be memory-mapped."""
 
     @classmethod
-    def of(cls, topics):
+    def from_topics(cls, topics):
         u = np.ascontiguousarray(topics.dense(), dtype=np.float32)
         return cls(u, u.sum(axis=0, dtype=np.float64), np.array(topics.prior))
 
-    def on_block(self, block):
+    def block_parts(self, block):
         """Return a block, and the topics' terms for its words; see `Topics.parts`."""
         u = self.u.take(block.words, axis=0).astype(np.float64)
         words = np.arange(len(u), dtype=np.intp)
@@ -960,7 +960,7 @@ class _LDA(
         check_is_fitted(self, "state_")
         state = self.state_
         served = State(
-            globals_=ServedTopics.of(state.globals_),
+            globals_=ServedTopics.from_topics(state.globals_),
             hyper=np.array(state.hyper),
             seed=state.seed,
             dtype=np.dtype(np.float32),

@@ -61,7 +61,7 @@ def groups_of_topics(tokens, prior, n_left=None):
     return merging.groups()
 
 
-def merged_rows(rows, groups):
+def sum_groups(rows, groups):
     total = np.zeros((groups.max() + 1, *rows.shape[1:]))
     np.add.at(total, groups, rows)
     return total
@@ -79,7 +79,7 @@ class Merging:
 
     Attributes
     ----------
-    into : ndarray of int
+    representative : ndarray of int
         The topic that represents the group of each topic.
     change : ndarray of shape (n_topics, n_topics)
         Decrease of the evidence by the merge of a pair; infinity if it is not known.
@@ -91,7 +91,7 @@ class Merging:
         self.prior = np.array(np.broadcast_to(prior, self.tokens.shape), order="C")
         self.own_prior = self._own_priors(np.atleast_2d(prior))
         self.least_cosine = least_cosine
-        self.into, self.n_left = np.arange(n_topics), n_topics
+        self.representative, self.n_left = np.arange(n_topics), n_topics
         priors = self.prior[: len(np.atleast_2d(prior))]
         self.normaliser = np.resize([_log_normaliser(eta) for eta in priors], n_topics)
         self.evidence = np.array([self._evidence(topic) for topic in range(n_topics)])
@@ -121,7 +121,9 @@ class Merging:
 
     def best_pair(self, any_gain):
         if any_gain and not np.isfinite(self.change).any():
-            for topic in np.flatnonzero(self.into == np.arange(len(self.into))):
+            for topic in np.flatnonzero(
+                self.representative == np.arange(len(self.representative))
+            ):
                 self._update_changes(topic)
         best = np.unravel_index(np.argmin(self.change), self.change.shape)
         change = self.change[best]
@@ -138,13 +140,13 @@ class Merging:
 
     def groups(self, pair=None):
         """Return the index of each topic's group, after merging ``pair`` if given."""
-        into = self.into
+        into = self.representative
         if pair is not None:
             into = np.where(into == pair[1], pair[0], into)
         return np.unique(into, return_inverse=True)[1]
 
     def merge(self, kept, gone):
-        self.into[self.into == gone] = kept
+        self.representative[self.representative == gone] = kept
         self.n_left -= 1
         self.tokens[kept] += self.tokens[gone]
         if self._has_own_prior(gone):
@@ -153,7 +155,7 @@ class Merging:
         self.evidence[kept] = self._evidence(kept)
         total = max(self.tokens[kept].sum(), 1e-300)
         self.root[kept] = np.sqrt(self.tokens[kept] / total)
-        alive = self.into == np.arange(len(self.into))
+        alive = self.representative == np.arange(len(self.representative))
         affinity = np.where(alive, self.root @ self.root[kept], -1.0)
         affinity[kept] = -1.0
         for table, rows in ((self.affinity, -1.0), (self.change, np.inf)):
@@ -244,7 +246,7 @@ def merged_topics(estimator, tokens, groups):
     parameters, state = _parameters_of_groups(estimator, groups), estimator.state_
     settings = estimator._settings().replaced(**parameters)
     model = estimator._make_model(settings, state.n_features, state.dtype)
-    topic_word = merged_rows(tokens, groups) + model.topic_word_prior
+    topic_word = sum_groups(tokens, groups) + model.topic_word_prior
     merged = replace(
         state,
         globals_=Topics.from_dense(topic_word.T, model.topic_word_prior.T),
@@ -264,7 +266,7 @@ def _parameters_of_groups(estimator, groups):
     fixed = dict(estimator.state_.fixed or estimator._fixed())
     fixed["n_components"] = int(groups.max()) + 1
     if np.ndim(fixed["doc_topic_prior"]) == 1:
-        fixed["doc_topic_prior"] = merged_rows(
+        fixed["doc_topic_prior"] = sum_groups(
             np.asarray(fixed["doc_topic_prior"], dtype=np.float64), groups
         )
     if np.ndim(fixed["topic_word_prior"]) == 2:

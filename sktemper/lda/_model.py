@@ -50,7 +50,7 @@ from ._starts import (
     critical_temperatures,
     spectral_tokens,
 )
-from ._topics import Documents, Prepared, Topics, WordStatistics, deal_words
+from ._topics import Documents, Prepared, Topics, WordStatistics, split_words
 
 # -- log normaliser of the tempered likelihood, estimated by sampling ------------------
 #: Largest number of groups of exchangeable words.  With more groups each word is drawn.
@@ -375,7 +375,7 @@ class LDAModel(ConjugateModel):
             # does not lose the digits of a small alpha.
             alpha = powers.prior * alpha + (1.0 - powers.prior)
         n_iterations, rows = _kernels.local_step(
-            *prepared.topics.on_block(block),
+            *prepared.topics.block_parts(block),
             prepared.digamma_totals,
             alpha,
             np.array(powers.local, dtype=np.float64, ndmin=1),
@@ -418,7 +418,7 @@ class LDAModel(ConjugateModel):
         """Return sum_v n_dv log sum_k E[theta_dk] E[beta_kv] of each document."""
         scores = np.zeros(len(gamma))
         stopped = _kernels.log_predictive(
-            *prepared.topics.on_block(block),
+            *prepared.topics.block_parts(block),
             prepared.totals,
             self.stop,
             gamma,
@@ -470,7 +470,7 @@ class LDAModel(ConjugateModel):
     def on_features(self, globals_, hyper, places, start_share):
         """Return the topics for other words, and the unchanged prior of documents."""
         prior = self.topic_word_prior.T
-        return globals_.on_words(places, prior, start_share), hyper
+        return globals_.select_words(places, prior, start_share), hyper
 
     # -- dense vectors ---------------------------------------------------------------
     def natural_parameters(self, globals_):
@@ -503,7 +503,7 @@ class LDAModel(ConjugateModel):
         an observed and a held-out half (Hoffman et al. 2013, section 4.1).  Theta is
         inferred from the observed half, and the held-out half is scored.
         """
-        observed, held_out = deal_words(block)
+        observed, held_out = split_words(block)
         step = self.local_step(observed, prepared, Request(want=("local",)))
         scores = self._scores(held_out, prepared, step.local_parameters)
         return scores, held_out.tokens()
@@ -630,7 +630,7 @@ class LDAModel(ConjugateModel):
         alike = alike and (self.topic_word_prior == self.topic_word_prior[:1]).all()
         if not alike or self.n_topics == 1:
             return None
-        found = self._correspondence.of(
+        found = self._correspondence.result(
             (X, sample_weight, self.n_topics - 1), lambda arguments: analyse(*arguments)
         )
         if found is None or found.n_rows < ROWS_PER_AXIS * self.n_topics:

@@ -39,19 +39,19 @@ class Documents(NamedTuple):
         return tokens
 
 
-def deal_words(block):
+def split_words(block):
     """Return two blocks: every second entry of a document is in the second block."""
     lengths = np.diff(block.starts)
     position = np.arange(len(block.counts)) - np.repeat(block.starts[:-1], lengths)
     halves = []
-    for chosen in (position % 2 == 0, position % 2 == 1):
-        starts = np.concatenate([[0], np.cumsum(chosen)])[block.starts]
+    for half in (position % 2 == 0, position % 2 == 1):
+        starts = np.concatenate([[0], np.cumsum(half)])[block.starts]
         halves.append(
             Documents(
-                block.counts[chosen],
+                block.counts[half],
                 starts.astype(np.intp),
                 block.words,
-                block.slots[chosen],
+                block.slots[half],
             )
         )
     return halves
@@ -169,7 +169,7 @@ class Topics:
         full_prior = self.full_prior()
         return self.u, full_prior, self.decay, self.prior_share, self.base_share
 
-    def on_block(self, block):
+    def block_parts(self, block):
         """Return a block, and the `parts` of lambda, whose row indices are words."""
         return block, self.parts()
 
@@ -188,7 +188,7 @@ class Topics:
         totals = self.decay * self.u_totals + (self.prior_share - 1.0) * prior
         return totals + self.base_share * len(self.u)
 
-    def on_words(self, places, prior, start_share):
+    def select_words(self, places, prior, start_share):
         """Return the topics of other words.
 
         A new word gets the parameters ``start_share + (1 - start_share) * prior``.  A

@@ -280,7 +280,7 @@ class MatrixFactorizationModel(ConjugateModel):
 
         The last result is cached, because each step computes it as a check.
         """
-        return self._item_cache.of(globals_, self._solved_items)
+        return self._item_cache.result(globals_, self._solved_items)
 
     def _solved_items(self, globals_):
         items = self.gaussians(globals_)
@@ -464,7 +464,7 @@ class MatrixFactorizationModel(ConjugateModel):
         """
         number = np.arange(len(block.values)) - block.starts[block.users()]
         held_out = number % 2 == 1
-        observed, rest = block.part(~held_out), block.part(held_out)
+        observed, rest = block.select(~held_out), block.select(held_out)
         users = self.users(observed, prepared)
         mean, variance = self.expected(rest, prepared, users.posterior)
         noise, freedom = prepared.hyper.noise_variance, None

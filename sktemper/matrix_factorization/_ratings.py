@@ -310,11 +310,11 @@ class Ratings(NamedTuple):
         users = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         return users, self.items[starts[0] : starts[-1]]
 
-    def part(self, chosen):
+    def select(self, mask):
         users = self.users()
-        counts = np.bincount(users[chosen], minlength=len(self.counts))
+        counts = np.bincount(users[mask], minlength=len(self.counts))
         starts = np.concatenate([[0], np.cumsum(counts)])
-        return Ratings(starts, self.items[chosen], self.values[chosen])
+        return Ratings(starts, self.items[mask], self.values[mask])
 
 
 @dataclass(frozen=True)

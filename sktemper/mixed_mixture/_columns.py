@@ -540,7 +540,7 @@ def kinds_of(kinds, names, n_features):
         given = dict.fromkeys(range(n_features), kinds)
         given = {} if kinds == "from_dtype" else given
     elif isinstance(kinds, dict):
-        given = by_number(kinds, names, n_features, "kinds")
+        given = by_column_index(kinds, names, n_features, "kinds")
     else:
         if len(kinds) != n_features:
             raise ValueError(
@@ -556,7 +556,7 @@ def kinds_of(kinds, names, n_features):
     return [given.get(number) for number in range(n_features)]
 
 
-def by_number(given, names, n_features, parameter):
+def by_column_index(given, names, n_features, parameter):
     """Return a dict in which column indices replace column names as keys.
 
     Raises

@@ -42,7 +42,7 @@ from ..moves import Moves
 from ..noise import GradientNoise
 from ..schedules import Schedule
 from ..tempering import Tempering
-from ._columns import INEXACT, by_number, columns_of, described, kinds_of
+from ._columns import INEXACT, by_column_index, columns_of, described, kinds_of
 from ._model import MixedMixtureModel
 
 # -- mixin for estimators whose data are coded as numbers ------------------------------
@@ -330,7 +330,7 @@ class _MixedMixture(
             return {}
         if not isinstance(self.categories, dict):
             refuse("categories", "a dict of lists by column, or None", self.categories)
-        return by_number(self.categories, names, n_features, "categories")
+        return by_column_index(self.categories, names, n_features, "categories")
 
     def _coded(self, X, values):
         """Return an array of the numeric codes of values, or ``X`` itself if equal."""
@@ -517,7 +517,7 @@ class _MixedMixture(
     def _parameters(self):
         """Return the family, and the natural parameters of options, counts, normals."""
         family = self._fitted_model().family
-        return family, family.of_kinds(self._state().globals_.components)
+        return family, family.split_kinds(self._state().globals_.components)
 
     def _profile(self, column, place, k, tails):
         """Return tuples of an option, its mean, and the ends of its interval."""

@@ -434,9 +434,9 @@ def _sandwich(vector, objective, weight):
     return inverse @ (scores.T @ scores) @ inverse
 
 
-def _in_units(logit, vector, covariance, scales, about):
+def _in_units(logit, vector, covariance, scales, description):
     """Return the `ClassRegression` in the units of the covariates."""
-    (centre, spread), (kept, names, D) = scales, about
+    (centre, spread), (kept, names, D) = scales, description
     # For b0 + b (z - c) / s, slopes are divided by s, and c b / s is subtracted from
     # b0.
     units = np.diag(1.0 / spread)

@@ -67,7 +67,7 @@ class Facts:
     by_tfidf = False  # whether the page initially ranks words by class TF-IDF
 
     @classmethod
-    def of(cls, *, rows, prevalence, topic_word, **others):
+    def from_rows(cls, *, rows, prevalence, topic_word, **others):
         in_corpus = np.maximum(prevalence @ topic_word, np.finfo(float).tiny)
         return cls(
             counts=rows.counts,
@@ -177,7 +177,7 @@ class LDA:
         # indices instead of names, because pyarrow can store only valid Unicode
         table = self._lda.topics(_numbers(names), COHERENT_WORDS, X=X)
         first = table[table["rank"] == 1]
-        return Facts.of(
+        return Facts.from_rows(
             names=names,
             rows=rows,
             topic_word=np.asarray(self._lda.topic_word_, dtype=np.float64),
@@ -289,7 +289,7 @@ class Clusters(Mixture):
 def _facts_of_clusters(kind, names, rows, components, doc_topic):
     topics = np.argsort(-components, axis=1, kind="stable")[:, :COHERENT_WORDS]
     words, places = np.unique(topics, return_inverse=True)
-    return kind.of(
+    return kind.from_rows(
         names=names,
         rows=rows,
         topic_word=components / components.sum(axis=1, keepdims=True),

@@ -120,12 +120,12 @@ class Case:
             self.model.target_parameters(statistics, scale, powers, self.hyper)
         )
 
-    def at(self, vector):
+    def from_vector(self, vector):
         return self.model.from_natural_parameters(np.array(vector))
 
     def prior(self):
         """Return the parameters at which the approximate posterior is the prior."""
-        return self.at(self.target(self.local_step().statistics, scale=0.0))
+        return self.from_vector(self.target(self.local_step().statistics, scale=0.0))
 
     def bound(self, globals_, powers):
         local = self.local_step(powers=powers, globals_=globals_, want=("bound",))

@@ -42,7 +42,7 @@ def check_fisher_product_fits_finite_differences(case):
         product = np.asarray(case.model.fisher_product(case.globals_, gradient))
         found = _slope(
             lambda v, powers=powers: case.model.global_bound(
-                case.at(v), case.hyper, powers
+                case.from_vector(v), case.hyper, powers
             ),
             vector,
             direction,
@@ -70,7 +70,9 @@ def check_natural_gradients_fit_finite_differences(case):
         gradient = case.target(statistics, powers) - vector
         product = np.asarray(case.model.fisher_product(case.globals_, gradient))
         found = _slope(
-            lambda v, powers=powers: case.bound(case.at(v), powers), vector, direction
+            lambda v, powers=powers: case.bound(case.from_vector(v), powers),
+            vector,
+            direction,
         )
         atol = 1e-4 * np.linalg.norm(product) * np.linalg.norm(direction)
         # rounding of the bound, about 20 eps, is divided by steps of 1e-4 / 2

@@ -269,7 +269,7 @@ def check_dense_vectors_round_trip(case):
         )
     atol = 1e-12 * np.abs(vector).max()
     fault = "from_natural_parameters is not the inverse of natural_parameters"
-    close(case.vector(case.at(vector)), vector, fault, 1e-10, atol)
+    close(case.vector(case.from_vector(vector)), vector, fault, 1e-10, atol)
     same(case.vector(), vector, "natural_parameters change when they are read")
 
 

@@ -174,14 +174,14 @@ def cluster_words(
     }
     order = np.argsort(-columns[by][filled], axis=1, kind="stable")[:, :n_words]
     cluster = np.repeat(filled, n_words)
-    chosen = cluster, order.ravel()
+    places = cluster, order.ravel()
     return data_frame(
         output,
         {
             "cluster": cluster,
             "rank": np.tile(np.arange(1, n_words + 1), len(filled)),
-            "word": names[chosen[1]].astype(str),
-            **{name: values[chosen] for name, values in columns.items()},
+            "word": names[places[1]].astype(str),
+            **{name: values[places] for name, values in columns.items()},
             "prevalence": (tokens / tokens.sum())[cluster],
         },
     )
