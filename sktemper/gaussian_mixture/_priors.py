@@ -142,12 +142,12 @@ class Priors(NamedTuple):
                 )
             check_values(prior_mean, self.dtype, "mean_prior")
         return Hyper(
-            float(concentration),
-            1.0 if precision is None else float(precision),
-            float(freedom),
-            prior_mean,
-            self._covariance_prior(covariance, freedom),
-            mean,
+            weight_concentration=float(concentration),
+            mean_precision=1.0 if precision is None else float(precision),
+            degrees_of_freedom=float(freedom),
+            mean=prior_mean,
+            covariance=self._covariance_prior(covariance, freedom),
+            origin=mean,
         )
 
     def _covariance_prior(self, default, freedom):

@@ -217,10 +217,10 @@ def first_hyper(model, X, sample_weight=None):
     d = model.n_components
     prior = GaussianPrior(np.zeros(d), math.sqrt(square) * np.eye(d))
     return Hyper(
-        d,
-        float(zero_weight),
-        float(square),
-        float(square),
+        n_components=d,
+        zero_weight=float(zero_weight),
+        noise_variance=float(square),
+        target_square=float(square),
         is_start=True,
         users=prior,
         items=prior,

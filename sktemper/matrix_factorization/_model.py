@@ -66,13 +66,13 @@ def first_hyper(model, X, sample_weight=None):
     noise = variance if model.noise_variance is None else model.noise_variance
     _check_variances(model.component_variance, noise, variance)
     return Hyper(
-        model.n_components,
-        model.user_noise,
-        float(mean),
-        float(noise),
-        START_SHAPE,
-        float(variance),
-        np.zeros(model.n_features),
+        n_components=model.n_components,
+        user_noise=model.user_noise,
+        global_mean=float(mean),
+        noise_variance=float(noise),
+        noise_shape=START_SHAPE,
+        rating_variance=float(variance),
+        item_counts=np.zeros(model.n_features),
         users=prior,
         items=prior,
     )

@@ -287,7 +287,7 @@ class StreamingCountVectorizer(
         known = {} if fresh else self.vocabulary_
         before = WordFrequencies() if fresh else self._frequencies
         share = 2.0 ** -(n_documents / (self.half_life or math.inf))
-        frequencies = before.after(chunk, share)
+        frequencies = before.add(chunk, share)
         new = np.flatnonzero(chunk.columns(known) < 0)
         if fresh:
             documents, tokens = chunk.document_frequencies, chunk.term_frequencies
