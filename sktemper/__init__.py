@@ -5,35 +5,35 @@ from typing import TYPE_CHECKING
 
 from ._utils import _check_build  # noqa: F401, before anything that needs a kernel
 
-# isort: split
-from ._estimator import critical_temperatures
-from .discrete_mixture import (
-    AnnealedBernoulliMixture,
-    AnnealedMultinomialMixture,
-    TemperedBernoulliMixture,
-    TemperedMultinomialMixture,
-)
-from .factorial_mixture import (
-    AnnealedFactorialMixture,
-    TemperedFactorialMixture,
-)
-from .gaussian_mixture import (
-    AnnealedGaussianMixture,
-    SVIPlusGaussianMixture,
-    TemperedGaussianMixture,
-)
-from .implicit_factorization import ImplicitFactorization
-from .lda import AnnealedLDA, SVIPlusLDA, TemperedLDA, seeded_prior
-from .matrix_factorization import (
-    AnnealedMatrixFactorization,
-    SVIPlusMatrixFactorization,
-    TemperedMatrixFactorization,
-)
-from .mixed_mixture import (
-    AnnealedMixedMixture,
-    TemperedMixedMixture,
-    class_regression,
-)
+if TYPE_CHECKING:  # `__getattr__` imports them
+    from ._estimator import critical_temperatures
+    from .discrete_mixture import (
+        AnnealedBernoulliMixture,
+        AnnealedMultinomialMixture,
+        TemperedBernoulliMixture,
+        TemperedMultinomialMixture,
+    )
+    from .factorial_mixture import (
+        AnnealedFactorialMixture,
+        TemperedFactorialMixture,
+    )
+    from .gaussian_mixture import (
+        AnnealedGaussianMixture,
+        SVIPlusGaussianMixture,
+        TemperedGaussianMixture,
+    )
+    from .implicit_factorization import ImplicitFactorization
+    from .lda import AnnealedLDA, SVIPlusLDA, TemperedLDA, seeded_prior
+    from .matrix_factorization import (
+        AnnealedMatrixFactorization,
+        SVIPlusMatrixFactorization,
+        TemperedMatrixFactorization,
+    )
+    from .mixed_mixture import (
+        AnnealedMixedMixture,
+        TemperedMixedMixture,
+        class_regression,
+    )
 
 __version__ = "0.1.0.dev0"
 
@@ -62,19 +62,56 @@ __all__ = [
     "seeded_prior",
 ]
 
-#: Public modules that are imported at their first use.
+# Modules are imported at their first use: the import of all models takes several times
+# as long as that of one.
+#: Public modules.
 LAZY = (
     "base",
     "dask",
     "datasets",
+    "learning_rates",
     "metrics",
     "model",
     "model_selection",
+    "moves",
+    "noise",
     "plotting",
+    "renewals",
     "report",
+    "schedules",
+    "tempering",
     "testing",
     "text",
 )
+#: Names of the estimators and functions of other modules.
+EXPORTS = {
+    "_estimator": ["critical_temperatures"],
+    "discrete_mixture": [
+        "AnnealedBernoulliMixture",
+        "AnnealedMultinomialMixture",
+        "TemperedBernoulliMixture",
+        "TemperedMultinomialMixture",
+    ],
+    "factorial_mixture": ["AnnealedFactorialMixture", "TemperedFactorialMixture"],
+    "gaussian_mixture": [
+        "AnnealedGaussianMixture",
+        "SVIPlusGaussianMixture",
+        "TemperedGaussianMixture",
+    ],
+    "implicit_factorization": ["ImplicitFactorization"],
+    "lda": ["AnnealedLDA", "SVIPlusLDA", "TemperedLDA", "seeded_prior"],
+    "matrix_factorization": [
+        "AnnealedMatrixFactorization",
+        "SVIPlusMatrixFactorization",
+        "TemperedMatrixFactorization",
+    ],
+    "mixed_mixture": [
+        "AnnealedMixedMixture",
+        "TemperedMixedMixture",
+        "class_regression",
+    ],
+}
+HOMES = {name: module for module, names in EXPORTS.items() for name in names}
 
 if TYPE_CHECKING:
     from . import (  # noqa: F401
@@ -92,6 +129,8 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name):
+    if name in HOMES:
+        return getattr(importlib.import_module(f"{__name__}.{HOMES[name]}"), name)
     if name in LAZY:
         try:
             return importlib.import_module(f"{__name__}.{name}")
@@ -101,4 +140,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *LAZY})
+    return sorted({*globals(), *HOMES, *LAZY})

@@ -227,7 +227,6 @@ class GradientMoments(NamedTuple):
     first_rate: float = 0.0
 
     def updated(self, gradient, product, weight):
-        """Return the averages with a new gradient of this weight."""
         keep = 1.0 - weight
         return self._replace(
             steps=self.steps + 1,

@@ -341,7 +341,6 @@ def _as_entries(X):
 
 
 def _held_out(X, test_size, per, random):
-    """Return whether each entry is held out."""
     counts = np.diff(X.indptr)
     rows = np.repeat(np.arange(X.shape[0]), counts)
     place = np.arange(X.nnz) - X.indptr[:-1][rows]
@@ -363,7 +362,6 @@ def _held_out(X, test_size, per, random):
 
 
 def _kept(X, chosen, labels):
-    """Return some of the entries, in the same kind of container as ``X``."""
     starts = np.concatenate([[0], np.cumsum(chosen)])[X.indptr].astype(X.indptr.dtype)
     kind = sparse.csr_array if isinstance(X, sparse.sparray) else sparse.csr_matrix
     part = kind((X.data[chosen], X.indices[chosen], starts), shape=X.shape)

@@ -26,8 +26,7 @@ from sktemper.discrete_mixture._model import (
     MultinomialMixtureModel,
 )
 from sktemper.model import LocalStep, Request
-from sktemper.model._partitions import SizedPartition
-from sktemper.tempering import GlobalTempering, LocalTempering
+from sktemper.tempering import GlobalTempering, LocalTempering, SizedPartition
 from sktemper.testing import check_model
 
 WEIGHTS = ("dirichlet_distribution", "dirichlet_process")

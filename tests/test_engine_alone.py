@@ -10,7 +10,7 @@ from registry import ROWS
 from sources import ALONE
 
 from sktemper._engine import InlineWorkers, Problem, data_of, fit, new_states
-from sktemper.model._values import numbers_in
+from sktemper.model._contract import numbers_in
 
 
 def test_the_engine_loads_neither_estimators_nor_models():

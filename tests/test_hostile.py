@@ -22,7 +22,7 @@ from sktemper._families import (
     blended,
     log_chisquare,
 )
-from sktemper._utils._limits import LARGEST_WEIGHT, largest_value
+from sktemper._utils._validation import LARGEST_WEIGHT, largest_value
 from sktemper.model import IllDefined
 from sktemper.noise import SVIPlusNoise
 from sktemper.tempering import GlobalTempering, LocalTempering

@@ -286,11 +286,11 @@ def test_a_step_of_rate_one_reaches_the_target():
 
 
 def test_documents_are_dealt_in_column_order():
-    from sktemper.lda._model import deal_words
+    from sktemper.lda._model import split_words
 
     X, model, _ = problem()
     block = model.take(sparse.csr_array(X), slice(None))
-    observed, held_out = deal_words(block)
+    observed, held_out = split_words(block)
     for d in range(N):
         words = np.flatnonzero(X[d])
         for half, expected in ((observed, words[::2]), (held_out, words[1::2])):

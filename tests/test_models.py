@@ -10,7 +10,7 @@ from registry import ESTIMATORS, ROWS
 
 import sktemper
 from sktemper.model import Powers, Request
-from sktemper.model._values import numbers_in
+from sktemper.model._contract import numbers_in
 from sktemper.testing import check_model
 from sktemper.testing import checks as checks_of
 from sktemper.testing._case import Case, Skip

@@ -20,7 +20,7 @@ from sktemper._simd.special import packed_columns
 
 from sktemper import ImplicitFactorization, TemperedMatrixFactorization
 from sktemper._ranking import _best
-from sktemper._ranking._best import Rated, Rescoring, best_items, products
+from sktemper._ranking._best import Rescoring, UserEntries, best_items, products
 from sktemper._utils._linalg import tiled_matmul
 from sktemper.datasets import (
     interactions_matrix,
@@ -68,7 +68,7 @@ def drawn(n_users, n_items, width, dtype, seed=0, digits=6):
     seen = random.random((n_users, n_items)) < 0.15
     starts = np.concatenate([[0], np.cumsum(seen.sum(axis=1))])
     entries = np.nonzero(seen)[1].astype(np.int32)
-    rated = Rated(starts.astype(np.int64), entries, np.ones(len(entries)))
+    rated = UserEntries(starts.astype(np.int64), entries, np.ones(len(entries)))
     return users, items, seen, rated, random.random(n_items) < 0.1
 
 
@@ -130,7 +130,7 @@ def test_the_same_bits_for_one_user_as_for_many(monkeypatch):
     best, scores, _ = best_items(users, items, 10, seen=rated)
     for row in (0, 15, 16, 31, 32, 100):
         one = slice(row, row + 1)
-        alone = best_items(users[one], items, 10, seen=rated.of(one))
+        alone = best_items(users[one], items, 10, seen=rated.select(one))
         np.testing.assert_array_equal(alone[0][0], best[row])
         np.testing.assert_array_equal(alone[1][0], scores[row])
     for most_users, n_jobs in ((7, 1), (40, 1), (7, 3)):
@@ -164,7 +164,7 @@ def test_items_that_come_in_order_of_their_scores(order):
 def test_best_items_of_no_users_and_of_users_without_candidates():
     users, items, *_ = drawn(3, 20, 4, np.float64)
     assert best_items(users[:0], items, 5)[0].shape == (0, 5)
-    everything = Rated(
+    everything = UserEntries(
         np.array([0, 20, 20, 20]), np.arange(20, dtype=np.int32), np.ones(20)
     )
     best, scores, _ = best_items(users, items, 5, seen=everything)

@@ -31,11 +31,11 @@ pytest.importorskip("bokeh.embed")
 from sktemper.datasets import load_debian_descriptions, make_lda_documents  # noqa: E402
 from sktemper.metrics import npmi_coherence  # noqa: E402
 from sktemper.plotting import topic_map_layout, topic_shares  # noqa: E402
-from sktemper.report import _target, topic_report  # noqa: E402
-from sktemper.report._labels import label_places  # noqa: E402
-from sktemper.report._places import as_dates  # noqa: E402
-from sktemper.report._target import check_path, write_page  # noqa: E402
-from sktemper.report._texts import Reader, tinted_pieces  # noqa: E402
+from sktemper.report import _page, topic_report  # noqa: E402
+from sktemper.report._documents import Reader, tinted_pieces  # noqa: E402
+from sktemper.report._figures import label_places  # noqa: E402
+from sktemper.report._page import check_path, write_page  # noqa: E402
+from sktemper.report._tables import as_dates  # noqa: E402
 
 N_TOPICS = 6
 
@@ -277,7 +277,7 @@ def test_a_collection_on_disk(lda, X, names, tmp_path):
 def test_the_search_finds_frequent_words_and_displayed_words(
     lda, X, names, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("sktemper.report._words.MOST_WORDS", 12)
+    monkeypatch.setattr("sktemper.report._tables.MOST_WORDS", 12)
     page = topic_report(lda, X, names, path=tmp_path / "a.html", n_words=2)
     data = data_of(page)
     counts = np.asarray(X.sum(axis=0)).ravel()
@@ -629,7 +629,7 @@ def test_an_owner_that_cannot_be_kept_is_reported(tmp_path, monkeypatch):
     path.write_text("before", encoding="utf-8")
     of_another = os.stat_result((*os.stat(path)[:4], 4242, 4242, *os.stat(path)[6:]))
     target = Path(os.path.realpath(path))
-    monkeypatch.setattr(_target, "_target_of", lambda path: (target, of_another))
+    monkeypatch.setattr(_page, "_target_of", lambda path: (target, of_another))
 
     def refused(*arguments):
         raise PermissionError("not permitted")
@@ -746,7 +746,7 @@ def test_names_that_are_too_long_are_refused_at_once(lda, X, tmp_path):
 WRITES = """if True:
     import sys
     from pathlib import Path
-    from sktemper.report._target import write_page
+    from sktemper.report._page import write_page
 
     def write(path, letter):
         for _ in range(20):

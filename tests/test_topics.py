@@ -270,7 +270,7 @@ def test_the_pair_of_most_evidence_is_merged():
     groups = _merging.groups_of_topics(tokens, np.array([[0.1]]), 4)
     assert len(set(groups)) == 4 and groups[i] == groups[j]
     np.testing.assert_array_equal(
-        _merging.merged_rows(tokens, groups)[groups[i]], tokens[i] + tokens[j]
+        _merging.sum_groups(tokens, groups)[groups[i]], tokens[i] + tokens[j]
     )
 
 

@@ -1,13 +1,13 @@
 """The training loop: stochastic natural-gradient steps, moves, state and history.
 
 The engine knows no estimators.  Each module imports only modules that precede it in
-this list: `_data` (parts of the data, and the order of their rows), `_signals` (calls
-that Ctrl-C does not interrupt), `_workers` (threads, and sums in a fixed order),
-`_problem` (a model with its data, weights and workers; batches and their blocks),
-`_policies` (policies, with checks of their results), `_reservoir` (state of a stream
-with a half-life), `_state` (state and history of a fit), `_step`, `_passes` (passes and
-held-out scores), `_moves`, `_renewals` (fits of new components in a stream), `_stream`
-(training on a stream) and `_fit` (the plan of a fit, and its runs).
+this list: `_data` (parts of the data, and the order of their rows), `_workers` (calls
+that Ctrl-C does not interrupt, threads, and sums in a fixed order), `_problem` (a model
+with its data, weights and workers; batches and their blocks), `_policies` (policies,
+with checks of their results), `_reservoir` (state of a stream with a half-life),
+`_state` (state and history of a fit), `_step`, `_passes` (passes and held-out scores),
+`_moves`, `_renewals` (fits of new components in a stream), `_stream` (training on a
+stream) and `_fit` (the plan of a fit, and its runs).
 """
 
 from ._data import (
@@ -51,57 +51,3 @@ from ._state import History, MoveProgress, State
 from ._step import Steps
 from ._stream import Chunk, Listener, chunk_of, remember, rows_of, run_stream
 from ._workers import InlineWorkers, Workers, combined, compacted, threads_for, tree_sum
-
-__all__ = [
-    "AGAIN",
-    "Batch",
-    "Best",
-    "ByRows",
-    "Chunk",
-    "Data",
-    "FitHooks",
-    "HeldOut",
-    "History",
-    "TaskHooks",
-    "InMemory",
-    "InlineWorkers",
-    "Listener",
-    "MoveProgress",
-    "Policies",
-    "Problem",
-    "QUIETLY",
-    "Reservoir",
-    "Rows",
-    "Source",
-    "State",
-    "Steps",
-    "Stream",
-    "Training",
-    "Workers",
-    "as_slice",
-    "check_scorable",
-    "check_widths",
-    "chunk_of",
-    "clocks_of_passes",
-    "combined",
-    "compacted",
-    "cuts",
-    "data_of",
-    "fit",
-    "generator",
-    "heldout_score",
-    "is_finished",
-    "matrices_of",
-    "new_states",
-    "plan_fit",
-    "plan_stream",
-    "planned_clocks",
-    "remember",
-    "rows_of",
-    "run_moves",
-    "run_passes",
-    "run_pieces",
-    "run_stream",
-    "threads_for",
-    "tree_sum",
-]

@@ -39,7 +39,6 @@ class InMemory:
 
     @property
     def n_rows(self):
-        """Number of rows."""
         return self.X.shape[0]
 
     def take(self, model, rows):
@@ -62,11 +61,9 @@ class InMemory:
         return blocks[key]
 
     def units_per_row(self, model, rows):
-        """Return the number of units of each row in ``rows``."""
         return model.units_per_row(self.X, rows)
 
     def rows(self, rows):
-        """Return some rows as a matrix."""
         return sparse_rows(self.X, rows) if sparse.issparse(self.X) else self.X[rows]
 
 
@@ -81,7 +78,6 @@ class ByRows:
         return model.take(X, slice(0, X.shape[0]))
 
     def units_per_row(self, model, rows):
-        """Return the number of units of each row in ``rows``."""
         X = self.rows(rows)
         return model.units_per_row(X, np.arange(X.shape[0]))
 
@@ -140,7 +136,6 @@ class Rows:
 
     @property
     def n_runs(self):
-        """Number of runs."""
         return len(self.starts)
 
     def runs(self, numbers):
@@ -149,7 +144,6 @@ class Rows:
         return Rows(self.starts[numbers], sizes)
 
     def at(self, places):
-        """Return the rows at some positions of the sequence, as an array."""
         if self.sizes is None:
             return self.starts[places]
         if isinstance(places, slice):
@@ -287,7 +281,6 @@ class Data:
         return sum(X.size for X in matrices) / n_rows
 
     def all_rows(self):
-        """Return all rows as `Rows`."""
         return Rows.of_parts(self.ends, self.run)
 
     def by_part(self, rows):
@@ -354,7 +347,7 @@ class Data:
         X : ndarray or CSR
         rows : slice or ndarray of int
         """
-        return self._sample_cache.of(most, self._sample)
+        return self._sample_cache.result(most, self._sample)
 
     def _sample(self, most):
         if len(self.parts) == 1 and isinstance(self.parts[0], InMemory):

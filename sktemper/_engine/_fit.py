@@ -171,7 +171,6 @@ def new_states(problem, n_starts, random_state, fixed=None):
 
 
 def plan_fit(training, problem, state):
-    """Return the `Run` that continues from ``state``."""
     model = problem.model
     train, held_out = _divided(training, problem, state.seed)
     batch_size = _batch_size(training, problem, len(train))
@@ -187,7 +186,6 @@ def plan_fit(training, problem, state):
 
 
 def _new_plan(training, problem, state, n_rows):
-    """Return the `Plan` of a fit to ``n_rows`` rows, before its first step."""
     n_batches = math.ceil(n_rows / state.policies.batch_size)
     total = training.total_samples or n_rows
     return Plan(
@@ -250,7 +248,6 @@ def _noted(first_rows, data):
 
 
 def is_finished(state):
-    """Return whether no passes are left, and no moves that can be made."""
     progress = state.progress
     moves_wait = any(state.moves.left) and state.policies.temperature == 1.0
     is_checked = progress.checked_passes == progress.passes
@@ -258,7 +255,6 @@ def is_finished(state):
 
 
 def tasks_left(state):
-    """Return the number of passes and moves left in the plan."""
     return state.progress.planned_passes - state.progress.passes + sum(state.moves.left)
 
 

@@ -117,7 +117,6 @@ class Ascent:
         trial.progress.samples += len(self.batch.rows)
 
     def _inputs(self):
-        """Return the inputs of the local steps."""
         clock = self.trial.clock(self.batch.total_of_clock)
         policies, tempering = self.policies, self.trial.policies.tempering
         return StepInputs(
@@ -141,7 +140,7 @@ class Ascent:
             blocks = self.problem.blocks(self.batch, inputs, self.trial)
             return [(part, list(own)) for part, own in blocks]
 
-        return self._blocks.of(powers, listed)
+        return self._blocks.result(powers, listed)
 
 
 # -- moves: proposals are fitted to a part of the rows, then tested on more rows -------
@@ -230,7 +229,6 @@ def _make_moves(trials, policies, state, hooks):
 
 
 def _move(trials, moves, state, best):
-    """Make the next proposal and return its outcome."""
     number = next(i for i, left in enumerate(state.moves.left) if left)
     policy = moves.phases()[number]
     proposal, trial, reached = trials.of(policy, state, best)
@@ -249,7 +247,6 @@ def _move(trials, moves, state, best):
 
 
 def _commit(state, outcome, hooks, begin):
-    """Write the outcome of a move to the state."""
     if outcome.chosen is not None:
         state.globals_, state.hyper = outcome.chosen.globals_, outcome.chosen.hyper
         chosen = outcome.chosen.convergence
@@ -349,7 +346,6 @@ class _Trials:
         return proposal, trial, reached
 
     def _on(self, problem):
-        """Return a copy of the trials for a problem with other workers."""
         trials = copy.copy(self)
         trials.problem = problem
         return trials
@@ -378,14 +374,12 @@ class _Trials:
         return self.bound(trial)
 
     def _fitted(self, state, part, key, n_steps):
-        """Return the bounds of a copy of the current state, fitted to a part."""
-
         def bounds(_):
             present = state.beside(state.globals_, state.hyper)
             self.improve(present, part, n_steps)
             return self._bounds(present, part)
 
-        return self._present_bounds.of(key, bounds)
+        return self._present_bounds.result(key, bounds)
 
     def _is_worse(self, trial, present, part):
         """Return whether a trial is not worth steps on all test rows.
@@ -411,7 +405,6 @@ class _Trials:
         return bounds, model.global_bound(state.globals_, state.hyper)
 
     def settled(self, state):
-        """Return the state after a few steps on all rows."""
         settled = state.beside(state.globals_, state.hyper)
         self.improve(settled, self.all_rows.at(slice(None)), SETTLING_STEPS)
         return settled

@@ -31,12 +31,10 @@ class Best(NamedTuple):
 
     @classmethod
     def of(cls, state, score):
-        """Return copies of the parameters of a state, with the state's score."""
         globals_, hyper = copy.deepcopy((state.globals_, state.hyper))
         return cls(score, 0, globals_, hyper)
 
     def after(self, state, score, tol):
-        """Return the best state after another state was evaluated."""
         if score > self.score + tol:
             return Best.of(state, score)
         return self._replace(failures=self.failures + 1)

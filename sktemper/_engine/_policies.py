@@ -33,7 +33,6 @@ class Policies(NamedTuple):
     renewals: NoRenewals = NoRenewals()
 
     def check(self, model):
-        """Raise ValueError if the model lacks what a policy requires."""
         for policy in (*self[:3], *self.moves.phases(), self.renewals):
             policy.check(model)
 
@@ -61,7 +60,6 @@ class Policies(NamedTuple):
                     self.rate(None, clock, _no_gradient)
 
     def temperature(self, state, clock):
-        """Return the temperature of the next step."""
         return as_number(
             self.tempering.temperature(state, clock),
             self.tempering,
@@ -71,7 +69,6 @@ class Policies(NamedTuple):
         )
 
     def powers(self, state, clock, n_units):
-        """Return the `Powers` of the next step."""
         powers = self.tempering.powers(state, clock)
         if not isinstance(powers, Powers):
             raise TypeError(
@@ -109,7 +106,6 @@ class Policies(NamedTuple):
         )
 
     def tempering_after(self, state, local, scale, clock):
-        """Return the new state of the tempering after a step."""
         state = self.tempering.next_state(state, local, scale, clock)
         self.ladder(state)
         return state
@@ -159,7 +155,6 @@ def proposed(policy, *arguments):
 
 
 def steps_on_proposal(policy, model):
-    """Return the number of steps on a proposal, and their tempering."""
     n_steps = policy.n_steps(model)
     n_steps = int(as_number(n_steps, policy, "number of steps", 1.0))
     tempering = policy.tempering(n_steps)

@@ -41,7 +41,6 @@ class Batch(NamedTuple):
 
     @property
     def is_whole(self):
-        """Whether the batch has all rows of the data."""
         return len(self.rows) == self.total
 
 
@@ -131,7 +130,7 @@ class Problem:
             See `ConjugateModel.critical_temperatures`.  The result for the last
             ``hyper`` is cached.
         """
-        return self._critical_cache.of(hyper, self._compute_critical_temperatures)
+        return self._critical_cache.result(hyper, self._compute_critical_temperatures)
 
     @functools.cached_property
     def _critical_cache(self):
@@ -146,7 +145,6 @@ class Problem:
         return None if found is None else tuple(map(float, found))
 
     def on(self, rows):
-        """Return the problem with other training rows."""
         return replace(self, rows=rows)
 
     def call_with_workers(self, function, rows):
@@ -180,7 +178,6 @@ class Problem:
         return self.workers.map(_on_block, shared, self._pieces(rows, values))
 
     def sum(self, function, shared, rows=None):
-        """Return the sum of the results of a function for the blocks, see `map`."""
         shared = self.model, function, shared
         pieces = self._pieces(rows)
         return self.workers.sum(_on_block, shared, pieces, self.data.fan_in)
@@ -250,7 +247,6 @@ class Problem:
         return self.workers.sum(_local_step, shared, blocks, self.data.fan_in)
 
     def blocks(self, batch, inputs, state):
-        """Yield the parts of a batch with their blocks."""
         goes_on = batch.is_whole and np.shape(state.local)[:1] == (batch.total,)
         return self._blocks(batch.rows, inputs, state.local if goes_on else None)
 

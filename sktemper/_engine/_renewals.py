@@ -71,7 +71,6 @@ class _Renewing:
     n_births: int
 
     def random(self, number):
-        """Return one of the random generators of this renewal, by its index."""
         return generator(self.state.seed, self.state.stream.samples, RENEWING, number)
 
     def on(self, X, weight, model):
@@ -88,7 +87,6 @@ class _Renewing:
         )
 
     def trial(self, globals_, hyper, number):
-        """Return a state for passes from these parameters."""
         return self.state.beside(
             globals_, hyper, int(self.random(number).integers(2**31))
         )
@@ -146,7 +144,6 @@ class _Renewing:
         return globals_, trial.hyper, np.flatnonzero(~is_same)
 
     def _make_moves(self, model, trial):
-        """Make moves after a new fit to the memory."""
         left = tuple(phase.n_moves for phase in self.moves.phases())
         if any(left):
             trial.moves = MoveProgress(left)
@@ -154,7 +151,6 @@ class _Renewing:
             run_moves(self.on(self.X, self.weight, model), policies, trial)
 
     def renewed(self):
-        """Return the parameters of a renewal, and its new components."""
         model, state = self.problem.model, self.state
         memory = self.X, self.weight
         if state.stream.reason == "start":

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._utils._limits import checked_weights
+from .._utils._validation import checked_weights
 
 # -- prevalence of components, and scores, along a stream, in a table of bounded size
 #: Largest number of points.  When a table is full, each two points become one point.
@@ -196,7 +196,6 @@ class Reservoir(NamedTuple):
         return more.of_largest(capacity)
 
     def of_largest(self, capacity):
-        """Return a memory of the ``capacity`` rows with the largest keys."""
         rows = self.largest(capacity)
         left_out = np.delete(self.keys, rows)
         return Reservoir(
@@ -234,7 +233,6 @@ class Reservoir(NamedTuple):
         return rows, weights / weights.mean()
 
     def matrix(self):
-        """Return all rows as one matrix."""
         if sparse.issparse(self.pieces[0]):
             return sparse.vstack(self.pieces, "csr")
         return np.concatenate(self.pieces)
@@ -276,7 +274,6 @@ class Watch(NamedTuple):
     below: float = 0.0
 
     def after(self, scores, policy):
-        """Return the test after the scores of more rows, and whether it has fired."""
         watch = self._replace(
             count=self.count + len(scores),
             total=self.total + scores.sum(),
@@ -319,7 +316,6 @@ class Challenger(NamedTuple):
     squares: float = 0.0
 
     def after(self, gains):
-        """Return the challenger with its gains on more rows added."""
         return self._replace(
             count=self.count + len(gains),
             total=self.total + gains.sum(),
@@ -488,7 +484,6 @@ class Stream:
         return replace(stream, memory=Reservoir(pieces, *self.memory[1:]))
 
     def alarmed(self, wait, step):
-        """Return the stream after an alarm."""
         alarm, due = Alarm(self.samples, step, self.time), self.samples + wait
         return replace(
             self,

@@ -97,7 +97,6 @@ class History:
         self._steps.append(self._last)
 
     def add_score(self, score):
-        """Add the held-out score after the last step."""
         row = dict(zip(self.columns, self._last.values, strict=True))
         row["heldout_score"] = score
         self._scores.append(self._last._replace(values=tuple(row.values())))
@@ -159,7 +158,6 @@ class MoveProgress(NamedTuple):
     on_part: bool = False
 
     def after(self, policy, number, proposal, kept):
-        """Return the progress after a proposal in the phase with index ``number``."""
         left = list(self.left)
         left[number] -= 1
         failed, refused = self.failed, self.refused

@@ -92,7 +92,6 @@ class Steps:
 
     @property
     def prepared(self):
-        """The prepared form of the current parameters."""
         if self._prepared is None:
             self._prepared = prepared_of(
                 self.problem.model, self.state.globals_, self.state.hyper
@@ -164,7 +163,6 @@ class Steps:
         return commit
 
     def _inputs(self, batch):
-        """Return the inputs of the local steps."""
         state, policies, model = self.state, self.policies, self.problem.model
         clock = state.clock(batch.total_of_clock)
         prepared = self.prepared
@@ -246,7 +244,6 @@ class Steps:
         return globals_, prepared_of(model, globals_, outcome.hyper, prepare)
 
     def _row(self, batch, inputs, local, outcome):
-        """Return the row of the history, before the step is committed."""
         n_rows, wanted = len(batch.rows), outcome.wanted_rate
         ladder, probabilities = self.policies.ladder(self.state.policies.tempering)
         none = local.n_observed <= TINY_COUNT
@@ -265,7 +262,6 @@ class Steps:
 
 
 def _commit(state, globals_, batch, inputs, outcome):
-    """Make a step part of the state."""
     state.globals_, state.hyper, state.local = globals_, outcome.hyper, outcome.local
     policies, progress, convergence = state.policies, state.progress, state.convergence
     policies.tempering, policies.learning_rate = (

@@ -125,7 +125,6 @@ def remember(problem, rate, renewals, state):
 
 
 def _sample_of_fit(problem, renewals, weight, seed):
-    """Return a weighted sample of the rows of a fit, a `Reservoir`."""
     n_rows = len(problem.data)
     capacity, logs = min(renewals.memory, n_rows), np.zeros(n_rows)
     random = generator(seed, 0, REMEMBERING_FIT)
@@ -167,8 +166,6 @@ def run_stream(run, tempering, chunk, listener):
 
 
 class _Pieces:
-    """Consecutive pieces of a chunk, see `run_stream`."""
-
     def __init__(self, problem, policies, tempering, state, chunk, listener):
         self.problem, self.state, self.chunk = problem, state, chunk
         self.policies, self.tempering, self.listener = policies, tempering, listener
@@ -177,7 +174,6 @@ class _Pieces:
         self._start_steps()
 
     def _start_steps(self):
-        """Prepare steps of the current parameters and of the challenger."""
         self._present = Steps(self.problem, self.policies, self.state)
         challenger = self.state.stream.challenger
         self._challenging = None
@@ -185,7 +181,6 @@ class _Pieces:
             self._challenging = Steps(self.problem, self.policies, challenger.state)
 
     def learn(self, piece):
-        """Score and learn the rows of a slice."""
         if self.policies.renewals.is_on:
             self._renew_if_due()
         scores, n_scored = self._scores(self._present, piece)
@@ -297,7 +292,6 @@ class _Pieces:
         return self.problem.model.component_counts(state.globals_, state.hyper)
 
     def _with_prevalence(self, stream, before, score):
-        """Return the stream with the counts and the score of the last step added."""
         if before is None:
             return stream
         population = self.state.policies.learning_rate
@@ -307,7 +301,6 @@ class _Pieces:
         return replace(stream, prevalence=prevalence)
 
     def _remembered(self, stream, piece, size):
-        """Return the stream with the rows of a piece in its memory."""
         renewals = self.policies.renewals
         if not renewals.is_on:
             return stream

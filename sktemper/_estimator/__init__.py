@@ -36,33 +36,3 @@ from ._estimator import (
 )
 from ._mixtures import MixtureMixin, check_n_samples
 from ._variants import AnnealedMixin, SVIPlusMixin
-
-__all__ = [
-    "LARGEST_START_SHARE",
-    "AnnealedMixin",
-    "MixtureMixin",
-    "ReadyModel",
-    "SVIPlusMixin",
-    "TemperedEstimator",
-    "Validation",
-    "check_n_samples",
-    "check_weighted_counts",
-    "critical_temperatures",
-    "drop_features",
-    "expand_features",
-    "inspect_counts",
-    "is_above_one",
-    "log",
-    "mean_score",
-    "policies_of_other_sizes",
-    "top_words",
-    "validate_counts",
-    "validate_training_counts",
-    "validated_weight",
-    "warn_if_above_one",
-    "warn_once",
-    "widened_for",
-    "with_state",
-    "without_callbacks",
-    "workers_for",
-]

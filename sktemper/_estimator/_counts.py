@@ -6,9 +6,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
-from .._utils._limits import LARGEST_COUNT, check_counts
 from .._utils._notices import warn_once
-from .._utils._validation import check_data, looks_like_text
+from .._utils._validation import (
+    LARGEST_COUNT,
+    check_counts,
+    check_data,
+    looks_like_text,
+)
 
 #: Largest number of rows that are inspected.
 MOST_ROWS = 1000
@@ -61,22 +65,18 @@ class Lengths(NamedTuple):
 
     @property
     def mean(self):
-        """Mean number of words."""
         return self.total / self.n_rows
 
     @property
     def error(self):
-        """Standard error of the mean."""
         variance = self.squares / self.n_rows - self.mean**2
         return math.sqrt(max(variance, 0.0) / self.n_rows)
 
     @property
     def empty_share(self):
-        """Share of the documents without words."""
         return self.n_empty / self.n_rows
 
     def lack_words(self, earlier):
-        """Return whether documents have fewer known words than earlier documents."""
         if min(self.n_rows, earlier.n_rows) < FEWEST_ROWS:
             return False
         error = math.hypot(self.error, earlier.error)
@@ -127,12 +127,10 @@ def validate_training_counts(estimator, X, reset):
 
 
 def check_weighted_counts(estimator, X, sample_weight):
-    """Raise if counts with these weights are too large."""
     check_counts(X, sample_weight)
 
 
 def inspect_counts(estimator, data, fresh):
-    """Warn once if a chunk of a stream lacks words."""
     known, these = vars(estimator).get("_lengths_", Lengths()), Lengths.of(data)
     if fresh or not these.lack_words(known):
         estimator._lengths_ = these if fresh else known + these

@@ -20,7 +20,6 @@ TEMPERATURE_TOL = 1e-9
 
 
 def warn_of_the_end(estimator, run):
-    """Run all checks at the end of a fit, and warn of their messages."""
     if run.state.progress.steps == 0:  # max_iter=0: the result is the start
         return
     if not is_above_one(estimator):
@@ -32,7 +31,6 @@ def warn_of_the_end(estimator, run):
 
 
 def nothing_compared(estimator, run):
-    """Return a warning if early stopping had no score to compare."""
     if run.compared:
         return None
     return (
@@ -42,7 +40,6 @@ def nothing_compared(estimator, run):
 
 
 def ended_above_one(estimator, run):
-    """Return a warning if the temperature did not reach 1."""
     if not is_above_one(estimator):
         return None
     temperature, n_steps = run.state.policies.temperature, run.state.progress.steps
@@ -53,7 +50,6 @@ def ended_above_one(estimator, run):
 
 
 def moves_waited(estimator, run):
-    """Return a warning if moves were skipped at a temperature that never falls to 1."""
     if not run.moves_were_skipped or run.policies.tempering.cools:
         return None
     return (
@@ -64,7 +60,6 @@ def moves_waited(estimator, run):
 
 
 def noise_was_none(estimator, run):
-    """Return a warning if every factor of the noise policy was 1."""
     n_steps, batch_size = run.state.progress.steps, run.state.policies.batch_size
     n_rows = len(run.train)
     total = estimator.total_samples or n_rows
@@ -79,7 +74,6 @@ def noise_was_none(estimator, run):
 
 
 def start_is_left(estimator, run):
-    """Return a warning if the random start still has a large weight."""
     start_share = run.state.convergence.start_share
     if start_share <= LARGEST_START_SHARE:
         return None
@@ -91,7 +85,6 @@ def start_is_left(estimator, run):
 
 
 def bound_still_moved(estimator, run):
-    """Return a warning if the lower bound was computed and did not converge."""
     progress, change = run.state.progress, run.state.convergence.bound_change
     stopped = progress.passes < progress.planned_passes or estimator.n_iter_no_change
     if stopped or not abs(change) > estimator._largest_final_change(run):
@@ -110,7 +103,6 @@ def bound_still_moved(estimator, run):
 
 
 def _moves_were_last(state):
-    """Return whether a move changed the parameters after the last pass."""
     history = state.history.to_dict()
     if "move_kept" not in history:
         return False
@@ -130,7 +122,6 @@ END_OF_FIT_CHECKS = (
 
 
 def largest_final_change(estimator, run):
-    """Return the largest last change of the lower bound of a converged fit."""
     state = run.state
     rounding = 8 * float(np.finfo(state.dtype).eps) * abs(state.convergence.lower_bound)
     return max(estimator.tol, LARGEST_CHANGE * len(run.train), rounding)

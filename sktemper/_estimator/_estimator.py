@@ -48,13 +48,12 @@ from .._utils._arguments import (
 )
 from .._utils._cache import LastCall, are_same_objects
 from .._utils._checksums import checked, with_checksum
-from .._utils._limits import checked_weights
 from .._utils._linalg import one_blas_thread
 from .._utils._notices import log, warn
 from .._utils._policy import Slot, link_to_documentation, set_params
 from .._utils._sklearn import HAS_CALLBACKS, CallbackSupportMixin, with_callbacks
 from .._utils._typing import ArrayLike, DataLike
-from .._utils._validation import check_unmasked, is_small_matrix
+from .._utils._validation import check_unmasked, checked_weights, is_small_matrix
 from ..learning_rates import (
     HalfLife,
     LearningRate,
@@ -94,7 +93,6 @@ class ReadyModel:
         return ReadyModel, ()  # a pickle is empty
 
     def model(self, estimator):
-        """Return the model of a fitted estimator."""
         attributes = vars(estimator)
         known, values_of = self._parameters
         if known != (names := tuple(attributes)):
@@ -103,13 +101,12 @@ class ReadyModel:
             self._parameters = names, values_of
         state, _, *parameters = values_of(attributes)
         key = (state.fixed, state.n_features, state.dtype, *parameters)
-        self.last_model = self._model.of(key, lambda _: estimator._fitted_model())
+        self.last_model = self._model.result(key, lambda _: estimator._fitted_model())
         return self.last_model
 
     def prepared(self, model, globals_, hyper):
-        """Return ``model.prepare(globals_, hyper)``."""
         key = model, globals_, hyper
-        return self._prepared.of(key, lambda _: model.prepare(globals_, hyper))
+        return self._prepared.result(key, lambda _: model.prepare(globals_, hyper))
 
 
 # -- pickles of estimators, which store a version, and checks of loaded pickles --------
@@ -246,7 +243,6 @@ COLUMNS = ("sample", "step", "time", "reason", "kept", "decided", "gain", "colum
 
 
 def _table(records, columns):
-    """Return records as a dict of arrays."""
     table = {}
     for name in columns:
         values = [getattr(record, name) for record in records]
@@ -668,7 +664,6 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         """Warn if training data look wrong, alone or in comparison to earlier data."""
 
     def _is_logged(self, passes):
-        """Return whether a verbose fit logs a line after this number of passes."""
         return True
 
     def _largest_final_change(self, run):
@@ -695,7 +690,6 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         return as_noise(self.gradient_noise)
 
     def _moves(self):
-        """Return the policy for moves."""
         return as_moves(self.moves)
 
     # -- fitting -----------------------------------------------------------------------
@@ -769,7 +763,6 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X, sample_weight, continued, X_val=None):
-        """Start a fit, or continue an earlier fit."""
         earlier = self._with_results(self._results())
         work = self._with_results(earlier._results() if continued else {})
         work._warned = {"hot": True}  # callbacks may use a model above T=1
@@ -879,7 +872,6 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         )
 
     def _training_data(self, X, fresh, sample_weight):
-        """Return validated training `Data`."""
         data = data_of(X, self._validation(X, "_validate_training", reset=fresh))
         if fresh:
             self._names_ = data.feature_names
@@ -937,7 +929,6 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         return replace(problem, validation=Problem(problem.model, data, workers))
 
     def _fixed(self):
-        """Return the current values of the parameters that define the model."""
         return {name: getattr(self, name) for name in self._fixed_by_fit}
 
     def _install(self, state, policies):
@@ -981,18 +972,15 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         return {}
 
     def _fitted_model(self):
-        """Return the model with the parameters of the fit."""
         state = self._state()
         settings = self._settings().replaced(**state.fixed or {})
         return self._make_model(settings, state.n_features, state.dtype)
 
     def _validation(self, X, method, reset):
-        """Return the function that validates ``X`` by this method."""
         return Validation(self, method, reset)
 
     @contextlib.contextmanager
     def _fitted_problem(self, X, sample_weight=None):
-        """Yield the `Problem` of the fitted model and ``X``."""
         if "state_" not in vars(self):
             check_is_fitted(self, "state_")
         data = data_of(X, self._validation(X, "_validate", reset=False))
@@ -1064,7 +1052,6 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         return model.prepare(*parameters)
 
     def _hyper_of_predictions(self):
-        """Return the hyperparameters for predictions."""
         return self.state_.hyper
 
     def _local_parameters(self, X):
@@ -1388,7 +1375,6 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
     _loaded = False
 
     def __getstate__(self):
-        """Return the attributes with the version and a checksum."""
         attributes = self._pickled_attributes()
         return with_checksum(attributes | {"_sktemper_version": _version()})
 

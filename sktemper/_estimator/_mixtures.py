@@ -20,7 +20,6 @@ MOST_SAMPLES = np.iinfo("l").max
 
 
 def check_n_samples(n_samples):
-    """Raise unless a mixture can draw this number of samples."""
     if not is_integer(n_samples) or n_samples > MOST_SAMPLES:
         refuse("n_samples", f"an int from 1 to {MOST_SAMPLES}", n_samples)
     if n_samples < 1:
@@ -54,7 +53,6 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         self._training_ = None  # discards the results of an earlier state
 
     def _finish(self, problem, state):
-        """Store the labels of the training data, and the lower bound."""
         model = problem.model
         bound = problem.bound(state.globals_, state.hyper)
         prepared = model.prepare(state.globals_, state.hyper)

@@ -18,7 +18,18 @@ from ._critical import (
     leading_axes,
     sample_counts,
 )
-from ._family import ONCE, Family, MomentRows, ProductFamily, dense, times
+from ._dirichlet import LEAST_CONCENTRATION, WEIGHTS
+from ._family import (
+    ONCE,
+    Family,
+    MomentRows,
+    Natural,
+    NaturalModel,
+    ProductFamily,
+    dense,
+    rate_to_zero,
+    times,
+)
 from ._gaussian import (
     GaussianPrior,
     Moments,
@@ -30,7 +41,6 @@ from ._gaussian import (
     unpacked,
 )
 from ._mixture import Mixture, MixtureHyper, MixtureModel, softmax
-from ._natural import Natural, NaturalModel, rate_to_zero
 from ._normal_gamma import NormalGammaFamily
 from ._normal_wishart import (
     COVARIANCES,
@@ -44,59 +54,4 @@ from ._normal_wishart import (
     WishartPrecision,
     log_chisquare,
 )
-from ._weights import LEAST_CONCENTRATION, WEIGHTS
 from ._wide_mixture import Wide, WideMixtureModel
-
-__all__ = [
-    "COVARIANCES",
-    "CategoricalFamily",
-    "Covariance",
-    "DirichletFamily",
-    "Family",
-    "GammaFamily",
-    "GammaPrecision",
-    "GammasPrecision",
-    "GaussianPrior",
-    "ILL_DEFINED",
-    "LEAST_CONCENTRATION",
-    "LastCall",
-    "Mixture",
-    "MixtureHyper",
-    "MixtureModel",
-    "MixturePartition",
-    "MomentRows",
-    "Moments",
-    "MultinomialFamily",
-    "Natural",
-    "NaturalModel",
-    "NormalGammaFamily",
-    "NormalWishartFamily",
-    "NormalWishartParts",
-    "ONCE",
-    "PoissonFamily",
-    "ProductFamily",
-    "ROWS_ANALYSED",
-    "Search",
-    "SharedGaussian",
-    "USED",
-    "Usual",
-    "WEIGHTS",
-    "Wide",
-    "WideMixtureModel",
-    "WishartPrecision",
-    "blended",
-    "dense",
-    "effective_rows",
-    "even_sample",
-    "leading_axes",
-    "least_eigenvalue",
-    "log_chisquare",
-    "log_predictive_of_counts",
-    "packed",
-    "packed_fisher_product",
-    "rate_to_zero",
-    "sample_counts",
-    "softmax",
-    "times",
-    "unpacked",
-]

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import expit, gammaln, psi, xlogy
 
 from .._utils._tasks import run_shared
-from ..model._values import IllDefined
+from ..model._contract import IllDefined
 from ._family import dense
 
 # -- births: restarts of a component of a mixture around a row -------------------------
@@ -25,7 +25,7 @@ from ._family import dense
 USED = 0.5
 
 
-def birth(model, globals_, hyper, block, random, row_weight):
+def propose_birth(model, globals_, hyper, block, random, row_weight):
     """Return responsibilities in which one component starts again around a row.
 
     A component is drawn at random, and its rows are divided among the other components.
@@ -207,7 +207,7 @@ def split_merge(model, globals_, hyper, block, refused, row_weight):
     if ORDER not in refused and gain > ROUNDING:
         return shares, ORDER
     try:
-        search = model.last_search.of(
+        search = model.last_search.result(
             (hyper, shares, bounds, row_weight),
             lambda _: Search(model, hyper, block, shares, row_weight),
         )
@@ -324,7 +324,6 @@ class Search:
 
     # -- gains -------------------------------------------------------------------------
     def _gain(self, changes):
-        """Return the gain of changes that are made together."""
         counts, statistics = self.counts.copy(), self.statistics.copy()
         entropy = 0.0
         for split, first, second in changes:
@@ -353,7 +352,6 @@ class Search:
         return evidence[1:] - evidence[0]
 
     def _entropy_of_merge(self, first, second):
-        """Return the increase of the entropy of the responsibilities by a merge."""
         one, other = self.shares[first], self.shares[second]
         rows = np.flatnonzero(np.minimum(one, other) > LEAST_OVERLAP)
         one, other = one[rows], other[rows]
@@ -361,7 +359,6 @@ class Search:
         return self.row_weight[rows] @ rises
 
     def _gains_of_merges(self):
-        """Return the gains of merges of similar components, by pair."""
         pairs = self._pairs()
         if not len(pairs):
             return {}
@@ -404,7 +401,6 @@ class Search:
         return np.array(sorted(pairs))
 
     def _gains_of_splits(self):
-        """Return the gains of splits whose second part replaces an empty component."""
         if not self.parts:
             return {}
         split, parts = np.array(list(self.parts)), list(self.parts.values())
@@ -427,7 +423,6 @@ class Search:
 
     # -- the parts of a component ------------------------------------------------------
     def _parts(self):
-        """Return the best split of each component that can be split."""
         large = np.flatnonzero(self.counts >= 2 * LEAST_COUNT).tolist()
         parts = run_shared([lambda k=k: self._part(k) for k in large])
         return {k: part for k, part in zip(large, parts, strict=True) if part}

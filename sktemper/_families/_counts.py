@@ -184,7 +184,7 @@ class DirichletFamily(Family):
         """
         raise NotImplementedError
 
-    def of_all(self, values: np.ndarray) -> np.ndarray:
+    def weigh_options(self, values: np.ndarray) -> np.ndarray:
         """Return values of options, times the number of options that each represents.
 
         Parameters
@@ -197,7 +197,7 @@ class DirichletFamily(Family):
         """
         return values if self.repeats is None else values * self.repeats
 
-    def of_all_questions(self, values) -> np.ndarray:
+    def weigh_questions(self, values) -> np.ndarray:
         """Return values of questions, times the number that each represents."""
         return values
 
@@ -226,7 +226,7 @@ class DirichletFamily(Family):
         starts = np.cumsum(self.sizes) - self.sizes
         return np.add.reduceat(values, starts, axis=1)
 
-    def of_options(self, values) -> np.ndarray:
+    def repeat_for_options(self, values) -> np.ndarray:
         """Return values of questions, repeated for each of their options."""
         return np.repeat(values, self.sizes, axis=1)
 
@@ -243,26 +243,26 @@ class DirichletFamily(Family):
         concentration = parameters + 1.0
         logs = self.totals(log_gamma(concentration))
         logs = logs - log_gamma(self.totals(concentration))
-        return self.of_all_questions(logs).sum(axis=1)
+        return self.weigh_questions(logs).sum(axis=1)
 
     def expected(self, parameters) -> np.ndarray:
         """Return E log theta."""
         concentration = parameters + 1.0
         totals = digamma(self.totals(concentration))
-        return digamma(concentration) - self.of_options(totals)
+        return digamma(concentration) - self.repeat_for_options(totals)
 
     def expected_log(self, parameters, sums) -> np.ndarray:
         """Return expected log-likelihoods of rows, given the sums of their moments."""
-        return sums @ self.of_all(self.expected(parameters)).T
+        return sums @ self.weigh_options(self.expected(parameters)).T
 
     def prepare(self, parameters) -> Any:
         """Return the `Tables` of components."""
-        expected = self.of_all(self.expected(parameters))
+        expected = self.weigh_options(self.expected(parameters))
         return Tables(np.ascontiguousarray(expected.T), parameters)
 
     def bound(self, parameters, prior, power) -> np.ndarray:
         """Return power * E log p - E log q of each component."""
-        expected = self.of_all(self.expected(parameters))
+        expected = self.weigh_options(self.expected(parameters))
         log_prior = (prior * expected).sum(axis=1) - self.log_normaliser(prior)
         log_q = (parameters * expected).sum(axis=1)
         return power * log_prior - log_q + self.log_normaliser(parameters)
@@ -272,7 +272,7 @@ class DirichletFamily(Family):
         concentration = parameters + 1.0
         product = polygamma(1, concentration) * change
         totals = polygamma(1, self.totals(concentration)) * self.totals(change)
-        return product - self.of_options(totals)
+        return product - self.repeat_for_options(totals)
 
     def is_valid(self, parameters) -> bool:
         """Return whether all concentrations are positive."""
@@ -298,7 +298,7 @@ class MultinomialFamily(DirichletFamily):
 
     def totals(self, values) -> np.ndarray:
         """Return the sums over all words."""
-        return self.of_all(values).sum(axis=1, keepdims=True)
+        return self.weigh_options(values).sum(axis=1, keepdims=True)
 
     def block(self, rows) -> np.ndarray | SparseMatrix:
         """Return counts as a canonical CSR array of float64."""
@@ -342,7 +342,6 @@ def log_predictive_of_counts(concentration, totals, counts):
     sizes = np.asarray(counts.sum(axis=1)).reshape(-1, 1)
 
     def sums(first):
-        """Return the sums over the features of some rows."""
         starts = counts.indptr[first : first + ROWS_AT_ONCE + 1]
         entries = slice(starts[0], starts[-1])
         places, some = counts.indices[entries], counts.data[entries, None]
@@ -368,7 +367,7 @@ class CategoricalFamily(DirichletFamily):
         family.repeats = np.repeat(repeats, self.sizes[0])
         return family
 
-    def of_all_questions(self, values) -> np.ndarray:
+    def weigh_questions(self, values) -> np.ndarray:
         """Return values of questions, times the number that each represents."""
         if self.repeats is None:
             return values
@@ -377,11 +376,13 @@ class CategoricalFamily(DirichletFamily):
     def log_means(self, parameters) -> np.ndarray:
         """Return the logarithms of the mean probabilities."""
         concentration = parameters + 1.0
-        return np.log(concentration / self.of_options(self.totals(concentration)))
+        return np.log(
+            concentration / self.repeat_for_options(self.totals(concentration))
+        )
 
     def log_predictive(self, block, tables, log_weights=0.0) -> np.ndarray:
         """Return the log posterior predictive probability of answers."""
-        logs = self.of_all(self.log_means(tables.parameters))
+        logs = self.weigh_options(self.log_means(tables.parameters))
         return times(self.moments(block), logs.T) + log_weights
 
 

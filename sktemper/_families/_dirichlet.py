@@ -1,7 +1,13 @@
-"""The Dirichlet distribution, along any axis of arrays of concentrations."""
+"""Dirichlet distributions, and the two priors of the weights of a mixture.
+
+Parameters of weights are natural parameters without the base measure: the exponents of
+the weights, or of the two parts of each stick.
+"""
 
 import numpy as np
-from scipy.special import gammaln, logsumexp, polygamma, psi
+from scipy.special import betaln, gammaln, logsumexp, polygamma, psi
+
+from .._utils._cache import LastCall
 
 
 def log_normaliser(concentration, axis=-1):
@@ -24,7 +30,6 @@ def bound(concentration, prior, power, axis=-1):
 
 
 def trigamma(x):
-    """Return the derivative of digamma."""
     return polygamma(1, x)
 
 
@@ -49,3 +54,185 @@ def log_draws(concentration, random, axis=-1):
     draws = np.log(random.standard_gamma(concentration + 1.0))
     draws += np.log(random.uniform(size=np.shape(concentration))) / concentration
     return draws - logsumexp(draws, axis=axis, keepdims=True)
+
+
+# -- weights of a mixture, with scikit-learn's names of the priors ---------------------
+#: The natural parameter is the concentration minus 1.  A smaller concentration would
+#: be rounded to 0.
+LEAST_CONCENTRATION = 1e-12
+#: Components are ordered by their numbers of samples, rounded to this number of
+#: decimals.  Further decimals are rounding errors.
+ORDER_DECIMALS = 6
+
+
+def _expected_log(parameters):
+    return expected_log(parameters + 1.0)
+
+
+def _log_normaliser(parameters):
+    return log_normaliser(parameters + 1.0)
+
+
+def _log_betas(parameters):
+    return betaln(*(parameters + 1.0).T).sum()
+
+
+def _log_sticks(counts, concentration):
+    behind = np.cumsum(counts[..., ::-1], axis=-1)[..., ::-1] - counts
+    return betaln(1.0 + counts, concentration + behind).sum(axis=-1)
+
+
+class DirichletWeights:
+    """A symmetric Dirichlet distribution: parameters of shape (n_components,)."""
+
+    def __init__(self, n_components):
+        self.n_components = n_components
+        self._logs, self._prior = LastCall(), LastCall()
+
+    def prior(self, concentration):
+        return np.full(self.n_components, concentration - 1.0)
+
+    def counted(self, counts):
+        """Return the terms that numbers of samples add to the parameters."""
+        return counts
+
+    def counts(self, counted):
+        """Return the components' numbers of samples, the inverse of `counted`."""
+        return counted
+
+    def order(self, counts):
+        """Return an order of the components with the largest evidence.
+
+        All orders have the same evidence.
+        """
+        return np.arange(self.n_components)
+
+    def gain_of_order(self, counts, concentration):
+        """Return 0, because the order does not change the evidence."""
+        return 0.0
+
+    def evidence(self, counts, concentration):
+        """Return the log marginal likelihood of numbers of samples, up to a constant.
+
+        Parameters
+        ----------
+        counts : ndarray of shape (..., n_components)
+        concentration : float
+
+        Returns
+        -------
+        logs : ndarray of shape (...)
+            Values for the order of the components with the largest evidence.
+        """
+        return gammaln(concentration + counts).sum(axis=-1)
+
+    def concentration(self, parameters):
+        """Return the concentrations as scikit-learn has them."""
+        return parameters + 1.0
+
+    def expected_log(self, parameters):
+        return self._logs.result(parameters, _expected_log)
+
+    def mean(self, parameters):
+        concentration = parameters + 1.0
+        return concentration / concentration.sum()
+
+    def bound(self, parameters, prior, power):
+        """Return power * E log p(pi) - E log q(pi)."""
+        log_weights = self.expected_log(parameters)
+        log_prior = self._prior.result(prior, _log_normaliser) + prior @ log_weights
+        log_q = _log_normaliser(parameters) + parameters @ log_weights
+        return power * log_prior - log_q
+
+    def fisher_product(self, parameters, change):
+        """Return the change of E log pi along ``change``."""
+        return fisher_product(parameters + 1.0, change)
+
+    def log_draws(self, concentration, random):
+        # A draw of Gamma(a) is a draw of Gamma(a + 1) times U^(1 / a) for a uniform U.
+        # The logarithm does not underflow for a small a.
+        shape = np.full(self.n_components, concentration)
+        draws = np.log(random.standard_gamma(shape + 1.0))
+        draws += np.log(random.uniform(size=self.n_components)) / concentration
+        return draws - np.logaddexp.reduce(draws)
+
+
+class StickBreaking:
+    """A truncated Dirichlet process: parameters of shape (n_components, 2).
+
+    Each component takes a share of the weight that earlier components have left.  The
+    shares are Beta distributed; each row has the two parameters of one of these Beta
+    distributions, minus 1.
+    """
+
+    def __init__(self, n_components):
+        self.n_components = n_components
+        self._logs, self._prior = LastCall(), LastCall()
+
+    def prior(self, concentration):
+        return np.tile([0.0, concentration - 1.0], (self.n_components, 1))
+
+    def counted(self, counts):
+        counted = np.zeros((self.n_components, 2))
+        counted[:, 0] = counts
+        np.cumsum(counts[:0:-1], out=counted[-2::-1, 1])
+        return counted
+
+    def counts(self, counted):
+        return counted[:, 0]
+
+    def order(self, counts):
+        """Return the best order of components with these numbers of samples."""
+        return np.argsort(-np.round(counts, ORDER_DECIMALS), kind="stable")
+
+    def gain_of_order(self, counts, concentration):
+        """Return the rise of the evidence by the best order of the components."""
+        best = counts[self.order(counts)]
+        return _log_sticks(best, concentration) - _log_sticks(counts, concentration)
+
+    def evidence(self, counts, concentration):
+        """Return the log marginal likelihood of numbers of samples.
+
+        See `DirichletWeights.evidence`.
+        """
+        return _log_sticks(-np.sort(-counts, axis=-1), concentration)
+
+    def concentration(self, parameters):
+        return tuple((parameters + 1.0).T)
+
+    def expected_log(self, parameters):
+        logs = self._logs.result(parameters, _expected_log)
+        behind = np.zeros(self.n_components)
+        np.cumsum(logs[:-1, 1], out=behind[1:])
+        return logs[:, 0] + behind
+
+    def mean(self, parameters):
+        """Return E pi, of shape (n_components,), scaled to sum to 1."""
+        a, b = (parameters + 1.0).T
+        left = np.append(1.0, np.cumprod(b / (a + b))[:-1])
+        weights = a / (a + b) * left
+        return weights / weights.sum()
+
+    def bound(self, parameters, prior, power):
+        """Return power * E log p(sticks) - E log q(sticks)."""
+        logs = self._logs.result(parameters, _expected_log)
+        log_prior = (prior * logs).sum() - self._prior.result(prior, _log_betas)
+        log_q = (parameters * logs).sum() - _log_betas(parameters)
+        return power * log_prior - log_q
+
+    def fisher_product(self, parameters, change):
+        return fisher_product(parameters + 1.0, change)
+
+    def log_draws(self, concentration, random):
+        # A share is Beta(1, c) distributed, so 1 minus it is U^(1 / c) for a uniform U.
+        left = np.log(random.uniform(size=self.n_components)) / concentration
+        taken = np.log(-np.expm1(left))
+        logs = taken + np.append(0.0, np.cumsum(left)[:-1])
+        return logs - np.logaddexp.reduce(logs)  # they sum to 1, as `mean` does
+
+
+#: The priors by scikit-learn's names.
+WEIGHTS = {
+    "dirichlet_distribution": DirichletWeights,
+    "dirichlet_process": StickBreaking,
+}

@@ -1,20 +1,141 @@
-"""Products of conjugate families, for rows with columns of several kinds."""
+"""Exponential families: natural parameters, and families with conjugate priors."""
 
 from __future__ import annotations
 
+import math
+import operator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
 
 from .._utils._linalg import tiled_matmul
+from ..model._contract import ConjugateModel, Powers
 from ._kernels import sparse_sums, sparse_times
 
+#: Number of bisections that find the largest rate of a step.
+HALVINGS = 30
 
-# -- products of dense or sparse moments, in which the bits of a row are its own -------
+
+@dataclass(frozen=True)
+class Natural:
+    """Natural parameters, or priors and statistics that are added to them.
+
+    A subclass is a frozen dataclass of float64 arrays, or of objects with ``+`` and
+    ``*``.
+    """
+
+    def arrays(self) -> list[np.ndarray]:
+        """Return the arrays, in the order of the fields."""
+        return [getattr(self, name) for name in self.__match_args__]
+
+    def __add__(self, other):
+        return type(self)(*map(operator.add, self.arrays(), other.arrays()))
+
+    def scaled(self, factor: float) -> Self:
+        """Return ``factor`` times the parameters; with factor 1, the same object.
+
+        Arrays that are not C-contiguous are copied, because NumPy adds the elements of
+        other layouts in another order, which changes the rounding.
+        """
+        if factor == 1 and all(_in_order(array) is array for array in self.arrays()):
+            return self
+        return type(self)(*(factor * array for array in self.arrays()))
+
+    def vector(self) -> np.ndarray:
+        """Return the parameters as one contiguous vector."""
+        return np.concatenate([np.ravel(array) for array in self.arrays()])
+
+    @classmethod
+    def of_vector(cls, vector: np.ndarray, shapes: Sequence[tuple[int, ...]]) -> Self:
+        """Return the parameters of a vector, with arrays of the given shapes."""
+        ends = np.cumsum([math.prod(shape) for shape in shapes])
+        parts = np.split(np.asarray(vector), ends[:-1])
+        return cls(*(p.reshape(shape) for p, shape in zip(parts, shapes, strict=True)))
+
+
+def are_equal(one, other):
+    return all(
+        old is new or (isinstance(new, np.ndarray) and np.array_equal(old, new))
+        for old, new in zip(one, other, strict=True)
+    )
+
+
+def _in_order(array):
+    """Return an array in C order, and other objects unchanged."""
+    return np.asarray(array, order="C") if isinstance(array, np.ndarray) else array
+
+
+class NaturalModel(ConjugateModel):
+    """Base of models whose global parameters and statistics are `Natural`.
+
+    The parameters are natural parameters of densities with respect to Lebesgue measure:
+    statistics are added to the parameters of the prior, and a step is a convex
+    combination of the old parameters and this sum.  In addition to the required methods
+    of `ConjugateModel`, a subclass defines `prior`, `shapes` and `is_valid`, and
+    `fisher_product` for adaptive rates.
+    """
+
+    #: Class of the parameters.
+    parameters = Natural
+
+    def prior(self, hyper: Any) -> Natural:
+        """Return the natural parameters of the prior."""
+        raise NotImplementedError
+
+    def shapes(self) -> tuple:
+        """Return the shapes of the arrays of the parameters."""
+        raise NotImplementedError
+
+    def target(
+        self, statistics: Any, scale: float, powers: Powers, hyper: Any
+    ) -> Natural:
+        """Return the target of a step."""
+        return self.prior(hyper).scaled(powers.prior) + statistics.scaled(scale)
+
+    def step(self, globals_, statistics, scale, powers, rate, hyper) -> Any:
+        """Step the natural parameters toward the prior plus the statistics."""
+        target = self.target(statistics, scale, powers, hyper)
+        if rate == 1:  # C order is kept, so that sums have the same bits
+            return type(target)(*map(_in_order, target.arrays()))
+        return globals_.scaled(1 - rate) + target.scaled(rate)
+
+    def largest_rate(self, globals_, statistics, scale, powers, hyper) -> float:
+        """Return the rate at which a parameter would leave its domain."""
+        target = self.target(statistics, scale, powers, hyper)
+        low, high = 0.0, 1.0
+        if self.is_valid(target):
+            return math.inf
+        for _ in range(HALVINGS):
+            rate = 0.5 * (low + high)
+            between = globals_.scaled(1 - rate) + target.scaled(rate)
+            low, high = (rate, high) if self.is_valid(between) else (low, rate)
+        return low
+
+    def natural_parameters(self, globals_) -> np.ndarray:
+        """Return the natural parameters as one vector."""
+        return globals_.vector()
+
+    def from_natural_parameters(self, vector) -> Any:
+        """Return the global parameters of a vector."""
+        return self.parameters.of_vector(vector, self.shapes())
+
+    def target_parameters(self, statistics, scale, powers, hyper) -> np.ndarray:
+        """Return the target of a step as a vector."""
+        return self.target(statistics, scale, powers, hyper).vector()
+
+
+def rate_to_zero(old, new):
+    """Return the rate at which a step from ``old > 0`` to ``new`` reaches 0, or inf."""
+    old, new = np.atleast_1d(old), np.atleast_1d(new)
+    leaving = new < 0
+    return float(np.min(old[leaving] / (old - new)[leaving], initial=math.inf))
+
+
+# -- products of dense or sparse moments, independent of the other rows ----------------
 def dense(array):
-    """Return a dense or sparse array as a NumPy array."""
     return array.toarray() if sparse.issparse(array) else np.asarray(array)
 
 
@@ -401,7 +522,7 @@ class Family:
         Returns
         -------
         logs : ndarray of shape (n_rows, n_components)
-            The bits of a row do not depend on the rows around it.
+            A row's result does not depend on other rows.
         """
         logs = times(self.moments(block), tables.expected)
         logs += np.reshape(self.log_base(block), (-1, 1))
@@ -482,7 +603,6 @@ class MomentRows:
 
     @property
     def shape(self):
-        """The shape of the moments."""
         return self.moments.shape
 
     def __len__(self):
@@ -520,42 +640,33 @@ class ProductFamily(Family):
 
     # -- data --------------------------------------------------------------------------
     def block(self, rows):
-        """Return `MomentRows`; a subclass defines it."""
         raise NotImplementedError
 
     def moments(self, block):
-        """Return the moments, of shape (n_rows, n_natural)."""
         return block.moments
 
     def log_base(self, block):
-        """Return the part of the log-likelihoods that all components share."""
         return block.log_base
 
     def n_observed(self, block):
-        """Return the number of values of each row that are not missing."""
         return block.known
 
     # -- the distribution of the parameters --------------------------------------------
     def log_normaliser(self, parameters):
-        """Return A, of shape (n_components,)."""
         return sum(part.log_normaliser(own) for part, own in self.each(parameters))
 
     def expected(self, parameters):
-        """Return E u."""
         return np.hstack([part.expected(own) for part, own in self.each(parameters)])
 
     def fisher_product(self, parameters, change):
-        """Return the change of E u along a change of the parameters."""
         both = self.each(parameters, change)
         return np.hstack([part.fisher_product(own, along) for part, own, along in both])
 
     def is_valid(self, parameters):
-        """Return whether the parameters of all parts are valid."""
         return all(part.is_valid(own) for part, own in self.each(parameters))
 
     # -- local steps -------------------------------------------------------------------
     def log_predictive(self, block, tables, log_weights=0.0):
-        """Return the log posterior predictive density of rows in each component."""
         logs = np.zeros((len(block), len(tables.parameters)))
         logs += log_weights + np.reshape(block.log_base, (-1, 1))
         for part, moments, own in self._parts_of(block, tables):

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg.blas import dtrsm
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from ._natural import Natural
+from ._family import Natural
 
 #: The least eigenvalue of a learned covariance, as a share of its largest eigenvalue;
 #: and the least variance.  Without the latter, the variance of equal ratings would fall
@@ -35,7 +35,6 @@ class SharedGaussian(Natural):
     weighted_means: np.ndarray
 
     def means(self):
-        """Return the means, of shape (n_components, n_features)."""
         root = _root(self.precision, lower=1)
         # Solving from the right saves a copy, because the transpose is contiguous.
         half = dtrsm(1.0, root, self.weighted_means.T, side=1, lower=1, trans_a=1)
@@ -49,7 +48,6 @@ class SharedGaussian(Natural):
         return np.diag(1 / np.diag(self.precision))
 
     def log_determinant(self, structured=True):
-        """Return the log determinant of the covariance."""
         try:
             return _log_determinant(self.covariance(structured))
         except np.linalg.LinAlgError:  # the inverse may be indefinite by rounding
@@ -92,9 +90,19 @@ def _log_determinant(matrix):
     return 2 * np.log(np.diag(_root(matrix, lower=0))).sum()
 
 
-#: Cache of the natural parameters of the last priors.  The same priors are used for
-#: many blocks, or for one user after the other.
-_found, MOST_FOUND = (), 4
+@functools.lru_cache(maxsize=4)  # the same priors are used for many blocks or users
+def _natural_parameters(mean, covariance):
+    """Return the natural parameters, given the bytes of float64 arrays.
+
+    The precision is symmetric, and equally accurate in directions of large and of small
+    variances, unlike the result of `numpy.linalg.inv`.
+    """
+    mean = np.frombuffer(mean)
+    variances, directions = np.linalg.eigh(
+        np.frombuffer(covariance).reshape(-1, len(mean))
+    )
+    precision = (directions / variances) @ directions.T
+    return np.concatenate([packed(precision), precision @ mean])
 
 
 class GaussianPrior(NamedTuple):
@@ -111,21 +119,8 @@ class GaussianPrior(NamedTuple):
 
     def natural(self):
         """Return the packed precision, and precision times mean, as one vector."""
-        global _found
-        for prior, natural in _found:
-            if all(map(np.array_equal, prior, self)):
-                return natural.copy()
-        natural = self._natural()
-        copied = self.mean.copy(), self.covariance.copy()
-        _found = ((copied, natural), *_found[: MOST_FOUND - 1])
-        return natural.copy()
-
-    def _natural(self):
-        # The result is symmetric, and equally accurate in directions of large and of
-        # small variances, unlike the result of `np.linalg.inv`.
-        variances, directions = np.linalg.eigh(self.covariance)
-        precision = (directions / variances) @ directions.T
-        return np.concatenate([packed(precision), precision @ self.mean])
+        arrays = (np.asarray(array, np.float64).tobytes() for array in self)
+        return _natural_parameters(*arrays).copy()
 
     def log_normaliser(self):
         """Return the part of E log p that does not depend on the posterior.
@@ -159,11 +154,9 @@ class Moments(NamedTuple):
     second: np.ndarray
 
     def scaled(self, factor):
-        """Return ``factor`` times the sums."""
         return Moments(*(factor * part for part in self))
 
     def plus(self, other):
-        """Return the sum of both objects."""
         return Moments(*(a + b for a, b in zip(self, other, strict=True)))
 
     def prior(self):

@@ -12,12 +12,10 @@ from scipy.special import logsumexp
 from .._utils._cache import LastCall
 from .._utils._linalg import sparse_rows
 from .._utils._typing import DataLike, DTypeLike
-from ..model._contract import ConjugateModel
-from ..model._values import LocalStep, Powers, Request
-from ._births import USED, Search, birth, split_merge
-from ._family import ONCE, Family, dense
-from ._natural import Natural, NaturalModel, are_equal
-from ._weights import WEIGHTS
+from ..model._contract import ConjugateModel, LocalStep, Powers, Request
+from ._births import USED, Search, propose_birth, split_merge
+from ._dirichlet import WEIGHTS
+from ._family import ONCE, Family, Natural, NaturalModel, are_equal, dense
 
 
 # -- values of a mixture: parameters, priors, and tables for local steps ---------------
@@ -281,7 +279,7 @@ class MixtureModel(NaturalModel):
 
     def prior(self, hyper) -> Mixture:
         """Return the prior's natural parameters; the last result is cached."""
-        return self._prior.of(hyper, self._prior_of)
+        return self._prior.result(hyper, self._prior_of)
 
     def _prior_of(self, hyper):
         component = self.component_prior(hyper)
@@ -430,7 +428,9 @@ class MixtureModel(NaturalModel):
         """Return the mixture with one component replaced by a new component."""
         if row_weight is None:
             row_weight = np.ones(block.shape[0])
-        responsibilities = birth(self, globals_, hyper, block, random, row_weight)
+        responsibilities = propose_birth(
+            self, globals_, hyper, block, random, row_weight
+        )
         return self._moved(block, responsibilities, globals_, hyper, row_weight), hyper
 
     def propose_split_merge(
@@ -448,7 +448,6 @@ class MixtureModel(NaturalModel):
         return moved, hyper, key
 
     def _moved(self, block, responsibilities, globals_, hyper, row_weight):
-        """Return the best parameters for responsibilities of some of the rows."""
         order = self.weights.order(row_weight @ responsibilities)
         shares = row_weight[:, None] * responsibilities[:, order]
         prior = self.weights.prior(hyper.weight_concentration)

@@ -56,12 +56,10 @@ class NormalGammaFamily(Family):
         return np.hsplit(values, 4)
 
     def natural(self, usual):
-        """Return the natural parameters, given `NormalGammas`."""
         kappa, m, a, b = usual
         return np.hstack([kappa, kappa * m, 2.0 * b + kappa * m**2, 2.0 * a - 1.0])
 
     def usual(self, parameters):
-        """Return `NormalGammas`, given natural parameters."""
         kappa, weighted, second, freedom = self.split(parameters)
         means = weighted / kappa
         rate = 0.5 * (second - weighted * means)
@@ -69,13 +67,11 @@ class NormalGammaFamily(Family):
 
     # -- the distribution of the parameters --------------------------------------------
     def log_normaliser(self, parameters):
-        """Return A, of shape (n_components,)."""
         kappa, _, a, b = self.usual(parameters)
         logs = 0.5 * (LOG_2_PI - np.log(kappa)) + gammaln(a) - a * np.log(b)
         return (logs - (a - 0.5) * LOG_2_PI).sum(axis=1)
 
     def expected(self, parameters):
-        """Return E u."""
         kappa, m, a, b = self.usual(parameters)
         tau = a / b
         log_tau = psi(a) - np.log(b)
@@ -89,7 +85,6 @@ class NormalGammaFamily(Family):
         )
 
     def fisher_product(self, parameters, change):
-        """Return the change of E u along a change of the parameters."""
         kappa, m, a, b = self.usual(parameters)
         of_kappa, of_weighted, of_second, of_freedom = self.split(change)
         of_m = (of_weighted - m * of_kappa) / kappa
@@ -108,7 +103,6 @@ class NormalGammaFamily(Family):
         )
 
     def is_valid(self, parameters):
-        """Return whether all precisions, shapes and rates are positive."""
         kappa, weighted, second, freedom = self.split(parameters)
         if not ((kappa > 0).all() and (freedom > -1).all()):
             return False

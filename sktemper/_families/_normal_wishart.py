@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import gammaln, polygamma, psi
 
 from .._utils._cache import LastCall
-from ..model._values import IllDefined
+from ..model._contract import IllDefined
 from . import _kernels
 from ._family import Family
 
@@ -69,7 +69,6 @@ class WishartPrecision:
         return psi(halves).sum(axis=-1) + self.n_features * LOG_2
 
     def derivative(self, freedom):
-        """Return the derivative of `expected_log`."""
         halves = 0.5 * (np.asarray(freedom)[..., None] - np.arange(self.n_features))
         return 0.5 * polygamma(1, halves).sum(axis=-1)
 
@@ -146,20 +145,16 @@ class GammasPrecision(WishartPrecision):
         self.least, self.shift = 0.0, 1.0
 
     def expected_log(self, freedom):
-        """Return E log |Lambda| if the inverse scale is the identity matrix."""
         return self.n_features * (psi(0.5 * freedom) + LOG_2)
 
     def derivative(self, freedom):
-        """Return the derivative of `expected_log`."""
         return 0.5 * self.n_features * polygamma(1, 0.5 * freedom)
 
     def log_gammas(self, freedom):
-        """Return the logarithm of the normaliser's Gamma functions and factors of 2."""
         halves = 0.5 * freedom
         return self.n_features * (gammaln(halves) + halves * LOG_2)
 
     def terms(self, precision, freedom, log_determinants):
-        """Return terms of lower bounds."""
         D = self.n_features
         log_precisions = self.expected_log(freedom) + log_determinants
         log_normalisers = 0.5 * D * (np.log(precision) - LOG_2_PI)
@@ -169,7 +164,6 @@ class GammasPrecision(WishartPrecision):
         return log_precisions, log_normalisers, log_densities
 
     def bounds(self, power, q, p, traces, squares):
-        """Return power * E log p - E log q of each component."""
         D = self.n_features
         precision, nu, log_precision, log_q = q
         log_q = log_q + 0.5 * ((nu - self.shift) * log_precision - D * (1.0 + nu))
@@ -180,13 +174,11 @@ class GammasPrecision(WishartPrecision):
     is_product = True
 
     def log_student(self, freedom, log_determinants, spread):
-        """Return the logarithm of predictive densities at their modes."""
         halves, D = 0.5 * freedom, self.n_features
         logs = D * (gammaln(halves + 0.5) - gammaln(halves))
         return logs - 0.5 * D * np.log(math.pi * spread) + 0.5 * log_determinants
 
     def draws(self, freedom, random, n_components):
-        """Draw log |Lambda|, (n_components,), if the inverse scale is the identity."""
         size = n_components, self.n_features
         return log_chisquare(freedom, random, size).sum(axis=1)
 
@@ -206,35 +198,29 @@ class GammaPrecision(GammasPrecision):
         self.width = float(n_features)
 
     def expected_log(self, freedom):
-        """Return E log |Lambda| if the inverse scale is the identity matrix."""
         D = self.n_features
         return D * (psi(0.5 * D * freedom) - math.log(0.5 * D))
 
     def derivative(self, freedom):
-        """Return the derivative of `expected_log`."""
         D = self.n_features
         return 0.5 * D**2 * polygamma(1, 0.5 * D * freedom)
 
     def log_gammas(self, freedom):
-        """Return the logarithm of the normaliser's Gamma function and factor."""
         halves = 0.5 * self.n_features * freedom
         return gammaln(halves) - halves * math.log(0.5 * self.n_features)
 
     is_product = False
 
     def exponent(self, freedom):
-        """Return the exponent of a predictive density, without its negative sign."""
         return 0.5 * self.n_features * (freedom + 1.0)
 
     def log_student(self, freedom, log_determinants, spread):
-        """Return the logarithm of predictive densities at their modes."""
         D, exponent = self.n_features, self.exponent(freedom)
         logs = gammaln(exponent) - gammaln(exponent - 0.5 * D)
         logs = logs - 0.5 * D * np.log(math.pi * D * spread)
         return logs + 0.5 * log_determinants
 
     def draws(self, freedom, random, n_components):
-        """Draw log |Lambda|, (n_components,), if the inverse scale is the identity."""
         D = self.n_features
         logs = log_chisquare(D * freedom, random, n_components)
         return D * (logs - math.log(D))
@@ -302,7 +288,6 @@ class Covariance:
         self.n_kept = len(self.is_variance)
 
     def default_prior(self, covariance):
-        """Return the covariance of the data in the form of this type."""
         return covariance
 
     def kept(self, second):
@@ -380,7 +365,6 @@ class Covariance:
         return -product @ scale, np.trace(product, axis1=-2, axis2=-1)
 
     def scale(self, inverse_scale):
-        """Return the inverse of the inverse scale."""
         try:
             return np.linalg.inv(inverse_scale)
         except np.linalg.LinAlgError:  # the root is better conditioned
@@ -388,7 +372,6 @@ class Covariance:
             return np.swapaxes(factors, -1, -2) @ factors
 
     def symmetric(self, matrices):
-        """Return the symmetric parts of matrices in the type's form."""
         return 0.5 * (matrices + np.swapaxes(matrices, -1, -2))
 
     def roots(self, inverse_scale):
@@ -401,7 +384,6 @@ class Covariance:
         return covariances
 
     def widened(self, freedom):
-        """Return degrees of freedom in a shape that broadcasts with the scales."""
         return freedom[:, None, None]
 
     def times(self, scale, vectors):
@@ -441,23 +423,18 @@ class Diagonal(Covariance):
         self.is_variance = np.ones(n_features)
 
     def default_prior(self, covariance):
-        """Return the variances of the data."""
         return np.diag(covariance).copy()
 
     def unpacked(self, kept):
-        """Return the diagonals."""
         return kept
 
     def packed(self, matrices):
-        """Return the diagonals."""
         return matrices
 
     def outer(self, factors, vectors):
-        """Return the diagonals."""
         return factors[:, None] * vectors**2
 
     def centred(self, precision, sums, second):
-        """Return means and inverse scales, given natural parameters."""
         means = sums / precision[:, None]
         return means, second - self.outer(precision, means)
 
@@ -468,41 +445,32 @@ class Diagonal(Covariance):
         return inverse_scale**-0.5, -np.log(inverse_scale).sum(axis=-1)
 
     def traces_and_squares(self, scale_factors, matrices, vectors):
-        """Return tr(scale @ matrix) and ``v^T @ scale @ v`` of each component."""
         scale = scale_factors**2
         return (scale * matrices).sum(axis=-1), (scale * vectors**2).sum(axis=-1)
 
     def triangles(self, factors, scales):
-        """Return scales times factors of each component in the kernel's layout."""
         return scales[:, None] * factors
 
     def derivative(self, inverse_scale, change):
-        """Return the change of the scale, and tr(W dW^-1)."""
         product = change / inverse_scale
         return -product / inverse_scale, product.sum(axis=-1)
 
     def scale(self, inverse_scale):
-        """Return the inverse of the inverse scale."""
         return 1.0 / inverse_scale
 
     def symmetric(self, matrices):
-        """Return the diagonals."""
         return matrices
 
     def roots(self, inverse_scale):
-        """Return the roots of the scales."""
         return inverse_scale**-0.5
 
     def matrices(self, covariances):
-        """Return a matrix for each component from covariances in the type's form."""
         return covariances[:, :, None] * np.eye(self.n_features)
 
     def widened(self, freedom):
-        """Return degrees of freedom in a shape that broadcasts with the scales."""
         return freedom[:, None]
 
     def times(self, scale, vectors):
-        """Return ``scale @ v`` of each component."""
         return scale * vectors
 
 
@@ -515,7 +483,6 @@ class Spherical(Diagonal):
         self.is_variance = np.ones(1)
 
     def default_prior(self, covariance):
-        """Return the mean variance of the data."""
         return np.float64(np.diag(covariance).mean())
 
     def kept(self, second):
@@ -523,15 +490,12 @@ class Spherical(Diagonal):
         return second.mean(axis=-1, keepdims=True)
 
     def unpacked(self, kept):
-        """Return the mean squares."""
         return kept[..., 0]
 
     def packed(self, matrices):
-        """Return the mean squares."""
         return matrices[..., None]
 
     def outer(self, factors, vectors):
-        """Return the means of the diagonals."""
         return factors * (vectors**2).mean(axis=1)
 
     def factors(self, inverse_scale):
@@ -539,25 +503,20 @@ class Spherical(Diagonal):
         return super().factors(self._each_dimension(inverse_scale))
 
     def traces_and_squares(self, scale_factors, matrices, vectors):
-        """Return tr(scale @ matrix) and ``v^T @ scale @ v`` of each component."""
         matrices = self._each_dimension(matrices)
         return super().traces_and_squares(scale_factors, matrices, vectors)
 
     def derivative(self, inverse_scale, change):
-        """Return the change of the scale, and tr(W dW^-1)."""
         product = change / inverse_scale
         return -product / inverse_scale, self.n_features * product
 
     def matrices(self, covariances):
-        """Return a matrix for each component from covariances in the type's form."""
         return covariances[:, None, None] * np.eye(self.n_features)
 
     def widened(self, freedom):
-        """Return the degrees of freedom."""
         return freedom
 
     def times(self, scale, vectors):
-        """Return ``scale @ v`` of each component."""
         return scale[:, None] * vectors
 
     def paired(self, freedom, scale):
@@ -643,7 +602,6 @@ class NormalWishartFamily(Family):
 
     # -- natural and usual parameters --------------------------------------------------
     def split(self, parameters):
-        """Return `NormalWishartParts` of an array of natural parameters."""
         first = 1 + self.n_features
         return NormalWishartParts(
             parameters[:, 0],
@@ -661,7 +619,6 @@ class NormalWishartFamily(Family):
         return np.concatenate(columns, axis=1)
 
     def natural(self, precision, means, inverse_scale, freedom):
-        """Return the natural parameters, given the usual parameters."""
         return self.joined(
             precision,
             precision[:, None] * means,
@@ -679,7 +636,7 @@ class NormalWishartFamily(Family):
         IllDefined
             If ``parameters`` are not parameters of distributions.
         """
-        return self._usual.of(parameters, self._usual_of)
+        return self._usual.result(parameters, self._usual_of)
 
     def _usual_of(self, parameters):
         parts = self.split(parameters)
@@ -693,7 +650,6 @@ class NormalWishartFamily(Family):
 
     # -- the distribution of the parameters --------------------------------------------
     def is_valid(self, parameters):
-        """Return whether these are parameters of distributions."""
         try:
             self.usual(parameters)
         except IllDefined:
@@ -701,14 +657,13 @@ class NormalWishartFamily(Family):
         return True
 
     def log_normaliser(self, parameters):
-        """Return A, of shape (n_components,)."""
         usual = self.usual(parameters)
         constant = 0.5 * self.n_features * math.log(2 * math.pi)
         return -self.terms(usual)[1] - constant * (usual.freedom - self.law.shift)
 
     def terms(self, usual):
         """Return ``law.terms`` of the parameters; the last result is cached."""
-        return self._terms.of(usual, self._terms_of)
+        return self._terms.result(usual, self._terms_of)
 
     def _terms_of(self, usual):
         precision, shape = usual.precision, usual.precision.shape
@@ -717,7 +672,6 @@ class NormalWishartFamily(Family):
         return self.law.terms(*given)
 
     def expected(self, parameters):
-        """Return E u."""
         D, kind = self.n_features, self.covariance
         kappa, means, inverse_scale, freedom, _, _ = usual = self.usual(parameters)
         scale, nu = kind.scale(inverse_scale), kind.each(freedom)
@@ -731,10 +685,9 @@ class NormalWishartFamily(Family):
         )
 
     def bound(self, parameters, prior, power):
-        """Return power * E log p - E log q of each component."""
-        q, p = self.usual(parameters), self._usual_prior.of(prior, self._usual_of)
+        q, p = self.usual(parameters), self._usual_prior.result(prior, self._usual_of)
         shape = q.precision.shape
-        prior_terms = self._prior_terms.of(p, self._terms_of)
+        prior_terms = self._prior_terms.result(p, self._terms_of)
         traces, squares = self.covariance.traces_and_squares(
             q.factors, p.inverse_scale, q.means - p.means
         )
@@ -747,7 +700,6 @@ class NormalWishartFamily(Family):
         )
 
     def fisher_product(self, parameters, change):
-        """Return the derivative of E u in the direction ``change``."""
         D, kind, change = self.n_features, self.covariance, self.split(change)
         kappa, means, inverse_scale, freedom, _, _ = self.usual(parameters)
         scale, nu = kind.scale(inverse_scale), kind.each(freedom)
@@ -776,7 +728,6 @@ class NormalWishartFamily(Family):
 
 
 def _like(value, shape):
-    """Return an array with a value for each component."""
     value = np.ascontiguousarray(value)
     return value if value.shape == shape else np.full(shape, value)
 

@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 
 from .._utils._cache import LastCall
 from .._utils._linalg import sparse_rows
-from ..model._values import Powers
+from ..model._contract import Powers
 from ._family import ONCE, sums_of, times
 from ._mixture import Mixture, MixtureModel
 
@@ -47,12 +47,11 @@ class Wide:
     __array_ufunc__ = None  # so that NumPy calls __radd__ and __rmul__ of this class
 
     @classmethod
-    def of_narrow(cls, columns, narrow, n_columns):
-        """Return the `Wide` whose method `on` returns ``narrow`` for these columns."""
+    def from_narrow(cls, columns, narrow, n_columns):
         groups = narrow.reshape(len(narrow), len(columns) + 1, -1)
         return cls(columns, groups[:, :-1], groups[:, -1], n_columns)
 
-    def on(self, columns):
+    def select(self, columns):
         """Return a dense array of some columns, and of a last one equal to all others.
 
         Parameters
@@ -92,8 +91,8 @@ class Wide:
             columns = np.union1d(columns, other.columns)
         if len(columns) > self.n_columns // ONE_IN:
             return np.asarray(self) + np.asarray(other)
-        narrow = self.on(columns) + other.on(columns)
-        return Wide.of_narrow(columns, narrow, self.n_columns)
+        narrow = self.select(columns) + other.select(columns)
+        return Wide.from_narrow(columns, narrow, self.n_columns)
 
     def __radd__(self, other):
         return other + np.asarray(self)
@@ -142,7 +141,7 @@ class Entries(NamedTuple):
         """Return the columns that have entries, in increasing order."""
         return np.unique(self.X.indices)
 
-    def on(self, columns):
+    def select(self, columns):
         """Return the rows on some columns and an empty last column.
 
         The result is None if another column has entries.
@@ -213,7 +212,7 @@ class Prepared(NamedTuple):
         E log pi.
     tables : ndarray of shape ((n_kept + 1) * n_each, n_components)
         E u.
-    of_none : ndarray of shape (n_components,)
+    empty_row : ndarray of shape (n_components,)
         E log p(x) of a row without entries.
     globals_ : Mixture
     hyper : MixtureHyper
@@ -222,7 +221,7 @@ class Prepared(NamedTuple):
     columns: np.ndarray
     log_weights: np.ndarray
     tables: np.ndarray
-    of_none: np.ndarray
+    empty_row: np.ndarray
     globals_: Mixture
     hyper: Any
 
@@ -244,27 +243,23 @@ class View(NamedTuple):
     block: Any = None
 
     def hyper(self, hyper):
-        """Return the priors of the model's columns."""
         if self.columns is None:
             return hyper
         return hyper._replace(component=hyper.component[: self.model.family.n_natural])
 
     def globals_(self, globals_):
-        """Return the parameters of the model's columns."""
         if self.columns is None:
             return _of_arrays(globals_)
-        return Mixture(globals_.weights, globals_.components.on(self.columns))
+        return Mixture(globals_.weights, globals_.components.select(self.columns))
 
     def widened(self, mixture, n_features):
-        """Return the parameters of all columns."""
         if self.columns is None:
             return mixture
-        components = Wide.of_narrow(self.columns, mixture.components, n_features)
+        components = Wide.from_narrow(self.columns, mixture.components, n_features)
         return Mixture(mixture.weights, components)
 
 
 def _of_arrays(globals_):
-    """Return the parameters as an array of all columns."""
     return Mixture(globals_.weights, np.asarray(globals_.components))
 
 
@@ -327,7 +322,7 @@ class WideMixtureModel(MixtureModel):
     def _keeps_all(self):
         return not self._splits or self.n_features <= FEWEST_COLUMNS
 
-    def on(self, columns):
+    def select(self, columns):
         """Return the model of some columns and of one that represents all others.
 
         ``columns=None`` returns a model of all columns.
@@ -342,7 +337,6 @@ class WideMixtureModel(MixtureModel):
         return model
 
     def _view(self, block, globals_=None):
-        """Return a `View` of `Entries` and of the columns that parameters have."""
         kept = None if globals_ is None else globals_.components
         columns = None
         if isinstance(kept, Wide):
@@ -351,20 +345,20 @@ class WideMixtureModel(MixtureModel):
             columns = block.columns()
             if len(columns) > self.n_features // ONE_IN:
                 columns = None
-        model, X = self.on(columns), block.X
+        model, X = self.select(columns), block.X
         if columns is not None:
-            X = block.on(columns)
+            X = block.select(columns)
         return View(model, columns, model.take(X, slice(None)))
 
     def _aligned(self, block, columns):
         """Return `Entries` as an `Aligned` block, whose columns include ``columns``."""
-        X = block.on(columns)
+        X = block.select(columns)
         if X is None:
             columns = np.union1d(columns, block.columns())
-            X = block.on(columns)
+            X = block.select(columns)
         return Aligned(columns, self.moments_of_entries(X))
 
-    def linear(self, block, prepared, table, of_none):
+    def linear(self, block, prepared, table, empty_row):
         """Return a linear function of the moments of each row of a block.
 
         Parameters
@@ -373,16 +367,16 @@ class WideMixtureModel(MixtureModel):
         prepared : Prepared
         table : ndarray
             Table of the form of ``prepared.tables``.
-        of_none : ndarray of shape (n_components,)
-            Value of a row without entries, see `of_none`.
+        empty_row : ndarray of shape (n_components,)
+            Value of a row without entries, see `empty_row`.
         """
         rows = table.reshape(len(prepared.columns) + 1, -1)
         rows = rows_at(prepared.columns, block.columns, rows)
-        return times(block.moments, rows.reshape(-1, table.shape[1])) + of_none
+        return times(block.moments, rows.reshape(-1, table.shape[1])) + empty_row
 
-    def of_none(self, columns, table):
+    def empty_row(self, columns, table):
         """Return a linear function of the moments of a row without entries."""
-        values = self.on(columns).family.of_all(table.T)
+        values = self.select(columns).family.weigh_options(table.T)
         return (np.tile(self.none, len(columns) + 1) * values).sum(axis=1)
 
     # -- the state of a fit ------------------------------------------------------------
@@ -391,7 +385,7 @@ class WideMixtureModel(MixtureModel):
         if self._keeps_all():
             return prior
         one = prior.components[:, : len(self.none)]
-        wide = Wide.of_narrow(np.arange(0), one, self.n_features)
+        wide = Wide.from_narrow(np.arange(0), one, self.n_features)
         return Mixture(prior.weights, wide)
 
     def dealt(self, block, seeds, row_weight, scale, hyper):
@@ -404,24 +398,23 @@ class WideMixtureModel(MixtureModel):
         return view.widened(start, self.n_features)
 
     def prepare(self, globals_, hyper):
-        """Return values for `local_step` that are computed once for each step."""
         if isinstance(globals_.components, Wide):
             return self._prepared_wide(globals_, hyper)
         return super().prepare(globals_, hyper)
 
     def _prepared_wide(self, globals_, hyper):
         columns = globals_.components.columns
-        narrow = globals_.components.on(columns)
-        expected = self.on(columns).family.expected(narrow).T.copy()
-        of_none = self.of_none(columns, expected)
+        narrow = globals_.components.select(columns)
+        expected = self.select(columns).family.expected(narrow).T.copy()
+        empty_row = self.empty_row(columns, expected)
         log_weights = self.weights.expected_log(globals_.weights)
-        return Prepared(columns, log_weights, expected, of_none, globals_, hyper)
+        return Prepared(columns, log_weights, expected, empty_row, globals_, hyper)
 
     def _prepared_of_arrays(self, prepared):
         """Return the values for blocks that are not `Entries`."""
         if not isinstance(prepared, Prepared):
             return prepared
-        return self._of_arrays.of(
+        return self._of_arrays.result(
             prepared,
             lambda arguments: self.prepare(
                 _of_arrays(arguments.globals_), arguments.hyper
@@ -447,14 +440,12 @@ class WideMixtureModel(MixtureModel):
         return Mixture(globals_.weights, other), hyper
 
     def is_valid(self, globals_):
-        """Return whether these are parameters of distributions."""
         if isinstance(globals_.components, Wide):
             wide = globals_.components
-            globals_ = Mixture(globals_.weights, wide.on(wide.columns))
+            globals_ = Mixture(globals_.weights, wide.select(wide.columns))
         return super().is_valid(globals_)
 
     def global_shapes(self, globals_):
-        """Return the shapes of the parts of the global parameters."""
         shapes, components = super().global_shapes(globals_), globals_.components
         if not isinstance(components, Wide):
             return shapes
@@ -466,40 +457,36 @@ class WideMixtureModel(MixtureModel):
         return [*shapes[:-1], (n_kept,), (K, n_kept, n_each), (K, n_each), ()]
 
     def check(self, globals_, hyper):
-        """Raise if these cannot be parameters of this model."""
         super().check(globals_, hyper)
         if isinstance(globals_.components, Wide):
             globals_.components.check(self.n_features)
 
     # -- the step ----------------------------------------------------------------------
     def local_step(self, block, prepared, request):
-        """Compute the responsibilities of a block; see `ConjugateModel.local_step`."""
         if not isinstance(block, Entries):
             prepared = self._prepared_of_arrays(prepared)
             return super().local_step(block, prepared, request)
         if not isinstance(prepared, Prepared):
-            whole = self.on(None)
+            whole = self.select(None)
             block = whole.take(block.X, slice(None))
             return whole.local_step(block, prepared, request)
         block = self._aligned(block, prepared.columns)
         return super().local_step(block, prepared, request)
 
     def n_observed(self, block):
-        """Return the number of observations of each row."""
         if isinstance(block, Aligned):
-            of_none = self.n_features * self.none.sum()
-            return of_none + np.asarray(block.moments.sum(axis=1)).ravel()
+            empty_row = self.n_features * self.none.sum()
+            return empty_row + np.asarray(block.moments.sum(axis=1)).ravel()
         return self.family.n_observed(block)
 
     def log_joint(self, block, prepared):
         """Return E log p(x, component) of each row, (n_rows, n_components)."""
         if not isinstance(block, Aligned):
             return super().log_joint(block, prepared)
-        logs = self.linear(block, prepared, prepared.tables, prepared.of_none)
+        logs = self.linear(block, prepared, prepared.tables, prepared.empty_row)
         return logs + prepared.log_weights
 
     def statistics(self, block, shares, hyper, factors=ONCE, tables=None):
-        """Return the statistics of rows, which are added to the natural parameters."""
         if isinstance(block, Entries):
             view = self._view(block)
             statistics = view.model.statistics(view.block, shares, hyper, factors)
@@ -510,11 +497,10 @@ class WideMixtureModel(MixtureModel):
         columns, counts = block.columns, shares.sum(axis=0)
         sums = sums_of(block.moments, shares)
         sums += np.outer(counts, np.tile(self.none, len(columns) + 1))
-        components = Wide.of_narrow(columns, sums, self.n_features)
+        components = Wide.from_narrow(columns, sums, self.n_features)
         return Mixture(self.weights.counted(counts), components)
 
     def fisher_product(self, globals_, vector):
-        """Return the Fisher information of q(weights, components) times ``vector``."""
         return super().fisher_product(_of_arrays(globals_), vector)
 
     # -- objectives --------------------------------------------------------------------
@@ -523,17 +509,16 @@ class WideMixtureModel(MixtureModel):
         if not self._splits:
             return super().global_bound(globals_, hyper, powers)
         columns = getattr(globals_.components, "columns", None)
-        view = View(self.on(columns), columns)
+        view = View(self.select(columns), columns)
         return view.model.global_bound(
             view.globals_(globals_), view.hyper(hyper), powers
         )
 
     def predictive_scores(self, block, prepared):
-        """Return the log posterior predictive and number of observations of rows."""
         if not isinstance(block, Entries):
             return super().predictive_scores(block, self._prepared_of_arrays(prepared))
         if not isinstance(prepared, Prepared):
-            whole = self.on(None)
+            whole = self.select(None)
             return whole.predictive_scores(whole.take(block.X, slice(None)), prepared)
         block = self._aligned(block, prepared.columns)
         logs = self.predictive(block, prepared)
@@ -542,7 +527,6 @@ class WideMixtureModel(MixtureModel):
 
     # -- renewals ----------------------------------------------------------------------
     def search(self, block, shares, hyper, row_weight):
-        """Return the `Search` for merges, given the responsibilities of rows."""
         if not isinstance(block, Entries):
             return super().search(block, shares, hyper, row_weight)
         view = self._view(block)
@@ -563,7 +547,6 @@ class WideMixtureModel(MixtureModel):
     def propose_split_merge(
         self, globals_, hyper, block, random, refused, row_weight=None
     ):
-        """Return the mixture after the most promising splits and merges."""
         arguments = random, refused, row_weight
         if not isinstance(block, Entries):
             globals_ = _of_arrays(globals_)

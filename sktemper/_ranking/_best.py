@@ -23,7 +23,7 @@ FEW_USERS = 12
 NO_STOP = np.zeros(1, np.intc)
 
 
-class Rated(NamedTuple):
+class UserEntries(NamedTuple):
     """Entries of users: ratings, or pairs with weights and targets.
 
     Attributes
@@ -39,20 +39,21 @@ class Rated(NamedTuple):
     items: np.ndarray
     values: np.ndarray
 
-    def of(self, users):
+    def select(self, users):
         """Return the entries of some users, given as a slice or row numbers."""
         if isinstance(users, slice):
             first, end, _ = users.indices(len(self.starts) - 1)
             starts = self.starts[first : end + 1]
             entries = slice(starts[0], starts[-1])
-            return Rated(starts - starts[0], self.items[entries], self.values[entries])
+            return UserEntries(
+                starts - starts[0], self.items[entries], self.values[entries]
+            )
         first, counts = self.starts[users], np.diff(self.starts)[users]
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         entries = np.arange(starts[-1]) + np.repeat(first - starts[:-1], counts)
-        return Rated(starts, self.items[entries], self.values[entries])
+        return UserEntries(starts, self.items[entries], self.values[entries])
 
     def check(self, n_users, n_items):
-        """Raise if the entries do not fit the numbers of users and items."""
         starts, items, values = self
         if (starts.dtype, items.dtype) != (np.int64, np.int32):
             raise ValueError("The arrays of users' entries have the wrong types.")
@@ -118,7 +119,7 @@ def best_items(
         Vectors with the dtype of ``users``; each row must be contiguous.
     n_best : int
         Number of items to find, at most ``n_items``.
-    seen : Rated or None
+    seen : UserEntries or None
         Entries of the users, whose items are excluded for the user.
     barred : ndarray of bool of shape (n_items,) or None
         Whether to exclude each item for all users.
@@ -170,8 +171,6 @@ def _best_of_few(users, panels, n_items, n_best, seen, barred):
 
 
 class _Search:
-    """Search for the best items of users; see `best_items`."""
-
     def __init__(self, users, items, n_best, seen, barred):
         self.users, self.items, self.seen = users, items, seen
         self.barred = None
@@ -182,10 +181,9 @@ class _Search:
         self.stop = np.zeros(1, np.intc)
 
     def products(self, rows):
-        """Find the best items of a slice of the users by products."""
         starts = entries = None
         if self.seen is not None:
-            starts, entries, _ = self.seen.of(rows)
+            starts, entries, _ = self.seen.select(rows)
         _kernels.best_products(
             self.users[rows],
             self.items,
@@ -225,7 +223,7 @@ class _Search:
         best, scores = np.empty(shape, np.int64), np.empty(shape, self.items.dtype)
         starts = entries = None
         if self.seen is not None:
-            starts, entries = _places(self.seen.of(users), some)
+            starts, entries = _places(self.seen.select(users), some)
         _kernels.best_of_scores(
             np.ascontiguousarray(given, self.items.dtype),
             starts,

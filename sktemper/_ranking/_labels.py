@@ -54,11 +54,9 @@ class LabelledMixin:
                 setattr(self, name, None)
 
     def copy(self):
-        """Return a copy with the same labels."""
         return self._with_labels(super().copy())
 
     def astype(self, dtype, casting="unsafe", copy=True):
-        """Return a copy in another dtype with the same labels."""
         return self._with_labels(super().astype(dtype, casting=casting, copy=copy))
 
     def _with_labels(self, other):
@@ -303,7 +301,6 @@ class LabelIndex:
         )
 
     def _hint(self, unknown):
-        """Return advice on unknown labels, such as that their type is wrong."""
         known = [] if self.labels is None else self.labels[:1].tolist()
         if not known or isinstance(unknown[0], type(known[0])):
             return self.advice
@@ -311,5 +308,4 @@ class LabelIndex:
         return f" Labels of {self.kind}s are of type {kind}, such as {known[0]!r}."
 
     def names(self, positions):
-        """Return the labels at positions, or the positions if there are no labels."""
         return positions if self.labels is None else self.labels[positions]

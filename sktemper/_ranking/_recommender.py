@@ -10,11 +10,10 @@ from .._simd.special import packed_columns
 from .._utils._arguments import check_flag, is_integer, refuse
 from .._utils._cache import LastCall, are_same_objects
 from .._utils._frames import data_frame, frame_library
-from .._utils._limits import check_values
 from .._utils._sklearn import HAS_CALLBACKS
 from .._utils._typing import ArrayLike, DataFrame, Int
-from .._utils._validation import check_init, check_unmasked
-from ._best import Rated, best_items, products
+from .._utils._validation import check_init, check_unmasked, check_values
+from ._best import UserEntries, best_items, products
 from ._labels import LabelIndex, as_labels, label_array, labels_of
 
 
@@ -60,14 +59,14 @@ NEW_USERS = (
 PLAIN_TYPES = np.ndarray, sparse.csr_matrix, sparse.csr_array
 
 
-class Chosen(NamedTuple):
+class QueryUsers(NamedTuple):
     """Users to recommend to.
 
     Attributes
     ----------
     vectors : ndarray of shape (n_users, width)
         Vectors of the users.  Scores are the products with the vectors of items.
-    rated : Rated
+    entries : UserEntries
         Entries of these users.
     labels : ndarray of shape (n_users,)
         Labels of the users, or row numbers if there are no labels.
@@ -78,25 +77,25 @@ class Chosen(NamedTuple):
     """
 
     vectors: np.ndarray
-    rated: Rated
+    entries: UserEntries
     labels: np.ndarray
     by_name: bool
     posteriors: tuple
 
 
 def _joined(parts, n_users):
-    """Join the posterior parameters and `Rated` of the users of all blocks.
+    """Join the posterior parameters and `UserEntries` of the users of all blocks.
 
     Parameters
     ----------
     parts : iterable
-        Pairs of a tuple of arrays and a `Rated`.  The memory of the arrays may be used
-        again when they are deleted.
+        Pairs of a tuple of arrays and a `UserEntries`.  The memory of the arrays may be
+        used again when they are deleted.
     n_users : int
     """
-    joined, rated, first = None, [], 0
+    joined, all_entries, first = None, [], 0
     for posteriors, entries in parts:
-        rated.append(entries)
+        all_entries.append(entries)
         if len(posteriors[0]) == n_users:
             return posteriors, entries
         if joined is None:
@@ -107,11 +106,10 @@ def _joined(parts, n_users):
         for whole, array in zip(joined, posteriors, strict=True):
             whole[rows] = array
         first = rows.stop
-    return joined, Rated.joined(rated)
+    return joined, UserEntries.joined(all_entries)
 
 
 def _first(values):
-    """Return the first value that is not None, or None."""
     return next((value for value in values if value is not None), None)
 
 
@@ -199,11 +197,11 @@ class RecommenderMixin:
         """Return vectors of items whose angles measure similarity."""
         return self._item_vectors()
 
-    def _entry_columns(self, rated):
+    def _entry_columns(self, entries):
         """Return the columns of `explain` that show the data of a user."""
-        return {"value": rated.values}
+        return {"value": entries.values}
 
-    def _shares(self, chosen, item):
+    def _shares(self, query, item):
         """Return the contribution of each entry of one user to the score of an item."""
         raise NotImplementedError
 
@@ -261,10 +259,10 @@ class RecommenderMixin:
         explain : Contributions of the user's items to the score of another item.
         similar_items : Items whose factors have a similar direction.
         """
-        chosen, items, scores, _ = self._recommended(
+        query, items, scores, _ = self._recommended(
             X, n_items, exclude_seen, exclude, output
         )
-        return self._shown(chosen, items, {"score": scores}, output)
+        return self._shown(query, items, {"score": scores}, output)
 
     def item_scores(self, X: Any) -> np.ndarray:
         """Return the scores of all items, by which `recommend` ranks them.
@@ -280,19 +278,19 @@ class RecommenderMixin:
             Scores of all items, including items for which a user has an entry.
         """
         self._check_fitted()
-        chosen = self._choose(X)
-        return np.ascontiguousarray(products(chosen.vectors, self._item_vectors()))
+        query = self._choose(X)
+        return np.ascontiguousarray(products(query.vectors, self._item_vectors()))
 
     def _recommended(self, X, n_items, exclude_seen, exclude, output, rescored=None):
-        """Return the `Chosen` users, and their best items with scores and products.
+        """Return the `QueryUsers`, and their best items with scores and products.
 
-        ``rescored(chosen)`` returns a `Rescoring`; None ranks by the products.
+        ``rescored(query)`` returns a `Rescoring`; None ranks by the products.
         """
         self._check_fitted()
         self._check_n_items(n_items)
         if output is not None:
             frame_library(output)
-        chosen = self._choose(X)
+        query = self._choose(X)
         check_flag(exclude_seen, "exclude_seen")
         vectors, panels = self._cached("ranked_items", self._ranked_items)
         barred = None
@@ -301,16 +299,16 @@ class RecommenderMixin:
             barred = np.zeros(len(vectors), bool)
             barred[self._item_index().positions(excluded)] = True
         found = best_items(
-            chosen.vectors,
+            query.vectors,
             vectors,
             n_items,
-            seen=chosen.rated if exclude_seen else None,
+            seen=query.entries if exclude_seen else None,
             barred=barred,
-            rescoring=rescored and rescored(chosen),
+            rescoring=rescored and rescored(query),
             n_jobs=self.n_jobs,
             panels=panels,
         )
-        return chosen, *found
+        return query, *found
 
     def _ranked_items(self):
         """Return the vectors of items, and the same packed, or None if large."""
@@ -327,15 +325,14 @@ class RecommenderMixin:
                 f"n_features_in_ = {self.n_features_in_}."
             )
 
-    def _shown(self, chosen, items, columns, output):
-        """Return arrays, or a data frame with one row for each recommended item."""
-        if output is None and not chosen.by_name:
+    def _shown(self, query, items, columns, output):
+        if output is None and not query.by_name:
             return (items, *columns.values())
         output = "pandas" if output is None else output
         user, rank = np.nonzero(items >= 0)
         found = items[user, rank]
         table = {
-            "user": chosen.labels[user],
+            "user": query.labels[user],
             "item": self._item_index().names(found),
             "rank": rank + 1,
         }
@@ -380,7 +377,7 @@ class RecommenderMixin:
         rows = self._item_index().positions(names)
         vectors = self._cached("directions", self._directions)
         starts = np.arange(len(rows) + 1, dtype=np.int64)
-        itself = Rated(starts, rows.astype(np.int32), np.ones(len(rows)))
+        itself = UserEntries(starts, rows.astype(np.int32), np.ones(len(rows)))
         found, scores, _ = best_items(vectors[rows], vectors, n_items, seen=itself)
         query, rank = np.nonzero(found >= 0)
         columns = {
@@ -439,19 +436,19 @@ class RecommenderMixin:
         frame_library(output)
         is_label = np.ndim(user) == 0 and not sparse.issparse(user)
         (column,) = self._item_index().positions([item])
-        chosen = self._choose([user] if is_label else user)
-        if len(chosen.vectors) != 1:
-            raise ValueError(f"Expected one user, got {len(chosen.vectors)}.")
-        shares = self._shares(chosen, column)
+        query = self._choose([user] if is_label else user)
+        if len(query.vectors) != 1:
+            raise ValueError(f"Expected one user, got {len(query.vectors)}.")
+        shares = self._shares(query, column)
         vector = np.ascontiguousarray(self._item_vectors()[[column]])
-        score = float(products(chosen.vectors, vector)[0, 0])
+        score = float(products(query.vectors, vector)[0, 0])
         order = np.argsort(-shares, kind="stable")
         size = len(order)
         columns = {
-            "item": self._item_index().names(chosen.rated.items[order]),
+            "item": self._item_index().names(query.entries.items[order]),
             **{
                 name: values[order]
-                for name, values in self._entry_columns(chosen.rated).items()
+                for name, values in self._entry_columns(query.entries).items()
             },
             "share": shares[order],
             "base": np.full(size, score - shares.sum()),
@@ -462,7 +459,7 @@ class RecommenderMixin:
     # -- hooks of an estimator ---------------------------------------------------------
     @staticmethod
     def _users_of_block(model, block, prepared):
-        """Return the posterior parameters and the `Rated` of the users of a block.
+        """Return the posterior parameters and entries of the users of a block.
 
         The posterior parameters are a tuple of arrays.  The first array must have the
         vectors of the users, unless `_vectors_of` is overridden.
@@ -470,7 +467,6 @@ class RecommenderMixin:
         raise NotImplementedError
 
     def _posterior_widths(self, model):
-        """Return the number of columns of each array of posterior parameters."""
         return (model.n_components,)
 
     def _vectors_of(self, posteriors):
@@ -478,7 +474,6 @@ class RecommenderMixin:
         return posteriors[0].astype(self.state_.dtype, copy=False)
 
     def _user_vectors(self):
-        """Return the vectors of the users of the last fit."""
         return self._vectors_of(self._fitted_users())
 
     # -- a fit -------------------------------------------------------------------------
@@ -543,7 +538,6 @@ class RecommenderMixin:
             )
 
     def _check_kept(self, model):
-        """Raise if the stored users of a pickle do not match its parameters."""
         posteriors = vars(self).get("_users_")
         if posteriors is None:
             return
@@ -564,7 +558,6 @@ class RecommenderMixin:
 
     # -- the choice of users and items -------------------------------------------------
     def _fitted_users(self):
-        """Return the posterior parameters of the users of the last fit."""
         self._state()
         if vars(self).get("_users_") is None:
             raise NotFittedError(
@@ -574,7 +567,6 @@ class RecommenderMixin:
         return self._users_
 
     def _choose(self, users):
-        """Return the `Chosen` for labels of fitted users, or for rows of data."""
         is_plain = type(users) in PLAIN_TYPES and users.ndim == 2
         if not is_plain:
             users = as_labels(users)
@@ -584,21 +576,23 @@ class RecommenderMixin:
             posteriors = self._fitted_users()
             rows = self._user_index().positions(users)
             posteriors = tuple(array[rows] for array in posteriors)
-            rated = self._rated_.of(rows)
-            return Chosen(self._user_vectors()[rows], rated, users, True, posteriors)
-        if is_plain and (chosen := self._chosen_of_few(users)) is not None:
-            return chosen
+            entries = self._rated_.select(rows)
+            return QueryUsers(
+                self._user_vectors()[rows], entries, users, True, posteriors
+            )
+        if is_plain and (query := self._query_of_few(users)) is not None:
+            return query
         parts = self._map(users, self._users_of_block)
         n_users = sum(len(posteriors[0]) for posteriors, _ in parts)
-        posteriors, rated = _joined(parts, n_users)
+        posteriors, entries = _joined(parts, n_users)
         vectors = self._vectors_of(posteriors)
         labels = None if is_plain else labels_of(users, "user_labels")
         if labels is None:
             labels = np.arange(len(vectors))
-        return Chosen(vectors, rated, labels, False, posteriors)
+        return QueryUsers(vectors, entries, labels, False, posteriors)
 
-    def _chosen_of_few(self, X):
-        """Return the `Chosen` of few rows that need no validation, or None.
+    def _query_of_few(self, X):
+        """Return the `QueryUsers` of few rows that need no validation, or None.
 
         ``X`` has one of the `PLAIN_TYPES`.
         """
@@ -620,7 +614,6 @@ class RecommenderMixin:
         )
 
     def _positions_of_pairs(self, pairs, by_position):
-        """Return the rows of users and the columns of items of some pairs."""
         users, items = _columns(pairs)
         indices = self._user_index(not by_position), self._item_index(not by_position)
         return indices[0].positions(users), indices[1].positions(items)
@@ -636,23 +629,19 @@ class RecommenderMixin:
         raise NotImplementedError
 
     def _vector_width(self):
-        """Return the length of the vectors of users and items."""
         raise NotImplementedError
 
     def _cached(self, name, make):
-        """Return a value computed from the current fit, cached by name."""
         values = self._cached_values()
         if name not in values:
             values[name] = make()
         return values[name]
 
     def _cached_values(self):
-        """Return the cached values of the current fit, as a dict by name."""
         key = self._fit_key()  # raises an error before a fit, when no cache exists
-        return self._cache.of(key, lambda _: {})
+        return self._cache.result(key, lambda _: {})
 
     def _fit_key(self):
-        """Return the objects that identify a fit, as the key of the cache."""
         state = self._state()
         return state.globals_, state.hyper, vars(self).get("_users_")
 
@@ -729,7 +718,6 @@ class RecommenderMixin:
             self._cached_values().update(served)
 
     def _check_served(self, served):
-        """Raise if saved values do not belong to the parameters."""
         try:
             fits = self._are_of_this_fit(served)
         except Exception:  # damaged values may raise anything
@@ -771,6 +759,5 @@ class RecommenderMixin:
 
 
 def _vector_of_labels(wanted):
-    """Return one or several labels as an array; see `label_array`."""
     wanted = as_labels(wanted)
     return label_array(wanted if np.ndim(wanted) else np.atleast_1d(wanted))

@@ -49,7 +49,6 @@ def empty(room, shape, dtype):
 
 
 def zeros(room, shape, dtype):
-    """Return an array of zeros from a `Room`, or a new array if that is None."""
     if room is None:
         return aligned(np.zeros, shape, dtype)
     found = room.empty(shape, dtype)

@@ -26,7 +26,6 @@ class WholeNumber(Interval):
 
 
 def refuse(parameter, expected, value):
-    """Raise the error that scikit-learn raises for a bad parameter."""
     raise InvalidParameterError(
         f"The {parameter!r} parameter must be {expected}. Got {value!r} instead."
     )
@@ -38,12 +37,10 @@ def is_number(value):
 
 
 def is_integer(value):
-    """Return whether a value is an integer, but no bool."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def positive_int(value, name):
-    """Return a value as an int; raise unless it is an integer of at least 1."""
     if not is_integer(value):
         refuse(name, "an int of at least 1", value)
     if value < 1:
@@ -73,13 +70,11 @@ def concentrations_of(priors, of_components):
 
 
 def check_flag(value, name):
-    """Raise unless a value is a bool."""
     if not isinstance(value, bool | np.bool_):
         refuse(name, "True or False", value)
 
 
 def check_scale(clip):
-    """Raise unless ``clip`` is None or the two ends of a scale."""
     if clip is None:
         return
     numbers = np.shape(clip) == (2,) and all(map(is_number, clip))

@@ -25,8 +25,7 @@ class LastCall:
     def __reduce__(self):
         return type(self), (self._is_same,)  # a pickle is empty
 
-    def of(self, argument, function):
-        """Return ``function(argument)``, from the cache if the argument is the same."""
+    def result(self, argument, function):
         last = self._last
         if last is not None and self._is_same(last[0], argument):
             return last[1]

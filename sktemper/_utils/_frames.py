@@ -66,7 +66,6 @@ def frame_labels(X, axis):
 
 
 def is_frame(X):
-    """Return whether data are a data frame of pandas or polars."""
     return any(
         name in sys.modules
         and isinstance(X, getattr(sys.modules[name], "DataFrame", ()))
@@ -75,7 +74,6 @@ def is_frame(X):
 
 
 def is_polars(X):
-    """Return whether a data frame is of polars."""
     return type(X).__module__.startswith("polars")
 
 

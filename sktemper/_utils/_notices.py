@@ -39,7 +39,6 @@ logger = logging.getLogger("sktemper")
 
 
 def log(estimator, message, *values):
-    """Log a line if the estimator is verbose."""
     if not estimator.verbose:
         return
     if not logger.hasHandlers():
@@ -50,12 +49,10 @@ def log(estimator, message, *values):
 
 
 def warn_of_fit(message):
-    """Issue a `ConvergenceWarning`."""
     warn(message, ConvergenceWarning)
 
 
 def warn_once(estimator, topic, message, category=ConvergenceWarning):
-    """Warn unless the estimator has warned of this topic already."""
     warned, token = vars(estimator).setdefault("_warned", {}), object()
     # setdefault is atomic, so that only one of several threads warns
     if warned.setdefault(topic, token) is token:

@@ -147,8 +147,6 @@ def link_to_documentation(cls):
 
 @link_to_documentation
 class Policy(BaseEstimator):
-    """Base of all policies."""
-
     _parameter_constraints: dict = {}
     _slots: dict[str, Slot] = {}
     set_params = set_params
@@ -188,7 +186,6 @@ class Policy(BaseEstimator):
         return self
 
     def _called(self):
-        """Return the name of this policy in errors about its values."""
         return type(self).__name__
 
 

@@ -33,7 +33,6 @@ if not HAS_CALLBACKS:
         """The context of a task of a fit when there are no callbacks."""
 
         def subcontext(self, **task):
-            """Return the context of a task within this one."""
             return self
 
         def call_on_fit_task_begin(self, **callback_kwargs):
@@ -58,5 +57,4 @@ if not HAS_CALLBACKS:
             return NoContext()
 
     def with_callbacks(method):
-        """Return the method as it is."""
         return method

@@ -53,7 +53,6 @@ class Task:
         return self._claims.setdefault("by", "cancel") == "cancel"
 
     def done(self):
-        """Return whether the call has ended."""
         return self._outcome is not None
 
     def wait(self):
@@ -92,7 +91,6 @@ class Pool:
         self._started, self._numbers = [], count()
 
     def submit(self, task):
-        """Queue a task for the threads."""
         # a thread of the pool may submit a task at the same time
         if len(self._started) < self.n_threads and next(self._numbers) < self.n_threads:
             arguments = self, self._tasks, self._left, self._alive
@@ -123,7 +121,6 @@ class Pool:
             vars(_of_thread).update(before)
 
     def is_alive(self):
-        """Return whether a thread is running."""
         return bool(self._alive)
 
 

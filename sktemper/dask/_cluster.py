@@ -111,7 +111,6 @@ class Cluster:
 
     # -- tasks -------------------------------------------------------------------------
     def submit(self, function, *arguments, workers=None):
-        """Submit a task, preferably to the given workers, and return its future."""
         where = {"workers": workers, "allow_other_workers": True} if workers else {}
         future = self.client.submit(function, *arguments, pure=False, **where)
         self._under_way.add(future)
@@ -140,7 +139,6 @@ class Cluster:
         self.kept = tuple(futures)
 
     def result(self, future):
-        """Wait for a future and return its result, or raise its error."""
         self.wait([future])
         result = future.result()
         if isinstance(result, str) and result == _remote.STOPPED:
@@ -148,7 +146,6 @@ class Cluster:
         return result
 
     def results(self, futures):
-        """Wait for futures and return their results, or raise the first error."""
         self.wait(futures)
         return self.client.gather(futures)
 
@@ -192,7 +189,6 @@ class Cluster:
         return isinstance(error, OF_THE_CLUSTER) or self.client.status != "running"
 
     def stop(self):
-        """Stop and release the running tasks."""
         token, self.token = self.token, uuid.uuid4().hex
         under_way, self._under_way = self._under_way, set()
         if under_way and self.client.status == "running":

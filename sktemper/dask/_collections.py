@@ -49,7 +49,6 @@ class Part(ByRows):
         self.lies, self.n_rows, self.number, self.data = lies, n_rows, number, data
 
     def rows(self, rows):
-        """Fetch some rows and return them as a matrix."""
         return self.data.fetched([(self, rows)])[0]
 
 
@@ -118,7 +117,6 @@ class ClusterData(Data):
             yield part_here, np.searchsorted(known, chosen), places
 
     def rows(self, rows):
-        """Return some rows, in the order of their parts, as one matrix in memory."""
         if self._has_here(rows):
             return super().rows(rows)
         asked = [(part, chosen) for part, chosen, _ in self.groups(rows)]
@@ -128,7 +126,6 @@ class ClusterData(Data):
         return np.concatenate(found)
 
     def fetched(self, asked):
-        """Fetch the rows of several parts together and return them."""
         cluster = self.cluster
 
         def fetch():
@@ -143,7 +140,6 @@ class ClusterData(Data):
 
     # -- locations of parts ------------------------------------------------------------
     def n_threads(self):
-        """Return the number of threads of the cluster, at least one."""
         threads = self.cluster.asked(self.cluster.client.nthreads) or {}
         return max(1, sum(threads.values()))
 

@@ -159,7 +159,6 @@ def partial_fit(
 
 
 def estimator_of(estimator):
-    """Return an estimator of this package, or raise."""
     if not isinstance(estimator, TemperedEstimator):
         raise TypeError(
             "estimator must be one of sktemper, or made with sktemper.base; got "
@@ -169,7 +168,6 @@ def estimator_of(estimator):
 
 
 def weights_of(sample_weight):
-    """Return weights in the memory of this process."""
     if dask.is_dask_collection(sample_weight):
         return np.asarray(sample_weight.compute())
     return sample_weight

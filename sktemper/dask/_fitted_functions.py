@@ -160,7 +160,6 @@ def score_samples(
 
 
 def _lazily(estimator, method, X, client):
-    """Return a dask array of the results of a method for each block."""
     check_is_fitted(estimator_of(estimator), "state_")
     getattr(estimator, method)  # raises if the model has no such method
     X = _array_of(estimator, X)
@@ -194,14 +193,12 @@ def _lazily(estimator, method, X, client):
 
 
 def _result_of(block, estimator, method, empty):
-    """Return the result of a method for a block, or ``empty`` if it has no rows."""
     if block.shape[0] == 0:
         return empty
     return np.asarray(getattr(estimator, method)(block))
 
 
 def _array_of(estimator, X):
-    """Return a collection as a dask array of blocks of rows."""
     if isinstance(X, da.Array):
         if X.ndim != 2:
             raise ValueError(f"Expected a dask array of two dimensions, got {X!r}.")
@@ -219,7 +216,6 @@ def _array_of(estimator, X):
 
 
 def _shard(part, n_features):
-    """Return a part of a collection on disk as a dask array."""
     rows = dask.delayed(part, traverse=False).rows(slice(None))
     return da.from_delayed(rows, (part.n_rows, n_features), meta=np.zeros((0, 0)))
 
@@ -271,7 +267,6 @@ def score(
 
 
 def _score_of_block(model, block, prepared, weight):
-    """Return the sum of the scores of a block, and its number of held-out units."""
     return [(weight * part).sum() for part in model.predictive_scores(block, prepared)]
 
 

@@ -87,7 +87,6 @@ class Shipped:
         return cls([file.getvalue(), *(buffer.raw() for buffer in buffers)], token)
 
     def load(self):
-        """Return the value."""
         with self._lock:
             if not hasattr(self, "_value"):
                 pickled, *buffers = self.frames
@@ -144,7 +143,6 @@ def folded(task, shipped, part, items, is_only):
 
 
 def each(task, shipped, part, items):
-    """Return ``task(shared, part, item)`` of all items of a part, as a list."""
     try:
         with one_blas_thread():
             return Sum(list(_results(task, shipped, part, items)))
@@ -168,7 +166,6 @@ def added(sums):
 
 
 def version():
-    """Return the version of the package in this process."""
     return sys.modules[__name__.partition(".")[0]].__version__
 
 
@@ -178,7 +175,6 @@ def unwrapped(value):
 
 
 def rows_of(part, rows):
-    """Return some rows of a part."""
     return part.rows(rows)
 
 
@@ -243,7 +239,6 @@ def checked(shipped, X):
 
 
 def about(block):
-    """Return `About` of a block."""
     X = block.X
     values = X.data if sparse.issparse(X) else X
     has_nan = values.dtype.kind == "f" and bool(np.isnan(values).any())

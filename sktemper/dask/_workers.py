@@ -44,8 +44,6 @@ class DaskWorkers:
             self._driver.__exit__(*error)
 
     def run_whole(self, function):
-        """Run ``function()`` completely or not at all, even if signals arrive."""
-
         def run():
             function()
             self.after()
@@ -53,11 +51,9 @@ class DaskWorkers:
         self._driver.run_whole(run)
 
     def call_with_workers(self, function, n_tasks):
-        """Return ``function(self)``, see `Workers.call_with_workers`."""
         return function(self)
 
     def sum(self, task, shared, groups, fan_in):
-        """Return the sum of ``task(shared, part, item)``, see `Workers.sum`."""
         here, groups = _here(groups)
         if here:
             return self._driver.sum(task, shared, groups, fan_in)
@@ -96,7 +92,6 @@ class DaskWorkers:
         return node
 
     def map(self, task, shared, groups):
-        """Yield ``task(shared, part, item)`` in order, see `Workers.map`."""
         here, groups = _here(groups)
         map_ = self._driver.map if here else self._map
         return map_(task, shared, groups)

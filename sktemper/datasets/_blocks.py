@@ -11,7 +11,6 @@ LOOKED_AT_ONCE = 2**16
 
 
 def index_dtype(n_features):
-    """Return the smallest type for column indices."""
     return np.dtype(np.uint16 if n_features <= 2**16 else np.int32)
 
 
@@ -48,7 +47,6 @@ class Block(NamedTuple):
 
     @property
     def n_rows(self):
-        """Number of rows."""
         return len(self.data if self.counts is None else self.counts)
 
     @classmethod
@@ -58,7 +56,6 @@ class Block(NamedTuple):
         return cls(data, X.shape[1], indices, np.diff(X.indptr))
 
     def rows(self, start, stop):
-        """Return a block of the rows from ``start`` to ``stop``, as views."""
         if self.counts is None:
             return self._replace(data=self.data[start:stop])
         first = int(self.counts[:start].sum())

@@ -447,7 +447,6 @@ def _concentration(name, prior, size):
 
 
 def _draw_words(lengths, doc_topic, word_cdf, dtype, rng):
-    """Draw the words of all tokens, topic by topic."""
     topic_counts = rng.multinomial(lengths, doc_topic)
     documents, words = [], []
     for n_tokens, cdf in zip(topic_counts.T, word_cdf, strict=True):

@@ -41,7 +41,6 @@ class Batches:
 
 
 def refuse_argument(name, expected, value):
-    """Raise the error that scikit-learn raises for a bad parameter."""
     raise InvalidParameterError(
         f"The {name!r} parameter must be {expected}. Got {value!r} instead."
     )

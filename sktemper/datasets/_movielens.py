@@ -222,7 +222,6 @@ def _movielens(files, path, name=None):
 
 
 def _check_distinct(users, items, name):
-    """Raise if a user has rated a film twice."""
     order = np.lexsort((items, users))
     users, items = users[order], items[order]
     twice = (users[1:] == users[:-1]) & (items[1:] == items[:-1])
@@ -239,7 +238,6 @@ def _check_distinct(users, items, name):
 
 
 def _read_ratings(stream, name):
-    """Return the users, items and ratings of a file."""
     layout, parts = None, []
     for chunk in chunks_of(stream, name):
         chunk = chunk.select(len)
@@ -274,7 +272,6 @@ class _Layout:
             )
 
     def parse(self, chunk):
-        """Return the users, items and ratings of some lines."""
         delimiters = list(map(bytes.count, chunk.lines, repeat(self.delimiter)))
         wrong = np.array(delimiters) != self.n_fields - 1
         chunk.refuse_any(wrong, f"{self.n_fields} fields, as in the first line")
@@ -326,7 +323,6 @@ def _places(names, columns):
 
 
 def _read_titles(data, kind, name):
-    """Return a dict from film ids to titles."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:  # older releases are in Latin-1

@@ -62,7 +62,6 @@ class Part(ByRows):
 
     @property
     def n_rows(self):
-        """Number of rows."""
         return meta_of(self.folder, self.stamp)["shards"][self.number]["rows"]
 
     @property
@@ -149,7 +148,6 @@ class Group(ByRows):
 
     @property
     def n_rows(self):
-        """Number of rows."""
         return int(self._ends[-1])
 
     def rows(self, rows):

@@ -268,7 +268,6 @@ def _labels(values, name):
 
 
 def missing_labels(values):
-    """Return whether an array of labels contains a missing label."""
     if values.dtype.kind in "fcmM":
         return bool((values != values).any())  # NaN and NaT
     return values.dtype.kind == "O" and any(map(_is_missing, values))

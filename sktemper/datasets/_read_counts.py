@@ -413,7 +413,6 @@ def _words_of_columns(vocab, lines, sizes):
 
 
 def _field(chunk, place):
-    """Return the type of the values of a Matrix Market file."""
     words = chunk.lines[place].lower().split()
     if words[:3] != [b"%%matrixmarket", b"matrix", b"coordinate"]:
         chunk.refuse(place, "'%%MatrixMarket matrix coordinate'")

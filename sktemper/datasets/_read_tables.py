@@ -144,7 +144,6 @@ def read_triples(
 
 
 def _pyarrow():
-    """Import pyarrow, an optional dependency, and return it."""
     try:
         import pyarrow
         import pyarrow.compute
@@ -156,7 +155,6 @@ def _pyarrow():
 
 
 def _ending(file):
-    """Return the extension of a file, before a final ".gz"."""
     suffixes = [suffix.lower() for suffix in file.suffixes]
     if suffixes[-1:] == [".gz"] and suffixes[-2:-1] != [".parquet"]:
         suffixes.pop()
@@ -204,7 +202,6 @@ def _regrouped(lists, size):
 
 
 def _texts(files, column):
-    """Yield lists of texts."""
     for file in files:
         if _ending(file) in TEXTS:
             for chunk in Lines(file):
@@ -239,7 +236,6 @@ def _check_first(file, lines):
 
 
 def _text_column(values, name, file, row):
-    """Return a column of a table as a list of str."""
     if not _is_text(values):
         raise ValueError(f"{file}: the column {name} is no text but {values.type}.")
     return values.to_pylist()
@@ -249,7 +245,6 @@ def _text_column(values, name, file, row):
 
 
 def _triples(files, columns, label_type):
-    """Yield users, items and ratings."""
     pyarrow = _pyarrow()
     types = {int: pyarrow.int64(), str: pyarrow.string()}
     types = {name: types[label_type] for name in columns[:2] if label_type}
@@ -305,7 +300,6 @@ class _Labels:
 
 
 def _cast(values, wanted, name, file, row):
-    """Return a column in another type."""
     invalid = _pyarrow().ArrowInvalid
 
     def fails(some):
@@ -334,7 +328,6 @@ def _whole(values, name, file, row):
 
 
 def _ratings(values, name, file, row):
-    """Return a column of ratings as numbers, all of them finite."""
     pyarrow = _pyarrow()
     types = pyarrow.types
     if types.is_decimal(values.type):
@@ -388,7 +381,6 @@ def _refuse_row(wrong, name, file, row, what):
 
 @contextlib.contextmanager
 def _errors_name(file):
-    """Add the file name to errors of pyarrow."""
     pyarrow = _pyarrow()
     try:
         yield
@@ -424,7 +416,6 @@ def _record_batches(file, columns, types):
 
 
 def _check_columns(file, columns, names):
-    """Raise unless a table has each of these columns once."""
     for name in columns:
         if name not in names:
             shown = ", ".join(known[:LONGEST_NAME] for known in names[:MOST_NAMED])

@@ -59,8 +59,6 @@ class Texts:
 
 
 class Matrices:
-    """Batches of counts."""
-
     def __init__(self):
         self.names = None
 
@@ -82,8 +80,6 @@ class Matrices:
 
 
 class Arrays:
-    """Batches of dense data."""
-
     def __init__(self):
         self.names = None
 

@@ -69,7 +69,6 @@ class HashedWords:
         return np.union1d(chosen, most[unknown[most] > 0]).tolist()
 
     def _find_columns(self, words):
-        """Find the columns of new words."""
         new = [word for word in words if word not in self.columns]
         if new:
             columns = self.hasher.transform([word] for word in new).indices

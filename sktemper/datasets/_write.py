@@ -238,7 +238,6 @@ def _check_vectorizer(vectorizer):
 
 
 def _described(vectorizer):
-    """Return a description of a vectorizer that is the same in another process."""
     if vectorizer is None:
         return None
     parameters = getattr(vectorizer, "get_params", dict)()

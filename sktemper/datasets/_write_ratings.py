@@ -178,7 +178,6 @@ class _Runs:
         )
 
     def _check_kinds(self, labels, number):
-        """Raise unless labels are of the same kind in all batches."""
         for name, values in labels.items():
             kind = "strings" if values.dtype.kind == "U" else "numbers"
             before = self.kinds.setdefault(name, kind)
@@ -195,7 +194,6 @@ class _Runs:
             self._flush()
 
     def _flush(self):
-        """Sort and write the collected entries, and note their batches."""
         columns = [np.concatenate(c) for c in zip(*self.gathered, strict=True)]
         order = np.argsort(columns[0], kind="stable")
         names = ("user", "item", "rating")
@@ -258,7 +256,6 @@ class _Merge:
                 ]
 
     def block(self, triples, number):
-        """Return the rows of a range, and write their labels."""
         users, items, ratings = triples
         labels, rows = np.unique(users, return_inverse=True)
         keys = rows * len(self.items) + np.searchsorted(self.items, items)
@@ -341,7 +338,6 @@ def _stored_ratings(ratings, number):
 
 
 def _columns(batch, number):
-    """Return the three columns of a triple or of a table."""
     names = getattr(batch, "column_names", None)  # a table of pyarrow
     if names is None:
         names = batch if isinstance(batch, dict) else getattr(batch, "columns", None)

@@ -29,9 +29,8 @@ from .._estimator import (
 )
 from .._families import LEAST_CONCENTRATION
 from .._utils._arguments import Interval, positive_int
-from .._utils._limits import check_prior
 from .._utils._typing import ArrayLike, DataLike, Duration, Float, Int, Seed
-from .._utils._validation import check_data
+from .._utils._validation import check_data, check_prior
 from ..learning_rates import LearningRate
 from ..moves import Moves
 from ..noise import GradientNoise
@@ -47,8 +46,6 @@ class _DiscreteMixture(
     TransformerMixin,
     TemperedEstimator,
 ):
-    """Base of the estimators of both mixtures."""
-
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
         "feature_prior": [Interval(Real, LEAST_CONCENTRATION, None, closed="left")],
@@ -136,8 +133,6 @@ class _DiscreteMixture(
 
 
 class _MultinomialMixture(_DiscreteMixture):
-    """Base of the estimators of the mixture of multinomials."""
-
     _validate, _validate_training = validate_counts, validate_training_counts
     _check_weighted = check_weighted_counts
     _inspect_training_data = inspect_counts
@@ -238,8 +233,6 @@ class _MultinomialMixture(_DiscreteMixture):
 
 
 class _BernoulliMixture(_DiscreteMixture):
-    """Base of the estimators of the mixture of Bernoullis."""
-
     _model = BernoulliMixtureModel
     _options = (2,)
     _parameter_constraints = {

@@ -187,7 +187,6 @@ class Deviations(NamedTuple):
 
     @property
     def n_rows(self):
-        """Number of equivalent rows of weight 1, see `effective_rows`."""
         return effective_rows(self.weight)
 
     def critical_temperatures(self, n_axes):
@@ -421,7 +420,6 @@ class _DiscreteMixtureModel(WideMixtureModel):
         )
 
     def critical_temperatures(self, X, hyper, sample_weight=None):
-        """Return the temperatures below which components differ in each direction."""
         deviations = self.deviations(X, sample_weight)
         if self.n_components == 1 or deviations is None:
             return None
@@ -483,18 +481,15 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
         self.feature_prior = feature_prior
 
     def deviations(self, X, sample_weight):
-        """Return the `Deviations` of documents."""
         return deviations_of_counts(X, sample_weight)
 
     def initial_hyper(self, X, sample_weight=None):
-        """Return the priors and the mean number of tokens."""
         sizes = np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
         weight = np.ones(len(sizes)) if sample_weight is None else sample_weight
         n_tokens = float(weight @ sizes / max(weight.sum(), 1e-300))
         return DocumentHyper(*super().initial_hyper(X, sample_weight), n_tokens)
 
     def hyper_shapes(self):
-        """Return the shapes of the parts of `hyper`."""
         return [*super().hyper_shapes(), ()]
 
     def auto_temperature(self, hyper):
@@ -517,14 +512,15 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
         return n_observed
 
     def moments_of_entries(self, X):
-        """Return the counts."""
         return self.family.block(X)
 
     def predictive(self, block, prepared):
         """Return the log predictive densities of sparse counts with many features."""
         wide = prepared.globals_.components
-        totals = self.on(wide.columns).family.totals(wide.on(wide.columns) + 1.0)
-        concentration = wide.on(block.columns) + 1.0
+        totals = self.select(wide.columns).family.totals(
+            wide.select(wide.columns) + 1.0
+        )
+        concentration = wide.select(block.columns) + 1.0
         return log_predictive_of_counts(concentration, totals[:, 0], block.moments)
 
 
@@ -555,7 +551,6 @@ class BernoulliMixtureModel(_DiscreteMixtureModel):
         self._predictive = LastCall()
 
     def deviations(self, X, sample_weight):
-        """Return the `Deviations` of binary values."""
         return deviations_of_binary(X, self.family.threshold, sample_weight)
 
     def moments_of_entries(self, X):
@@ -575,11 +570,11 @@ class BernoulliMixtureModel(_DiscreteMixtureModel):
 
         def tables(prepared):
             wide, columns = prepared.globals_.components, prepared.columns
-            logs = self.on(columns).family.log_means(wide.on(columns))
+            logs = self.select(columns).family.log_means(wide.select(columns))
             logs = np.ascontiguousarray(logs.T)
-            return logs, self.of_none(columns, logs)
+            return logs, self.empty_row(columns, logs)
 
-        return self.linear(block, prepared, *self._predictive.of(prepared, tables))
+        return self.linear(block, prepared, *self._predictive.result(prepared, tables))
 
     def prior_of_component(self, X, sample_weight=None):
         """Return the exponents of the Beta priors."""

@@ -19,7 +19,6 @@ MOST_NEGATIVE = 0.1
 
 
 def from_noise(X, n_components, hyper, random):
-    """Return draws from the prior of the components."""
     shape = (n_components, X.shape[1])
     return random.normal(0.0, np.sqrt(hyper.component_variance), shape)
 
@@ -124,28 +123,28 @@ STARTS = {
 # -- births of components, as proposals of moves ---------------------------------------
 #: Probability that all components are replaced, and probability that a new component is
 #: a difference of two samples.
-SHARE_OF_REMIXES, SHARE_OF_DIFFERENCES = 0.3, 0.5
+P_REMIX, P_DIFFERENCE = 0.3, 0.5
 #: Number of steps after a birth, and number of nearest samples for differences.
 BIRTH_STEPS, NEAREST = 10, 10
 #: Smallest scale of a direction that components span, relative to the largest scale.
 LEAST_SCALE = 1e-6
 
 
-def birth(model, globals_, hyper, block, random):
+def propose_birth(model, globals_, hyper, block, random):
     """Return components and priors after a birth and a death, or after a remix.
 
     A remix replaces all components, see `_remixed`.
     """
-    if random.random() < SHARE_OF_REMIXES:
+    if random.random() < P_REMIX:
         return _remixed(model, globals_, hyper, block, random)
     larger = copy.copy(model)
     larger.n_components += 1
     prior = hyper.inclusion_probability
     wider = hyper._replace(inclusion_probability=np.append(prior, prior.mean()))
-    components = _with_born(model, globals_, hyper, block, random)
+    components = _with_new_component(model, globals_, hyper, block, random)
     try:
         components, wider = _adapted(larger, components, wider, block)
-        dead = least_missed(larger, components, wider, block)
+        dead = least_useful(larger, components, wider, block)
     except np.linalg.LinAlgError:  # tiny noise makes the precision singular
         return globals_, hyper
     left = np.arange(model.n_components)
@@ -171,7 +170,6 @@ def _adapted(model, components, hyper, block):
 
 
 def _remixed(model, globals_, hyper, block, random):
-    """Return the independent components in the span of the current components."""
     _, scales, directions = np.linalg.svd(globals_.means(), full_matrices=False)
     # FastICA fails if its first coordinate belongs to an unused component
     directions = directions[scales >= LEAST_SCALE * scales[0]]
@@ -181,8 +179,7 @@ def _remixed(model, globals_, hyper, block, random):
     return Components(precision, precision @ (mixed @ directions)), hyper
 
 
-def _with_born(model, globals_, hyper, block, random):
-    """Return the components with a new component added."""
+def _with_new_component(model, globals_, hyper, block, random):
     prepared = model.prepare(globals_, hyper)
     step = model.local_step(block, prepared, Request(want=("local",)))
     nu = np.asarray(step.local_parameters, dtype=np.float64)
@@ -192,21 +189,20 @@ def _with_born(model, globals_, hyper, block, random):
     squares = (residuals**2).sum(axis=1)
     total = squares.sum()  # 0 if the components explain the data exactly
     n = random.choice(len(nu), p=squares / total if total > 0 else None)
-    born = residuals[n]
-    if len(nu) > 1 and random.random() < SHARE_OF_DIFFERENCES:
+    mean = residuals[n]
+    if len(nu) > 1 and random.random() < P_DIFFERENCE:
         differences = block.values - block.values[n]
         distances = np.square(differences, dtype=np.float64).sum(axis=1)
         other = random.choice(np.argsort(distances)[1 : NEAREST + 1])
-        born = random.choice([-1, 1]) * (block.values[n] - block.values[other])
-    means = np.vstack([prepared.means, born])
+        mean = random.choice([-1, 1]) * (block.values[n] - block.values[other])
+    means = np.vstack([prepared.means, mean])
     precision = np.zeros((len(means), len(means)))
     precision[:-1, :-1] = globals_.precision
     precision[-1, -1] = np.diag(globals_.precision).mean()
     return Components(precision, precision @ means)
 
 
-def least_missed(model, components, hyper, block):
-    """Return the component whose removal lowers the bound least."""
+def least_useful(model, components, hyper, block):
     prepared = model.prepare(components, hyper)
     products = tiled_matmul(block.values, prepared.filters.T)
     bounds = np.empty((model.n_components, len(products)))

@@ -15,10 +15,9 @@ from sklearn.utils._param_validation import StrOptions
 from .._estimator import AnnealedMixin, TemperedEstimator
 from .._utils._arguments import Interval
 from .._utils._frames import completed
-from .._utils._limits import check_variances
 from .._utils._linalg import tiled_matmul
 from .._utils._typing import ArrayLike, Float, Int, Seed
-from .._utils._validation import check_data, check_init
+from .._utils._validation import check_data, check_init, check_variances
 from ..learning_rates import LearningRate
 from ..moves import Moves
 from ..noise import GradientNoise
@@ -36,8 +35,6 @@ INITIAL_INCLUSION = 0.2
 class _FactorialMixture(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator
 ):
-    """Common parts of the estimators of the factorial mixture."""
-
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
         "inclusion_probability": [

@@ -116,7 +116,7 @@ def inclusion_probabilities(priors, n_components):
 
 # -- statistics of data, possibly with missing values: ranges, means and squares -------
 #: Largest number of rows from which statistics of the data are computed.
-ROWS_LOOKED_AT = 10_000
+ROWS_SAMPLED = 10_000
 #: Largest supported absolute value of data, by dtype; its square is finite.  A
 #: variance below ``1 / limit**2`` counts as 0.
 LARGEST_VALUES = {np.dtype(np.float32): 1e30, np.dtype(np.float64): 1e120}
@@ -152,20 +152,20 @@ def check_range(X, dtype, noise_variance, name="X"):
         )
 
 
-def step_of_looking(X):
-    """Return the step between the indices of the rows that `looked_at` returns."""
-    return -(-len(X) // ROWS_LOOKED_AT)
+def sample_step(X):
+    """Return the step between the indices of the rows that `sample_rows` returns."""
+    return -(-len(X) // ROWS_SAMPLED)
 
 
-def looked_at(X):
-    """Return at most `ROWS_LOOKED_AT` evenly spaced rows of the data."""
+def sample_rows(X):
+    """Return at most `ROWS_SAMPLED` evenly spaced rows of the data."""
     # a contiguous copy, because rounding errors of sums depend on the memory layout
-    return np.ascontiguousarray(X[:: step_of_looking(X)], dtype=np.float64)
+    return np.ascontiguousarray(X[:: sample_step(X)], dtype=np.float64)
 
 
 def filled(X):
-    """Return the rows of `looked_at`; column means replace missing values."""
-    rows = looked_at(X)
+    """Return the rows of `sample_rows`; column means replace missing values."""
+    rows = sample_rows(X)
     missing = np.isnan(rows)
     if not missing.any():
         return rows
@@ -181,7 +181,6 @@ def column_means(rows, weight=None):
 
 
 def centred(rows, weight=None):
-    """Return the rows minus the means of their columns."""
     return rows - column_means(rows, weight)
 
 

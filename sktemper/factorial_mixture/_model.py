@@ -14,7 +14,7 @@ from .._families import NaturalModel, rate_to_zero
 from .._utils._linalg import tiled_matmul
 from ..model import LocalStep, Powers, Request
 from . import _kernels
-from ._births import birth
+from ._births import propose_birth
 from ._inference import (
     LARGEST_VALUES,
     Components,
@@ -26,9 +26,9 @@ from ._inference import (
     Samples,
     centred,
     inclusion_probabilities,
-    looked_at,
     mean_square,
-    step_of_looking,
+    sample_rows,
+    sample_step,
 )
 
 #: Approximate number of elements of a block, and limits of its number of rows.
@@ -112,7 +112,6 @@ class FactorialMixtureModel(NaturalModel):
 
     # -- data ------------------------------------------------------------------------
     def take(self, X, rows):
-        """Return ``X[rows]`` as `Samples`."""
         values = np.asarray(X[rows], dtype=self.dtype)
         if values.strides[1] != values.itemsize:
             values = np.ascontiguousarray(values)
@@ -146,10 +145,9 @@ class FactorialMixtureModel(NaturalModel):
 
     # -- the state of a fit ----------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):
-        """Return the variances and inclusion probabilities."""
-        rows, weight = looked_at(X), None
+        rows, weight = sample_rows(X), None
         if sample_weight is not None:
-            weight = sample_weight[:: step_of_looking(X)]
+            weight = sample_weight[:: sample_step(X)]
         component_variance = self.component_variance
         if component_variance is None:
             expected = self.inclusion_probability.sum()
@@ -176,11 +174,9 @@ class FactorialMixtureModel(NaturalModel):
         return Components(precision, precision @ means)
 
     def hyper_shapes(self):
-        """Return the shapes of the parts of `hyper`."""
         return [(), (), (self.n_components,)]
 
     def prepare(self, globals_, hyper):
-        """Return values for `local_step` that are computed once for each step."""
         means = globals_.means()
         return Prepared(
             means,
@@ -191,7 +187,6 @@ class FactorialMixtureModel(NaturalModel):
         )
 
     def is_finite(self, globals_, hyper, prepared):
-        """Return whether the parameters are finite, and the means exist."""
         try:
             means = globals_.means() if prepared is None else prepared
         except np.linalg.LinAlgError:  # the precision is singular up to rounding
@@ -275,7 +270,6 @@ class FactorialMixtureModel(NaturalModel):
         )
 
     def target(self, statistics, scale, powers, hyper):
-        """Return the target of a step."""
         prior = powers.prior / hyper.component_variance
         factor = scale / hyper.noise_variance
         return Components(
@@ -309,11 +303,9 @@ class FactorialMixtureModel(NaturalModel):
         return rate
 
     def is_valid(self, globals_):
-        """Return whether the precision is positive definite."""
         return bool(eigh(globals_.precision, eigvals_only=True)[0] > 0)
 
     def update_hyper(self, hyper, globals_, statistics, scale, rate, powers):
-        """Step the learned hyperparameters toward the optimum of the batch."""
         learned = self._learned(hyper, statistics)
         noise = (1 - rate) * hyper.noise_variance + rate * learned.noise_variance
         inclusion = (1 - rate) * hyper.inclusion_probability
@@ -325,7 +317,6 @@ class FactorialMixtureModel(NaturalModel):
         return hyper._replace(noise_variance=noise, inclusion_probability=inclusion)
 
     def _learned(self, hyper, statistics):
-        """Return the optimal learned hyperparameters of a batch."""
         noise, inclusion = hyper.noise_variance, hyper.inclusion_probability
         if self.learn_noise_variance and statistics.values > 0:
             noise = statistics.residual / statistics.values
@@ -400,4 +391,4 @@ class FactorialMixtureModel(NaturalModel):
         separates features that were merged into sums and differences.  Proposals do not
         depend on the weights.
         """
-        return birth(self, globals_, hyper, block, random)
+        return propose_birth(self, globals_, hyper, block, random)

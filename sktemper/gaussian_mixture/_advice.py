@@ -9,7 +9,7 @@ from ._empirical import LEARNED, learned_priors, restarted
 from ._gaps import has_gaps
 
 #: Largest number of rows that the checks use.
-ROWS_LOOKED_AT = 5000
+ROWS_SAMPLED = 5000
 #: Least rise of the lower bound by another component, in nats, that causes a warning.
 LEAST_GAIN, LEAST_GAIN_OF_PRIORS = 20.0, 100.0
 #: Columns are correlated if correlations raise the log density by at least this
@@ -27,7 +27,7 @@ LEAST_ATOM = 0.05
 #: multiple of it.  If it is larger, a narrow component contains copies of a few rows.
 BLURRED = 1e4
 #: Largest number of columns of which correlations are computed, and that are named.
-COLUMNS_LOOKED_AT, MOST_NAMED = 200, 5
+COLUMNS_CHECKED, MOST_NAMED = 200, 5
 
 ATOMS = (
     "Single values of columns have components of their own: {columns}. No Gaussian "
@@ -72,7 +72,7 @@ def advice(model, other, state, X, sample_weight):
     -------
     message : str or None
     """
-    step = -(-len(X) // ROWS_LOOKED_AT)
+    step = -(-len(X) // ROWS_SAMPLED)
     block = model.take(X, slice(None, None, step))
     block = model.complete(block, state.globals_, state.hyper)
     weight = np.full(len(block), float(step))
@@ -123,7 +123,7 @@ def gain_of_correlations(X, labels, weight):
     labels : ndarray of int of shape (n_samples,)
     weight : ndarray of shape (n_samples,)
     """
-    X = X[:, :: -(-X.shape[1] // COLUMNS_LOOKED_AT)].astype(np.float64)
+    X = X[:, :: -(-X.shape[1] // COLUMNS_CHECKED)].astype(np.float64)
     for k in np.unique(labels):
         own = X[labels == k]
         own -= own.mean(axis=0)
@@ -151,7 +151,7 @@ def narrow_columns(X, variances, reg_covar, names):
     -------
     message : str or None
     """
-    X = X[:: -(-len(X) // ROWS_LOOKED_AT)]
+    X = X[:: -(-len(X) // ROWS_SAMPLED)]
     atoms, blurred = [], []
     for j in np.flatnonzero(variances < NARROW * reg_covar):
         column = X[:, j].astype(np.float64)

@@ -8,7 +8,7 @@ from .._families import Mixture
 from ..model import IllDefined, Powers
 from ._empirical import evidence_of_priors, learned_priors, restarted, searched
 from ._gaps import has_gaps
-from ._starts import filled, from_kmeans, shows_correlations
+from ._starts import from_kmeans, impute, shows_correlations
 
 # -- agglomeration by evidence: clusters are merged, two at a time ---------------------
 # The evidence of a partition of rows is the sum of the log evidence of its clusters,
@@ -127,7 +127,6 @@ class _Merges:
             self._update(statistics, *pairs.T)
 
     def evidence(self, partition):
-        """Return the log evidence of a partition, after the merges made so far."""
         sizes = np.zeros(self.n_components)
         sizes[: len(partition.counts)] = partition.counts
         concentration = partition.hyper.weight_concentration
@@ -135,14 +134,12 @@ class _Merges:
         return float(evidence + (self.logs - self.constant).sum())
 
     def _update(self, statistics, first, second):
-        """Compute the gains of merges of the clusters ``first`` and ``second``."""
         merged = self.prior + statistics[first] + statistics[second]
         gains = self.family.log_normaliser(merged) + self.constant
         first, second = np.minimum(first, second), np.maximum(first, second)
         self.gains[first, second] = gains - self.logs[first] - self.logs[second]
 
     def merged(self, partition):
-        """Return the partition after the best merge, and update the gains."""
         hyper, counts, statistics = partition
         first, second = np.unravel_index(self.gains.argmax(), self.gains.shape)
         gains = np.maximum(self.gains, self.gains.T)
@@ -209,7 +206,7 @@ def chosen_type(make_model, n_components, X, sample_weight, report):
     is_gapped, prior_of_full = has_gaps(X), "full"
     if is_gapped and not shows_correlations(X, weight):
         prior_of_full = "diag"  # see `Hyper`
-    rows = filled(X, weight, is_full=True) if is_gapped else X
+    rows = impute(X, weight, is_full=True) if is_gapped else X
     random = np.random.RandomState(0)
     labels = from_kmeans(rows, n_components, random, weight).argmax(axis=1)
     weight = np.ones(len(X)) if weight is None else weight
@@ -247,7 +244,6 @@ def _some(X, sample_weight, least):
 
 
 def candidates(n_samples, n_features):
-    """Return the covariance types that have enough rows to be fitted."""
     most = min(MOST_COLUMNS, n_samples / ROWS_PER_COLUMN)
     return ORDER if n_features <= most else ORDER[1:]
 

@@ -26,10 +26,9 @@ from .._estimator import (
 from .._families import LEAST_CONCENTRATION, USED, WEIGHTS
 from .._utils._arguments import Interval
 from .._utils._frames import completed
-from .._utils._limits import check_values, check_variances
 from .._utils._notices import warn
 from .._utils._typing import ArrayLike, Duration, Float, Int, Seed
-from .._utils._validation import check_data
+from .._utils._validation import check_data, check_values, check_variances
 from ..learning_rates import LearningRate
 from ..moves import Moves
 from ..noise import GradientNoise
@@ -42,7 +41,7 @@ from ._empirical import LEARNED
 from ._gaps import GappedRows
 from ._model import COVARIANCE_TYPES, GaussianMixtureModel
 from ._priors import Priors
-from ._starts import ROWS_LOOKED_AT, STARTS
+from ._starts import ROWS_SAMPLED, STARTS
 
 # -- clusters of components, for clusters that are not Gaussian ------------------------
 # Two normal densities on a line add up to a density with a single mode, for any
@@ -111,8 +110,6 @@ class _GaussianMixture(
     MixtureMixin,
     TemperedEstimator,
 ):
-    """Common parts of the estimators of the Gaussian mixture."""
-
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
         "max_iter": [Interval(Integral, 0, None, closed="left")],
@@ -195,7 +192,7 @@ class _GaussianMixture(
         if not self._is_choice():
             return
         sample_weight = validated_weight(sample_weight, data)
-        X, places = data.sample(ROWS_LOOKED_AT)
+        X, places = data.sample(ROWS_SAMPLED)
         if sample_weight is not None:
             sample_weight = sample_weight[places]
         with QUIETLY():
@@ -213,7 +210,6 @@ class _GaussianMixture(
         return self._make_model(settings, n_features, np.dtype(np.float64))
 
     def _is_choice(self):
-        """Return whether `fit` chooses the covariance type."""
         given = self.covariance_prior, self.degrees_of_freedom_prior
         is_learned = self.priors == "learned" and all(part is None for part in given)
         return self.covariance_type == "auto" and is_learned
@@ -428,7 +424,6 @@ class _GaussianMixture(
         return is_auto and self.covariance_type_ != "full"
 
     def _are_used(self, expected):
-        """Return whether each component has samples."""
         counts = expected.precision - self._state().hyper.mean_precision
         # if samples have small weights, all components may be almost empty
         return counts >= min(USED, counts.max())

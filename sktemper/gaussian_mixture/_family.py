@@ -67,15 +67,13 @@ class GaussianFamily(NormalWishartFamily):
         self.stop = np.zeros(1, dtype=np.intc) if stop is None else stop
         self.origin, self.noise_variance = np.zeros(self.n_features), 0.0
 
-    def about(self, origin, noise_variance=0.0):
-        """Return the same family in coordinates about an origin."""
+    def shift(self, origin, noise_variance=0.0):
         other = copy.copy(self)  # shares the caches
         other.origin, other.noise_variance = origin, noise_variance
         return other
 
     # -- data --------------------------------------------------------------------------
     def block(self, rows):
-        """Return the rows as a contiguous array."""
         return np.ascontiguousarray(rows, dtype=self.dtype)
 
     def moments(self, block):
@@ -112,7 +110,6 @@ class GaussianFamily(NormalWishartFamily):
 
     # -- local steps -------------------------------------------------------------------
     def prepare(self, parameters):
-        """Return the `GaussianTables` of components."""
         usual = self.usual(parameters)
         means, factors = self._tables(usual, np.sqrt(usual.freedom))
         return GaussianTables(
@@ -159,7 +156,6 @@ class GaussianFamily(NormalWishartFamily):
         return self._run(block, tables, tables.constants, np.ones(()), True)[0]
 
     def _rows_of(self, block, tables):
-        """Return the rows for the kernel, in the coordinates of the tables."""
         return block
 
     def _run(self, block, tables, constants, power, only_squares):
@@ -185,11 +181,9 @@ class GaussianFamily(NormalWishartFamily):
         return out, bounds, scores
 
     def log_likelihoods(self, block, tables):
-        """Return the expected log density of each row under each component."""
         return tables.constants - 0.5 * self.squares(block, tables)
 
     def statistics(self, block, shares, factors=ONCE, tables=None):
-        """Return the sums of the moments of rows, times shares and factors."""
         D, kind = self.n_features, self.covariance
         n_second = D * (D + 1) // 2 if kind.products else D
         sums = self._sums(block, shares, factors, 1 + D + n_second)
@@ -222,7 +216,6 @@ class GaussianFamily(NormalWishartFamily):
         return out
 
     def log_predictive(self, block, tables, log_weights=0.0):
-        """Return the logarithm of the components' Student-t densities."""
         usual = tables.usual
         nu = np.broadcast_to(usual.freedom, usual.precision.shape)
         spread = (usual.precision + 1.0) / usual.precision
@@ -287,25 +280,20 @@ class TiedCovariance(Covariance):
         return (factors * vectors.T) @ vectors / self.n_components
 
     def centred(self, precision, sums, second):
-        """Return means and the inverse scale, given natural parameters."""
         means = sums / precision[:, None]
         return means, second - self.outer(precision, means)
 
     def traces_and_squares(self, scale_factors, matrices, vectors):
-        """Return tr(scale @ matrix), and ``v^T @ scale @ v`` of each component."""
         trace = (scale_factors @ matrices * scale_factors).sum()
         return trace, ((scale_factors @ vectors[..., None]) ** 2).sum(axis=(-2, -1))
 
     def matrices(self, covariances):
-        """Return a matrix for each component from the shared covariance."""
         return self.each(covariances)
 
     def widened(self, freedom):
-        """Return the degrees of freedom."""
         return freedom
 
     def times(self, scale, vectors):
-        """Return ``scale @ v`` of each component."""
         return vectors @ scale
 
     def paired(self, freedom, scale):
@@ -313,11 +301,9 @@ class TiedCovariance(Covariance):
         return self.n_components * super().paired(freedom, scale)
 
     def each(self, value):
-        """Return the value, repeated for each component."""
         return np.broadcast_to(value, (self.n_components, *np.shape(value)))
 
     def common(self, values):
-        """Return the sum over the components."""
         return values.sum()
 
 
@@ -341,12 +327,10 @@ class TiedFamily(GaussianFamily):
 
     @property
     def alone(self):
-        """Return the family of Gaussians with individual covariances."""
         own = {"reg_covar": self.reg_covar, "dtype": self.dtype, "stop": self.stop}
-        return GaussianFamily(Covariance(self.n_features), **own).about(self.origin)
+        return GaussianFamily(Covariance(self.n_features), **own).shift(self.origin)
 
     def resized(self, n_components):
-        """Return the family of another number of components."""
         other = copy.copy(self)
         other.covariance = TiedCovariance(n_components, self.n_features)
         other.n_components = n_components
@@ -354,19 +338,16 @@ class TiedFamily(GaussianFamily):
 
     # -- parameters --------------------------------------------------------------------
     def shape(self, n_components):
-        """Return the shape of the parameters of a mixture."""
         n_own = n_components * (1 + self.n_features)
         return (n_own + self.covariance.n_kept + 1,)
 
     def repeated(self, prior, n_components):
-        """Return the parameters of a mixture of components with the same prior."""
         first = 1 + self.n_features
         precision = np.full(n_components, prior[0])
         means = np.tile(prior[1:first], n_components)
         return np.concatenate([precision, means, prior[first:]])
 
     def split(self, parameters):
-        """Return `NormalWishartParts` of a vector of natural parameters."""
         K, D = self.n_components, self.n_features
         precision, means, second = np.split(parameters[:-1], [K, K + K * D])
         return NormalWishartParts(
@@ -377,7 +358,6 @@ class TiedFamily(GaussianFamily):
         )
 
     def joined(self, precision, means, kept, freedom):
-        """Return the vector of natural parameters."""
         return np.concatenate([precision, means.ravel(), kept, [freedom]])
 
     # -- local steps -------------------------------------------------------------------

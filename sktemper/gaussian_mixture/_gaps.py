@@ -84,7 +84,6 @@ class GappedRows:
 
     @functools.cached_property
     def n_missing(self):
-        """Number of missing values of each row."""
         return self.missing.sum(axis=1)
 
     @functools.cached_property
@@ -119,7 +118,7 @@ class GappedRows:
         out[gapped], out[complete] = found, of_complete(rows)
         return out
 
-    def about(self, origin):
+    def shift(self, origin):
         """Return rows minus an origin in float64, with 0 for missing values."""
         return np.where(self.missing, 0.0, self.rows - origin)
 
@@ -185,7 +184,7 @@ def conditional(block, rows, means, precisions):
     return Conditional(shifts, logs, covariances)
 
 
-def summed(block, covariances, weight):
+def sum_covariances(block, covariances, weight):
     """Return the weighted sums of the conditional covariances.
 
     Parameters
@@ -242,7 +241,6 @@ class WithGaps:
         return tuple(results)
 
     def log_likelihoods(self, block, tables):
-        """Return expected log densities of the observed values of each row."""
         known = functools.partial(super().log_likelihoods, tables=tables)
         if not isinstance(block, GappedRows):
             return known(block)
@@ -254,7 +252,6 @@ class WithGaps:
         return constants - 0.5 * (squares + log_determinants)
 
     def log_predictive(self, block, tables, log_weights=0.0):
-        """Return the logarithm of the components' Student-t densities."""
         known = functools.partial(
             super().log_predictive, tables=tables, log_weights=log_weights
         )
@@ -269,7 +266,6 @@ class WithGaps:
         )
 
     def log_mixture(self, block, tables, log_weights):
-        """Return log densities of the mixture of the predictive densities."""
         known = functools.partial(
             super().log_mixture, tables=tables, log_weights=log_weights
         )
@@ -297,8 +293,7 @@ class WithGaps:
         return logs - exponent * np.log1p(squares / (width * nu * spread))
 
     def _product(self, block, usual, nu, spread):
-        """Return log densities of independent Student-t distributions."""
-        rows, known = block.about(self.origin), ~block.missing
+        rows, known = block.shift(self.origin), ~block.missing
         out = np.empty((len(block), len(nu)))
         for k in range(len(nu)):
             squares = ((rows - usual.means[k]) * usual.factors[k]) ** 2 / spread[k]
@@ -309,7 +304,6 @@ class WithGaps:
         return out
 
     def statistics(self, block, shares, factors=ONCE, tables=None):
-        """Return the sums of the expected moments of rows."""
         if not isinstance(block, GappedRows):
             return super().statistics(block, shares, factors, tables)
         complete, rows, gapped, own = block.divided
@@ -335,7 +329,7 @@ class WithGaps:
         shape = len(block), len(usual.means)
         squares, log_determinants = np.empty(shape), np.zeros(shape)
         if not self.covariance.products:
-            rows, known = block.about(self.origin), ~block.missing
+            rows, known = block.shift(self.origin), ~block.missing
             for k, precision in enumerate(self._variances(usual) ** -1.0):
                 moved = np.where(known, rows - usual.means[k], 0.0)
                 squares[:, k] = (moved * moved * precision).sum(axis=1)
@@ -361,7 +355,7 @@ class WithGaps:
             rows = found.shifts + usual.means[:, None]
             weighted = rows * weight[:, :, None]
             second = np.swapaxes(weighted, 1, 2) @ rows
-            second += summed(own, found.covariances, weight)
+            second += sum_covariances(own, found.covariances, weight)
             sums[:, 0] += weight.sum(axis=1)
             sums[:, 1 : 1 + D] += weighted.sum(axis=1)
             sums[:, 1 + D :] += second[:, *upper]
@@ -384,10 +378,10 @@ class WithGaps:
         def function(usual):
             roots = self._roots(usual)
             precisions = np.einsum("kij,kil->kjl", roots, roots)
-            rows = block.about(self.origin)
+            rows = block.shift(self.origin)
             return conditional(block, rows, usual.means, precisions)
 
-        return block.last.of(usual, function)
+        return block.last.result(usual, function)
 
     def _variances(self, usual):
         """Return the inverse of the diagonal expected precision of each component."""
@@ -446,7 +440,6 @@ class WithGaps:
         return np.ascontiguousarray(out, dtype=self.dtype)
 
     def _drawn(self, block, usual, noise):
-        """Return rows of a single component, given standard normal numbers."""
         if not self.covariance.products:
             return usual.means + noise * np.sqrt(self._variances(usual))
         found = self._given(block, usual)

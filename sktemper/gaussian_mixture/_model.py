@@ -21,10 +21,10 @@ from ..model import IllDefined, Powers, all_finite
 from ._empirical import evidence_of_priors, learned_priors, restarted, searched
 from ._gaps import GappedRows, GaussianWithGaps, TiedWithGaps, block_of, has_gaps
 from ._starts import (
-    filled,
-    looked_at,
+    impute,
     mean_and_covariance,
-    mean_and_covariance_of,
+    mean_and_covariance_with_gaps,
+    sample_rows,
     shows_correlations,
 )
 
@@ -40,7 +40,6 @@ OCCUPIED = 1e-3
 
 
 def family_of_type(covariance_type, n_components, n_features, law, **others):
-    """Return the family of a covariance type."""
     if covariance_type == "tied":
         return TiedWithGaps(n_components, n_features, **others)
     covariance = COVARIANCES[covariance_type](n_features, law)
@@ -107,12 +106,11 @@ class GaussianMixtureModel(MixtureModel):
         family.stop = self.stop
         self.covariance = family.covariance
         self.priors, self.init, self.learned = priors, init, frozenset(learned)
-        self._about, self._component_prior = LastCall(), LastCall()
+        self._shifted_family, self._component_prior = LastCall(), LastCall()
 
     def resized(self, n_components):
-        """Return the model with another number of components."""
         model = super().resized(n_components)
-        model.covariance, model._about = model.family.covariance, LastCall()
+        model.covariance, model._shifted_family = model.family.covariance, LastCall()
         return model
 
     # -- data ------------------------------------------------------------------------
@@ -141,13 +139,12 @@ class GaussianMixtureModel(MixtureModel):
 
     # -- the state of a fit ----------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):
-        """Return the priors, computed from the mean and covariance of ``X``."""
         is_gapped, is_diagonal = has_gaps(X), False
         if is_gapped:
             is_full = self.covariance.products
             is_diagonal = is_full and not shows_correlations(X, sample_weight)
             is_full = is_full and not is_diagonal
-            mean, covariance = mean_and_covariance_of(X, sample_weight, is_full)
+            mean, covariance = mean_and_covariance_with_gaps(X, sample_weight, is_full)
         else:
             mean, covariance = mean_and_covariance(X, sample_weight)
         n_samples = X.shape[0] if sample_weight is None else sample_weight.sum()
@@ -159,17 +156,17 @@ class GaussianMixtureModel(MixtureModel):
     def initial_globals(self, X, random, hyper=None, sample_weight=None):
         """Return the optimum for responsibilities from ``init``.
 
-        At most `ROWS_LOOKED_AT` rows are used.  If all rows are used, the start does
+        At most `ROWS_SAMPLED` rows are used.  If all rows are used, the start does
         not depend on their order, and a weight has the effect of repeating a row.
         """
         hyper = self.initial_hyper(X, sample_weight) if hyper is None else hyper
         if sample_weight is not None and not sample_weight.any():
             sample_weight = None
-        rows, weight, scale = looked_at(X, sample_weight)
+        rows, weight, scale = sample_rows(X, sample_weight)
         gapped = rows = np.asarray(rows, dtype=self.dtype)
         is_gapped = has_gaps(rows)
         if is_gapped:
-            rows = filled(rows, weight, self.covariance.products, hyper.mean)
+            rows = impute(rows, weight, self.covariance.products, hyper.mean)
         responsibilities = self.init(rows, self.n_components, random, weight)
         if weight is not None:
             responsibilities = weight[:, None] * responsibilities
@@ -200,27 +197,25 @@ class GaussianMixtureModel(MixtureModel):
         if not isinstance(block, GappedRows):
             return super().optimum(block, shares, hyper, scale)
         weight, is_full = shares.sum(axis=1), self.covariance.products
-        rows = filled(block.rows, weight, is_full, hyper.mean)
+        rows = impute(block.rows, weight, is_full, hyper.mean)
         tables = self.prepare(super().optimum(rows, shares, hyper), hyper).tables
         statistics = self.statistics(block, shares, hyper, tables=tables)
         return self.target(statistics, scale, Powers(), hyper)
 
     def hyper_shapes(self):
-        """Return the shapes of the parts of `hyper`."""
         mean = (self.n_features,)
         covariance = self.covariance.default_prior(np.eye(self.n_features))
         return [(), (), (), mean, np.shape(covariance), mean, (), ()]
 
     def family_of(self, hyper):
         """Return the family in coordinates about the origin."""
-        return self._about.of(hyper, self._family_of)
+        return self._shifted_family.result(hyper, self._family_of)
 
     def _family_of(self, hyper):
-        return self.family.about(hyper.origin, hyper.noise_variance)
+        return self.family.shift(hyper.origin, hyper.noise_variance)
 
     def component_prior(self, hyper):
-        """Return the natural parameters of the prior of a component, (n_natural,)."""
-        return self._component_prior.of(hyper, self._component_prior_of)
+        return self._component_prior.result(hyper, self._component_prior_of)
 
     def _component_prior_of(self, hyper):
         (prior,) = self.family.alone.natural(
@@ -232,7 +227,6 @@ class GaussianMixtureModel(MixtureModel):
         return prior
 
     def is_finite(self, globals_, hyper, prepared):
-        """Return whether the tables, which depend on all parameters, are finite."""
         if prepared is None:
             return all_finite(globals_)
         tables = prepared.log_weights, *prepared.tables[:3]
@@ -245,7 +239,6 @@ class GaussianMixtureModel(MixtureModel):
 
     # -- the step --------------------------------------------------------------------
     def responsibilities(self, block, prepared, power=1.0):
-        """Return responsibilities, bounds and scores, by the kernel."""
         family = self.family_of(prepared.hyper)
         return family.responsibilities(
             block, prepared.tables, prepared.log_weights, power
@@ -310,7 +303,6 @@ class GaussianMixtureModel(MixtureModel):
         return restarted(hyper, covariances[used[0]], self.family.law, self.learned)
 
     def propose_birth(self, globals_, hyper, block, random, row_weight=None):
-        """Return the mixture with one component replaced by a new component."""
         block = self.complete(block, globals_, hyper)
         hyper = self.wide_priors(globals_, hyper)
         return super().propose_birth(globals_, hyper, block, random, row_weight)
@@ -318,7 +310,6 @@ class GaussianMixtureModel(MixtureModel):
     def propose_split_merge(
         self, globals_, hyper, block, random, refused, row_weight=None
     ):
-        """Return the mixture after the most promising splits and merges."""
         block = self.complete(block, globals_, hyper)
         hyper = self.wide_priors(globals_, hyper)
         return super().propose_split_merge(

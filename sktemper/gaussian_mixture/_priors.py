@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from .._families import LEAST_CONCENTRATION
-from .._utils._limits import check_prior, check_values, check_variances
+from .._utils._validation import check_prior, check_values, check_variances
 from ._empirical import FREE_DEGREES, LEARNED
 
 #: Smallest increase of the log-likelihood by another component, in nats per sample.  It
@@ -142,12 +142,12 @@ class Priors(NamedTuple):
                 )
             check_values(prior_mean, self.dtype, "mean_prior")
         return Hyper(
-            float(concentration),
-            1.0 if precision is None else float(precision),
-            float(freedom),
-            prior_mean,
-            self._covariance_prior(covariance, freedom),
-            mean,
+            weight_concentration=float(concentration),
+            mean_precision=1.0 if precision is None else float(precision),
+            degrees_of_freedom=float(freedom),
+            mean=prior_mean,
+            covariance=self._covariance_prior(covariance, freedom),
+            origin=mean,
         )
 
     def _covariance_prior(self, default, freedom):

@@ -13,19 +13,19 @@ from sklearn.cluster import KMeans, kmeans_plusplus
 from threadpoolctl import ThreadpoolController
 
 from .._families import COVARIANCES
-from ._gaps import GappedRows, block_of, conditional, summed
+from ._gaps import GappedRows, block_of, conditional, sum_covariances
 
 # -- initial responsibilities, as in scikit-learn's mixtures ---------------------------
 #: k-means ends when the squared movement of its centres is below this multiple of the
 #: variance of the data.
 KMEANS_TOL = 1e-4
 #: Largest number of rows from which starts are computed.
-ROWS_LOOKED_AT = 100_000
+ROWS_SAMPLED = 100_000
 
 
 def from_kmeans(X, n_components, random, weight=None):
     """Return responsibilities of 1 for the k-means cluster of each sample."""
-    rows, weight, places = distinct(X, weight)
+    rows, weight, places = distinct_rows(X, weight)
     kmeans = KMeans(
         min(n_components, len(rows)),
         n_init=1,
@@ -34,7 +34,7 @@ def from_kmeans(X, n_components, random, weight=None):
     )
     with _one_openmp_thread():
         labels = kmeans.fit(rows, sample_weight=weight).labels_
-    return _seeds(len(rows), np.arange(len(rows)), labels, n_components)[places]
+    return _one_hot_rows(len(rows), np.arange(len(rows)), labels, n_components)[places]
 
 
 def _one_openmp_thread():
@@ -54,33 +54,30 @@ def _openmp():
 
 def from_kmeans_plusplus(X, n_components, random, weight=None):
     """Return responsibilities of 1 for samples that k-means++ chooses, 0 for others."""
-    rows, weight, places = distinct(X, weight)
-    n_chosen = min(n_components, len(rows))
-    _, chosen = kmeans_plusplus(
-        rows, n_chosen, sample_weight=weight, random_state=random
-    )
-    return _seeds(len(rows), chosen, np.arange(n_chosen), n_components)[places]
+    rows, weight, places = distinct_rows(X, weight)
+    n_seeds = min(n_components, len(rows))
+    _, seeds = kmeans_plusplus(rows, n_seeds, sample_weight=weight, random_state=random)
+    return _one_hot_rows(len(rows), seeds, np.arange(n_seeds), n_components)[places]
 
 
 def from_noise(X, n_components, random, weight=None):
-    """Return random responsibilities."""
-    rows, _, places = distinct(X, weight)
+    rows, _, places = distinct_rows(X, weight)
     responsibilities = random.uniform(size=(len(rows), n_components))
     return (responsibilities / responsibilities.sum(axis=1, keepdims=True))[places]
 
 
 def from_data(X, n_components, random, weight=None):
     """Return responsibilities of 1 for samples drawn at random, 0 for others."""
-    rows, weight, places = distinct(X, weight)
-    n_chosen = min(n_components, len(rows))
+    rows, weight, places = distinct_rows(X, weight)
+    n_seeds = min(n_components, len(rows))
     shares = None if weight is None else weight / weight.sum()
-    chosen = random.choice(len(rows), n_chosen, replace=False, p=shares)
-    return _seeds(len(rows), chosen, np.arange(n_chosen), n_components)[places]
+    seeds = random.choice(len(rows), n_seeds, replace=False, p=shares)
+    return _one_hot_rows(len(rows), seeds, np.arange(n_seeds), n_components)[places]
 
 
-def _seeds(n_rows, chosen, labels, n_components):
+def _one_hot_rows(n_rows, seeds, labels, n_components):
     responsibilities = np.zeros((n_rows, n_components))
-    responsibilities[chosen, labels] = 1.0
+    responsibilities[seeds, labels] = 1.0
     return responsibilities
 
 
@@ -92,7 +89,7 @@ def order_of_rows(X):
     return order
 
 
-def distinct(X, weight=None):
+def distinct_rows(X, weight=None):
     """Return the distinct rows in increasing order, and the weight of each.
 
     Parameters
@@ -130,17 +127,17 @@ def _ratio_of_variances(rows, weight):
     return variance / (rows.var(axis=0).mean() or 1.0)
 
 
-def looked_at(X, weight=None):
-    """Return rows with positive weights, at most `ROWS_LOOKED_AT`, and their weights.
+def sample_rows(X, weight=None):
+    """Return rows with positive weights, at most `ROWS_SAMPLED`, and their weights.
 
     The third value is the total weight of all rows, divided by the total weight of the
     returned rows.
     """
     if weight is None:
-        step = -(-len(X) // ROWS_LOOKED_AT)
+        step = -(-len(X) // ROWS_SAMPLED)
         return X[::step], None, len(X) / len(X[::step])
     rows = np.flatnonzero(weight > 0)
-    rows = rows[:: -(-len(rows) // ROWS_LOOKED_AT)]
+    rows = rows[:: -(-len(rows) // ROWS_SAMPLED)]
     return X[rows], weight[rows], weight.sum() / weight[rows].sum()
 
 
@@ -200,7 +197,7 @@ def shows_correlations(X, weight):
     return bool(pairs.min() >= ROWS_PER_COLUMN * X.shape[1])
 
 
-def mean_and_covariance_of(X, weight, is_full, default=None):
+def mean_and_covariance_with_gaps(X, weight, is_full, default=None):
     """Return the mean and the covariance of rows with missing values.
 
     Parameters
@@ -238,10 +235,10 @@ def mean_and_covariance_of(X, weight, is_full, default=None):
     variances = squares / np.maximum(totals - 1.0, 1.0)
     if not is_full:
         return mean, np.diag(variances)
-    return _fitted(X, weight, mean, variances)
+    return _fit_gaussian(X, weight, mean, variances)
 
 
-def _fitted(X, weight, mean, variances):
+def _fit_gaussian(X, weight, mean, variances):
     """Return the mean and the covariance of a Gaussian that is fitted to rows."""
     total, origin = weight.sum(), mean
     units = np.sqrt(np.where(variances > 0, variances, 1.0))
@@ -257,7 +254,7 @@ def _fitted(X, weight, mean, variances):
             rows = found.shifts[0] + mean
             first += weight[part] @ rows
             second += (rows * weight[part, None]).T @ rows
-            second += summed(block, found.covariances, weight[None, part])[0]
+            second += sum_covariances(block, found.covariances, weight[None, part])[0]
         mean = first / total
         before, covariance = covariance, second / total - np.outer(mean, mean)
         if np.abs(covariance - before).max() < TOL:
@@ -272,7 +269,7 @@ def _inverse(covariance):
     return np.swapaxes(roots, 1, 2) @ roots
 
 
-def filled(X, weight, is_full, default=None):
+def impute(X, weight, is_full, default=None):
     """Return rows with missing values replaced by means.
 
     Parameters
@@ -285,7 +282,7 @@ def filled(X, weight, is_full, default=None):
         Means of columns without a value; None raises an error.
     """
     is_full = is_full and X.shape[1] <= MOST_CORRELATED
-    mean, covariance = mean_and_covariance_of(X, weight, is_full, default)
+    mean, covariance = mean_and_covariance_with_gaps(X, weight, is_full, default)
     out = np.where(np.isnan(X), mean.astype(X.dtype), X)
     if not is_full:
         return out

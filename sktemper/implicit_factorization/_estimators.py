@@ -15,19 +15,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import TemperedEstimator
 from .._families import unpacked
-from .._ranking._best import Rated
-from .._ranking._recommender import Chosen, RecommenderMixin, initial_vectors
+from .._ranking._best import UserEntries
+from .._ranking._recommender import QueryUsers, RecommenderMixin, initial_vectors
 from .._utils._arguments import Interval, refuse
 from .._utils._csr import plain_entries
-from .._utils._limits import (
-    LARGEST_WEIGHT,
-    check_values,
-    largest_value,
-)
 from .._utils._linalg import tiled_matmul
 from .._utils._notices import warn
 from .._utils._typing import ArrayLike, DataLike, Float, Int, Seed
-from .._utils._validation import check_data
+from .._utils._validation import (
+    LARGEST_WEIGHT,
+    check_data,
+    check_values,
+    largest_value,
+)
 from ..learning_rates import LearningRate
 from ..model import Powers, all_finite
 from ._model import ImplicitFactorizationModel, UserInference
@@ -453,9 +453,9 @@ class ImplicitFactorization(
         values = np.empty((len(block.items), 2), model.dtype)
         values[:, 0], values[:, 1] = block.weights, block.targets
         means = model.factors(block, prepared).astype(model.dtype, copy=False)
-        return (means,), Rated(starts, np.array(block.items), values)
+        return (means,), UserEntries(starts, np.array(block.items), values)
 
-    def _chosen_of_few(self, X):
+    def _query_of_few(self, X):
         known = vars(self)
         if type(X) is np.ndarray or "feature_names_in_" in known:
             return None
@@ -470,9 +470,9 @@ class ImplicitFactorization(
         starts, items, values = entries
         model = self._ready.model(self)
         block = Pairs(starts, items, model.weight_of(values), model.target_of(values))
-        posteriors, rated = self._users_of_block(model, block, self._prepared(model))
+        posteriors, entries = self._users_of_block(model, block, self._prepared(model))
         labels = np.arange(len(starts) - 1)
-        return Chosen(posteriors[0], rated, labels, False, posteriors)
+        return QueryUsers(posteriors[0], entries, labels, False, posteriors)
 
     def _check_kept(self, model):
         super()._check_kept(model)
@@ -498,12 +498,12 @@ class ImplicitFactorization(
     def _vector_width(self):
         return self._state().hyper.n_components
 
-    def _entry_columns(self, rated):
-        return dict(zip(("weight", "target"), rated.values.T, strict=True))
+    def _entry_columns(self, entries):
+        return dict(zip(("weight", "target"), entries.values.T, strict=True))
 
-    def _shares(self, chosen, item):
+    def _shares(self, query, item):
         model = self._fitted_model()
-        prepared, (starts, items, values) = self._prepared(model), chosen.rated
+        prepared, (starts, items, values) = self._prepared(model), query.entries
         hyper, n_packed = prepared.hyper, model.n_packed
         weights, targets = values.astype(np.float64).T
         pairs = Pairs(starts.astype(np.intp), items, weights, targets)
@@ -532,5 +532,4 @@ def _warn_of_weights(values):
 
 
 def _factors_of_users(model, block, prepared):
-    """Return the factors of the users of a block."""
     return model.factors(block, prepared)

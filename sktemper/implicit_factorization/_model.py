@@ -217,10 +217,10 @@ def first_hyper(model, X, sample_weight=None):
     d = model.n_components
     prior = GaussianPrior(np.zeros(d), math.sqrt(square) * np.eye(d))
     return Hyper(
-        d,
-        float(zero_weight),
-        float(square),
-        float(square),
+        n_components=d,
+        zero_weight=float(zero_weight),
+        noise_variance=float(square),
+        target_square=float(square),
         is_start=True,
         users=prior,
         items=prior,
@@ -336,7 +336,6 @@ class UserInference:
         return squares - users.products + rest
 
     def bounds(self, users, residuals):
-        """Return the part of the bound of each user, at the local power."""
         hyper = self.hyper
         log_variance = math.log(2 * math.pi * hyper.noise_variance)
         squares = residuals / hyper.noise_variance
@@ -349,7 +348,6 @@ class UserInference:
         return bounds + users.entropies()
 
     def statistics(self, users, residuals, factors):
-        """Return the statistics of the pairs for items, noise and users."""
         items, *pairs = _kernels.transposed(
             self.block.starts,
             self.block.items,
@@ -437,7 +435,6 @@ class ImplicitFactorizationModel(ConjugateModel):
 
     # -- data ------------------------------------------------------------------------
     def take(self, X, rows):
-        """Return ``X[rows]`` as `Pairs`."""
         return pairs_of(X, rows, self.weight_of, self.target_of)
 
     def auto_batch_size(self, X, total):
@@ -457,16 +454,13 @@ class ImplicitFactorizationModel(ConjugateModel):
         return first_items(self, random, hyper)
 
     def hyper_shapes(self):
-        """Return the shapes of the parts of `hyper`."""
         mean = (self.n_components,)
         return [()] * 5 + 2 * [mean, 2 * mean]
 
     def global_shapes(self, globals_):
-        """Return the shapes of the parts of the items' parameters."""
         return [(self.n_natural,), (self.n_panels, self.n_features, self.panel_width)]
 
     def check(self, globals_, hyper):
-        """Raise if the parameters do not belong to this model."""
         super().check(globals_, hyper)
         if hyper.n_components != self.n_components:
             raise ValueError(
@@ -485,7 +479,7 @@ class ImplicitFactorizationModel(ConjugateModel):
 
         The last result is cached, because each step computes it as a check.
         """
-        return self._item_cache.of(globals_, self._solved_items)
+        return self._item_cache.result(globals_, self._solved_items)
 
     def _solved_items(self, globals_):
         own = np.require(globals_.own, self.dtype, "CA")
@@ -494,7 +488,6 @@ class ImplicitFactorizationModel(ConjugateModel):
         return self.gaussians(own, globals_.common, no_traces, out=table)
 
     def is_finite(self, globals_, hyper, prepared):
-        """Return whether the items' moments and the priors are finite."""
         return all_finite(self.items(globals_), hyper)
 
     def gaussians(
@@ -531,7 +524,6 @@ class ImplicitFactorizationModel(ConjugateModel):
 
     # -- the step --------------------------------------------------------------------
     def local_step(self, block, prepared, request):
-        """Compute posteriors of a block's users, see `ConjugateModel.local_step`."""
         inference = UserInference(self, block, prepared, request.powers)
         factors = request.factors(len(block.counts))
         users = inference.users(factors)
@@ -563,7 +555,7 @@ class ImplicitFactorizationModel(ConjugateModel):
             *block,
             prepared.items.table,
             self.n_square,
-            self._natural_cache.of(hyper.users, GaussianPrior.natural),
+            self._natural_cache.result(hyper.users, GaussianPrior.natural),
             prepared.shared,
             hyper.zero_weight,
             1.0 / hyper.noise_variance,
@@ -585,7 +577,6 @@ class ImplicitFactorizationModel(ConjugateModel):
             _refuse_precisions(self.dtype)
 
     def sums(self, starts, others, square_factors, linear_factors, table):
-        """Return sums over pairs, see `_kernels.pair_sums`."""
         sums = _kernels.pair_sums(
             starts,
             others,
@@ -608,7 +599,6 @@ class ImplicitFactorizationModel(ConjugateModel):
         return common
 
     def target_parameters(self, statistics, scale, powers, hyper):
-        """Return the target of a step as one vector, see `natural_parameters`."""
         shape = self.n_panels, self.n_features, self.panel_width
         own = zeros(self.room, shape, self.dtype)
         for items, sums in statistics.parts:
@@ -631,7 +621,6 @@ class ImplicitFactorizationModel(ConjugateModel):
         return (globals_.common + rows).ravel()
 
     def from_natural_parameters(self, vector):
-        """Return the parameters of a vector."""
         rows = np.reshape(vector, (self.n_features, self.n_natural))
         width, at = self.panel_width, self.n_square * self.panel_width
         own = np.zeros((self.n_features, self.n_panels * width))
@@ -669,7 +658,6 @@ class ImplicitFactorizationModel(ConjugateModel):
         return hyper._replace(is_start=False)
 
     def fisher_product(self, globals_, vector):
-        """Return the Fisher information of q(items) times ``vector``."""
         shape = self.n_features, self.n_natural
         natural = np.reshape(self.natural_parameters(globals_), shape)
         precision = unpacked(natural[:, : self.n_packed], self.n_components)
@@ -680,7 +668,6 @@ class ImplicitFactorizationModel(ConjugateModel):
         return packed_fisher_product(means, covariances[:, *lower], changes).ravel()
 
     def is_valid(self, globals_):
-        """Return whether all precisions are positive definite."""
         natural = np.reshape(self.natural_parameters(globals_), (self.n_features, -1))
         return bool(least_eigenvalue(natural, self.n_components) > 0)
 
@@ -705,7 +692,7 @@ class ImplicitFactorizationModel(ConjugateModel):
         """
         number = np.arange(len(block.items)) - block.starts[block.users()]
         held_out = number % 2 == 1
-        observed, rest = block.part(~held_out), block.part(held_out)
+        observed, rest = block.select(~held_out), block.select(held_out)
         gains = ndcg_of_held_out(
             self.factors(observed, prepared).astype(self.dtype),
             prepared.items.means.astype(self.dtype),

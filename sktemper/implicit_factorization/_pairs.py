@@ -8,8 +8,8 @@ import numpy as np
 from .._families import Moments
 from .._simd.room import empty, zeros
 from .._utils._csr import is_canonical
-from .._utils._limits import LARGEST_WEIGHT, check_values
 from .._utils._linalg import entries_of_rows, sparse_rows
+from .._utils._validation import LARGEST_WEIGHT, check_values
 from ..model import Stopped
 from . import _kernels
 
@@ -39,20 +39,15 @@ class Pairs(NamedTuple):
         return np.diff(self.starts)
 
     def users(self):
-        """Return the row of each pair."""
         return np.repeat(np.arange(len(self.starts) - 1), self.counts)
 
     def per_user(self, values):
-        """Return the sums over each user's pairs."""
         return _kernels.row_sums(self.starts, np.asarray(values, dtype=np.float64))
 
-    def part(self, chosen):
-        """Return some of the pairs, with all users."""
-        counts = np.bincount(self.users()[chosen], minlength=len(self.counts))
+    def select(self, mask):
+        counts = np.bincount(self.users()[mask], minlength=len(self.counts))
         starts = np.concatenate([[0], np.cumsum(counts)])
-        return Pairs(
-            starts, self.items[chosen], self.weights[chosen], self.targets[chosen]
-        )
+        return Pairs(starts, self.items[mask], self.weights[mask], self.targets[mask])
 
 
 @dataclass(frozen=True)
@@ -112,7 +107,6 @@ class PairStatistics:
         return replace(self, parts=((None, total),))
 
     def scaled(self, factor):
-        """Return ``factor`` times the statistics."""
         return PairStatistics(
             tuple((items, _times(factor, sums)) for items, sums in self.parts),
             self.n_items,

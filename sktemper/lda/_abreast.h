@@ -30,10 +30,10 @@
 static intptr_t NAME(longest_abreast)(const lda_block *block)
 {
     const intptr_t row = block->n_topics * (intptr_t)sizeof(REAL);
-    if (block->max_iter <= 0 || block->abreast < 0)
+    if (block->max_iter <= 0 || block->abreast == ABREAST_NONE)
         return -1;
 #ifdef VECTOR_BYTES
-    if (block->abreast > 0)
+    if (block->abreast == ABREAST_ALL)
         return block->longest;
 #endif
     if (row > MOST_ROW_BYTES)

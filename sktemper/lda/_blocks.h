@@ -23,6 +23,12 @@
 #define FEW_LANE_TOPICS 48
 #define SOME_LANE_TOPICS 128
 
+/* The documents that are optimised abreast, that is side by side in vectors: those with at
+ * most `longest_abreast` words, all documents, or none. */
+#define ABREAST_BY_LENGTH 0
+#define ABREAST_ALL 1
+#define ABREAST_NONE 2
+
 /* Scratch memory of the local step.  `_scratch.h` divides one piece of memory into these
  * arrays.  Arrays that no document of the block needs stay unset. */
 typedef struct {
@@ -106,9 +112,8 @@ typedef struct {
     intptr_t n_iterations;
     /* choice of the algorithm for each document, and sizes */
     intptr_t longest;                    /* words of the longest document, plus 16 */
-    /* 1: all documents are optimised abreast; -1: none; 0: documents with at most
-     * `longest_abreast` words, where -1 stands for none */
-    int abreast;
+    int abreast;                         /* ABREAST_BY_LENGTH, ABREAST_ALL, ABREAST_NONE */
+    /* words of the longest document that is optimised abreast; -1 if none is */
     intptr_t longest_abreast;
     /* if documents are sampled: their tokens, and for each entry of a sampled document the
      * number of tokens before it; documents in lanes, the shortest first; those in chains */

@@ -24,7 +24,6 @@ MOST_NAMED = 5
 
 
 def topics_are_empty(estimator, run):
-    """Return a warning of topics with almost no words."""
     if not _is_final(estimator, run):
         return None
     tokens = run.state.globals_.tokens().sum(axis=0)
@@ -38,7 +37,6 @@ def topics_are_empty(estimator, run):
 
 
 def topics_are_copies(estimator, run):
-    """Return a warning of topics that are almost equal."""
     if not _is_final(estimator, run):
         return None
     topic_word = run.state.globals_.tokens().T

@@ -42,9 +42,8 @@ from .._utils._arguments import (
     refuse,
 )
 from .._utils._frames import data_frame, frame_library
-from .._utils._limits import check_prior
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Duration, Float, Int, Seed
-from .._utils._validation import check_sparse
+from .._utils._validation import check_prior, check_sparse
 from ..learning_rates import LearningRate
 from ..model import Powers, Request
 from ..noise import GradientNoise
@@ -119,12 +118,11 @@ class ServedTopics(Topics):
     """Read-only topics: lambda in float32, which may be memory-mapped."""
 
     @classmethod
-    def of(cls, topics):
-        """Return a copy of topics."""
+    def from_topics(cls, topics):
         u = np.ascontiguousarray(topics.dense(), dtype=np.float32)
         return cls(u, u.sum(axis=0, dtype=np.float64), np.array(topics.prior))
 
-    def on_block(self, block):
+    def block_parts(self, block):
         """Return a block, and the topics' terms for its words; see `Topics.parts`."""
         u = self.u.take(block.words, axis=0).astype(np.float64)
         words = np.arange(len(u), dtype=np.intp)
@@ -149,7 +147,6 @@ def _gamma(model, block, shared, power_of_rows=None):
 
 
 def _gamma_at_one(model, block, prepared):
-    """Return gamma of a block at T=1."""
     return _gamma(model, block, (prepared, 1.0))
 
 
@@ -194,8 +191,6 @@ class _LDA(
     TransformerMixin,
     TemperedEstimator,
 ):
-    """Common parts of the estimators of latent Dirichlet allocation."""
-
     expand_features, drop_features = expand_features, drop_features
     _widened_for = widened_for
     _check_weighted = check_weighted_counts
@@ -353,7 +348,6 @@ class _LDA(
         return gamma
 
     def _doc_topic(self, X, temperature):
-        """Return gamma of each document, optimised at its temperature."""
         if type(temperature) is float and temperature == 1.0:
             blocks = self._map(X, _gamma_at_one)
             return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
@@ -966,7 +960,7 @@ class _LDA(
         check_is_fitted(self, "state_")
         state = self.state_
         served = State(
-            globals_=ServedTopics.of(state.globals_),
+            globals_=ServedTopics.from_topics(state.globals_),
             hyper=np.array(state.hyper),
             seed=state.seed,
             dtype=np.dtype(np.float32),

@@ -356,7 +356,7 @@ cdef class _Phases:
             self.choose_sampled(&one, i)
         elif phase != FITS:  # less scratch memory
             one.longest, one.longest_in_lanes, one.longest_in_chains = 1, 0, 0
-            one.abreast = -1
+            one.abreast = ABREAST_NONE
         memory = self.allocate(&one, False)
         with nogil:
             mode = simd_flush_subnormals()
@@ -504,7 +504,12 @@ def local_step(
     block.longest = longest + SIMD_BYTES // <intptr_t>sizeof(float)
     block.temperature_per_document = temperature_per_document
     forced = forced_routes()
-    block.abreast = ("abreast" in forced) - ("alone" in forced)
+    if "abreast" in forced:
+        block.abreast = ABREAST_ALL
+    elif "alone" in forced:
+        block.abreast = ABREAST_NONE
+    else:
+        block.abreast = ABREAST_BY_LENGTH
     block.digamma_totals = &digamma_totals[0]
     block.doc_topic_prior = &doc_topic_prior[0]
     block.inverse_temperatures = &inverse_temperatures[0]

@@ -61,8 +61,7 @@ def groups_of_topics(tokens, prior, n_left=None):
     return merging.groups()
 
 
-def merged_rows(rows, groups):
-    """Return the sums of the rows of each group."""
+def sum_groups(rows, groups):
     total = np.zeros((groups.max() + 1, *rows.shape[1:]))
     np.add.at(total, groups, rows)
     return total
@@ -80,7 +79,7 @@ class Merging:
 
     Attributes
     ----------
-    into : ndarray of int
+    representative : ndarray of int
         The topic that represents the group of each topic.
     change : ndarray of shape (n_topics, n_topics)
         Decrease of the evidence by the merge of a pair; infinity if it is not known.
@@ -92,7 +91,7 @@ class Merging:
         self.prior = np.array(np.broadcast_to(prior, self.tokens.shape), order="C")
         self.own_prior = self._own_priors(np.atleast_2d(prior))
         self.least_cosine = least_cosine
-        self.into, self.n_left = np.arange(n_topics), n_topics
+        self.representative, self.n_left = np.arange(n_topics), n_topics
         priors = self.prior[: len(np.atleast_2d(prior))]
         self.normaliser = np.resize([_log_normaliser(eta) for eta in priors], n_topics)
         self.evidence = np.array([self._evidence(topic) for topic in range(n_topics)])
@@ -114,7 +113,6 @@ class Merging:
         return len(self.own_prior) > 1 and self.own_prior[topic]
 
     def merge_empty(self):
-        """Merge each empty topic into the nearest topic."""
         totals = self.tokens.sum(axis=1)
         for topic in np.flatnonzero(totals < LARGEST_EMPTY * totals.mean()):
             other = int(np.argmax(self.affinity[topic]))
@@ -122,9 +120,10 @@ class Merging:
                 self.merge(*sorted((int(topic), other)))
 
     def best_pair(self, any_gain):
-        """Return the next pair to merge, or None."""
         if any_gain and not np.isfinite(self.change).any():
-            for topic in np.flatnonzero(self.into == np.arange(len(self.into))):
+            for topic in np.flatnonzero(
+                self.representative == np.arange(len(self.representative))
+            ):
                 self._update_changes(topic)
         best = np.unravel_index(np.argmin(self.change), self.change.shape)
         change = self.change[best]
@@ -133,7 +132,6 @@ class Merging:
         return tuple(sorted(int(topic) for topic in best))
 
     def cheapest_pairs(self, n_pairs):
-        """Return the pairs whose merges are best for the evidence, best first."""
         order = np.argsort(self.change, axis=None, kind="stable")
         order = order[np.isfinite(self.change.ravel()[order])][: 2 * n_pairs]
         pairs = zip(*np.unravel_index(order, self.change.shape), strict=True)
@@ -142,14 +140,13 @@ class Merging:
 
     def groups(self, pair=None):
         """Return the index of each topic's group, after merging ``pair`` if given."""
-        into = self.into
+        into = self.representative
         if pair is not None:
             into = np.where(into == pair[1], pair[0], into)
         return np.unique(into, return_inverse=True)[1]
 
     def merge(self, kept, gone):
-        """Merge two groups, given by the topics that represent them."""
-        self.into[self.into == gone] = kept
+        self.representative[self.representative == gone] = kept
         self.n_left -= 1
         self.tokens[kept] += self.tokens[gone]
         if self._has_own_prior(gone):
@@ -158,7 +155,7 @@ class Merging:
         self.evidence[kept] = self._evidence(kept)
         total = max(self.tokens[kept].sum(), 1e-300)
         self.root[kept] = np.sqrt(self.tokens[kept] / total)
-        alive = self.into == np.arange(len(self.into))
+        alive = self.representative == np.arange(len(self.representative))
         affinity = np.where(alive, self.root @ self.root[kept], -1.0)
         affinity[kept] = -1.0
         for table, rows in ((self.affinity, -1.0), (self.change, np.inf)):
@@ -168,7 +165,6 @@ class Merging:
         self._update_changes(kept)
 
     def _update_changes(self, topic):
-        """Compute the changes of the evidence by merges with the nearest topics."""
         n_nearest = min(N_NEAREST, len(self.affinity) - 1)
         affinity = self.affinity[topic]
         for other in np.argsort(-affinity, kind="stable")[:n_nearest]:
@@ -200,7 +196,6 @@ class Merging:
 
 
 def _log_normaliser(parameters):
-    """Return the log normaliser of a Dirichlet distribution."""
     log_gammas, _ = special.evaluate("log_gamma", parameters)
     total, _ = special.evaluate("log_gamma", parameters.sum(keepdims=True))
     return total[0] - log_gammas.sum()
@@ -251,7 +246,7 @@ def merged_topics(estimator, tokens, groups):
     parameters, state = _parameters_of_groups(estimator, groups), estimator.state_
     settings = estimator._settings().replaced(**parameters)
     model = estimator._make_model(settings, state.n_features, state.dtype)
-    topic_word = merged_rows(tokens, groups) + model.topic_word_prior
+    topic_word = sum_groups(tokens, groups) + model.topic_word_prior
     merged = replace(
         state,
         globals_=Topics.from_dense(topic_word.T, model.topic_word_prior.T),
@@ -271,7 +266,7 @@ def _parameters_of_groups(estimator, groups):
     fixed = dict(estimator.state_.fixed or estimator._fixed())
     fixed["n_components"] = int(groups.max()) + 1
     if np.ndim(fixed["doc_topic_prior"]) == 1:
-        fixed["doc_topic_prior"] = merged_rows(
+        fixed["doc_topic_prior"] = sum_groups(
             np.asarray(fixed["doc_topic_prior"], dtype=np.float64), groups
         )
     if np.ndim(fixed["topic_word_prior"]) == 2:

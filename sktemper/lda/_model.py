@@ -20,8 +20,8 @@ from .._families import ROWS_ANALYSED, _dirichlet
 from .._families._counts import MOST_DRAWN, log_mean_powers
 from .._utils._cache import LastCall, are_same_objects
 from .._utils._csr import is_canonical
-from .._utils._limits import check_prior
 from .._utils._linalg import entries_of_rows
+from .._utils._validation import check_prior
 from ..model import (
     ConjugateModel,
     IllDefined,
@@ -50,7 +50,7 @@ from ._starts import (
     critical_temperatures,
     spectral_tokens,
 )
-from ._topics import Documents, Prepared, Topics, WordStatistics, deal_words
+from ._topics import Documents, Prepared, Topics, WordStatistics, split_words
 
 # -- log normaliser of the tempered likelihood, estimated by sampling ------------------
 #: Largest number of groups of exchangeable words.  With more groups each word is drawn.
@@ -297,7 +297,6 @@ class LDAModel(ConjugateModel):
 
     # -- data ------------------------------------------------------------------------
     def take(self, X, rows):
-        """Return ``X[rows]`` as `Documents`."""
         if not sparse.issparse(X):
             X = sparse.csr_array(np.asarray(X[rows], dtype=self.dtype))
             rows = slice(None)
@@ -325,24 +324,20 @@ class LDAModel(ConjugateModel):
         return [shape, (self.n_topics,), prior.shape, (), (), ()]
 
     def hyper_shapes(self):
-        """Return the shapes of the parts of `hyper`."""
         return [(self.n_topics,)]
 
     def prepare(self, globals_, hyper):
-        """Return the arguments that all local steps of a step share."""
         totals = globals_.totals()
         normaliser = _dirichlet.log_normaliser(hyper)
         return Prepared(globals_, totals, psi(totals), hyper, normaliser)
 
     def is_finite(self, globals_, hyper, prepared):
-        """Return whether sums of lambda over words, and the priors, are finite."""
         shares = globals_.decay + globals_.prior_share + globals_.base_share
         totals = globals_.totals() if prepared is None else prepared.totals
         return all_finite(shares, totals, hyper)
 
     # -- the step --------------------------------------------------------------------
     def local_step(self, block, prepared, request):
-        """Optimise gamma and phi of a block; see `ConjugateModel.local_step`."""
         n_rows = len(block.starts) - 1
         gamma = np.ones((n_rows, self.n_topics), dtype=self.dtype)
         if request.local_init is not None:
@@ -380,7 +375,7 @@ class LDAModel(ConjugateModel):
             # does not lose the digits of a small alpha.
             alpha = powers.prior * alpha + (1.0 - powers.prior)
         n_iterations, rows = _kernels.local_step(
-            *prepared.topics.on_block(block),
+            *prepared.topics.block_parts(block),
             prepared.digamma_totals,
             alpha,
             np.array(powers.local, dtype=np.float64, ndmin=1),
@@ -423,7 +418,7 @@ class LDAModel(ConjugateModel):
         """Return sum_v n_dv log sum_k E[theta_dk] E[beta_kv] of each document."""
         scores = np.zeros(len(gamma))
         stopped = _kernels.log_predictive(
-            *prepared.topics.on_block(block),
+            *prepared.topics.block_parts(block),
             prepared.totals,
             self.stop,
             gamma,
@@ -470,13 +465,12 @@ class LDAModel(ConjugateModel):
         return float((topic_word / (topic_word - target)).min())
 
     def is_valid(self, globals_):
-        """Return whether all of lambda is positive."""
         return bool((globals_.dense() > 0).all())
 
     def on_features(self, globals_, hyper, places, start_share):
         """Return the topics for other words, and the unchanged prior of documents."""
         prior = self.topic_word_prior.T
-        return globals_.on_words(places, prior, start_share), hyper
+        return globals_.select_words(places, prior, start_share), hyper
 
     # -- dense vectors ---------------------------------------------------------------
     def natural_parameters(self, globals_):
@@ -484,7 +478,6 @@ class LDAModel(ConjugateModel):
         return globals_.dense().ravel() - 1.0
 
     def from_natural_parameters(self, vector):
-        """Return the topics of a vector."""
         shape = (self.n_features, self.n_topics)
         return Topics.from_dense(vector.reshape(shape) + 1.0, self.topic_word_prior.T)
 
@@ -495,7 +488,6 @@ class LDAModel(ConjugateModel):
         return target.ravel()
 
     def fisher_product(self, globals_, vector):
-        """Return the Fisher information of the Dirichlets times ``vector``."""
         return globals_.fisher_product(vector)
 
     # -- objectives ------------------------------------------------------------------
@@ -511,7 +503,7 @@ class LDAModel(ConjugateModel):
         an observed and a held-out half (Hoffman et al. 2013, section 4.1).  Theta is
         inferred from the observed half, and the held-out half is scored.
         """
-        observed, held_out = deal_words(block)
+        observed, held_out = split_words(block)
         step = self.local_step(observed, prepared, Request(want=("local",)))
         scores = self._scores(held_out, prepared, step.local_parameters)
         return scores, held_out.tokens()
@@ -617,7 +609,6 @@ class LDAModel(ConjugateModel):
         return Topics.from_dense(init.T, self.topic_word_prior.T)
 
     def critical_temperatures(self, X, hyper, sample_weight=None):
-        """Return the temperatures below which topics differ along each axis."""
         found = self._analysed(X, hyper, sample_weight)
         if found is None:
             return None
@@ -639,7 +630,7 @@ class LDAModel(ConjugateModel):
         alike = alike and (self.topic_word_prior == self.topic_word_prior[:1]).all()
         if not alike or self.n_topics == 1:
             return None
-        found = self._correspondence.of(
+        found = self._correspondence.result(
             (X, sample_weight, self.n_topics - 1), lambda arguments: analyse(*arguments)
         )
         if found is None or found.n_rows < ROWS_PER_AXIS * self.n_topics:
@@ -708,7 +699,6 @@ class LDAModel(ConjugateModel):
         return np.tile(np.broadcast_to(least, self.n_features), (n_births, 1))
 
     def _larger(self, n_births, hyper, prior):
-        """Return a model with more topics, and its alpha."""
         model = copy.copy(self)  # the stop flag is shared
         model.n_topics = self.n_topics + n_births
         model.init, model.init_params = None, "random"

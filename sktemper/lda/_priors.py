@@ -177,7 +177,6 @@ def _check_seeds(seeds, n_components, factors):
 
 
 def _matrix(X, names):
-    """Return valid counts as one CSR matrix."""
     matrices = matrices_of(X)
     X = sparse.vstack([_counts(matrices[i]) for i in range(len(matrices))], "csr")
     if names.shape != (X.shape[1],):
@@ -193,7 +192,6 @@ def _counts(X):
 
 
 def _sums(X):
-    """Return the number of occurrences of each word."""
     return np.asarray(X.sum(axis=0, dtype=np.float64)).ravel()
 
 

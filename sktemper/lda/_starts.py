@@ -102,12 +102,10 @@ class Correspondence(NamedTuple):
 
     @property
     def n_rows(self):
-        """Number of equivalent rows of weight 1, see `effective_rows`."""
         return effective_rows(self.weight)
 
     @property
     def n_tokens(self):
-        """Number of tokens of the sample."""
         return self.tokens_per_row * self.weight.sum()
 
     def eigenvalues_without_sampling_noise(self):

@@ -28,7 +28,6 @@ class Documents(NamedTuple):
     slots: Any
 
     def tokens(self):
-        """Return the number of tokens of each document."""
         starts = self.starts[:-1]
         filled = starts < self.starts[1:]
         if filled.all():
@@ -40,19 +39,19 @@ class Documents(NamedTuple):
         return tokens
 
 
-def deal_words(block):
+def split_words(block):
     """Return two blocks: every second entry of a document is in the second block."""
     lengths = np.diff(block.starts)
     position = np.arange(len(block.counts)) - np.repeat(block.starts[:-1], lengths)
     halves = []
-    for chosen in (position % 2 == 0, position % 2 == 1):
-        starts = np.concatenate([[0], np.cumsum(chosen)])[block.starts]
+    for half in (position % 2 == 0, position % 2 == 1):
+        starts = np.concatenate([[0], np.cumsum(half)])[block.starts]
         halves.append(
             Documents(
-                block.counts[chosen],
+                block.counts[half],
                 starts.astype(np.intp),
                 block.words,
-                block.slots[chosen],
+                block.slots[half],
             )
         )
     return halves
@@ -76,7 +75,6 @@ class WordStatistics:
         return total.merged() if len(total.parts) > MOST_PARTS else total
 
     def merged(self):
-        """Return the same statistics with each word in one row."""
         words = np.unique(np.concatenate([words for words, _ in self.parts]))
         rows, totals = np.zeros((len(words), self.n_topics)), np.zeros(self.n_topics)
         for part_words, part_rows in self.parts:
@@ -85,7 +83,6 @@ class WordStatistics:
         return replace(self, parts=((words, rows),))
 
     def compacted(self):
-        """Return the same statistics, with each word in one row."""
         return self if len(self.parts) == 1 else self.merged()
 
     def accumulator(self):
@@ -93,7 +90,6 @@ class WordStatistics:
         return _Accumulator(self)
 
     def scaled(self, factor):
-        """Return ``factor`` times the statistics."""
         parts = tuple((words, factor * rows) for words, rows in self.parts)
         return replace(self, parts=parts)
 
@@ -173,7 +169,7 @@ class Topics:
         full_prior = self.full_prior()
         return self.u, full_prior, self.decay, self.prior_share, self.base_share
 
-    def on_block(self, block):
+    def block_parts(self, block):
         """Return a block, and the `parts` of lambda, whose row indices are words."""
         return block, self.parts()
 
@@ -188,12 +184,11 @@ class Topics:
         return np.maximum(self.dense() - self.prior, 0.0)
 
     def token_totals(self):
-        """Return the number of expected tokens of each topic, without `dense`."""
         prior = self.full_prior().sum(axis=0)
         totals = self.decay * self.u_totals + (self.prior_share - 1.0) * prior
         return totals + self.base_share * len(self.u)
 
-    def on_words(self, places, prior, start_share):
+    def select_words(self, places, prior, start_share):
         """Return the topics of other words.
 
         A new word gets the parameters ``start_share + (1 - start_share) * prior``.  A
@@ -217,7 +212,6 @@ class Topics:
         return replace(self, u=u, u_totals=u.sum(axis=0), prior=prior)
 
     def rows(self, words):
-        """Return lambda of some words."""
         prior = self.full_prior()[words]
         return self.decay * self.u[words] + (self.prior_share * prior + self.base_share)
 
@@ -228,7 +222,6 @@ class Topics:
         return _dirichlet.fisher_product(topic_word, change, 0, _trigamma).ravel()
 
     def totals(self):
-        """Return the sums of lambda over the words."""
         # computed without the full prior, because the time of a step must not grow with
         # n_features * n_topics
         prior_totals = self.prior.sum(axis=0) * (len(self.u) // len(self.prior))

@@ -15,15 +15,14 @@ from sklearn.utils._param_validation import StrOptions
 
 from .._estimator import AnnealedMixin, SVIPlusMixin, TemperedEstimator
 from .._families import unpacked
-from .._ranking._best import Rated, Rescoring, products
+from .._ranking._best import Rescoring, UserEntries, products
 from .._ranking._recommender import RecommenderMixin, initial_vectors
 from .._utils._arguments import Interval, check_flag, check_scale, is_number, refuse
 from .._utils._cache import read_only
-from .._utils._limits import check_values, check_variances
 from .._utils._linalg import tiled_matmul
 from .._utils._notices import warn
 from .._utils._typing import ArrayLike, DataLike, Float, Int, Seed
-from .._utils._validation import check_data
+from .._utils._validation import check_data, check_values, check_variances
 from ..learning_rates import LearningRate
 from ..model import all_finite
 from ..noise import GradientNoise
@@ -52,8 +51,6 @@ class _MatrixFactorization(
     TransformerMixin,
     TemperedEstimator,
 ):
-    """Base class of the estimators of probabilistic matrix factorization."""
-
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
         "biases": ["boolean"],
@@ -267,7 +264,6 @@ class _MatrixFactorization(
         return self._state().hyper.n_components
 
     def _posterior(self, natural, with_covariances=False):
-        """Return `Gaussians` of users or items."""
         state = self._state()
         model = MatrixFactorizationModel(
             self._rank(),
@@ -282,7 +278,6 @@ class _MatrixFactorization(
         return self._posterior(natural).means.astype(self._state().dtype)
 
     def _covariances(self, natural):
-        """Return posterior covariances of users or items."""
         posterior = self._posterior(natural, with_covariances=True)
         covariances = unpacked(posterior.covariances, posterior.means.shape[1])
         return covariances.astype(self._state().dtype)
@@ -460,15 +455,15 @@ class _MatrixFactorization(
         check_scale(clip)
         check_flag(return_std, "return_std")
         rescored = self._rescoring(rank_by, threshold)
-        chosen, items, scores, ratings = self._recommended(
+        query, items, scores, ratings = self._recommended(
             X, n_items, exclude_seen, exclude, output, rescored
         )
         columns = {"rating": ratings if clip is None else np.clip(ratings, *clip)}
         if return_std:
-            columns["std"] = self._deviations(items, chosen.posteriors)
-        if output is not None or chosen.by_name:
+            columns["std"] = self._deviations(items, query.posteriors)
+        if output is not None or query.by_name:
             columns = {"score": scores} | columns
-        return self._shown(chosen, items, columns, output)
+        return self._shown(query, items, columns, output)
 
     def item_scores(
         self,
@@ -495,10 +490,10 @@ class _MatrixFactorization(
         """
         self._check_fitted()
         rescored = self._rescoring(rank_by, threshold)
-        chosen = self._choose(X)
-        scores = products(chosen.vectors, self._item_vectors())
+        query = self._choose(X)
+        scores = products(query.vectors, self._item_vectors())
         if rescored:
-            scores = rescored(chosen).scores(scores, slice(None), slice(None))
+            scores = rescored(query).scores(scores, slice(None), slice(None))
         return np.ascontiguousarray(scores)
 
     @property
@@ -509,7 +504,7 @@ class _MatrixFactorization(
 
     # -- scores ------------------------------------------------------------------------
     def _rescoring(self, rank_by, threshold):
-        """Return a function from `Chosen` to a `Rescoring`; None to rank by ratings."""
+        """Return a function from `QueryUsers` to a `Rescoring`, or None."""
         if rank_by not in RANKINGS:
             refuse("rank_by", f"one of {list(RANKINGS)}", rank_by)
         if rank_by == "rating":
@@ -525,8 +520,8 @@ class _MatrixFactorization(
             "most_popular", lambda: np.argsort(-log_shares, kind="stable")
         )
 
-        def of_users(chosen):
-            noise = np.sqrt(self._noise_variances(chosen.posteriors[1]))[:, None]
+        def of_users(query):
+            noise = np.sqrt(self._noise_variances(query.posteriors[1]))[:, None]
 
             def scores(ratings, users, items):
                 standardised = (ratings - threshold) / noise[users]
@@ -580,9 +575,9 @@ class _MatrixFactorization(
     def _users_of_block(model, block, prepared):
         users = model.users(block, prepared)
         starts, items, values = (np.array(part) for part in block)
-        rated = Rated((starts - starts[0]).astype(np.int64), items, values)
+        entries = UserEntries((starts - starts[0]).astype(np.int64), items, values)
         parameters = users.parameters(model.room)
-        return (parameters, np.column_stack(users.noise)), rated
+        return (parameters, np.column_stack(users.noise)), entries
 
     def _posterior_widths(self, model):
         return model.n_natural, 2
@@ -624,14 +619,14 @@ class _MatrixFactorization(
     def _item_directions(self):
         return np.ascontiguousarray(self.components_.T)
 
-    def _shares(self, chosen, item):
+    def _shares(self, query, item):
         model = self._fitted_model()
-        prepared, rated = self._prepared(model), chosen.rated
-        natural = chosen.posteriors[0]
-        values = rated.values.astype(model.dtype)
+        prepared, entries = self._prepared(model), query.entries
+        natural = query.posteriors[0]
+        values = entries.values.astype(model.dtype)
         sums = _kernels.own_sums(
             np.arange(len(values) + 1),
-            rated.items,
+            entries.items,
             values - model.dtype.type(prepared.hyper.global_mean),
             None,
             prepared.items.table,

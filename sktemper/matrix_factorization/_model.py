@@ -66,13 +66,13 @@ def first_hyper(model, X, sample_weight=None):
     noise = variance if model.noise_variance is None else model.noise_variance
     _check_variances(model.component_variance, noise, variance)
     return Hyper(
-        model.n_components,
-        model.user_noise,
-        float(mean),
-        float(noise),
-        START_SHAPE,
-        float(variance),
-        np.zeros(model.n_features),
+        n_components=model.n_components,
+        user_noise=model.user_noise,
+        global_mean=float(mean),
+        noise_variance=float(noise),
+        noise_shape=START_SHAPE,
+        rating_variance=float(variance),
+        item_counts=np.zeros(model.n_features),
         users=prior,
         items=prior,
     )
@@ -104,7 +104,6 @@ def _check_variances(component_variance, noise, variance):
 
 
 def _mean_and_variance(model, X, sample_weight):
-    """Return total weight, mean and variance of ratings, from one block at a time."""
     total = mean = squares = 0.0
     for start in range(0, X.shape[0], model.block_size):
         rows = slice(start, min(start + model.block_size, X.shape[0]))
@@ -221,11 +220,9 @@ class MatrixFactorizationModel(ConjugateModel):
 
     # -- data ------------------------------------------------------------------------
     def take(self, X, rows):
-        """Return ``X[rows]`` as `Ratings`."""
         return ratings_of(X, rows, self.n_features, self.dtype)
 
     def units_per_row(self, X, rows):
-        """Return the number of ratings of each row."""
         if sparse.issparse(X):
             if X.has_canonical_format:
                 return X.indptr[rows + 1] - X.indptr[rows]
@@ -254,7 +251,6 @@ class MatrixFactorizationModel(ConjugateModel):
 
     # -- the state of a fit ----------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):
-        """Return the `Hyper` at the start: given values, or initial values to learn."""
         return first_hyper(self, X, sample_weight)
 
     def initial_globals(self, X, random, hyper=None, sample_weight=None):
@@ -263,12 +259,10 @@ class MatrixFactorizationModel(ConjugateModel):
         return first_items(self, random, hyper)
 
     def hyper_shapes(self):
-        """Return the shapes of the parts of `hyper`."""
         mean = (self.n_own,)
         return [()] * 6 + [(self.n_features,)] + 2 * [mean, 2 * mean]
 
     def check(self, globals_, hyper):
-        """Raise if the parameters do not belong to this model."""
         super().check(globals_, hyper)
         settings = self.n_components, self.user_noise
         if (hyper.n_components, hyper.user_noise) != settings:
@@ -279,7 +273,6 @@ class MatrixFactorizationModel(ConjugateModel):
             )
 
     def prepare(self, globals_, hyper):
-        """Return the items' moments, and their prior."""
         return Prepared(self.items(globals_), globals_, hyper)
 
     def items(self, globals_):
@@ -287,7 +280,7 @@ class MatrixFactorizationModel(ConjugateModel):
 
         The last result is cached, because each step computes it as a check.
         """
-        return self._item_cache.of(globals_, self._solved_items)
+        return self._item_cache.result(globals_, self._solved_items)
 
     def _solved_items(self, globals_):
         items = self.gaussians(globals_)
@@ -296,11 +289,9 @@ class MatrixFactorizationModel(ConjugateModel):
         return items
 
     def is_finite(self, globals_, hyper, prepared):
-        """Return whether the items' moments and the priors are finite."""
         return all_finite(globals_ if prepared is None else prepared.items, hyper)
 
     def gaussians(self, natural, with_covariances=False):
-        """Return the posteriors with these natural parameters."""
         nothing = np.zeros(self.n_natural)
         posterior, n_indefinite = self.posteriors(
             natural, 1.0, nothing, with_covariances
@@ -391,7 +382,6 @@ class MatrixFactorizationModel(ConjugateModel):
         return globals_.ravel()
 
     def from_natural_parameters(self, vector):
-        """Return the parameters of a vector."""
         return np.reshape(vector, (self.n_features, self.n_natural))
 
     def step(self, globals_, statistics, scale, powers, rate, hyper):
@@ -412,11 +402,9 @@ class MatrixFactorizationModel(ConjugateModel):
         return math.inf if least > 0 else 1 / (1 - least)
 
     def is_valid(self, globals_):
-        """Return whether all precisions are positive definite."""
         return bool(least_eigenvalue(globals_, self.n_own) > 0)
 
     def update_hyper(self, hyper, globals_, statistics, scale, rate, powers):
-        """Step the learned noise variance and priors toward their optimum."""
         counts = hyper.item_counts + statistics.item_counts
         hyper = hyper._replace(item_counts=counts)
         if self.noise_variance is None and statistics.n_ratings > 0:
@@ -438,7 +426,6 @@ class MatrixFactorizationModel(ConjugateModel):
         return hyper
 
     def fisher_product(self, globals_, vector):
-        """Return the Fisher information of q(items) times ``vector``."""
         direction = self.from_natural_parameters(vector)
         items = self.gaussians(globals_, with_covariances=True)
         return packed_fisher_product(items.means, items.covariances, direction).ravel()
@@ -477,7 +464,7 @@ class MatrixFactorizationModel(ConjugateModel):
         """
         number = np.arange(len(block.values)) - block.starts[block.users()]
         held_out = number % 2 == 1
-        observed, rest = block.part(~held_out), block.part(held_out)
+        observed, rest = block.select(~held_out), block.select(held_out)
         users = self.users(observed, prepared)
         mean, variance = self.expected(rest, prepared, users.posterior)
         noise, freedom = prepared.hyper.noise_variance, None
@@ -488,7 +475,6 @@ class MatrixFactorizationModel(ConjugateModel):
         return rest.per_user(scores), rest.counts
 
     def users(self, block, prepared):
-        """Return `Users` at T=1."""
         users = UserInference(self, block, prepared, Powers()).users()
         # the estimator stores the parameters, and computes exactly the same posteriors
         parameters = users.parameters(self.room)

@@ -49,7 +49,6 @@ class Noise(NamedTuple):
         return self.rates / (self.shapes - 1)
 
     def log_means(self):
-        """Return E[log t]."""
         return psi(self.shapes) - np.log(self.rates)
 
     def bounds(self, shape, power):
@@ -195,7 +194,6 @@ def posteriors_of(model, sums, scales, prior, with_covariances):
 
 
 def moments_of_table(table, factors, n_components, biases):
-    """Return the `Moments` of weighted posteriors, from their table."""
     sums = _kernels.table_sums(table, np.ascontiguousarray(factors, dtype=np.float64))
     d, n_own = n_components, n_components + biases
     n_products = d * (d + 1) // 2
@@ -297,12 +295,10 @@ class Ratings(NamedTuple):
         return np.diff(self.starts)
 
     def per_user(self, values):
-        """Return the sums over each user's ratings."""
         sums = np.bincount(self.users(), values, minlength=len(self.starts) - 1)
         return sums.astype(np.float64, copy=False)  # int if there are no ratings
 
     def users(self):
-        """Return the row of each rating."""
         return np.repeat(np.arange(len(self.starts) - 1), self.counts)
 
     def rows(self, rows):
@@ -314,12 +310,11 @@ class Ratings(NamedTuple):
         users = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         return users, self.items[starts[0] : starts[-1]]
 
-    def part(self, chosen):
-        """Return some of the ratings, with all users."""
+    def select(self, mask):
         users = self.users()
-        counts = np.bincount(users[chosen], minlength=len(self.counts))
+        counts = np.bincount(users[mask], minlength=len(self.counts))
         starts = np.concatenate([[0], np.cumsum(counts)])
-        return Ratings(starts, self.items[chosen], self.values[chosen])
+        return Ratings(starts, self.items[mask], self.values[mask])
 
 
 @dataclass(frozen=True)
@@ -382,7 +377,6 @@ class RatingStatistics:
         return replace(self, parts=((items, rows),))
 
     def scaled(self, factor):
-        """Return ``factor`` times the statistics."""
         return RatingStatistics(
             tuple((items, factor * rows) for items, rows in self.parts),
             factor * self.residual,

@@ -64,7 +64,6 @@ class Users(NamedTuple):
         return self.sums[:, -2] - posterior.products + rest / self.scales
 
     def parameters(self, room=None):
-        """Return the natural parameters, in the same form as those of items."""
         found = empty(room, (len(self.sums), len(self.prior)), np.float64)
         np.multiply(self.scales[:, None], self.sums[:, : len(self.prior)], out=found)
         found += self.prior
@@ -202,7 +201,6 @@ class UserInference:
         return sums
 
     def bounds(self, users):
-        """Return the part of the bound of each user, at the local power."""
         hyper, power = self.prepared.hyper, self.powers.prior
         posterior, noise = users.posterior, users.noise
         log_variances = math.log(2 * math.pi * hyper.noise_variance) - noise.log_means()
@@ -232,7 +230,6 @@ class UserInference:
         )
 
     def statistics(self, users):
-        """Return the statistics of the ratings for items, noise and users."""
         model, block = self.model, self.block
         table, counts, noise = users.posterior.table, block.counts, users.noise
         share, factors = _scalar_and_factors(self.powers.statistics, users.unit_noise)
@@ -274,7 +271,6 @@ class UserInference:
         return statistics if share == 1 else statistics.scaled(float(share))
 
     def _item_counts(self):
-        """Return the number, or the weight, of the ratings of each item."""
         power, items = self.powers.statistics, self.block.items
         if np.ndim(power) == 0:
             return _kernels.counts(items, self.model.n_features)

@@ -1,11 +1,14 @@
 """Metrics of topics, components, rankings and ratings, and scorers for searches."""
 
-from ._coherence import npmi_coherence, umass_coherence
 from ._completion import completion_log_likelihood, perplexity
-from ._diversity import topic_diversity
-from ._matching import match_components
-from ._ranking import ndcg_at_k, precision_at_k, ranking_report, recall_at_k
-from ._ranking_scorer import make_ranking_scorer, ranking_scorer
+from ._ranking import (
+    make_ranking_scorer,
+    ndcg_at_k,
+    precision_at_k,
+    ranking_report,
+    ranking_scorer,
+    recall_at_k,
+)
 from ._ratings import completion_rmse, heldout_rmse, interval_coverage
 from ._topic_scorers import (
     completion_scorer,
@@ -15,6 +18,7 @@ from ._topic_scorers import (
     make_npmi_scorer,
     npmi_scorer,
 )
+from ._topics import match_components, npmi_coherence, topic_diversity, umass_coherence
 
 __all__ = [
     "completion_log_likelihood",

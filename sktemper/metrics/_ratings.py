@@ -276,7 +276,6 @@ def _pairs(estimator, X):
 
 
 def _predicted(estimator, pairs, **options):
-    """Return the ratings of pairs of a row index and a column index."""
     names = ("user_labels_", "item_labels_")
     if any(getattr(estimator, name, None) is not None for name in names):
         options["by_position"] = True

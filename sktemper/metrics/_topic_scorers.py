@@ -12,9 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._utils._arguments import Interval
 from .._utils._typing import Int, Seed
-from ._coherence import npmi_coherence
 from ._completion import completion_log_likelihood
-from ._diversity import topic_diversity
+from ._topics import npmi_coherence, topic_diversity
 
 
 class _TopicScorer:

@@ -61,7 +61,6 @@ class Values:
 
     @property
     def is_numeric(self):
-        """Whether the entries are numbers."""
         return self.table is None
 
     @property
@@ -80,7 +79,6 @@ class Values:
         return Values(self.name, entries, self.table, self.declared, weight[counts])
 
     def missing(self):
-        """Return whether each value is missing."""
         return np.isnan(self.entries) if self.is_numeric else self.entries < 0
 
     def known(self):
@@ -91,7 +89,6 @@ class Values:
         return numbers[is_known], weight[is_known]
 
     def has_text(self):
-        """Return whether a value is text."""
         table = self.table or ()
         return any(isinstance(table[place], str) for place in self._used())
 
@@ -381,7 +378,6 @@ class Column(NamedTuple):
 
     @property
     def n_options(self):
-        """Number of options, 0 for a Gaussian or Poisson column."""
         return max(1, len(self.categories)) if self.kind in WITH_OPTIONS else 0
 
     @property
@@ -544,7 +540,7 @@ def kinds_of(kinds, names, n_features):
         given = dict.fromkeys(range(n_features), kinds)
         given = {} if kinds == "from_dtype" else given
     elif isinstance(kinds, dict):
-        given = by_number(kinds, names, n_features, "kinds")
+        given = by_column_index(kinds, names, n_features, "kinds")
     else:
         if len(kinds) != n_features:
             raise ValueError(
@@ -560,7 +556,7 @@ def kinds_of(kinds, names, n_features):
     return [given.get(number) for number in range(n_features)]
 
 
-def by_number(given, names, n_features, parameter):
+def by_column_index(given, names, n_features, parameter):
     """Return a dict in which column indices replace column names as keys.
 
     Raises

@@ -28,16 +28,21 @@ from .._estimator import (
 from .._families import LEAST_CONCENTRATION
 from .._utils._arguments import Interval, WholeNumber, is_number, refuse
 from .._utils._frames import data_frame, is_frame, with_values
-from .._utils._limits import check_prior, check_values
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int, Seed
-from .._utils._validation import check_data, check_no_container, check_unmasked
+from .._utils._validation import (
+    check_data,
+    check_no_container,
+    check_prior,
+    check_unmasked,
+    check_values,
+)
 from ..learning_rates import LearningRate
 from ..model import ConjugateModel
 from ..moves import Moves
 from ..noise import GradientNoise
 from ..schedules import Schedule
 from ..tempering import Tempering
-from ._columns import INEXACT, by_number, columns_of, described, kinds_of
+from ._columns import INEXACT, by_column_index, columns_of, described, kinds_of
 from ._model import MixedMixtureModel
 
 # -- mixin for estimators whose data are coded as numbers ------------------------------
@@ -65,7 +70,6 @@ class Rows(ConjugateModel):
     block_size = 4096
 
     def take(self, X, rows):
-        """Return ``X[rows]``."""
         return np.asarray(X[rows])
 
 
@@ -76,7 +80,6 @@ def labels_of(X):
 
 
 def _joined(blocks):
-    """Return the union of the `Values` of columns of some blocks."""
     return functools.reduce(
         lambda total, block: [
             one.joined(other, MOST_KEPT)
@@ -87,7 +90,6 @@ def _joined(blocks):
 
 
 def _summary(model, block, prepared, weight):
-    """Return the compressed `Values` of the columns of some rows."""
     return [one.weighted(weight).compressed(MOST_KEPT) for one in columns_of(block)]
 
 
@@ -116,8 +118,6 @@ def all_components_are_used(estimator, run):
 class _MixedMixture(
     MixtureMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator
 ):
-    """Base of the estimators of mixtures of mixed columns."""
-
     columns_: tuple
     """Descriptions of the columns, which determine the codes of values."""
 
@@ -206,7 +206,6 @@ class _MixedMixture(
         }
 
     def _named_columns(self):
-        """Return pairs of the name or index of a column, and its `Column`."""
         self._state()
         names = [
             name.item() if hasattr(name, "item") else name for name in self._names()
@@ -244,11 +243,9 @@ class _MixedMixture(
         return X
 
     def _validate_block(self, X, reset):
-        """Return a block of a collection, and warn of unknown values."""
         return self._validate_numbers(X, reset) if reset else self._validate(X, reset)
 
     def _check_own(self, columns):
-        """Raise if the categories of columns are not numbers that a collection has."""
         for number, column in enumerate(columns):
             own = column.option_values
             if column.kind in ("categorical", "binary") and not column.is_own(own):
@@ -304,7 +301,6 @@ class _MixedMixture(
             )
 
     def _described(self, values, names, n_rows):
-        """Return the `Column` of each column, given its values and the parameters."""
         if self._same_columns is not None:
             return self._same_columns
         if values[0].weight is None and self._weight_of_columns is not None:
@@ -330,12 +326,11 @@ class _MixedMixture(
         return other.fit(X, sample_weight=sample_weight)
 
     def _declared(self, names, n_features):
-        """Return the categories that the user declared, by indices of columns."""
         if self.categories is None:
             return {}
         if not isinstance(self.categories, dict):
             refuse("categories", "a dict of lists by column, or None", self.categories)
-        return by_number(self.categories, names, n_features, "categories")
+        return by_column_index(self.categories, names, n_features, "categories")
 
     def _coded(self, X, values):
         """Return an array of the numeric codes of values, or ``X`` itself if equal."""
@@ -446,7 +441,6 @@ class _MixedMixture(
         return self._described(_joined(blocks), None, sum(sizes))
 
     def _summaries(self, data):
-        """Return compressed `Values` of the columns of a collection."""
         model, weight = Rows(), self._weights_of_columns(len(data))
         with workers_for(self.n_jobs, model, data) as workers:
             problem = Problem(model, data, workers)
@@ -507,7 +501,6 @@ class _MixedMixture(
         return data_frame(output, table)
 
     def _active(self):
-        """Return the indices of the components that have samples."""
         state, weights = self._state(), self._fitted_model().weights
         prior = weights.prior(state.hyper.weight_concentration)
         return np.flatnonzero(weights.counts(state.globals_.weights - prior) > ACTIVE)
@@ -524,7 +517,7 @@ class _MixedMixture(
     def _parameters(self):
         """Return the family, and the natural parameters of options, counts, normals."""
         family = self._fitted_model().family
-        return family, family.of_kinds(self._state().globals_.components)
+        return family, family.split_kinds(self._state().globals_.components)
 
     def _profile(self, column, place, k, tails):
         """Return tuples of an option, its mean, and the ends of its interval."""
@@ -581,7 +574,6 @@ class _MixedMixture(
         return np.ones(len(rows)) if weight is None else weight
 
     def _n_parameters(self):
-        """Return the number of free parameters of the classes with samples."""
         n_classes, per_class = len(self._active()), 0
         for column in self.columns_:
             free = {"poisson": 1, "gaussian": 2}
@@ -697,7 +689,6 @@ class _MixedMixture(
         return random.normal(means, spread)
 
     def _means(self, column, place):
-        """Return the mean of a column in each component, or of each of its options."""
         family, (options, counts, normals) = self._parameters()
         if column.n_options:
             own = options[:, place : place + column.n_options] + 1.0

@@ -76,7 +76,7 @@ class MixedFamily(ProductFamily):
             return np.full(column.n_options, np.nan)
         return column.option_values
 
-    def of_kinds(self, values):
+    def split_kinds(self, values):
         """Split natural parameters into parts for options, counts and normal values.
 
         Parameters
@@ -88,11 +88,10 @@ class MixedFamily(ProductFamily):
 
     # -- data --------------------------------------------------------------------------
     def block(self, rows):
-        """Return `MomentRows` of coded values."""
         rows = np.asarray(rows, dtype=np.float64)
         moments = np.empty((len(rows), self.n_natural))
         log_base = np.zeros(len(rows))
-        options, counts, normals = self.of_kinds(moments)
+        options, counts, normals = self.split_kinds(moments)
         np.equal(
             rows[:, self.option_columns],
             self.option_values,
@@ -119,7 +118,7 @@ class MixedFamily(ProductFamily):
         values, all divided by their standard deviations (indicators by 1/2).  Missing
         values are replaced by the mean.
         """
-        options, counts, normals = self.of_kinds(block.moments)
+        options, counts, normals = self.split_kinds(block.moments)
         n_counts, n_normals = len(self.counts), len(self.normals)
         known = np.hstack(
             [
@@ -207,7 +206,7 @@ def draw_partition(model, inverse_temperatures, hyper, random, priors, n_samples
     partition : MixturePartition
     """
     family, concentration = model.family, hyper.weight_concentration
-    options, counts, normals = family.of_kinds(hyper.component[None])
+    options, counts, normals = family.split_kinds(hyper.component[None])
     if priors is not None and not isinstance(priors, str):
         concentration, of_options = concentrations_of(priors, "options")
         options = np.full_like(options, of_options - 1.0)
@@ -372,7 +371,7 @@ class MixedMixtureModel(MixtureModel):
         weight = np.ones(X.shape[0]) if sample_weight is None else sample_weight
         weight = weight if weight.any() else np.ones(X.shape[0])
         options = np.full(family.n_natural, self.feature_prior - 1.0)
-        (options,), (counts,), (normals,) = family.of_kinds(options[None])
+        (options,), (counts,), (normals,) = family.split_kinds(options[None])
         n = len(family.counts)
         counts[:n] = 0.0
         for place, number in enumerate(family.counts):

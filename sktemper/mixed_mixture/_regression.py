@@ -16,8 +16,8 @@ from sklearn.utils.validation import _check_sample_weight
 
 from .._utils._arguments import is_integer, is_number, refuse
 from .._utils._frames import data_frame, is_frame
-from .._utils._limits import check_values, checked_weights
 from .._utils._typing import ArrayLike, DataLike, Int
+from .._utils._validation import check_values, checked_weights
 from ._columns import columns_of
 
 #: A component with a smaller sum of posteriors counts as empty.
@@ -256,7 +256,6 @@ def _weights(posteriors, sample_weight, sampling_weight):
 
 
 def _classes(posteriors, weight, rows):
-    """Return the classes that have samples, and the posteriors of these classes."""
     kept = np.flatnonzero(weight @ posteriors > EMPTY)
     if len(kept) < 2:
         raise ValueError(
@@ -358,7 +357,6 @@ class _Logit:
         return coef
 
     def log_probabilities(self, vector):
-        """Return the log class probabilities of samples."""
         return log_softmax(self.Z @ self.coefficients(vector).T, axis=1)
 
     def scores(self, residuals):
@@ -405,7 +403,6 @@ def _bch(logit, D, modal):
 
 
 def _optimum(logit, objective):
-    """Return the coefficients that maximise an objective."""
     total = logit.weight.sum()
 
     def value_and_slope(vector):
@@ -437,9 +434,9 @@ def _sandwich(vector, objective, weight):
     return inverse @ (scores.T @ scores) @ inverse
 
 
-def _in_units(logit, vector, covariance, scales, about):
+def _in_units(logit, vector, covariance, scales, description):
     """Return the `ClassRegression` in the units of the covariates."""
-    (centre, spread), (kept, names, D) = scales, about
+    (centre, spread), (kept, names, D) = scales, description
     # For b0 + b (z - c) / s, slopes are divided by s, and c b / s is subtracted from
     # b0.
     units = np.diag(1.0 / spread)

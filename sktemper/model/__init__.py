@@ -16,10 +16,15 @@ from .._families import (
     Natural,
     NaturalModel,
 )
-from ._contract import ConjugateModel
-from ._values import IllDefined, LocalStep, Powers, Request, Stopped, all_finite
-
-# isort: split
+from ._contract import (
+    ConjugateModel,
+    IllDefined,
+    LocalStep,
+    Powers,
+    Request,
+    Stopped,
+    all_finite,
+)
 
 __all__ = [
     "CategoricalFamily",

@@ -2,17 +2,14 @@
 
 from ._components import ComponentsDisplay
 from ._critical import CriticalTemperaturesDisplay
-from ._curve import TrainingCurveDisplay
 from ._document import DocumentDisplay
 from ._ellipses import MixtureEllipsesDisplay
-from ._layout import topic_map_layout
+from ._history import TemperatureDisplay, TrainingCurveDisplay
 from ._number import NumberOfComponentsDisplay
-from ._prevalence import TopicPrevalenceDisplay
+from ._prevalence import TopicPrevalenceDisplay, topic_shares
 from ._profiles import ClassProfilesDisplay
-from ._shares import topic_shares
 from ._stream import StreamDisplay
-from ._temperature import TemperatureDisplay
-from ._topic_map import TopicMapDisplay
+from ._topic_map import TopicMapDisplay, topic_map_layout
 from ._topic_words import TopicWordsDisplay
 
 __all__ = [

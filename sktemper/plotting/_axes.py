@@ -28,7 +28,6 @@ def axes_of(display, ax, figsize=None):
 
 
 def grid_on(ax, n_panels, n_columns):
-    """Replace axes by a grid; return its panels, an ndarray of shape (n_panels,)."""
     n_columns = min(n_columns, n_panels)
     n_rows = -(-n_panels // n_columns)
     ax.set_axis_off()
@@ -99,12 +98,10 @@ def needs(estimator, attribute, what):
 
 
 def topic_word_of(estimator):
-    """Return the probabilities of words in the topics of a fitted estimator."""
     check_is_fitted(estimator)
     topic_word = np.asarray(estimator.components_, dtype=np.float64)
     return topic_word / topic_word.sum(axis=1, keepdims=True)
 
 
 def label_of(words, number, n_words=3):
-    """Return a short name of a topic."""
     return f"{number}: {' '.join(words[:n_words])}"

@@ -164,7 +164,6 @@ class CriticalTemperaturesDisplay:
         return self
 
     def _draw_schedule(self, spectrum, line_kw):
-        """Draw the schedule in the right panel, on the scale of the left one."""
         panel = self.axes_[1]
         panel.sharey(self.axes_[0])
         self.band_ = panel.axhspan(

@@ -190,7 +190,6 @@ class DocumentDisplay:
         )
 
     def _write(self, ax, text_kw):
-        """Draw the pieces in lines that fill the width of the axes."""
         figure = self.figure_.figure
         figure.draw_without_rendering()  # computes the width of the axes
         renderer = figure.canvas.get_renderer()

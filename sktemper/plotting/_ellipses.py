@@ -209,7 +209,6 @@ def _checked(features, n_features):
 
 
 def _full_covariances(estimator):
-    """Return the covariance matrices of a mixture with any type of covariances."""
     covariances = np.asarray(estimator.covariances_)
     n_components, n_features = np.shape(estimator.means_)
     if covariances.ndim == 3:

@@ -211,7 +211,6 @@ class NumberOfComponentsDisplay:
 
 
 def _varied(results, param):
-    """Return the full name of a parameter that a search varied."""
     names = _names(results, "param_")
     found = [name for name in names if name.endswith(f"__{param}")]
     if param not in names and len(found) != 1:
@@ -223,7 +222,6 @@ def _varied(results, param):
 
 
 def _taken(results, metric, refit):
-    """Return the name of a score that a search computed."""
     names = _names(results, "mean_test_")
     if metric is None:
         metric = refit if isinstance(refit, str) else "score"

@@ -163,7 +163,6 @@ class TopicWordsDisplay:
         return self
 
     def _draw(self, panel, number, bar_kw):
-        """Draw the panel of a topic."""
         words, weights = self.words[number], self.weights[number]
         places = np.arange(len(words))
         panel.barh(places, weights, **bar_kw)

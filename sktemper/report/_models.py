@@ -1,15 +1,118 @@
-"""Interfaces of a report to fitted models: LDA, mixtures of multinomials, clusters."""
+"""Facts about fitted models: LDA, mixtures of multinomials, and clusters."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 
 from ..metrics import npmi_coherence
 from ..plotting import topic_shares
-from ..text._clusters import PRIOR_TOKENS, check_names
-from ._facts import ClusterFacts, Facts
+from ..text._clusters import PRIOR_TOKENS, check_names, class_idf
 
+
+def largest(values, n):
+    """Return the positions of the ``n`` largest values; ties keep their order.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_values,)
+    n : int
+        At least 1; if there are fewer values, all positions are returned.
+    """
+    if len(values) > n:
+        places = np.flatnonzero(values >= np.partition(values, -n)[-n])
+    else:
+        places = np.arange(len(values))
+    return places[np.argsort(-values[places], kind="stable")][:n]
+
+
+#: Largest number of words of a label.
+MOST_IN_LABEL = 6
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Results of a fitted model for a corpus.
+
+    Attributes
+    ----------
+    names : list of str of length n_features
+        The words.
+    counts : ndarray of shape (n_features,)
+        Number of occurrences of each word.
+    tokens : ndarray of shape (n_samples,)
+        Number of tokens of each document.
+    topic_word : ndarray of shape (n_topics, n_features)
+        Probabilities of words in topics.
+    doc_topic : ndarray of shape (n_samples, n_topics)
+        Probabilities of topics in documents.
+    prevalence, coherence : ndarray of shape (n_topics,)
+        Share of the tokens and coherence of each topic.
+    in_corpus : ndarray of shape (n_features,)
+        Share of each word in the corpus according to the model.
+    numbers : ndarray of shape (n_topics,)
+        The indices of the topics in the model.
+    """
+
+    names: list
+    counts: np.ndarray
+    tokens: np.ndarray
+    topic_word: np.ndarray
+    doc_topic: np.ndarray
+    prevalence: np.ndarray
+    coherence: np.ndarray
+    in_corpus: np.ndarray
+    numbers: np.ndarray
+    by_tfidf = False  # whether the page initially ranks words by class TF-IDF
+
+    @classmethod
+    def from_rows(cls, *, rows, prevalence, topic_word, **others):
+        in_corpus = np.maximum(prevalence @ topic_word, np.finfo(float).tiny)
+        return cls(
+            counts=rows.counts,
+            tokens=rows.tokens,
+            prevalence=prevalence,
+            topic_word=topic_word,
+            in_corpus=in_corpus,
+            numbers=np.arange(len(prevalence)),
+            **others,
+        )
+
+    def class_tfidf(self, k):
+        mean_tokens = self.tokens.sum() / len(self.prevalence)
+        return self.topic_word[k] * class_idf(self.counts, mean_tokens)
+
+    def label(self, k, n_words=3):
+        """Return the label of a topic, which consists of its most relevant words."""
+        return " ".join(self.names[v] for v in self._best_words[k][:n_words])
+
+    @cached_property
+    def _best_words(self):
+        """Words of the topics' labels, ranked by relevance with the weight 0.6."""
+        log_in_corpus = np.log(self.in_corpus)
+        return [
+            largest(np.log(weight) - 0.4 * log_in_corpus, MOST_IN_LABEL)
+            for weight in self.topic_word
+        ]
+
+
+@dataclass(frozen=True)
+class ClusterFacts(Facts):
+    """Facts about clusters, labelled by the words with the largest class TF-IDF."""
+
+    by_tfidf = True
+
+    @cached_property
+    def _best_words(self):
+        """Words of the clusters' labels, ranked by class TF-IDF."""
+        return [
+            largest(self.class_tfidf(k), MOST_IN_LABEL)
+            for k in range(len(self.numbers))
+        ]
+
+
+# -- kinds of models -------------------------------------------------------------------
 #: Number of words of a topic whose coherence is computed.
 COHERENT_WORDS = 10
 #: Topics of a word with a smaller probability are left out, except for the most
@@ -70,12 +173,11 @@ class LDA:
         self._lda = lda
 
     def facts(self, X, rows, feature_names):
-        """Return the `Facts` of the model and of a corpus."""
         names = _names_of(self._lda, feature_names, rows)
         # indices instead of names, because pyarrow can store only valid Unicode
         table = self._lda.topics(_numbers(names), COHERENT_WORDS, X=X)
         first = table[table["rank"] == 1]
-        return Facts.of(
+        return Facts.from_rows(
             names=names,
             rows=rows,
             topic_word=np.asarray(self._lda.topic_word_, dtype=np.float64),
@@ -121,7 +223,6 @@ class Mixture:
         self._mixture = mixture
 
     def facts(self, X, rows, feature_names):
-        """Return the `Facts` of the model and of a corpus."""
         names = _names_of(self._mixture, feature_names, rows)
         components = np.asarray(self._mixture.components_, dtype=np.float64)
         doc_topic = np.asarray(self._mixture.predict_proba(X))
@@ -178,7 +279,6 @@ class Clusters(Mixture):
         return replace(facts, numbers=filled)
 
     def _memberships(self):
-        """Return the probabilities of the clusters of all documents."""
         if hasattr(self._estimator, "predict_proba"):
             found = np.asarray(self._estimator.predict_proba(self._embeddings))
             return found.astype(np.float64)
@@ -187,10 +287,9 @@ class Clusters(Mixture):
 
 
 def _facts_of_clusters(kind, names, rows, components, doc_topic):
-    """Return facts of class ``kind``; ``components`` are proportional to the topics."""
     topics = np.argsort(-components, axis=1, kind="stable")[:, :COHERENT_WORDS]
     words, places = np.unique(topics, return_inverse=True)
-    return kind.of(
+    return kind.from_rows(
         names=names,
         rows=rows,
         topic_word=components / components.sum(axis=1, keepdims=True),
@@ -213,5 +312,4 @@ def _names_of(estimator, feature_names, rows):
 
 
 def _numbers(names):
-    """Return the indices of columns as strings."""
     return [str(v) for v in range(len(names))]

@@ -1,9 +1,15 @@
-"""Rendering of a report as HTML, from a template."""
+"""The file of a report: HTML from a template, which replaces the file atomically."""
 
+import errno
 import json
+import os
 import re
+import secrets
+import shutil
+import stat
 from html import escape
 from importlib.resources import files
+from pathlib import Path
 
 #: A placeholder in the template.
 FIELD = re.compile(r"\{\{(\w+)\}\}")
@@ -53,3 +59,118 @@ def _as_json(value):
     """Return JSON in which "<" is escaped, so that it cannot end a script element."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")
+
+
+# -- the file, which is replaced atomically --------------------------------------------
+def check_path(path):
+    """Return the absolute path of a file that can be written or replaced.
+
+    Raises
+    ------
+    TypeError
+        If ``path`` is neither a str nor a path.
+    FileNotFoundError, IsADirectoryError, PermissionError, ValueError
+        If no regular file can be written at ``path``.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"path must be a str, a path or None, got {path!r}.")
+    if "\0" in os.fspath(path):
+        raise ValueError(f"path has a null character: {path!r}.")
+    path = Path(path).absolute()
+    target, _ = _target_of(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"There is no folder to write to: make {target.parent} or change path."
+        )
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        raise PermissionError(
+            errno.EACCES,
+            "No file can be made in the folder of path; change its permissions or path",
+            str(target.parent),
+        )
+    return path
+
+
+def write_page(path, page):
+    """Write a page atomically, and return its path.
+
+    The page is written to a new file in the same folder.  This file then replaces the
+    file at ``path``, and gets the owner, permissions and extended attributes of the
+    replaced file.  If ``path`` is a symbolic link, the file that it leads to is
+    replaced.  If several threads or processes write to the same path, the last write
+    remains.
+
+    Parameters
+    ----------
+    path : Path
+        See `check_path`.
+    page : str
+    """
+    target, before = _target_of(path)
+    # a short name, because the name of the page may have the maximum length already
+    temporary = target.with_name(f".{secrets.token_hex(8)}.part")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    # the umask applies to a new file; while a file is replaced, the temporary file is
+    # readable for its owner only, as the replaced file may not be public
+    descriptor = os.open(temporary, flags, 0o666 if before is None else 0o600)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(page.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        if before is not None:
+            _keep(target, before, temporary)
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return path
+
+
+def _target_of(path):
+    """Return the file that a path leads to, and its status; None for a new file."""
+    target = Path(os.path.realpath(path))
+    try:
+        is_folder = stat.S_ISDIR(os.stat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return target, None
+    if is_folder:
+        raise IsADirectoryError(f"path is a folder, and must be a file: {path}")
+    status = _status_of_file(target)
+    if status is None:
+        raise ValueError(
+            f"path is no regular file, but for example a device or a pipe: {path}. "
+            "Give the path of a file."
+        )
+    if not os.access(target, os.W_OK):
+        raise PermissionError(
+            errno.EACCES,
+            "The file is read-only; change its permissions or path",
+            str(path),
+        )
+    return target, status
+
+
+def _status_of_file(target):
+    """Return the status of a regular file; None if ``target`` is not a regular file."""
+    try:
+        status = os.lstat(target)
+    except FileNotFoundError:
+        return None
+    return status if stat.S_ISREG(status.st_mode) else None
+
+
+def _keep(target, before, temporary):
+    """Copy owner, permissions and extended attributes from ``target``."""
+    now = os.stat(temporary)
+    if (before.st_uid, before.st_gid) != (now.st_uid, now.st_gid):
+        try:
+            os.chown(temporary, before.st_uid, before.st_gid)
+        except PermissionError as error:
+            raise PermissionError(
+                errno.EPERM,
+                "The file has an owner or group that a new file cannot get; remove the "
+                "file or give another path",
+                str(target),
+            ) from error
+    shutil.copystat(target, temporary)
+    os.utime(temporary)

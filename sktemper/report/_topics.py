@@ -1,23 +1,132 @@
 """Interactive page that shows the topics of a fitted model."""
 
 from collections.abc import Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from .._engine import matrices_of
+from .._utils._extras import missing_packages
 from .._utils._typing import ArrayLike, DataLike, Int, StrPath
-from ._checks import check_count, check_documents, check_length, check_packages
 from ._documents import Texts, shown_documents
 from ._figures import line_figure, map_figure
 from ._models import model_of
-from ._page import page_of
-from ._places import as_dates, group_table, line_table
-from ._rows import Rows
-from ._target import check_path, write_page
-from ._words import word_tables
+from ._page import check_path, page_of, write_page
+from ._tables import as_dates, group_table, line_table, word_tables
 
 
+def check_packages(user):
+    """Raise if Bokeh or pandas is missing; the message has the install command."""
+    try:
+        import bokeh  # noqa: F401
+        import pandas  # noqa: F401
+    except ImportError as error:
+        raise missing_packages(user, ("bokeh", "pandas"), "report") from error
+
+
+def check_count(value, name):
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise TypeError(f"{name} must be an int, got {value!r}.")
+    if value < 1:
+        raise ValueError(f"{name} must be at least 1, got {value}.")
+    return int(value)
+
+
+def check_length(values, n_rows, name):
+    if values is None:
+        return None
+    try:
+        values = np.asarray(values)
+    except ValueError as error:  # rows have different lengths
+        raise ValueError(
+            f"{name} must have one value for each of the {n_rows} rows of X."
+        ) from error
+    if values.shape != (n_rows,):
+        raise ValueError(
+            f"{name} must have one value for each of the {n_rows} rows of X, got shape "
+            f"{values.shape}."
+        )
+    return values
+
+
+def check_documents(documents, n_rows):
+    if documents is None:
+        return None
+    if isinstance(documents, str):
+        raise ValueError("documents must be a sequence of str, got one str.")
+    documents = list(documents)
+    if len(documents) != n_rows:
+        raise ValueError(
+            f"documents must have one text for each of the {n_rows} rows of X, got "
+            f"{len(documents)}."
+        )
+    for number, text in enumerate(documents):
+        if not isinstance(text, str):
+            raise TypeError(f"documents[{number}] must be a str, got {text!r}.")
+    return documents
+
+
+# -- rows of word counts ---------------------------------------------------------------
+class Rows:
+    """Rows of word counts, which are read part by part.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} or sequence of such parts
+
+    Attributes
+    ----------
+    tokens : ndarray of shape (n_samples,)
+        Number of tokens of each document.
+    counts : ndarray of shape (n_features,)
+        Number of occurrences of each word.
+    """
+
+    def __init__(self, X):
+        self._parts = matrices_of(X)
+        tokens, counts = [], 0.0
+        for part in self._read():
+            tokens.append(np.asarray(part.sum(axis=1), dtype=np.float64).ravel())
+            counts = counts + np.asarray(part.sum(axis=0), dtype=np.float64).ravel()
+        self.tokens, self.counts = np.concatenate(tokens), counts
+
+    def __len__(self):
+        return len(self.tokens)
+
+    def _read(self):
+        for number in range(len(self._parts)):
+            part = check_array(self._parts[number], accept_sparse="csr")
+            yield sparse.csr_matrix(part)
+
+    def columns(self, words):
+        return sparse.vstack([part[:, words] for part in self._read()], format="csr")
+
+    def sums(self, weights):
+        """Return weighted sums of all rows; weights have shape (n_samples, n_sums)."""
+        start, total = 0, 0.0
+        for part in self._read():
+            total = total + weights[start : start + part.shape[0]].T @ part
+            start += part.shape[0]
+        return np.asarray(total)
+
+    def taken(self, numbers):
+        """Return the rows with increasing indices as a CSR matrix or a data frame."""
+        if hasattr(self._parts[0], "iloc"):
+            return self._parts[0].iloc[numbers]  # keeps the names of the columns
+        start, found = 0, []
+        for part in self._read():
+            here = numbers[(start <= numbers) & (numbers < start + part.shape[0])]
+            found.append(part[here - start])
+            start += part.shape[0]
+        return sparse.vstack(found, format="csr")
+
+
+# -- the report ------------------------------------------------------------------------
 def topic_report(
     lda: Any,
     X: DataLike,
@@ -178,7 +287,6 @@ def topic_report(
 
 
 def _summary(facts):
-    """Return the sizes of the corpus, and the labels and statistics of its topics."""
     return {
         "n_documents": len(facts.tokens),
         "n_tokens": round(float(facts.tokens.sum())),

@@ -8,15 +8,7 @@ from typing import Any, Literal
 from sklearn.base import clone
 
 from .._utils._typing import ArrayLike
-from . import (
-    _constants,
-    _geometry,
-    _local_steps,
-    _objectives,
-    _parameters,
-    _predictive,
-    _steps,
-)
+from . import _objectives, _parameters, _predictive, _steps
 from ._case import Case, Skip
 
 __all__ = ["check_model"]
@@ -120,10 +112,9 @@ def check_model(
 
 def checks():
     """Return the checks, a dict by name, in their order."""
-    modules = _local_steps, _parameters, _steps, _geometry, _constants
     return {
         name: function
-        for module in (*modules, _objectives, _predictive)
+        for module in (_steps, _parameters, _objectives, _predictive)
         for name, function in vars(module).items()
         if name.startswith("check_")
     }

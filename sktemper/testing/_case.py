@@ -65,7 +65,6 @@ class Case:
         return other
 
     def initial_globals(self, hyper):
-        """Return the initial parameters, the same at each call."""
         random = np.random.RandomState(self.random_state)
         return self.model.initial_globals(self.X, random, hyper)
 
@@ -95,12 +94,10 @@ class Case:
         return self.step(globals_, statistics, scale, powers, rate)
 
     def step(self, globals_, statistics, scale, powers, rate):
-        """Return the parameters after a step on a copy of ``globals_``."""
         old = copy.deepcopy(globals_)
         return self.model.step(old, statistics, scale, powers, rate, self.hyper)
 
     def learned(self):
-        """Return the priors and variances learned from all rows."""
         statistics = self.local_step().statistics
         arguments = self.globals_, statistics, 1.0, 1.0, Powers()
         return self.model.update_hyper(self.hyper, *arguments)
@@ -113,28 +110,24 @@ class Case:
         return globals_
 
     def vector(self, globals_=None):
-        """Return a copy of the natural parameters as a vector."""
         self.require("dense_vectors")
         globals_ = self.globals_ if globals_ is None else globals_
         return np.array(self.model.natural_parameters(globals_), dtype=np.float64)
 
     def target(self, statistics, powers=Powers(), scale=1.0):  # noqa: B008
-        """Return a copy of the target of a step as a vector."""
         self.require("dense_vectors")
         return np.array(
             self.model.target_parameters(statistics, scale, powers, self.hyper)
         )
 
-    def at(self, vector):
-        """Return the parameters whose natural parameters are a vector."""
+    def from_vector(self, vector):
         return self.model.from_natural_parameters(np.array(vector))
 
     def prior(self):
         """Return the parameters at which the approximate posterior is the prior."""
-        return self.at(self.target(self.local_step().statistics, scale=0.0))
+        return self.from_vector(self.target(self.local_step().statistics, scale=0.0))
 
     def bound(self, globals_, powers):
-        """Return the tempered bound of the block."""
         local = self.local_step(powers=powers, globals_=globals_, want=("bound",))
         return local.bound + self.model.global_bound(globals_, self.hyper, powers)
 
@@ -161,7 +154,6 @@ class Case:
             raise Skip(f"local steps of {type(self.model).__name__} are random")
 
     def n_units(self):
-        """Return the number of units of the block."""
         return int(self.model.units_per_row(self.X, np.arange(self.n_rows)).sum())
 
     def tangent(self):
@@ -214,7 +206,6 @@ def same(found, expected, fault):
 
 
 def precision(model):
-    """Return the relative precision of the results of the model."""
     return float(np.sqrt(np.finfo(model.dtype).eps)) / 8
 
 

@@ -7,7 +7,7 @@ from numbers import Integral
 import numpy as np
 from scipy import sparse
 
-from ..model._values import numbers_in
+from ..model._contract import numbers_in
 from ._case import Skip, close, precision, same
 
 #: Factor of the statistics.  The prior minus this multiple is outside the domain.
@@ -148,7 +148,7 @@ def check_invalid_parameters_are_found(case):
 def _is_valid(case, vector):
     with np.errstate(all="ignore"):
         try:
-            return case.model.is_valid(case.at(vector))
+            return case.model.is_valid(case.from_vector(vector))
         except (ValueError, np.linalg.LinAlgError):
             return False
 
@@ -160,7 +160,7 @@ def check_what_is_not_finite_is_found(case):
         raise AssertionError("is_finite of a fit: expected True, got False")
     try:
         with np.errstate(all="ignore"):
-            globals_ = case.at(np.full_like(case.vector(), np.nan))
+            globals_ = case.from_vector(np.full_like(case.vector(), np.nan))
             found = model.is_finite(globals_, hyper, model.prepare(globals_, hyper))
     except (ValueError, np.linalg.LinAlgError):
         return

@@ -186,7 +186,6 @@ def _changed(case, row):
 
 
 def _like(X, row, rows):
-    """Return rows of values as data of the kind of ``X``."""
     if not sparse.issparse(X):
         return rows
     n_rows, n_values = rows.shape

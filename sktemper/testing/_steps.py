@@ -1,14 +1,204 @@
-"""Checks of statistics, targets and steps."""
+"""Checks of local steps and of steps of the parameters."""
 
 import copy
 
 import numpy as np
+from scipy import sparse
 
-from ..model import Powers
-from ..model._values import numbers_in
-from ._case import POWERS, close, close_statistics, precision, same
+from ..model import LocalStep, Powers
+from ..model._contract import numbers_in
+from ._case import POWERS, Skip, close, close_statistics, precision, same
 
 
+def check_local_step_has_its_fields(case):
+    """A local step has totals and rows of the right shapes, all finite."""
+    step = case.local_step(want=("statistics", "bound", "score", "local"))
+    if not isinstance(step, LocalStep):
+        raise AssertionError(
+            f"local_step returned a {type(step).__name__}, expected a LocalStep"
+        )
+    for name in ("statistics", "row_observed", "row_bounds", "local_parameters"):
+        assert getattr(step, name) is not None, (
+            f"{name} was requested: expected a value, got None"
+        )
+    close(step.n_rows, case.n_rows, "n_rows is not the number of rows of the block")
+    if step.n_iterations < case.n_rows:
+        raise AssertionError(
+            f"n_iterations: expected at least one per row, {case.n_rows}, got "
+            f"{step.n_iterations}"
+        )
+    for name in ("row_observed", "row_bounds"):
+        rows = np.asarray(getattr(step, name))
+        _one_a_row(rows.shape, case, name)
+        wrong = np.flatnonzero(~np.isfinite(rows))
+        if len(wrong):
+            raise AssertionError(
+                f"{name} of row {wrong[0]} is not finite: got {rows[wrong[0]]}"
+            )
+    _one_a_row((len(step.local_parameters),), case, "local_parameters")
+
+
+def _one_a_row(shape, case, name):
+    expected = (case.n_rows,)
+    if shape != expected:
+        raise AssertionError(
+            f"{name} do not have one entry per row: expected {expected}, got {shape}"
+        )
+
+
+def check_totals_are_sums_of_rows(case):
+    """n_observed, bound and score are the sums of their rows."""
+    step = case.local_step(want=("statistics", "bound", "score"))
+    for total, rows in (
+        ("n_observed", "row_observed"),
+        ("bound", "row_bounds"),
+        ("score", "row_scores"),
+    ):
+        if getattr(step, rows) is not None:
+            fault = f"{total} is not the sum of {rows}"
+            close(getattr(step, total), np.sum(getattr(step, rows)), fault, 1e-10)
+
+
+def check_rows_do_not_depend_on_their_neighbours(case):
+    """Results of a row have the same bits in any block.
+
+    If local steps are random, this holds for blocks that differ in later rows only.
+    """
+    want = ("bound", "score", "local")
+    whole = case.local_step(want=want)
+    half = case.n_rows // 2
+    for rows in (slice(0, half), slice(half, case.n_rows), slice(half, half + 1)):
+        if rows.start and case.model.is_random:
+            continue
+        part = case.local_step(case.take(rows), want=want)
+        for name in ("row_observed", "row_bounds", "row_scores", "local_parameters"):
+            if getattr(whole, name) is not None:
+                same(
+                    getattr(part, name),
+                    np.asarray(getattr(whole, name))[rows],
+                    f"{name} depend on the other rows of a block: rows {rows.start} "
+                    f"to {rows.stop - 1} alone differ from all {case.n_rows}",
+                )
+
+
+def check_order_of_rows_does_not_matter(case):
+    """Rows have the same bounds in any order."""
+    case.require_exact()
+    order = case.random.permutation(case.n_rows)
+    bounds = case.local_step(want=("bound",)).row_bounds
+    other = case.local_step(case.take(order), want=("bound",)).row_bounds
+    fault = "row_bounds change if the rows of a block are permuted"
+    same(other, np.asarray(bounds)[order], fault)
+
+
+def check_blocks_add_up(case):
+    """The local steps of two blocks add up to the local step of the joined block."""
+    case.require_exact()
+    cut = case.n_rows // 3
+    whole = case.local_step()
+    first = case.local_step(case.take(slice(0, cut)))
+    parts = first + case.local_step(case.take(slice(cut, case.n_rows)))
+    rtol = precision(case.model)
+    for name in ("n_rows", "n_observed", "bound"):
+        fault = f"{name} of two blocks does not add up to {name} of the joined block"
+        close(getattr(parts, name), getattr(whole, name), fault, rtol)
+    fault = "statistics of two blocks do not add up to those of the joined block"
+    close_statistics(case, parts.statistics, whole.statistics, fault, rtol)
+
+
+def check_want_changes_no_answer(case):
+    """Results do not depend on which other results are wanted."""
+    everything = case.local_step(want=("statistics", "bound", "score", "local"))
+    for want in (("bound",), ("statistics", "bound"), ("bound", "score", "local")):
+        if case.model.is_random and "statistics" not in want:
+            continue
+        step = case.local_step(want=want)
+        names = ["row_observed", "row_bounds"]
+        if "score" in want and step.row_scores is not None:
+            names.append("row_scores")
+        if "local" in want:
+            names.append("local_parameters")
+        for name in names:
+            fault = f"{name} change if only {', '.join(want)} are requested"
+            same(getattr(step, name), getattr(everything, name), fault)
+
+
+def check_local_steps_repeat(case):
+    """A repeated step has the same bits, and steps do not change their arguments."""
+    before = case.local_step()
+    again = case.local_step()
+    same(again.row_bounds, before.row_bounds, "row_bounds change from call to call")
+    fault = "statistics change from call to call"
+    close_statistics(case, again.statistics, before.statistics, fault, 0.0)
+
+
+def check_unit_noise_weighs_what_units_tell(case):
+    """Unit noise is a factor of the statistics of units.
+
+    If rows may have several units, unit noise is also a power of the units' likelihoods
+    in the local step.
+    """
+    w = case.random.uniform(0.2, 2.0, case.n_units())
+    if case.model.has_units():
+        powers, same_as = Powers(1.0, w, w), "Powers(statistics=w, local=w)"
+    else:
+        powers, same_as = Powers(statistics=w), "Powers(statistics=w)"
+    noisy, plain = case.local_step(unit_noise=w), case.local_step()
+    close_statistics(
+        case,
+        noisy.statistics,
+        case.local_step(powers=powers).statistics,
+        f"statistics under unit_noise=w differ from those at {same_as}",
+        precision(case.model),
+    )
+    if not case.model.has_units():
+        same(noisy.row_bounds, plain.row_bounds, "row_bounds change with unit_noise")
+
+
+def check_row_observed_counts_observations(case):
+    """row_observed depends on the data alone, and has a known meaning."""
+    found = np.asarray(case.local_step().row_observed, dtype=float)
+    for what, other in {
+        "other parameters": case.local_step(globals_=case.start),
+        "other powers": case.local_step(powers=POWERS[-1]),
+        "unit_noise": case.local_step(unit_noise=np.full(case.n_units(), 0.5)),
+    }.items():
+        same(other.row_observed, found, f"row_observed change with {what}")
+    if case.model.weighs_observations:
+        raise Skip(f"observations of {type(case.model).__name__} have weights")
+    known = _counts(case)
+    if not any(np.allclose(found, counts, rtol=1e-6) for counts in known.values()):
+        row = int(case.random.integers(case.n_rows))
+        choices = ", ".join(f"{c[row]:g} ({name})" for name, c in known.items())
+        raise AssertionError(
+            "row_observed are not the numbers of observations of the rows: for row "
+            f"{row}, expected one of {choices}, got {found[row]:.10g}. If observations "
+            "have weights, set weighs_observations"
+        )
+
+
+def _counts(case):
+    """Return a dict from possible meanings of ``row_observed`` to its values."""
+    n_rows = case.n_rows
+    counts = {"one per row": np.ones(n_rows)}
+    counts["its units"] = case.model.units_per_row(case.X, np.arange(n_rows))
+    X = case.X[:n_rows]
+    if sparse.issparse(X):
+        X = X.toarray()
+    try:
+        X = np.asarray(X, dtype=float)
+    except (TypeError, ValueError):
+        raise Skip("the data are no matrix of numbers") from None
+    present = ~np.isnan(X)
+    X = np.where(present, X, 0.0)
+    axes = tuple(range(1, X.ndim))
+    counts["its values"] = present.sum(axis=axes)
+    counts["its values that are not 0"] = (X != 0).sum(axis=axes)
+    counts["their sum"] = X.sum(axis=axes)
+    return counts
+
+
+# -- steps of the parameters -----------------------------------------------------------
 def check_statistics_scale(case):
     """Scales, powers and the method ``scaled`` multiply the statistics."""
     case.require("dense_vectors")
@@ -79,7 +269,7 @@ def check_dense_vectors_round_trip(case):
         )
     atol = 1e-12 * np.abs(vector).max()
     fault = "from_natural_parameters is not the inverse of natural_parameters"
-    close(case.vector(case.at(vector)), vector, fault, 1e-10, atol)
+    close(case.vector(case.from_vector(vector)), vector, fault, 1e-10, atol)
     same(case.vector(), vector, "natural_parameters change when they are read")
 
 

@@ -174,14 +174,14 @@ def cluster_words(
     }
     order = np.argsort(-columns[by][filled], axis=1, kind="stable")[:, :n_words]
     cluster = np.repeat(filled, n_words)
-    chosen = cluster, order.ravel()
+    places = cluster, order.ravel()
     return data_frame(
         output,
         {
             "cluster": cluster,
             "rank": np.tile(np.arange(1, n_words + 1), len(filled)),
-            "word": names[chosen[1]].astype(str),
-            **{name: values[chosen] for name, values in columns.items()},
+            "word": names[places[1]].astype(str),
+            **{name: values[places] for name, values in columns.items()},
             "prevalence": (tokens / tokens.sum())[cluster],
         },
     )
@@ -194,7 +194,6 @@ def _lift(counts, tokens, corpus_share):
 
 
 def _counts_of_clusters(X, memberships):
-    """Return the weighted sums of the rows of each cluster."""
     X = check_array(X, accept_sparse="csr", dtype=np.float64)
     if (X.data if sparse.issparse(X) else X).min(initial=0.0) < 0:
         raise ValueError("Negative values in data passed to cluster_words.")
@@ -205,7 +204,6 @@ def _counts_of_clusters(X, memberships):
 
 
 def _memberships(memberships):
-    """Return the weights of documents in clusters as a matrix."""
     if np.ndim(memberships) != 1:
         weights = check_array(
             memberships,
@@ -233,7 +231,6 @@ def _memberships(memberships):
 
 
 def _names(X, feature_names):
-    """Return the words of the columns as an array."""
     n_features = np.shape(X)[1] if np.ndim(X) == 2 or sparse.issparse(X) else None
     if n_features is None:
         n_features = check_array(X, accept_sparse=True).shape[1]

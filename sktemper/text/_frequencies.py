@@ -32,7 +32,7 @@ class Chunk(NamedTuple):
     counts: sparse.csr_array
 
     @classmethod
-    def of(cls, raw_documents, analyze):
+    def from_documents(cls, raw_documents, analyze):
         """Return the counts of raw documents.
 
         Parameters
@@ -68,17 +68,14 @@ class Chunk(NamedTuple):
 
     @property
     def n_rows(self):
-        """Number of documents."""
         return self.counts.shape[0]
 
     @property
     def document_frequencies(self):
-        """Number of documents that contain each word, as integers."""
         return np.bincount(self.counts.indices, minlength=len(self.words))
 
     @property
     def term_frequencies(self):
-        """Number of occurrences of each word."""
         return np.asarray(self.counts.sum(axis=0)).ravel()
 
     def columns(self, vocabulary):
@@ -86,7 +83,7 @@ class Chunk(NamedTuple):
         found = (vocabulary.get(word, -1) for word in self.words)
         return np.fromiter(found, np.int64, len(self.words))
 
-    def on(self, vocabulary):
+    def select(self, vocabulary):
         """Return the counts of the words of a vocabulary as a CSR array."""
         columns = self.columns(vocabulary)[self.counts.indices]
         known = columns >= 0
@@ -127,7 +124,7 @@ class WordFrequencies:
     n_documents: float = 0.0
     most_others: int = field(default_factory=lambda: FEWEST_KEPT)
 
-    def after(self, chunk, share):
+    def add(self, chunk, share):
         """Return the frequencies after another chunk of the stream.
 
         Parameters
@@ -139,7 +136,7 @@ class WordFrequencies:
         places = self.places  # words added before an interruption are harmless
         for word in chunk.words:
             places.setdefault(word, len(places))
-        at = self.at(chunk.words)
+        at = self.positions(chunk.words)
         documents, tokens = np.zeros((2, len(places)))
         documents[: len(self.documents)] = share * self.documents
         tokens[: len(self.tokens)] = share * self.tokens
@@ -152,14 +149,13 @@ class WordFrequencies:
             n_documents=share * self.n_documents + chunk.counts.shape[0],
         )
 
-    def at(self, words):
+    def positions(self, words):
         """Return the positions of words in the arrays."""
         return np.array([self.places[word] for word in words], dtype=np.intp)
 
-    def without(self, words):
-        """Return frequencies in which some words have the frequency 0."""
+    def drop(self, words):
         documents, tokens = self.documents.copy(), self.tokens.copy()
-        documents[self.at(words)] = tokens[self.at(words)] = 0.0
+        documents[self.positions(words)] = tokens[self.positions(words)] = 0.0
         return replace(self, documents=documents, tokens=tokens)
 
     def pruned(self, vocabulary):

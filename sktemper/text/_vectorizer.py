@@ -257,7 +257,6 @@ class StreamingCountVectorizer(
 
     @_fit_context(prefer_skip_nested_validation=True)
     def _learn(self, raw_documents, restart):
-        """Learn the words of documents, and return the counts."""
         if isinstance(raw_documents, str):
             raise ValueError(
                 "Iterable over raw text documents expected, string object received."
@@ -274,26 +273,26 @@ class StreamingCountVectorizer(
         """Count the words of a fixed vocabulary, and the tokens of other words."""
         if fresh:
             CountVectorizer.fit_transform(self, [])  # checks the vocabulary
-        chunk = Chunk.of(raw_documents, self.build_analyzer())
+        chunk = Chunk.from_documents(raw_documents, self.build_analyzer())
         refused = chunk.columns(self.vocabulary_) < 0
         self._install(self.vocabulary_, WordFrequencies(), chunk, fresh)
         if not restart:
             self._warn_once_if_refused(chunk, refused)
-        return chunk.as_type(self.dtype, self.binary).on(self.vocabulary_)
+        return chunk.as_type(self.dtype, self.binary).select(self.vocabulary_)
 
     def _grow(self, raw_documents, fresh, restart):
         """Give columns to new words, and count the words of the vocabulary."""
-        counted = Chunk.of(raw_documents, self.build_analyzer())
+        counted = Chunk.from_documents(raw_documents, self.build_analyzer())
         chunk, n_documents = counted.as_type(self.dtype, self.binary), counted.n_rows
         known = {} if fresh else self.vocabulary_
         before = WordFrequencies() if fresh else self._frequencies
         share = 2.0 ** -(n_documents / (self.half_life or math.inf))
-        frequencies = before.after(chunk, share)
+        frequencies = before.add(chunk, share)
         new = np.flatnonzero(chunk.columns(known) < 0)
         if fresh:
             documents, tokens = chunk.document_frequencies, chunk.term_frequencies
         else:
-            at = frequencies.at(chunk.words)
+            at = frequencies.positions(chunk.words)
             documents, tokens = frequencies.documents[at], frequencies.tokens[at]
         n_free = self.max_features
         limits = tuple(
@@ -316,7 +315,7 @@ class StreamingCountVectorizer(
         self._install(vocabulary, frequencies.pruned(vocabulary), counted, fresh)
         if not restart:
             self._warn_once_if_refused(counted, was_refused)
-        return chunk.on(vocabulary)
+        return chunk.select(vocabulary)
 
     def _install(self, vocabulary, frequencies, chunk, fresh):
         """Set all attributes after a chunk at once, which Ctrl-C cannot interrupt."""
@@ -356,7 +355,7 @@ class StreamingCountVectorizer(
         """
         self._check_learned()
         return self._frequencies.documents[
-            self._frequencies.at(self.get_feature_names_out())
+            self._frequencies.positions(self.get_feature_names_out())
         ]
 
     def drop_features(self, features: ArrayLike | Int | None = None) -> np.ndarray:
@@ -411,13 +410,12 @@ class StreamingCountVectorizer(
         kept = np.delete(names, columns)
         vars(self).update(
             vocabulary_={word: column for column, word in enumerate(kept)},
-            _frequencies=self._frequencies.without(names[columns]),
+            _frequencies=self._frequencies.drop(names[columns]),
             _warned=False,
         )
         return columns
 
     def __getstate__(self):
-        """Return the attributes with a checksum."""
         return with_checksum(dict(super().__getstate__()))
 
     def __setstate__(self, state):
@@ -432,7 +430,6 @@ class StreamingCountVectorizer(
         super().__setstate__(state)
 
     def _check_learned(self):
-        """Raise an error unless the vocabulary was learned from documents."""
         self._check_vocabulary()
         if self.fixed_vocabulary_:
             raise ValueError(

@@ -16,8 +16,9 @@ from sktemper._utils._policy import Policy
 
 ESTIMATORS = {
     name: cls
-    for name, cls in vars(sktemper).items()
-    if inspect.isclass(cls) and issubclass(cls, BaseEstimator)
+    for name in sktemper.__all__
+    if inspect.isclass(cls := getattr(sktemper, name))
+    and issubclass(cls, BaseEstimator)
 }
 #: Terms of each model, and the common terms of all models for the same things.
 WORDS = {

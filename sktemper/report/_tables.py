@@ -1,4 +1,4 @@
-"""Tables of the topics' prevalence over dates and by group."""
+"""Tables of the words of topics, and of their prevalence over dates and by group."""
 
 import re
 from numbers import Real
@@ -6,7 +6,93 @@ from numbers import Real
 import numpy as np
 
 from ..plotting import topic_shares
+from ._models import largest
 
+#: Relevances that the slider of the page offers.
+RELEVANCES = np.linspace(0.0, 1.0, 21)
+#: Number of most frequent words that the search finds, in addition to words of topics.
+MOST_WORDS = 20_000
+#: Largest number and smallest share of the topics that the search shows for a word.
+MOST_TOPICS, LEAST_SHARE = 10, 0.02
+
+
+def word_tables(facts, n_words):
+    """Return the part of the page's data that describes words.
+
+    Parameters
+    ----------
+    facts : Facts
+    n_words : int
+        Number of words of a topic that are shown at once.
+
+    Returns
+    -------
+    tables : dict
+        "words", the names of words; "counts", the number of occurrences of each word;
+        "topics_of_words", for each word the flattened pairs of a topic and its
+        probability in thousandths; "words_of_topics", for each topic the flattened
+        triples of a word (its position in "words"), its log probability and its log
+        lift.  The words of a topic are the ``n_words`` most relevant words for each of
+        `RELEVANCES`, and the words with the largest class TF-IDF.
+    """
+    chosen = _candidates(facts, n_words)
+    known = np.zeros(len(facts.names), dtype=bool)
+    known[largest(facts.counts, MOST_WORDS)] = True
+    for words in chosen:
+        known[words] = True
+    known = np.flatnonzero(known)
+    return {
+        "words": [facts.names[v] for v in known],
+        "counts": [round(float(count), 1) for count in facts.counts[known]],
+        "topics_of_words": _topics_of_words(facts, known),
+        "words_of_topics": [
+            _by_turns(
+                np.searchsorted(known, words).tolist(),
+                np.log(facts.topic_word[k, words]).round(7).tolist(),
+                _log_lift(facts, k)[words].round(7).tolist(),
+            )
+            for k, words in enumerate(chosen)
+        ],
+    }
+
+
+def _log_lift(facts, k):
+    return np.log(facts.topic_word[k]) - np.log(facts.in_corpus)
+
+
+def _candidates(facts, n_words):
+    """Return for each topic the words that are at the top of a ranking of the page."""
+    chosen = []
+    for k, weight in enumerate(facts.topic_word):
+        log_weight, log_lift = np.log(weight), _log_lift(facts, k)
+        found = [
+            largest(r * log_weight + (1.0 - r) * log_lift, n_words) for r in RELEVANCES
+        ]
+        found.append(largest(facts.class_tfidf(k), n_words))
+        chosen.append(np.unique(found))
+    return chosen
+
+
+def _topics_of_words(facts, known):
+    """Return the probabilities of topics given each word, in thousandths."""
+    joint = facts.prevalence[:, None] * facts.topic_word[:, known]
+    shares = (joint / facts.in_corpus[known]).T
+    order = np.argsort(-shares, axis=1, kind="stable")[:, :MOST_TOPICS]
+    shares = np.take_along_axis(shares, order, axis=1)
+    lengths = np.maximum((shares >= LEAST_SHARE).sum(axis=1), 1)
+    thousandths = np.rint(1000 * shares).astype(int)
+    return [
+        _by_turns(row[:length].tolist(), share[:length].tolist())
+        for row, share, length in zip(order, thousandths, lengths, strict=True)
+    ]
+
+
+def _by_turns(*lists):
+    """Interleave lists: the first items of all lists, then the second ones, ..."""
+    return [value for values in zip(*lists, strict=True) for value in values]
+
+
+# -- prevalence over dates and by group ------------------------------------------------
 #: Largest number of groups that are shown.
 MOST_GROUPS = 30
 #: Largest year and number that are accepted.  Browsers support dates up to the year

@@ -1,15 +1,200 @@
-"""Plot of the temperature during a fit."""
+"""Line plots of the history of a fit: scores, bounds and temperatures."""
 
 from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils._param_validation import StrOptions, validate_parameter_constraints
+from sklearn.utils.validation import check_is_fitted
 
-from .._utils._typing import Axes
-from ._lines import X_COLUMNS, Y_LABELS, check_name, draw_line, read_history
+from .._utils._typing import Axes, Figure
+
+#: Column of ``history_`` and label of the axis for each name of a quantity.
+X_COLUMNS = {
+    "passes": ("passes", "Passes over the data"),
+    "seconds": ("seconds", "Training time (seconds)"),
+    "steps": ("step", "Steps"),
+}
+Y_LABELS = {
+    "heldout_score": "Held-out log-likelihood per unit (nats)",
+    "batch_bound": "Evidence lower bound of the batch (nats)",
+    "temperature": "Temperature",
+}
 
 
+def read_history(estimator, x, y, names):
+    """Return columns x and y of the history, without rows in which one is missing."""
+    constraints = {"x": [StrOptions(set(X_COLUMNS))], "y": [StrOptions(names)]}
+    validate_parameter_constraints(constraints, {"x": x, "y": y}, "from_estimator")
+    check_is_fitted(estimator, "history_")
+    history = estimator.history_
+    horizontal, vertical = history[X_COLUMNS[x][0]], history[y]
+    known = np.isfinite(horizontal) & np.isfinite(vertical)
+    if not known.any():
+        raise ValueError(
+            f"The history of this {type(estimator).__name__} has no finite {y!r} with "
+            f"a known value of {x!r}."
+            + " Fit with evaluate_every=1 to record it."
+            * (y == "heldout_score")
+        )
+    return horizontal[known], vertical[known]
+
+
+def check_name(parameter, name, names):
+    if not isinstance(name, str) or name not in names:
+        raise ValueError(f"{parameter} must be one of {list(names)}, got {name!r}.")
+
+
+def draw_line(display, x, y, labels, ax, name, line_kw):
+    check_matplotlib_support(f"{type(display).__name__}.plot")
+    import matplotlib.pyplot as plt
+
+    if ax is None:
+        _, ax = plt.subplots()
+    name = display.name if name is None else name
+    if name is not None:
+        line_kw = {"label": name, **line_kw}
+    (display.line_,) = ax.plot(x, y, **line_kw)
+    ax.set(xlabel=labels[0], ylabel=labels[1])
+    if "label" in line_kw:
+        # a fixed location, because matplotlib's search for the best can take seconds
+        ax.legend(loc="lower right" if y[-1] > y[0] else "upper right")
+    display.ax_, display.figure_ = ax, ax.figure
+    return display
+
+
+# -- scores and bounds -----------------------------------------------------------------
+class TrainingCurveDisplay:
+    """Plot the held-out score or the lower bound during a fit.
+
+    Create a display with `from_estimator`.  To compare several estimators on one axis,
+    pass the ``ax_`` of one display as the ``ax`` of the next.
+
+    Parameters
+    ----------
+    x, y : ndarray of shape (n_points,)
+        Progress of the fit at each point, and the score or bound there.
+    x_name : {"passes", "seconds", "steps"}, default="passes"
+        The unit of ``x``.
+    y_name : {"heldout_score", "batch_bound"}, default="heldout_score"
+        The quantity in ``y``.
+    name : str, default=None
+        Name of the curve in the legend; None leaves it out.
+
+    Attributes
+    ----------
+    line_ : matplotlib Line2D
+        The curve.
+    ax_ : matplotlib Axes
+        The axes with the curve.
+    figure_ : matplotlib Figure
+        The figure with the axes.
+
+    See Also
+    --------
+    TemperatureDisplay : The temperature during a fit.
+
+    Examples
+    --------
+    >>> from sktemper import AnnealedLDA, TemperedLDA
+    >>> from sktemper.datasets import make_lda_documents
+    >>> from sktemper.plotting import TrainingCurveDisplay
+    >>> X = make_lda_documents(200, 60, 5, random_state=0)
+    >>> ax = None
+    >>> for LDA in AnnealedLDA, TemperedLDA:  # doctest: +SKIP
+    ...     lda = LDA(5, evaluate_every=1, random_state=0).fit(X)
+    ...     ax = TrainingCurveDisplay.from_estimator(lda, ax=ax).ax_
+    """
+
+    ax_: Axes
+    figure_: Figure
+
+    def __init__(
+        self,
+        *,
+        x: np.ndarray,
+        y: np.ndarray,
+        x_name: Literal["passes", "seconds", "steps"] = "passes",
+        y_name: Literal["heldout_score", "batch_bound"] = "heldout_score",
+        name: str | None = None,
+    ):
+        self.x = x
+        self.y = y
+        self.x_name = x_name
+        self.y_name = y_name
+        self.name = name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        x: Literal["passes", "seconds", "steps"] = "passes",
+        y: Literal["heldout_score", "batch_bound"] = "heldout_score",
+        ax: Axes | None = None,
+        name: str | None = None,
+        **line_kw: Any,
+    ) -> Self:
+        """Draw the training curve of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : object
+            A fitted estimator of this package.
+        x : {"passes", "seconds", "steps"}, default="passes"
+            Unit of the horizontal axis.  Seconds do not include the time of scoring.
+        y : {"heldout_score", "batch_bound"}, default="heldout_score"
+            The score of the validation data, computed every ``evaluate_every`` passes,
+            or the bound of the batch of each step at its temperature; bounds at
+            different temperatures cannot be compared.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None makes a figure.
+        name : str, default=None
+            Name in the legend; None uses the name of the class.
+        **line_kw : dict
+            Passed to matplotlib's ``plot``.
+
+        Returns
+        -------
+        display : TrainingCurveDisplay
+
+        Raises
+        ------
+        ValueError
+            If the history has no finite values of ``y``.
+        """
+        check_matplotlib_support(f"{cls.__name__}.from_estimator")
+        points = read_history(estimator, x, y, {"heldout_score", "batch_bound"})
+        name = type(estimator).__name__ if name is None else name
+        display = cls(x=points[0], y=points[1], x_name=x, y_name=y, name=name)
+        return display.plot(ax, **line_kw)
+
+    def plot(
+        self, ax: Axes | None = None, *, name: str | None = None, **line_kw: Any
+    ) -> Self:
+        """Draw the curve.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None makes a figure.
+        name : str, default=None
+            Name in the legend; None uses the name of the display.
+        **line_kw : dict
+            Passed to matplotlib's ``plot``.
+
+        Returns
+        -------
+        display : TrainingCurveDisplay
+            This display.
+        """
+        check_name("x_name", self.x_name, X_COLUMNS)
+        check_name("y_name", self.y_name, Y_LABELS)
+        labels = X_COLUMNS[self.x_name][1], Y_LABELS[self.y_name]
+        return draw_line(self, self.x, self.y, labels, ax, name, line_kw)
+
+
+# -- temperatures ----------------------------------------------------------------------
 class TemperatureDisplay:
     """Plot of the temperature during a fit.
 
@@ -56,7 +241,7 @@ class TemperatureDisplay:
     >>> lda = TemperedLDA(5, tempering="local", random_state=0)
     >>> lda = lda.fit(X)  # doctest: +SKIP
     >>> TemperatureDisplay.from_estimator(lda, kind="heatmap")  # doctest: +SKIP
-    <sktemper.plotting._temperature.TemperatureDisplay object at ...>
+    <sktemper.plotting._history.TemperatureDisplay object at ...>
     """
 
     def __init__(
@@ -175,7 +360,6 @@ class TemperatureDisplay:
         return self
 
     def _check_distribution(self):
-        """Raise if the shapes of the distribution, points and ladder do not agree."""
         shape = np.shape(self.x) + np.shape([] if self.ladder is None else self.ladder)
         if np.shape(self.probabilities) != shape or len(shape) != 2 or 0 in shape:
             raise ValueError(
@@ -186,7 +370,6 @@ class TemperatureDisplay:
             )
 
     def _draw_distribution(self, mesh_kw, colorbar):
-        """Draw the heat map behind the line."""
         from matplotlib.ticker import LogFormatter
 
         defaults = {"cmap": "Blues", "zorder": 0}

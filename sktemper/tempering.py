@@ -1,0 +1,839 @@
+"""Tempering policies: the temperature of each step of the training.
+
+A high temperature T flattens the likelihood to p(x, z | globals)^(1/T), which makes
+poor local optima shallower.  Scores and transforms are always computed at T=1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any, Literal, NamedTuple, Self
+
+import joblib
+import numpy as np
+from scipy.special import softmax
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import HasMethods, StrOptions
+
+from ._utils._arguments import Interval, refuse
+from ._utils._policy import Policy, Slot
+from ._utils._typing import ArrayLike, Float, Int
+from .model import ConjugateModel, LocalStep, Powers, Request
+from .schedules import Clock, Plan, Schedule, as_schedule
+
+__all__ = [
+    "Annealing",
+    "GlobalTempering",
+    "LocalTempering",
+    "Tempering",
+    "Untempered",
+]
+
+
+class Tempering(Policy):
+    """Base of the tempering policies.
+
+    A subclass defines `temperature`, `powers` and `is_settled`.  Values that a policy
+    learns are kept in a state.  The state is passed to the methods, and `next_state`
+    returns the state after a step.
+    """
+
+    #: Whether the temperature is meant to fall to 1.  If so, a `fit` that ends with a
+    #: higher temperature warns.
+    cools = True
+    #: Whether each sample has a temperature of its own, see `sample_temperatures`.
+    per_sample = False
+    _want = ("statistics", "bound")
+
+    @property
+    def has_critical_temperatures(self) -> bool:
+        """Whether the critical temperatures of a model matter to this policy."""
+        return self.cools
+
+    def resolved(self, plan: Plan) -> Tempering:
+        """Return the policy with each "auto" replaced by a value for the `Plan`."""
+        return self
+
+    def schedule_of_temperatures(self) -> Schedule | None:
+        """Return the schedule that the temperature does not exceed, or None."""
+        return None
+
+    def initial_state(
+        self, model: ConjugateModel, hyper: Any, random: np.random.Generator
+    ) -> Any:
+        """Return the initial state, a picklable value that is kept between steps."""
+        return None
+
+    def check_state(self, state: Any) -> None:
+        """Raise ValueError if a state, from a pickle, is invalid."""
+
+    def temperature(self, state: Any, clock: Clock) -> float:
+        """Return the temperature of the next step, as a number to report."""
+        raise NotImplementedError
+
+    def powers(self, state: Any, clock: Clock) -> Powers:
+        """Return the `Powers` of the next step."""
+        raise NotImplementedError
+
+    def is_settled(self, state: Any, clock: Clock) -> bool:
+        """Return whether the temperature is constant from now on."""
+        raise NotImplementedError
+
+    def ladder(self) -> np.ndarray | None:
+        """Return the temperatures over which the policy has a distribution.
+
+        Returns
+        -------
+        temperatures : ndarray of shape (n_temperatures,) or None
+            Increasing temperatures from 1; None if there is no distribution.
+        """
+        return None
+
+    def probabilities(self, state: Any) -> np.ndarray | None:
+        """Return the distribution over `ladder` in the next step.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_temperatures,) or None
+        """
+        return None
+
+    def sample_temperatures(
+        self, model: ConjugateModel, block: Any, prepared: Any, state: Any
+    ) -> np.ndarray:
+        """Return the temperature of each row of a block, shape (n_rows,).
+
+        Only defined if `per_sample` is True.  The method must be a pure function.
+        """
+        raise NotImplementedError
+
+    def remedy(self, state: Any, clock: Clock) -> str:
+        """Return advice for a fit that ended above T=1."""
+        if self.is_settled(state, clock):
+            return "The schedule ends at this temperature: let it stop at 1."
+        return (
+            "Raise max_iter, shorten the schedule, or continue the fit "
+            "with partial_fit or warm_start=True."
+        )
+
+    def local_step(
+        self,
+        model: ConjugateModel,
+        block: Any,
+        prepared: Any,
+        request: Request,
+        state: Any,
+    ) -> LocalStep:
+        """Return the local step of a block, with the results that the policy needs.
+
+        These results replace ``request.want``.  The method must be a pure function,
+        because it may be called several times for the same block.
+        """
+        request = request._replace(want=self._wanted(model))
+        return model.local_step(block, prepared, request)
+
+    def _wanted(self, model):
+        return (*self._want, "local") if model.keeps_local else self._want
+
+    def next_state(
+        self, state: Any, local_step: LocalStep, scale: float, clock: Clock
+    ) -> Any:
+        """Return the state after a step."""
+        return state
+
+
+class Untempered(Tempering):
+    """Plain variational inference at the temperature 1 (``tempering=None``)."""
+
+    cools = False
+
+    def temperature(self, state, clock) -> float:
+        """Return 1."""
+        return 1.0
+
+    def powers(self, state, clock) -> Powers:
+        """Return powers of 1."""
+        return Powers()
+
+    def is_settled(self, state, clock) -> bool:
+        """Return True."""
+        return True
+
+
+# -- annealing -------------------------------------------------------------------------
+#: Powers of each target for an inverse temperature b.
+TARGETS = {
+    "local_step": lambda b: Powers(1.0, 1.0, b),
+    "likelihood": lambda b: Powers(1.0, b, b),
+    "posterior": lambda b: Powers(b, b, b),
+}
+
+
+class Annealing(Tempering):
+    """Deterministic annealing: the temperature follows a schedule.
+
+    The first tempering to try: it was better than plain inference on every corpus
+    tried, and costs little.  Tempered priors keep their base measure: a Dirichlet prior
+    a becomes (a + T - 1) / T.
+
+    Parameters
+    ----------
+    schedule : Schedule, callable or None, default=None
+        The temperature at each step; None means `ExponentialSchedule()`.
+    target : {"local_step", "likelihood", "posterior"}, default="local_step"
+        What is raised to the power 1/T: the likelihood in the local step only, which
+        was best on every corpus tried; the likelihood in both steps, section 3 of [2]_;
+        or also the priors, equations 17 to 22 of [1]_.
+
+    References
+    ----------
+    .. [1] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
+       stochastic variational inference", 2014.
+    .. [2] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+       tempering", AISTATS 2016.
+
+    Examples
+    --------
+    >>> from sktemper.schedules import LinearSchedule
+    >>> from sktemper.tempering import Annealing
+    >>> Annealing(LinearSchedule(start=5, length=100), target="likelihood")
+    Annealing(schedule=LinearSchedule(length=100, start=5), target='likelihood')
+    """
+
+    _slots = {"schedule": Slot(as_schedule)}
+    _parameter_constraints = {
+        "schedule": "no_validation",
+        "target": [StrOptions(set(TARGETS))],
+    }
+
+    def __init__(
+        self,
+        schedule: Schedule | Callable | None = None,
+        target: Literal["local_step", "likelihood", "posterior"] = "local_step",
+    ):
+        self.schedule = schedule
+        self.target = target
+
+    @property
+    def has_critical_temperatures(self) -> bool:
+        """Whether critical temperatures apply.  They do not if priors are tempered."""
+        return self.target != "posterior"
+
+    def resolved(self, plan) -> Tempering:
+        """Return the policy with each "auto" replaced by a value for the `Plan`."""
+        return Annealing(as_schedule(self.schedule).resolved(plan), self.target)
+
+    def schedule_of_temperatures(self) -> Schedule | None:
+        """Return the schedule."""
+        return as_schedule(self.schedule)
+
+    def validate(self) -> Self:
+        """Check the parameters and the parameters of the schedule; return self."""
+        super().validate()
+        refuse_cold(as_schedule(self.schedule), "schedule")
+        return self
+
+    def temperature(self, state, clock) -> float:
+        """Return the value of the schedule at the clock."""
+        return as_schedule(self.schedule).at(clock)
+
+    def powers(self, state, clock) -> Powers:
+        """Return the `Powers` of the next step."""
+        return TARGETS[self.target](1.0 / self.temperature(state, clock))
+
+    def is_settled(self, state, clock) -> bool:
+        """Return whether the schedule is constant from now on."""
+        return as_schedule(self.schedule).is_settled(clock)
+
+
+def refuse_cold(schedule, parameter):
+    """Raise if the lowest value of a schedule is known to be below 1."""
+    if schedule.lowest() < 1:
+        refuse(parameter, "a schedule of temperatures, which are at least 1", schedule)
+
+
+# -- distributions over a ladder of temperatures ---------------------------------------
+@dataclass(frozen=True)
+class LinearPartition:
+    """Log C as a linear function of the number of observations of a sample.
+
+    Parameters
+    ----------
+    per_observation : ndarray of shape (n_temperatures,)
+    """
+
+    per_observation: np.ndarray
+
+    def of_rows(self, n_observed):
+        """Return log C of rows, of shape (n_rows, n_temperatures)."""
+        return np.outer(n_observed, self.per_observation)
+
+    def to_sum(self, n_observed):
+        """Return None, because the sum over rows follows from `per_observation`."""
+        return None
+
+    def after(self, local_step, smoothing):
+        """Return this object, which does not change in a step."""
+        return self
+
+
+@dataclass(frozen=True)
+class SizedPartition:
+    """Log C as an arbitrary function of the number of observations of a sample.
+
+    Parameters
+    ----------
+    given : object
+        Result of the model's `log_partition`, with the method ``of_rows(n_observed)``.
+    per_observation : ndarray of shape (n_temperatures,) or None
+        Moving mean over batches, with the same weights as the moving mean of the
+        scores; None before the first batch.
+    """
+
+    given: Any
+    per_observation: Any = None
+
+    def of_rows(self, n_observed):
+        """Return log C of rows, of shape (n_rows, n_temperatures)."""
+        return self.given.of_rows(n_observed)
+
+    def to_sum(self, n_observed):
+        """Return log C of each row; a step computes their sum."""
+        return self.given.of_rows(n_observed)
+
+    def after(self, local_step, smoothing):
+        """Return a copy with the moving mean updated by a step."""
+        mean = local_step.log_partition / local_step.n_observed
+        if self.per_observation is not None:
+            mean = smoothing * self.per_observation + (1 - smoothing) * mean
+        return replace(self, per_observation=mean)
+
+
+def as_partition(answer):
+    if hasattr(answer, "of_rows"):
+        return SizedPartition(answer)
+    return LinearPartition(answer)
+
+
+class LadderState(NamedTuple):
+    """State of `GlobalTempering` and `LocalTempering`.
+
+    Attributes
+    ----------
+    inverse_temperatures : ndarray of shape (n_temperatures,)
+    log_prior : ndarray of shape (n_temperatures,)
+    partition : object
+        Log C, the log normalisers of the tempered likelihood.
+    probabilities : ndarray of shape (n_temperatures,)
+        Probabilities of the temperatures; for `LocalTempering`, means over a batch.
+    score : float
+        Moving average of the score per observation; NaN before the first step.
+    settings : str
+        Digest of the parameters of the policy.
+    """
+
+    inverse_temperatures: np.ndarray
+    log_prior: np.ndarray
+    partition: Any
+    probabilities: np.ndarray
+    score: float = math.nan
+    settings: str = ""
+
+    @property
+    def log_partition(self):
+        """Log C per observation, of shape (n_temperatures,)."""
+        return self.partition.per_observation
+
+
+class _Ladder(Tempering):
+    requires = ("log_partitions",)
+
+    def _inverse_temperatures(self):
+        raise NotImplementedError
+
+    def ladder(self) -> np.ndarray | None:
+        """Return the temperatures of the ladder, shape (n_temperatures,)."""
+        return 1.0 / self._inverse_temperatures()
+
+    def probabilities(self, state) -> np.ndarray | None:
+        """Return the probabilities of the `ladder`, shape (n_temperatures,)."""
+        return state.probabilities
+
+    def knows(self, state) -> bool:
+        """Return whether ``state`` belongs to a policy with the same parameters."""
+        return isinstance(state, LadderState) and state.settings == self._settings()
+
+    def check_state(self, state) -> None:
+        """Raise ValueError if ``state`` does not fit the ladder of the policy."""
+        ladder = self._inverse_temperatures()
+        parts = [state.inverse_temperatures, state.log_prior, state.probabilities]
+        # log C of one observation
+        parts.append(np.ravel(state.partition.of_rows(np.ones(1))))
+        means = state.partition.per_observation
+        parts += [] if means is None else [means]
+        known = not math.isinf(state.score)
+        for part in parts:
+            known &= part.dtype.kind == "f" and part.shape == ladder.shape
+            known = known and not (np.isnan(part) | (part == np.inf)).any()
+        if not known:
+            raise ValueError("the state of the tempering has no ladder of temperatures")
+
+    def _settings(self):
+        """Return a digest of the parameters on which a state depends."""
+        b = self._inverse_temperatures()
+        return joblib.hash(
+            (b, self._log_prior(b), self.partition_priors, self.n_samples)
+        )
+
+    def initial_state(self, model, hyper, random) -> Any:
+        """Return a state with the ladder, its normalisers and prior probabilities."""
+        b = self._inverse_temperatures()
+        log_prior = self._log_prior(b)
+        priors = self.partition_priors
+        if isinstance(priors, str):  # "auto"
+            priors = self._auto_priors
+        partition = as_partition(
+            model.log_partition(b, hyper, random, priors, self.n_samples)
+        )
+        return LadderState(
+            b, log_prior, partition, np.exp(log_prior), settings=self._settings()
+        )
+
+    def _log_prior(self, inverse_temperatures):
+        n_temperatures = len(inverse_temperatures)
+        if self.temperature_prior is None:
+            return np.full(n_temperatures, -np.log(n_temperatures))
+        if hasattr(self.temperature_prior, "cdf"):
+            prior = _discretised(self.temperature_prior, inverse_temperatures)
+        else:
+            prior = _checked_prior(self.temperature_prior, n_temperatures)
+        with np.errstate(divide="ignore"):
+            return np.log(prior / prior.sum())
+
+
+def _checked_prior(prior, n_temperatures):
+    prior = check_array(
+        prior,
+        ensure_2d=False,
+        dtype=np.float64,
+        ensure_non_negative=True,
+        input_name="temperature_prior",
+    )
+    if prior.shape != (n_temperatures,) or not prior.sum() > 0:
+        raise ValueError(
+            f"temperature_prior must be {n_temperatures} weights, one for each "
+            f"temperature, not all 0; it has shape {prior.shape}."
+        )
+    return prior
+
+
+def _discretised(distribution, inverse_temperatures):
+    """Return the mass of a distribution on (0, 1] near each point of a ladder.
+
+    Parameters
+    ----------
+    distribution : object
+        Has a method ``cdf``.
+    inverse_temperatures : ndarray of shape (n_temperatures,)
+        Decreasing, from 1.
+    """
+    between = (inverse_temperatures[1:] + inverse_temperatures[:-1]) / 2
+    edges = np.concatenate([[1.0], between, [0.0]])
+    try:
+        below = np.asarray(distribution.cdf(edges), dtype=np.float64)
+    except TypeError as error:
+        raise ValueError(
+            "temperature_prior must be a frozen distribution, for instance "
+            "scipy.stats.beta(2, 1), whose cdf takes nothing but an array of points."
+        ) from error
+    # a flat cdf may fall by rounding errors
+    if below.shape != edges.shape or not (np.diff(below) < 1e-9).all():
+        raise ValueError(
+            "temperature_prior has no valid cdf: at an array of points it must return "
+            "as many numbers, rising from 0 to 1."
+        )
+    mass = np.maximum(-np.diff(below), 0.0)
+    if mass.sum() == 0:
+        raise ValueError(
+            "temperature_prior, a distribution of the inverse temperature 1/T, has no "
+            "mass on (0, 1]."
+        )
+    return mass
+
+
+# -- one temperature for all samples ---------------------------------------------------
+#: Least value of ``max_temperature="auto"``.
+AUTO_MAX_TEMPERATURE = 10.0
+
+
+class GlobalTempering(_Ladder):
+    r"""Variational tempering: one temperature for all samples, inferred from the data.
+
+    The temperature is a latent variable on a ladder 1 = T_1 < ... < T_M.  Its posterior
+
+    .. math:: r_m \propto \pi_m \exp(S / T_m - \log C(1 / T_m))
+
+    moves to T=1 as the score S of the model, scaled to the whole data, rises [1]_,
+    [2]_.  Here r_m is the probability of T_m, pi_m its prior weight, and C(1 / T) the
+    normaliser of the tempered likelihood.  Steps use the inverse temperature E[1/T].
+
+    The data determine the schedule.  In most steps of a fit with the default cap, the
+    temperature is the cap, so that scores are about the same as with `Annealing`, but a
+    start that is too hot for the data falls at once.
+
+    Parameters
+    ----------
+    n_temperatures : int, default=100
+        Number of temperatures of the ladder, geometric from 1 to ``max_temperature``.
+    max_temperature : float or "auto", default="auto"
+        Highest temperature.  "auto" is 10, or the start temperature of the model if
+        that is higher.
+    temperatures : array-like, default=None
+        Explicit ladder of increasing temperatures from 1, instead of ``n_temperatures``
+        and ``max_temperature``.
+    temperature_prior : array-like, distribution or None, default=None
+        Weights of the temperatures, of shape (n_temperatures,), or a frozen
+        distribution of 1/T with a method ``cdf``, such as ``scipy.stats.beta(2, 1)``.
+        None means uniform weights.
+    partition_priors : object or "auto", default="auto"
+        Priors under which log C is computed; for LDA a pair (alpha, eta).  Sparse ones
+        keep the temperature high: "auto" is (0.01, 0.01) for LDA.  None means the
+        priors of the model.
+    n_samples : int, default=8
+        Number of draws from which log C is estimated, as a quenched mean; more if T
+        without a cap varies between seeds.
+    target : {"local_step", "likelihood"}, default="local_step"
+        Whether the global step uses the full ("local_step") or the tempered statistics
+        ("likelihood"), as in the papers.
+    smoothing : float in [0, 1), default=0.9
+        Weight of earlier batches in the moving average of the score; higher for small
+        batches, whose temperatures jump with 0.
+    cap : Schedule, callable, "auto" or None, default="auto"
+        Upper limit of the temperature.  "auto" is ``ExponentialSchedule()``, because T
+        alone may never fall to 1, which early stopping and sampled documents need.
+        None is the method of the papers.
+
+    Notes
+    -----
+    ``history_["temperature"]`` is 1 / E[1/T] or the cap, whichever is lower.
+    ``history_["temperature_probabilities"]`` is r, which does not depend on the cap.
+
+    References
+    ----------
+    .. [1] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+       tempering", AISTATS 2016, algorithm 1.
+    .. [2] S. Mandt and others, "Multicanonical stochastic variational inference".
+
+    Examples
+    --------
+    >>> from sktemper.tempering import GlobalTempering
+    >>> GlobalTempering(n_temperatures=50)
+    GlobalTempering(n_temperatures=50)
+    """
+
+    _slots = {"cap": Slot(lambda value: _as_cap(value), True, "ExponentialSchedule()")}
+    _parameter_constraints = {
+        "n_temperatures": [Interval(Integral, 2, None, closed="left")],
+        "max_temperature": [
+            Interval(Real, 1, None, closed="neither"),
+            StrOptions({"auto"}),
+        ],
+        "temperatures": ["array-like", None],
+        "temperature_prior": ["array-like", HasMethods("cdf"), None],
+        "partition_priors": ["array-like", StrOptions({"auto"}), None],
+        "n_samples": [Interval(Integral, 1, None, closed="left")],
+        "target": [StrOptions({"local_step", "likelihood"})],
+        "smoothing": [Interval(Real, 0, 1, closed="left")],
+        "cap": "no_validation",
+    }
+    _want = ("statistics", "bound", "score")
+    _auto_priors = "global"
+
+    def __init__(
+        self,
+        n_temperatures: Int = 100,
+        max_temperature: Float | Literal["auto"] = "auto",
+        temperatures: ArrayLike | None = None,
+        temperature_prior: Any = None,
+        partition_priors: Any = "auto",
+        n_samples: Int = 8,
+        target: Literal["local_step", "likelihood"] = "local_step",
+        smoothing: Float = 0.9,
+        cap: Schedule | Callable | Literal["auto"] | None = "auto",
+    ):
+        self.n_temperatures = n_temperatures
+        self.max_temperature = max_temperature
+        self.temperatures = temperatures
+        self.temperature_prior = temperature_prior
+        self.partition_priors = partition_priors
+        self.n_samples = n_samples
+        self.target = target
+        self.smoothing = smoothing
+        self.cap = cap
+
+    def validate(self) -> Self:
+        """Check the parameters and the parameters of the cap; return self."""
+        super().validate()
+        if self.cap is not None:
+            refuse_cold(_as_cap(self.cap), "cap")
+        return self
+
+    def resolved(self, plan) -> Tempering:
+        """Return the policy with each "auto" replaced by a value for the `Plan`."""
+        cap = _as_cap(self.cap)
+        params = self.get_params(deep=False)
+        params["cap"] = None if cap is None else cap.resolved(plan)
+        if self.max_temperature == "auto":
+            params["max_temperature"] = max(AUTO_MAX_TEMPERATURE, plan.hot_start())
+        return type(self)(**params)
+
+    def schedule_of_temperatures(self) -> Schedule | None:
+        """Return the schedule of the cap, or None without a cap."""
+        return _as_cap(self.cap)
+
+    def ladder(self) -> np.ndarray | None:
+        """Return the temperatures of the ladder, shape (n_temperatures,)."""
+        if self.temperatures is None:
+            auto = self.max_temperature == "auto"
+            hottest = AUTO_MAX_TEMPERATURE if auto else self.max_temperature
+            return np.geomspace(1.0, hottest, self.n_temperatures)
+        ladder = check_array(
+            self.temperatures,
+            ensure_2d=False,
+            dtype=np.float64,
+            input_name="temperatures",
+        )
+        if ladder.ndim != 1 or ladder[0] != 1 or (np.diff(ladder) <= 0).any():
+            raise ValueError("temperatures must increase strictly, from 1.")
+        return ladder
+
+    def _inverse_temperatures(self):
+        return 1.0 / self.ladder()
+
+    def temperature(self, state, clock) -> float:
+        """Return 1 / E[1/T], at most the cap."""
+        mean = float(state.probabilities @ state.inverse_temperatures)
+        temperature = max(1.0, 1.0 / mean)
+        cap = _as_cap(self.cap)
+        return temperature if cap is None else min(temperature, cap.at(clock))
+
+    def powers(self, state, clock) -> Powers:
+        """Return the `Powers` of the next step."""
+        return TARGETS[self.target](1.0 / self.temperature(state, clock))
+
+    def is_settled(self, state, clock) -> bool:
+        """Return whether the cap is constant; without a cap, whether T is 1."""
+        cap = _as_cap(self.cap)
+        if cap is None:
+            return self.temperature(state, clock) == 1.0
+        return cap.is_settled(clock)
+
+    def remedy(self, state, clock) -> str:
+        """Return advice for a fit that ended above T=1."""
+        if self.cap is None:
+            return "Set a cap that falls to 1, or less sparse partition_priors."
+        return super().remedy(state, clock)
+
+    def local_step(self, model, block, prepared, request, state) -> LocalStep:
+        """Return the local step of a block, with log C of its rows if needed."""
+        step = super().local_step(model, block, prepared, request, state)
+        return step.with_log_partitions(state.partition.to_sum(step.row_observed))
+
+    def next_state(self, state, local_step, scale, clock) -> Any:
+        """Return the state with the probabilities given the score of the batch."""
+        if local_step.n_observed == 0:
+            return state
+        state = state._replace(
+            partition=state.partition.after(local_step, self.smoothing)
+        )
+        score = local_step.score / local_step.n_observed
+        if not math.isnan(state.score):
+            score = self.smoothing * state.score + (1 - self.smoothing) * score
+        n_observed = scale * local_step.n_observed
+        probabilities = softmax(
+            state.log_prior
+            + n_observed * (state.inverse_temperatures * score - state.log_partition)
+        )
+        return state._replace(probabilities=probabilities, score=score)
+
+
+def _as_cap(value):
+    """Return the schedule of a cap, or None without a cap."""
+    if value is None:
+        return None
+    return as_schedule(None if value == "auto" else value, "cap")
+
+
+# -- one temperature for each sample ---------------------------------------------------
+class LocalTempering(_Ladder):
+    r"""Local variational tempering: a temperature for each sample, inferred.
+
+    Samples that the model fits badly get high temperatures, and so small weights.  The
+    statistics are computed from the tempered likelihood with its normaliser [1]_.
+
+    It suits data with outliers.  The temperatures do not fall during a fit, so that it
+    leaves poor optima less often than `Annealing`, and takes about twice as long.
+
+    .. math:: r_{dm} \propto \pi_m \exp(b_m S_d - N_d a(b_m)), \quad
+        b_d = \sum_m r_{dm} b_m
+
+    Here r_dm is the probability of the inverse temperature b_m for sample d, pi_m its
+    prior weight, S_d the score of the sample, N_d its number of observations, and a(b)
+    the log normaliser, log C, per observation.
+
+    Parameters
+    ----------
+    n_temperatures : int, default=100
+        Number of inverse temperatures of the ladder, evenly spaced from 1 down to
+        ``min_inverse_temperature``.
+    min_inverse_temperature : float, default=0.1
+        Smallest inverse temperature; a sample near 0 has almost no effect on the model.
+    temperature_prior : array-like, distribution or None, default=None
+        Weights, or a distribution of 1/T, as in `GlobalTempering`.
+    partition_priors : object or "auto", default="auto"
+        Priors under which log C is computed, as in `GlobalTempering`; "auto" is (0.02,
+        0.05) for LDA.
+    n_samples : int, default=8
+        Number of draws for log C, as in `GlobalTempering`.
+    n_alternations : int, default=2
+        Number of local steps, each followed by an update of the temperatures; more for
+        temperatures closer to their optimum.
+
+    Notes
+    -----
+    ``temperatures(X)`` of the fitted estimator returns 1 / b_d.  In ``history_``,
+    "temperature_probabilities" is the mean of r over the batch of the previous step.
+
+    References
+    ----------
+    .. [1] S. Mandt, J. McInerney, F. Abrol, R. Ranganath, D. Blei, "Variational
+       tempering", AISTATS 2016, sections 2.4 and 3.4.
+
+    Examples
+    --------
+    >>> from sktemper.tempering import LocalTempering
+    >>> LocalTempering(min_inverse_temperature=0.2)
+    LocalTempering(min_inverse_temperature=0.2)
+    """
+
+    _parameter_constraints = {
+        "n_temperatures": [Interval(Integral, 2, None, closed="left")],
+        "min_inverse_temperature": [Interval(Real, 0, 1, closed="neither")],
+        "temperature_prior": ["array-like", HasMethods("cdf"), None],
+        "partition_priors": ["array-like", StrOptions({"auto"}), None],
+        "n_samples": [Interval(Integral, 1, None, closed="left")],
+        "n_alternations": [Interval(Integral, 1, None, closed="left")],
+    }
+    cools = False
+    _auto_priors = "local"
+    per_sample = True
+
+    def __init__(
+        self,
+        n_temperatures: Int = 100,
+        min_inverse_temperature: Float = 0.1,
+        temperature_prior: Any = None,
+        partition_priors: Any = "auto",
+        n_samples: Int = 8,
+        n_alternations: Int = 2,
+    ):
+        self.n_temperatures = n_temperatures
+        self.min_inverse_temperature = min_inverse_temperature
+        self.temperature_prior = temperature_prior
+        self.partition_priors = partition_priors
+        self.n_samples = n_samples
+        self.n_alternations = n_alternations
+
+    def _inverse_temperatures(self):
+        return np.linspace(1.0, self.min_inverse_temperature, self.n_temperatures)
+
+    def temperature(self, state, clock) -> float:
+        """Return 1 / E[1/T] over the samples of the last batch."""
+        return 1.0 / float(state.probabilities @ state.inverse_temperatures)
+
+    def powers(self, state, clock) -> Powers:
+        """Return powers of 1, because each block computes its own powers."""
+        return Powers()
+
+    def is_settled(self, state, clock) -> bool:
+        """Return True, because there is no schedule."""
+        return True
+
+    def local_step(self, model, block, prepared, request, state) -> LocalStep:
+        """Alternate between local parameters and temperatures; return the last step."""
+        probabilities, b, parameters = self._alternate(
+            model, block, prepared, request, state
+        )
+        b, powers = model.per_unit(block, b), request.powers
+        request = request._replace(
+            powers=powers._replace(statistics=powers.statistics * b, local=b),
+            local_init=parameters,
+            want=self._wanted(model),
+        )
+        step = model.local_step(block, prepared, request)
+        step.temperatures = probabilities.sum(axis=0)
+        return step
+
+    def sample_temperatures(self, model, block, prepared, state) -> np.ndarray:
+        """Return 1 / b_d of each row of a block, shape (n_rows,)."""
+        _, b, _ = self._alternate(model, block, prepared, Request(), state)
+        return 1.0 / b
+
+    def _alternate(self, model, block, prepared, request, state):
+        """Return temperatures' probabilities, means b of 1/T, and local parameters."""
+        local, parameters = 1.0, request.local_init
+        for _ in range(self.n_alternations):
+            powers = request.powers._replace(local=local)
+            step = model.local_step(
+                block,
+                prepared,
+                Request(powers, None, request.seed, parameters, ("score", "local")),
+            )
+            probabilities = self.responsibilities(state, step)
+            # no BLAS here, because its rounding depends on the number of rows
+            b = (probabilities * state.inverse_temperatures).sum(axis=1)
+            local, parameters = model.per_unit(block, b), step.local_parameters
+        return probabilities, b, parameters
+
+    def responsibilities(self, state, step) -> np.ndarray:
+        """Return the probabilities of temperatures for each row of a block."""
+        return softmax(
+            state.log_prior
+            + np.outer(step.row_scores, state.inverse_temperatures)
+            - state.partition.of_rows(step.row_observed),
+            axis=1,
+        )
+
+    def next_state(self, state, local_step, scale, clock) -> Any:
+        """Return the state with the probabilities averaged over the batch."""
+        sums = local_step.temperatures
+        if not np.any(sums):
+            return state
+        return state._replace(probabilities=sums / sums.sum())
+
+
+_SHORTCUTS = {"global": GlobalTempering, "local": LocalTempering}
+
+
+def as_tempering(value):
+    """Return the tempering that ``value`` stands for: None is `Untempered`.
+
+    Raises
+    ------
+    sklearn.utils._param_validation.InvalidParameterError
+        If ``value`` is neither a policy, nor "global", "local" or None.
+    """
+    if value is None:
+        return Untempered()
+    if isinstance(value, Tempering):
+        return value
+    if isinstance(value, str) and value in _SHORTCUTS:
+        return _SHORTCUTS[value]()
+    refuse(
+        "tempering",
+        "a tempering (see sktemper.tempering), 'global', 'local' or None",
+        value,
+    )
