@@ -25,7 +25,7 @@ class Natural:
 
     def arrays(self) -> list[np.ndarray]:
         """Return the arrays, in the order of the fields."""
-        return [getattr(self, name) for name in self.__match_args__]
+        return list(vars(self).values())
 
     def __add__(self, other):
         return type(self)(*map(operator.add, self.arrays(), other.arrays()))
@@ -36,9 +36,10 @@ class Natural:
         Arrays that are not C-contiguous are copied, because NumPy adds the elements of
         other layouts in another order, which changes the rounding.
         """
-        if factor == 1 and all(_in_order(array) is array for array in self.arrays()):
+        arrays = self.arrays()
+        if factor == 1 and all(map(operator.is_, arrays, _in_order(arrays))):
             return self
-        return type(self)(*(factor * array for array in self.arrays()))
+        return type(self)(*[factor * array for array in arrays])
 
     def vector(self) -> np.ndarray:
         """Return the parameters as one contiguous vector."""
@@ -60,9 +61,9 @@ def are_equal(one, other):
     )
 
 
-def _in_order(array):
-    """Return an array in C order, and other objects unchanged."""
-    return np.asarray(array, order="C") if isinstance(array, np.ndarray) else array
+def _in_order(arrays):
+    """Return arrays in C order, and other objects unchanged."""
+    return [np.asarray(a, order="C") if isinstance(a, np.ndarray) else a for a in arrays]
 
 
 class NaturalModel(ConjugateModel):
@@ -96,7 +97,7 @@ class NaturalModel(ConjugateModel):
         """Step the natural parameters toward the prior plus the statistics."""
         target = self.target(statistics, scale, powers, hyper)
         if rate == 1:  # C order is kept, so that sums have the same bits
-            return type(target)(*map(_in_order, target.arrays()))
+            return type(target)(*_in_order(target.arrays()))
         return globals_.scaled(1 - rate) + target.scaled(rate)
 
     def largest_rate(self, globals_, statistics, scale, powers, hyper) -> float:

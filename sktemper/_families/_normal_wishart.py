@@ -711,10 +711,10 @@ class NormalWishartFamily(Family):
         return self._terms.of(usual, self._terms_of)
 
     def _terms_of(self, usual):
-        precision, shape = usual.precision, usual.precision.shape
-        given = precision, usual.freedom, usual.log_determinants
-        given = (np.ravel(_like(value, shape)) for value in given)
-        return self.law.terms(*given)
+        precision = usual.precision
+        freedom = _like(usual.freedom, precision.shape)
+        logs = _like(usual.log_determinants, precision.shape)
+        return self.law.terms(precision, freedom, logs)
 
     def expected(self, parameters):
         """Return E u."""

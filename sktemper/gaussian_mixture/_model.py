@@ -237,7 +237,7 @@ class GaussianMixtureModel(MixtureModel):
             return all_finite(globals_)
         tables = prepared.log_weights, *prepared.tables[:3]
         # a sum of finite numbers may overflow
-        return math.isfinite(sum(t.sum() for t in tables)) or all_finite(*tables)
+        return math.isfinite(sum([t.sum() for t in tables])) or all_finite(*tables)
 
     def usual(self, globals_):
         """Return the parameters of the components in their usual form, see `Usual`."""
