@@ -2,12 +2,12 @@
 
 The engine knows neither estimators nor scikit-learn.  Each module imports only modules
 that precede it in this list: `_data` (parts of the data, and the order of their rows),
-`_signals` (calls that Ctrl-C does not interrupt), `_workers` (threads, and sums in a
-fixed order), `_problem` (a model with its data, weights and workers; batches and their
-blocks), `_policies` (policies, with checks of their results), `_reservoir` (state of a
-stream with a half-life), `_state` (state and history of a fit), `_step`, `_passes`
-(passes and held-out scores), `_moves`, `_renewals` (fits of new components in a
-stream), `_stream` (training on a stream) and `_fit` (the plan of a fit, and its runs).
+`_workers` (threads, sums in a fixed order, and calls that Ctrl-C does not interrupt),
+`_problem` (a model with its data, weights and workers; batches and their blocks),
+`_policies` (policies, with checks of their results), `_reservoir` (state of a stream
+with a half-life), `_state` (state and history of a fit), `_step`, `_passes` (passes and
+held-out scores), `_moves`, `_renewals` (fits of new components in a stream), `_stream`
+(training on a stream) and `_fit` (the plan of a fit, and its runs).
 """
 
 from ._data import (

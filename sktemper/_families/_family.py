@@ -223,7 +223,7 @@ class Family:
         parameters : ndarray
             Array with the result of `shape` as its shape.
         """
-        return np.broadcast_to(prior, (n_components, len(prior)))
+        return np.repeat(prior[None], n_components, axis=0)
 
     def counted(self, sums: np.ndarray) -> np.ndarray:
         """Return the change of the natural parameters for sums of moments.

@@ -129,7 +129,9 @@ class StickBreaking:
 
     def prior(self, concentration):
         """Return the prior's parameters."""
-        return np.tile([0.0, concentration - 1.0], (self.n_components, 1))
+        prior = np.zeros((self.n_components, 2))
+        prior[:, 1] = concentration - 1.0
+        return prior
 
     def counted(self, counts):
         """Return the terms that numbers of samples add to the parameters."""

@@ -149,7 +149,7 @@ def evidence_of_priors(family, hyper, usual, used, precision):
     Returns
     -------
     evidence : callable
-        ``evidence(hyper)`` returns a float.
+        ``evidence(hyper)`` returns a float, -inf if the priors are invalid.
     """
     kind, law = family.covariance, family.law
     kappa, old = usual.precision[used], hyper.mean_precision
@@ -165,7 +165,10 @@ def evidence_of_priors(family, hyper, usual, used, precision):
 
     def evidence(hyper):
         freedom = n_rows + hyper.degrees_of_freedom
-        log_determinants = kind.factors(scatter + hyper.covariance)[1]
+        try:
+            log_determinants = kind.factors(scatter + hyper.covariance)[1]
+        except IllDefined:
+            return -math.inf
         logs = 0.5 * freedom * log_determinants + law.log_gammas(freedom)
         return float((logs[1:] - logs[0]).sum())
 
@@ -208,7 +211,7 @@ def searched(learned, old, new, least, n_rows, evidence):
     is_freed = abs(rise) > AT_OPTIMUM * share
     if not (moves or is_freed):
         return new
-    best, most = new, _value(evidence, new)
+    best, most = new, evidence(new)
     if moves:
         trial = new._replace(covariance=new.degrees_of_freedom * (before + change))
         best, most = _better(evidence, best, most, trial)
@@ -247,13 +250,5 @@ def _freer(hyper, factor, least):
 
 def _better(evidence, best, most, trial):
     """Return the priors with the higher evidence, and the evidence."""
-    value = _value(evidence, trial)
+    value = evidence(trial)
     return (trial, value) if value > most + LEAST_RISE else (best, most)
-
-
-def _value(evidence, hyper):
-    """Return the evidence under priors, or -inf if these are invalid."""
-    try:
-        return evidence(hyper)
-    except IllDefined:
-        return -math.inf

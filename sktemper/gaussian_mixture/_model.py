@@ -13,7 +13,6 @@ from .._families import (
     COVARIANCES,
     ILL_DEFINED,
     USED,
-    LastCall,
     MixtureModel,
     WishartPrecision,
 )
@@ -107,12 +106,12 @@ class GaussianMixtureModel(MixtureModel):
         family.stop = self.stop
         self.covariance = family.covariance
         self.priors, self.init, self.learned = priors, init, frozenset(learned)
-        self._about, self._component_prior = LastCall(), LastCall()
+        self._about = family
 
     def resized(self, n_components):
         """Return the model with another number of components."""
         model = super().resized(n_components)
-        model.covariance, model._about = model.family.covariance, LastCall()
+        model.covariance, model._about = model.family.covariance, model.family
         return model
 
     # -- data ------------------------------------------------------------------------
@@ -213,16 +212,13 @@ class GaussianMixtureModel(MixtureModel):
 
     def family_of(self, hyper):
         """Return the family in coordinates about the origin."""
-        return self._about.of(hyper, self._family_of)
-
-    def _family_of(self, hyper):
-        return self.family.about(hyper.origin, hyper.noise_variance)
+        last, origin, variance = self._about, hyper.origin, hyper.noise_variance
+        if last.origin is not origin or last.noise_variance != variance:
+            last = self._about = self.family.about(origin, variance)
+        return last
 
     def component_prior(self, hyper):
         """Return the natural parameters of the prior of a component, (n_natural,)."""
-        return self._component_prior.of(hyper, self._component_prior_of)
-
-    def _component_prior_of(self, hyper):
         (prior,) = self.family.alone.natural(
             np.array([hyper.mean_precision]),
             hyper.mean[None] - hyper.origin,
@@ -335,7 +331,7 @@ class GaussianMixtureModel(MixtureModel):
         """Raise `IllDefined` if these are not parameters of distributions."""
         if not (globals_.weights > -1).all():
             raise IllDefined(ILL_DEFINED)
-        self.usual(globals_)
+        self.family.usual(globals_.components)
 
     # -- objectives ------------------------------------------------------------------
     def predictive_scores(self, block, prepared):
