@@ -28,7 +28,8 @@ class Natural:
         return list(vars(self).values())
 
     def __add__(self, other):
-        return type(self)(*map(operator.add, self.arrays(), other.arrays()))
+        pairs = vars(self).values(), vars(other).values()
+        return type(self)(*map(operator.add, *pairs))
 
     def scaled(self, factor: float) -> Self:
         """Return ``factor`` times the parameters; with factor 1, the same object.
@@ -36,7 +37,7 @@ class Natural:
         Arrays that are not C-contiguous are copied, because NumPy adds the elements of
         other layouts in another order, which changes the rounding.
         """
-        arrays = self.arrays()
+        arrays = vars(self).values()
         if factor == 1 and all(map(operator.is_, arrays, _in_order(arrays))):
             return self
         return type(self)(*[factor * array for array in arrays])
