@@ -1,6 +1,7 @@
 """Validation of data, beyond the checks of scikit-learn."""
 
 import copy
+import math
 
 import numpy as np
 from scipy import sparse
@@ -8,6 +9,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from ._csr import is_canonical, is_plain
+from ._frames import is_frame
 
 #: Dtypes of indices in matrices that scipy creates.  Other dtypes, for instance from
 #: files, occur only if a user assigns to the arrays of a matrix.
@@ -118,7 +120,7 @@ def _are_finite(values, from_zero):
 
 
 def is_small_matrix(X, most_rows, most_values):
-    """Return whether data are an array or a CSR matrix with few rows and values.
+    """Return whether data are a table or a CSR matrix with few rows and values.
 
     Parameters
     ----------
@@ -126,10 +128,10 @@ def is_small_matrix(X, most_rows, most_values):
         Not validated; parts of a sparse matrix may contradict each other.
     most_rows, most_values : int
     """
-    is_array = type(X) is np.ndarray
-    if not (is_array or sparse.issparse(X) and X.format == "csr") or X.ndim != 2:
+    is_csr = sparse.issparse(X) and X.format == "csr"
+    if not (is_csr or type(X) is np.ndarray or is_frame(X)) or len(X.shape) != 2:
         return False
-    n_values = np.size(X if is_array else X.data)
+    n_values = np.size(X.data) if is_csr else math.prod(X.shape)
     return 0 < X.shape[0] <= most_rows and n_values <= most_values
 
 

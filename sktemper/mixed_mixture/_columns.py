@@ -1,5 +1,6 @@
 """Descriptions of columns of several kinds, and numeric codes of their values."""
 
+import functools
 import sys
 from decimal import Decimal
 from numbers import Integral, Real
@@ -8,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from .._utils._cache import read_only
 from .._utils._frames import is_frame, is_polars
 
 # -- values of columns of data frames and arrays ---------------------------------------
@@ -391,11 +393,7 @@ class Column(NamedTuple):
         These are the categories themselves, or codes 0, 1, ... if some categories are
         text, or the same float.
         """
-        if all(isinstance(category, Real) for category in self.categories):
-            numbers = np.array(self.categories, dtype=float)
-            if len(set(numbers.tolist())) == len(numbers):
-                return numbers
-        return np.arange(len(self.categories), dtype=float)
+        return _option_values(self.categories)[0]
 
     def numbers(self, values):
         """Return the numbers that represent values, and the unknown values.
@@ -426,10 +424,11 @@ class Column(NamedTuple):
 
     def _coded(self, values):
         """Return the numbers of options, and the distinct unknown values."""
-        own = self.option_values
-        if values.is_numeric and self.is_own(own):
+        own, ordered = _option_values(self.categories)
+        if values.is_numeric and ordered is not None:
             entries = values.entries
-            if (np.isnan(entries) | np.isin(entries, own)).all():
+            nearest = ordered.take(ordered.searchsorted(entries), mode="clip")
+            if ((nearest == entries) | np.isnan(entries)).all():
                 return entries, []
         values = values.options() if values.is_numeric else values
         places = _places(values.table, self.categories)
@@ -439,9 +438,10 @@ class Column(NamedTuple):
         unknown = values.weighted(np.isnan(numbers)).options().table
         return numbers, [_plain_category(value) for value in unknown]
 
-    def is_own(self, numbers):
-        """Return whether these `option_values` are the categories themselves."""
-        return tuple(numbers.tolist()) == self.categories
+    @property
+    def has_own_values(self):
+        """Whether the `option_values` are the categories themselves."""
+        return _option_values(self.categories)[1] is not None
 
     @property
     def labels(self):
@@ -479,6 +479,22 @@ class Column(NamedTuple):
         elif kinds <= {int, float} and max(map(abs, self.categories)) < INEXACT:
             known = known.astype(float if float in kinds else int)
         return known[codes.astype(int)]
+
+
+@functools.lru_cache
+def _option_values(categories):
+    """Return the `Column.option_values` of categories; the last results are cached.
+
+    The second array has the same numbers in increasing order.  It is None if they are
+    not the categories themselves, or if there are none.
+    """
+    numbers = np.arange(len(categories), dtype=float)
+    if all(isinstance(category, Real) for category in categories):
+        values = np.array(categories, dtype=float)
+        if len(set(values.tolist())) == len(values):
+            numbers = values
+    own = len(numbers) and tuple(numbers.tolist()) == categories
+    return read_only(numbers), read_only(np.sort(numbers)) if own else None
 
 
 def _places(values, categories):

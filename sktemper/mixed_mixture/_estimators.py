@@ -250,8 +250,8 @@ class _MixedMixture(
     def _check_own(self, columns):
         """Raise if the categories of columns are not numbers that a collection has."""
         for number, column in enumerate(columns):
-            own = column.option_values
-            if column.kind in ("categorical", "binary") and not column.is_own(own):
+            is_coded = column.kind in ("categorical", "binary")
+            if is_coded and column.categories and not column.has_own_values:
                 raise ValueError(
                     f"Column {number} of X has the categories {column.categories[:3]}, "
                     "but a collection has numbers only: pass X as an array or a data "
@@ -267,7 +267,8 @@ class _MixedMixture(
                 raise ValueError(
                     f"X has no columns (shape={X.shape}): pass at least one."
                 )
-            validate_data(self, X, reset=reset, skip_check_array=True)
+            if reset or list(X.columns) != self._text_labels():
+                validate_data(self, X, reset=reset, skip_check_array=True)
             return X
         check_unmasked(X)
         kind = getattr(getattr(X, "dtype", None), "kind", None)
@@ -281,6 +282,11 @@ class _MixedMixture(
         return check_data(
             self, X, reset=reset, dtype=FLOATS, ensure_all_finite="allow-nan"
         )
+
+    def _text_labels(self):
+        """Return the names of the columns of the fit, None if they are no text."""
+        names = vars(self).get("feature_names_in_")
+        return None if names is None else names.tolist()
 
     def _check_labels(self, X, reset):
         """Raise if the labels of a data frame repeat, or differ from those of the fit.
@@ -358,7 +364,9 @@ class _MixedMixture(
         coded = np.empty((X.shape[0], len(parts)), dtype)
         for number, numbers in enumerate(parts):
             coded[:, number] = numbers
-        return check_array(coded, dtype=dtype, ensure_all_finite="allow-nan")
+        if not len(coded) or np.isinf(coded).any():
+            check_array(coded, dtype=dtype, ensure_all_finite="allow-nan")  # raises
+        return coded
 
     def _warn_of_unknown(self, unknown):
         named = [f"{name}: {values[:NAMED]}" for name, values in unknown.items()]
