@@ -224,6 +224,8 @@ def _of_pandas(name, series):
     if hasattr(dtype, "categories") and hasattr(dtype, "ordered"):
         codes, table = series.array.codes, dtype.categories.tolist()
         return Values(name, codes.astype(np.intp), table, tuple(table))
+    if dtype.kind == "f" and isinstance(dtype, np.dtype):
+        return Values(name, series.to_numpy(float))
     if dtype.kind in "biuf":
         if sparse.issparse(getattr(series.array, "sp_values", None)):
             series = series.sparse.to_dense()
@@ -281,6 +283,10 @@ def _of_items(name, items, is_plain=True):
             return _of_integers(name, np.array(items, dtype=float), lambda: items)
         except OverflowError:
             pass  # the message about this integer follows
+    if types == {str}:  # the checks of other types take longer than a row
+        places = {text: place for place, text in enumerate(dict.fromkeys(items))}
+        entries = np.array([places[text] for text in items], dtype=np.intp)
+        return Values(name, entries, list(places))
     _check_types(name, types, items)
     # True == 1, but they read differently
     others = [kind for kind in types - BOOLS if issubclass(kind, Real | Decimal)]

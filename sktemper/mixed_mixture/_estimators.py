@@ -262,12 +262,13 @@ class _MixedMixture(
         """Return a data frame or an array of two dimensions; store column names."""
         check_no_container(X)
         if is_frame(X):
-            self._check_labels(X, reset)
-            if not X.shape[1]:
+            labels = self._checked_labels(X, reset)
+            if not labels:
                 raise ValueError(
                     f"X has no columns (shape={X.shape}): pass at least one."
                 )
-            if reset or list(X.columns) != self._text_labels():
+            names = vars(self).get("feature_names_in_")
+            if reset or names is None or labels != names.tolist():
                 validate_data(self, X, reset=reset, skip_check_array=True)
             return X
         check_unmasked(X)
@@ -283,17 +284,12 @@ class _MixedMixture(
             self, X, reset=reset, dtype=FLOATS, ensure_all_finite="allow-nan"
         )
 
-    def _text_labels(self):
-        """Return the names of the columns of the fit, None if they are no text."""
-        names = vars(self).get("feature_names_in_")
-        return None if names is None else names.tolist()
-
-    def _check_labels(self, X, reset):
-        """Raise if the labels of a data frame repeat, or differ from those of the fit.
+    def _checked_labels(self, X, reset):
+        """Return the labels of a data frame, which must be different and those of `fit`.
 
         Labels that are text are compared by `validate_data`.
         """
-        labels = list(X.columns)
+        labels = np.asarray(X.columns, dtype=object).tolist()
         if len(set(labels)) < len(labels):
             twice = next(label for label in labels if labels.count(label) > 1)
             raise ValueError(
@@ -301,13 +297,14 @@ class _MixedMixture(
             )
         known = vars(self).get("_names_")
         if reset or known is None or all(isinstance(label, str) for label in labels):
-            return
+            return labels
         are_numbered = list(range(len(known))) in (labels, known)
         if labels != known and (not are_numbered or set(labels) == set(known)):
             raise ValueError(
                 "The column labels of X should match those that were passed during "
                 f"fit, in the same order: {known[:NAMED]} ..., got {labels[:NAMED]} ..."
             )
+        return labels
 
     def _described(self, values, names, n_rows):
         """Return the `Column` of each column, given its values and the parameters."""
