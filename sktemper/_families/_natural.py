@@ -64,7 +64,10 @@ def are_equal(one, other):
 
 def _in_order(arrays):
     """Return arrays in C order, and other objects unchanged."""
-    return [np.asarray(a, order="C") if isinstance(a, np.ndarray) else a for a in arrays]
+    return [
+        np.asarray(array, order="C") if isinstance(array, np.ndarray) else array
+        for array in arrays
+    ]
 
 
 class NaturalModel(ConjugateModel):

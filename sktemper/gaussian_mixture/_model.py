@@ -17,8 +17,8 @@ from .._families import (
     WishartPrecision,
 )
 from ..model import IllDefined, Powers, all_finite
-from ._empirical import evidence_of_priors, learned_priors, restarted, searched
 from ._gaps import GappedRows, GaussianWithGaps, TiedWithGaps, block_of, has_gaps
+from ._priors import evidence_of_priors, learned_priors, restarted, searched
 from ._starts import (
     filled,
     looked_at,

@@ -285,9 +285,13 @@ class _MixedMixture(
         )
 
     def _checked_labels(self, X, reset):
-        """Return the labels of a data frame, which must be different and those of `fit`.
+        """Return the labels of a data frame.
 
-        Labels that are text are compared by `validate_data`.
+        Raises
+        ------
+        ValueError
+            If labels repeat, or differ from those of the fit.  Labels that are text are
+            compared by `validate_data`.
         """
         labels = np.asarray(X.columns, dtype=object).tolist()
         if len(set(labels)) < len(labels):
@@ -351,8 +355,9 @@ class _MixedMixture(
                 unknown[one.name] = others
         if unknown:
             self._warn_of_unknown(unknown)
-        dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
-        if getattr(X, "dtype", None) == dtype and all(
+        given = None if is_frame(X) else X.dtype
+        dtype = np.float32 if given == np.float32 else np.float64
+        if given == dtype and all(
             numbers is one.entries for numbers, one in zip(parts, values, strict=True)
         ):
             return X
