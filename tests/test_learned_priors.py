@@ -12,14 +12,14 @@ from sklearn.metrics import adjusted_rand_score
 
 from sktemper import AnnealedGaussianMixture, TemperedGaussianMixture
 from sktemper._families import GammaPrecision, GammasPrecision, WishartPrecision
-from sktemper.gaussian_mixture._empirical import (
+from sktemper.gaussian_mixture._model import GaussianMixtureModel
+from sktemper.gaussian_mixture._priors import (
     LEARNED,
     MOST_FREE,
+    Hyper,
     evidence_of_priors,
     learned_priors,
 )
-from sktemper.gaussian_mixture._model import GaussianMixtureModel
-from sktemper.gaussian_mixture._priors import Hyper
 from sktemper.model import Powers
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

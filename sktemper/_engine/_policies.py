@@ -17,6 +17,8 @@ from ..tempering import Tempering
 
 #: Smallest power, the reciprocal of the highest temperature.
 LEAST_POWER = 1 / HOTTEST
+#: Names of the fields of `Powers` in errors.
+NAMES_OF_POWERS = "prior", "statistics", "local step"
 
 
 class Policies(NamedTuple):
@@ -75,23 +77,14 @@ class Policies(NamedTuple):
                 f"{type(self.tempering).__name__} gave {powers!r} as the powers, which "
                 "must be of the class Powers."
             )
-
-        def checked(power, name):
-            what = f"power of the {name}"
-            if np.ndim(power):
-                return as_numbers(
-                    power, self.tempering, what, n_units, LEAST_POWER, 1.0
-                )
-            return as_number(power, self.tempering, what, LEAST_POWER, 1.0)
-
-        prior = as_number(
-            powers.prior, self.tempering, "power of the prior", LEAST_POWER, 1.0
-        )
-        return Powers(
-            prior,
-            checked(powers.statistics, "statistics"),
-            checked(powers.local, "local step"),
-        )
+        checked = []
+        for power, name in zip(powers, NAMES_OF_POWERS, strict=True):
+            given = power, self.tempering, f"power of the {name}"
+            if np.ndim(power) and name != "prior":
+                checked.append(as_numbers(*given, n_units, LEAST_POWER, 1.0))
+            else:
+                checked.append(as_number(*given, LEAST_POWER, 1.0))
+        return Powers(*checked)
 
     def ladder(self, state):
         """Return the ladder's temperatures and their probabilities, or None twice."""

@@ -92,7 +92,7 @@ class History:
             self._ladder = ladder
             for table in (self._steps, self._scores):
                 table.rows = [old._replace(probabilities=None) for old in table.rows]
-        values = tuple(row.get(column, np.nan) for column in self.columns)
+        values = tuple([row.get(column, np.nan) for column in self.columns])
         self._last = _Row(values, probabilities)
         self._steps.append(self._last)
 

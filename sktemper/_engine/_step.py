@@ -1,5 +1,6 @@
 """One stochastic natural-gradient step, and its commit to the state of a fit."""
 
+import functools
 import math
 import time
 from typing import Any, NamedTuple
@@ -184,38 +185,35 @@ class Steps:
         if not all_finite(local.bound, local.score):
             raise IllDefined()
         model, policies, state = self.problem.model, self.policies, self.state
-        arguments = local.statistics, batch.scale, inputs.powers
+        scale = batch.scale
+        arguments = local.statistics, scale, inputs.powers
 
         def gradient():
             vector = model.target_parameters(*arguments, state.hyper)
             vector = vector - model.natural_parameters(state.globals_)
             return vector, model.fisher_product(state.globals_, vector)
 
-        def guarded(rate, hyper):
-            return policies.guarded(
-                rate, lambda: model.largest_rate(state.globals_, *arguments, hyper)
-            )
-
         wanted, rate_state = policies.rate(
             state.policies.learning_rate, inputs.clock, gradient
         )
-        rate = guarded(wanted, state.hyper)
+        largest = functools.partial(model.largest_rate, state.globals_, *arguments)
+        rate = policies.guarded(wanted, functools.partial(largest, state.hyper))
         hyper = model.update_hyper(
             state.hyper,
             state.globals_,
             local.statistics,
-            batch.scale,
+            scale,
             rate,
             inputs.powers,
         )
         return StepOutcome(
             *arguments,
-            rate=guarded(rate, hyper),
+            rate=policies.guarded(rate, functools.partial(largest, hyper)),
             hyper=hyper,
             wanted_rate=wanted,
             local=np.concatenate(local.kept) if local.kept else None,
             tempering=policies.tempering_after(
-                state.policies.tempering, local, batch.scale, inputs.clock
+                state.policies.tempering, local, scale, inputs.clock
             ),
             learning_rate=rate_state,
             lower_bound=self._lower_bound(batch, inputs, local),

@@ -98,14 +98,10 @@ def remember(problem, rate, renewals, state):
     Parameters
     ----------
     problem : Problem
-    rate : HalfLife or None
-        None means that no stream with a half-life follows.
+    rate : HalfLife
     renewals : Renewals
     state : State
     """
-    state.stream = None
-    if rate is None:
-        return
     n_rows, weight = len(problem.data), None
     if problem.sample_weight is not None:
         weight = np.asarray(problem.sample_weight, dtype=np.float64)

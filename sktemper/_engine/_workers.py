@@ -4,7 +4,6 @@ import _signal  # the functions of `signal` spend most of their time on enumerat
 import contextlib
 import functools
 import itertools
-import operator
 import threading
 from collections import deque
 
@@ -13,55 +12,6 @@ import numpy as np
 from .._utils._linalg import one_blas_thread
 from .._utils._tasks import Pool, Task
 from ..model import Stopped
-
-# -- function calls that signals such as Ctrl-C do not interrupt -----------------------
-#: Signal numbers of all signals.
-SIGNALS = tuple(map(int, _signal.valid_signals()))
-
-
-def run_undisturbed(function):
-    """Call ``function()`` in this thread; delay signals until its end if possible.
-
-    Handlers of signals that are written in Python, such as the handler of Ctrl-C, run
-    in the main thread between any two instructions, and may raise there.  If there is
-    one such handler, it is replaced during the call, and called afterwards if its
-    signal has arrived.  If there are several, signals cannot wait, because several
-    handlers could not be restored in one uninterrupted operation.
-
-    Parameters
-    ----------
-    function : callable
-
-    Returns
-    -------
-    done : bool
-        False if signals could not be delayed; ``function`` is then not called.
-    """
-    handlers = _handlers()
-    if len(handlers) > 1:
-        return False
-    if not handlers:
-        function()
-        return True
-    ((number, handler),) = handlers
-    waiting = []
-    # An earlier signal raises before the handler is replaced.
-    _signal.signal(number, lambda *arguments: waiting.append(arguments))
-    try:
-        function()
-    finally:
-        _signal.signal(number, handler)
-        if waiting:
-            handler(*waiting[0])
-    return True
-
-
-def _handlers():
-    """Return pairs of signals and handlers that may interrupt this thread."""
-    if threading.current_thread() is not threading.main_thread():
-        return []
-    pairs = [(number, _signal.getsignal(number)) for number in SIGNALS]
-    return [pair for pair in pairs if callable(pair[1])]
 
 
 # -- sums whose bits depend only on the values and their order -------------------------
@@ -234,12 +184,20 @@ class _Maps:
                     numbers.append(number)
                     yield functools.partial(task, shared, part, item)
 
-        results = ((numbers.popleft(), result) for result in self._results(calls()))
-        parts = (
-            functools.reduce(operator.add, (result for _, result in group))
-            for _, group in itertools.groupby(results, operator.itemgetter(0))
-        )
-        return tree_sum(parts, fan_in)
+        def sums():
+            last, total = None, None
+            for result in self._results(calls()):
+                number = numbers.popleft()
+                if number == last:
+                    total = total + result
+                else:
+                    if last is not None:
+                        yield total
+                    last, total = number, result
+                del result  # free its memory while the next one is computed
+            yield total
+
+        return tree_sum(sums(), fan_in)
 
 
 class Workers(_Maps):
@@ -334,7 +292,7 @@ class Workers(_Maps):
 
     def run_whole(self, function):
         """Run ``function()`` completely or not at all, even if signals arrive."""
-        if _is_run_here(function):
+        if run_undisturbed(function):
             return
         task = Task(function)
         try:
@@ -371,7 +329,7 @@ class InlineWorkers(_Maps):
         self._blas.__exit__(None, None, None)
 
     def run_whole(self, function):
-        if not _is_run_here(function):
+        if not run_undisturbed(function):
             with Workers(1, np.zeros(1, dtype=np.intc)) as workers:
                 workers.run_whole(function)
 
@@ -382,10 +340,53 @@ class InlineWorkers(_Maps):
             yield call()
 
 
-@np.errstate(divide="warn", over="warn", under="ignore", invalid="warn")
-def _is_run_here(function):
-    """Run ``function()`` while signals wait; return whether this was possible.
+# -- function calls that signals such as Ctrl-C do not interrupt -----------------------
+#: Numbers of all signals.
+SIGNALS = tuple(map(int, _signal.valid_signals()))
 
-    Errors of numpy are treated as in a new thread, whatever the caller has set.
+
+# numpy's errors are treated as in a new thread, whatever the caller has set
+@np.errstate(divide="warn", over="warn", under="ignore", invalid="warn")
+def run_undisturbed(function):
+    """Call ``function()`` in this thread; delay signals until its end if possible.
+
+    Handlers of signals that are written in Python, such as the handler of Ctrl-C, run
+    in the main thread between any two instructions, and may raise there.  If there is
+    one such handler, it is replaced during the call, and called afterwards if its
+    signal has arrived.  If there are several, signals cannot wait, because several
+    handlers could not be restored in one uninterrupted operation.
+
+    Parameters
+    ----------
+    function : callable
+
+    Returns
+    -------
+    done : bool
+        False if signals could not be delayed; ``function`` is then not called.
     """
-    return run_undisturbed(function)
+    handlers = _handlers()
+    if len(handlers) > 1:
+        return False
+    if not handlers:
+        function()
+        return True
+    ((number, handler),) = handlers
+    waiting = []
+    # An earlier signal raises before the handler is replaced.
+    _signal.signal(number, lambda *arguments: waiting.append(arguments))
+    try:
+        function()
+    finally:
+        _signal.signal(number, handler)
+        if waiting:
+            handler(*waiting[0])
+    return True
+
+
+def _handlers():
+    """Return pairs of signals and handlers that may interrupt this thread."""
+    if threading.current_thread() is not threading.main_thread():
+        return []
+    pairs = zip(SIGNALS, map(_signal.getsignal, SIGNALS), strict=True)
+    return [pair for pair in pairs if callable(pair[1])]

@@ -785,7 +785,9 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
             hooks = _FitHooks(self, work, problem)
             run = fit(problem, self._training(), starts, n_runs, hooks)
             hooks.close()
-            remember(problem, rate, as_renewals(self.renewals), run.state)
+            run.state.stream = None
+            if rate is not None:  # a stream with a half-life may follow
+                remember(problem, rate, as_renewals(self.renewals), run.state)
         except BaseException as error:
             work._warned.clear()
             # after Ctrl-C, or if a cluster is lost, the last complete step is kept

@@ -170,7 +170,9 @@ class StickBreaking:
         self._logs, self._prior = LastCall(), LastCall()
 
     def prior(self, concentration):
-        return np.tile([0.0, concentration - 1.0], (self.n_components, 1))
+        prior = np.zeros((self.n_components, 2))
+        prior[:, 1] = concentration - 1.0
+        return prior
 
     def counted(self, counts):
         counted = np.zeros((self.n_components, 2))

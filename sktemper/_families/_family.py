@@ -29,10 +29,11 @@ class Natural:
 
     def arrays(self) -> list[np.ndarray]:
         """Return the arrays, in the order of the fields."""
-        return [getattr(self, name) for name in self.__match_args__]
+        return list(vars(self).values())
 
     def __add__(self, other):
-        return type(self)(*map(operator.add, self.arrays(), other.arrays()))
+        pairs = vars(self).values(), vars(other).values()
+        return type(self)(*map(operator.add, *pairs))
 
     def scaled(self, factor: float) -> Self:
         """Return ``factor`` times the parameters; with factor 1, the same object.
@@ -40,9 +41,10 @@ class Natural:
         Arrays that are not C-contiguous are copied, because NumPy adds the elements of
         other layouts in another order, which changes the rounding.
         """
-        if factor == 1 and all(_in_order(array) is array for array in self.arrays()):
+        arrays = vars(self).values()
+        if factor == 1 and all(map(operator.is_, arrays, _in_order(arrays))):
             return self
-        return type(self)(*(factor * array for array in self.arrays()))
+        return type(self)(*[factor * array for array in arrays])
 
     def vector(self) -> np.ndarray:
         """Return the parameters as one contiguous vector."""
@@ -63,9 +65,12 @@ def are_equal(one, other):
     )
 
 
-def _in_order(array):
-    """Return an array in C order, and other objects unchanged."""
-    return np.asarray(array, order="C") if isinstance(array, np.ndarray) else array
+def _in_order(arrays):
+    """Return arrays in C order, and other objects unchanged."""
+    return [
+        np.asarray(array, order="C") if isinstance(array, np.ndarray) else array
+        for array in arrays
+    ]
 
 
 class NaturalModel(ConjugateModel):
@@ -99,7 +104,7 @@ class NaturalModel(ConjugateModel):
         """Step the natural parameters toward the prior plus the statistics."""
         target = self.target(statistics, scale, powers, hyper)
         if rate == 1:  # C order is kept, so that sums have the same bits
-            return type(target)(*map(_in_order, target.arrays()))
+            return type(target)(*_in_order(target.arrays()))
         return globals_.scaled(1 - rate) + target.scaled(rate)
 
     def largest_rate(self, globals_, statistics, scale, powers, hyper) -> float:
@@ -344,7 +349,7 @@ class Family:
         parameters : ndarray
             Array with the result of `shape` as its shape.
         """
-        return np.broadcast_to(prior, (n_components, len(prior)))
+        return np.repeat(prior[None], n_components, axis=0)
 
     def counted(self, sums: np.ndarray) -> np.ndarray:
         """Return the change of the natural parameters for sums of moments.

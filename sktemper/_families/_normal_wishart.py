@@ -568,6 +568,8 @@ class Usual(NamedTuple):
     freedom : ndarray of shape (n_components,) or ()
     factors, log_determinants : ndarray
         See `Covariance.factors`.
+    terms : tuple of three ndarray of shape (n_components,)
+        See `WishartPrecision.terms`.
     """
 
     precision: Any
@@ -576,6 +578,7 @@ class Usual(NamedTuple):
     freedom: Any
     factors: Any
     log_determinants: Any
+    terms: Any
 
 
 class NormalWishartFamily(Family):
@@ -597,8 +600,7 @@ class NormalWishartFamily(Family):
         super().__init__(2 + covariance.n_features + covariance.n_kept)
         self.covariance, self.n_features = covariance, covariance.n_features
         self.law = covariance.law
-        self._usual, self._terms = LastCall(), LastCall()
-        self._usual_prior, self._prior_terms = LastCall(), LastCall()
+        self._usual, self._usual_prior = LastCall(), LastCall()
 
     # -- natural and usual parameters --------------------------------------------------
     def split(self, parameters):
@@ -645,8 +647,10 @@ class NormalWishartFamily(Family):
         if not ((kappa > 0).all() and (freedom > self.law.least).all()):
             raise IllDefined(ILL_DEFINED)
         means, inverse_scale = self.covariance.centred(kappa, parts.means, parts.second)
-        factors = self.covariance.factors(inverse_scale)
-        return Usual(kappa, means, inverse_scale, freedom, *factors)
+        factors, logs = self.covariance.factors(inverse_scale)
+        given = kappa, _like(freedom, kappa.shape), _like(logs, kappa.shape)
+        terms = self.law.terms(*given)
+        return Usual(kappa, means, inverse_scale, freedom, factors, logs, terms)
 
     # -- the distribution of the parameters --------------------------------------------
     def is_valid(self, parameters):
@@ -659,24 +663,14 @@ class NormalWishartFamily(Family):
     def log_normaliser(self, parameters):
         usual = self.usual(parameters)
         constant = 0.5 * self.n_features * math.log(2 * math.pi)
-        return -self.terms(usual)[1] - constant * (usual.freedom - self.law.shift)
-
-    def terms(self, usual):
-        """Return ``law.terms`` of the parameters; the last result is cached."""
-        return self._terms.result(usual, self._terms_of)
-
-    def _terms_of(self, usual):
-        precision, shape = usual.precision, usual.precision.shape
-        given = precision, usual.freedom, usual.log_determinants
-        given = (np.ravel(_like(value, shape)) for value in given)
-        return self.law.terms(*given)
+        return -usual.terms[1] - constant * (usual.freedom - self.law.shift)
 
     def expected(self, parameters):
         D, kind = self.n_features, self.covariance
-        kappa, means, inverse_scale, freedom, _, _ = usual = self.usual(parameters)
+        kappa, means, inverse_scale, freedom, *_, terms = self.usual(parameters)
         scale, nu = kind.scale(inverse_scale), kind.each(freedom)
         weighted = kind.times(scale, means)
-        logs = self.terms(usual)[0] - D * math.log(2 * math.pi)
+        logs = terms[0] - D * math.log(2 * math.pi)
         return self.joined(
             -0.5 * (D / kappa + nu * (means * weighted).sum(axis=1)),
             nu[:, None] * weighted,
@@ -687,21 +681,20 @@ class NormalWishartFamily(Family):
     def bound(self, parameters, prior, power):
         q, p = self.usual(parameters), self._usual_prior.result(prior, self._usual_of)
         shape = q.precision.shape
-        prior_terms = self._prior_terms.result(p, self._terms_of)
         traces, squares = self.covariance.traces_and_squares(
             q.factors, p.inverse_scale, q.means - p.means
         )
         return self.law.bounds(
             power,
-            (q.precision, _like(q.freedom, shape), *self.terms(q)[:2]),
-            (p.precision, _like(p.freedom, shape), *prior_terms[:2]),
+            (q.precision, _like(q.freedom, shape), *q.terms[:2]),
+            (p.precision, _like(p.freedom, shape), *p.terms[:2]),
             _like(traces, shape),
             squares,
         )
 
     def fisher_product(self, parameters, change):
         D, kind, change = self.n_features, self.covariance, self.split(change)
-        kappa, means, inverse_scale, freedom, _, _ = self.usual(parameters)
+        kappa, means, inverse_scale, freedom, *_ = self.usual(parameters)
         scale, nu = kind.scale(inverse_scale), kind.each(freedom)
         nu_change = np.broadcast_to(change.freedom, nu.shape)
         means_change = change.means - change.precision[:, None] * means

@@ -16,6 +16,7 @@ is nevertheless 1e30, because parameters above 1e23 are not squared.
 """
 
 import copy
+import math
 
 import numpy as np
 from scipy import sparse
@@ -25,6 +26,7 @@ from sklearn.utils.validation import validate_data
 
 from ._arguments import refuse
 from ._csr import is_canonical, is_plain
+from ._frames import is_frame
 
 #: Largest absolute value of data, for each dtype that models compute in.
 LARGEST_VALUE = {"float32": 1e15, "float64": 1e60}
@@ -327,7 +329,7 @@ def _are_finite(values, from_zero):
 
 
 def is_small_matrix(X, most_rows, most_values):
-    """Return whether data are an array or a CSR matrix with few rows and values.
+    """Return whether data are a table or a CSR matrix with few rows and values.
 
     Parameters
     ----------
@@ -335,10 +337,10 @@ def is_small_matrix(X, most_rows, most_values):
         Not validated; parts of a sparse matrix may contradict each other.
     most_rows, most_values : int
     """
-    is_array = type(X) is np.ndarray
-    if not (is_array or sparse.issparse(X) and X.format == "csr") or X.ndim != 2:
+    is_csr = sparse.issparse(X) and X.format == "csr"
+    if not (is_csr or type(X) is np.ndarray or is_frame(X)) or len(X.shape) != 2:
         return False
-    n_values = np.size(X if is_array else X.data)
+    n_values = np.size(X.data) if is_csr else math.prod(X.shape)
     return 0 < X.shape[0] <= most_rows and n_values <= most_values
 
 

@@ -5,8 +5,8 @@ from sklearn.covariance import ledoit_wolf
 
 from .._families import USED, Search
 from ..model import IllDefined
-from ._empirical import LEARNED, learned_priors, restarted
 from ._gaps import has_gaps
+from ._priors import LEARNED, learned_priors, restarted
 
 #: Largest number of rows that the checks use.
 ROWS_SAMPLED = 5000

@@ -6,8 +6,8 @@ import numpy as np
 
 from .._families import Mixture
 from ..model import IllDefined, Powers
-from ._empirical import evidence_of_priors, learned_priors, restarted, searched
 from ._gaps import has_gaps
+from ._priors import evidence_of_priors, learned_priors, restarted, searched
 from ._starts import from_kmeans, impute, shows_correlations
 
 # -- agglomeration by evidence: clusters are merged, two at a time ---------------------

@@ -37,10 +37,9 @@ from ..schedules import Schedule
 from ..tempering import Tempering
 from ._advice import NARROW, advice, narrow_columns
 from ._choice import chosen_type
-from ._empirical import LEARNED
 from ._gaps import GappedRows
 from ._model import COVARIANCE_TYPES, GaussianMixtureModel
-from ._priors import Priors
+from ._priors import LEARNED, Priors
 from ._starts import ROWS_SAMPLED, STARTS
 
 # -- clusters of components, for clusters that are not Gaussian ------------------------

@@ -115,7 +115,7 @@ class GaussianFamily(NormalWishartFamily):
         return GaussianTables(
             np.ascontiguousarray(means, dtype=self.dtype),
             np.ascontiguousarray(factors, dtype=self.dtype),
-            self.terms(usual)[2] - self._cost_of_noise(usual),
+            usual.terms[2] - self._cost_of_noise(usual),
             usual,
         )
 

@@ -13,13 +13,12 @@ from .._families import (
     COVARIANCES,
     ILL_DEFINED,
     USED,
-    LastCall,
     MixtureModel,
     WishartPrecision,
 )
 from ..model import IllDefined, Powers, all_finite
-from ._empirical import evidence_of_priors, learned_priors, restarted, searched
 from ._gaps import GappedRows, GaussianWithGaps, TiedWithGaps, block_of, has_gaps
+from ._priors import evidence_of_priors, learned_priors, restarted, searched
 from ._starts import (
     impute,
     mean_and_covariance,
@@ -106,11 +105,11 @@ class GaussianMixtureModel(MixtureModel):
         family.stop = self.stop
         self.covariance = family.covariance
         self.priors, self.init, self.learned = priors, init, frozenset(learned)
-        self._shifted_family, self._component_prior = LastCall(), LastCall()
+        self._shifted_family = family
 
     def resized(self, n_components):
         model = super().resized(n_components)
-        model.covariance, model._shifted_family = model.family.covariance, LastCall()
+        model.covariance, model._shifted_family = model.family.covariance, model.family
         return model
 
     # -- data ------------------------------------------------------------------------
@@ -209,15 +208,17 @@ class GaussianMixtureModel(MixtureModel):
 
     def family_of(self, hyper):
         """Return the family in coordinates about the origin."""
-        return self._shifted_family.result(hyper, self._family_of)
-
-    def _family_of(self, hyper):
-        return self.family.shift(hyper.origin, hyper.noise_variance)
+        last, origin, variance = (
+            self._shifted_family,
+            hyper.origin,
+            hyper.noise_variance,
+        )
+        if last.origin is not origin or last.noise_variance != variance:
+            last = self._shifted_family = self.family.shift(origin, variance)
+        return last
 
     def component_prior(self, hyper):
-        return self._component_prior.result(hyper, self._component_prior_of)
-
-    def _component_prior_of(self, hyper):
+        """Return the natural parameters of the prior of a component, (n_natural,)."""
         (prior,) = self.family.alone.natural(
             np.array([hyper.mean_precision]),
             hyper.mean[None] - hyper.origin,
@@ -231,7 +232,7 @@ class GaussianMixtureModel(MixtureModel):
             return all_finite(globals_)
         tables = prepared.log_weights, *prepared.tables[:3]
         # a sum of finite numbers may overflow
-        return math.isfinite(sum(t.sum() for t in tables)) or all_finite(*tables)
+        return math.isfinite(sum([t.sum() for t in tables])) or all_finite(*tables)
 
     def usual(self, globals_):
         """Return the parameters of the components in their usual form, see `Usual`."""
@@ -326,7 +327,7 @@ class GaussianMixtureModel(MixtureModel):
         """Raise `IllDefined` if these are not parameters of distributions."""
         if not (globals_.weights > -1).all():
             raise IllDefined(ILL_DEFINED)
-        self.usual(globals_)
+        self.family.usual(globals_.components)
 
     # -- objectives ------------------------------------------------------------------
     def predictive_scores(self, block, prepared):

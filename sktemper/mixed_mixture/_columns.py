@@ -1,5 +1,6 @@
 """Descriptions of columns of several kinds, and numeric codes of their values."""
 
+import functools
 import sys
 from decimal import Decimal
 from numbers import Integral, Real
@@ -8,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from .._utils._cache import read_only
 from .._utils._frames import is_frame, is_polars
 
 # -- values of columns of data frames and arrays ---------------------------------------
@@ -219,6 +221,8 @@ def _of_pandas(name, series):
     if hasattr(dtype, "categories") and hasattr(dtype, "ordered"):
         codes, table = series.array.codes, dtype.categories.tolist()
         return Values(name, codes.astype(np.intp), table, tuple(table))
+    if dtype.kind == "f" and isinstance(dtype, np.dtype):
+        return Values(name, series.to_numpy(float))
     if dtype.kind in "biuf":
         if sparse.issparse(getattr(series.array, "sp_values", None)):
             series = series.sparse.to_dense()
@@ -276,6 +280,10 @@ def _of_items(name, items, is_plain=True):
             return _of_integers(name, np.array(items, dtype=float), lambda: items)
         except OverflowError:
             pass  # the message about this integer follows
+    if types == {str}:  # the checks of other types take longer than a row
+        places = {text: place for place, text in enumerate(dict.fromkeys(items))}
+        entries = np.array([places[text] for text in items], dtype=np.intp)
+        return Values(name, entries, list(places))
     _check_types(name, types, items)
     # True == 1, but they read differently
     others = [kind for kind in types - BOOLS if issubclass(kind, Real | Decimal)]
@@ -387,11 +395,7 @@ class Column(NamedTuple):
         These are the categories themselves, or codes 0, 1, ... if some categories are
         text, or the same float.
         """
-        if all(isinstance(category, Real) for category in self.categories):
-            numbers = np.array(self.categories, dtype=float)
-            if len(set(numbers.tolist())) == len(numbers):
-                return numbers
-        return np.arange(len(self.categories), dtype=float)
+        return _option_values(self.categories)[0]
 
     def numbers(self, values):
         """Return the numbers that represent values, and the unknown values.
@@ -422,10 +426,11 @@ class Column(NamedTuple):
 
     def _coded(self, values):
         """Return the numbers of options, and the distinct unknown values."""
-        own = self.option_values
-        if values.is_numeric and self.is_own(own):
+        own, ordered = _option_values(self.categories)
+        if values.is_numeric and ordered is not None:
             entries = values.entries
-            if (np.isnan(entries) | np.isin(entries, own)).all():
+            nearest = ordered.take(ordered.searchsorted(entries), mode="clip")
+            if ((nearest == entries) | np.isnan(entries)).all():
                 return entries, []
         values = values.options() if values.is_numeric else values
         places = _places(values.table, self.categories)
@@ -435,9 +440,10 @@ class Column(NamedTuple):
         unknown = values.weighted(np.isnan(numbers)).options().table
         return numbers, [_plain_category(value) for value in unknown]
 
-    def is_own(self, numbers):
-        """Return whether these `option_values` are the categories themselves."""
-        return tuple(numbers.tolist()) == self.categories
+    @property
+    def has_own_values(self):
+        """Whether the `option_values` are the categories themselves."""
+        return _option_values(self.categories)[1] is not None
 
     @property
     def labels(self):
@@ -475,6 +481,22 @@ class Column(NamedTuple):
         elif kinds <= {int, float} and max(map(abs, self.categories)) < INEXACT:
             known = known.astype(float if float in kinds else int)
         return known[codes.astype(int)]
+
+
+@functools.lru_cache
+def _option_values(categories):
+    """Return the `Column.option_values` of categories; the last results are cached.
+
+    The second array has the same numbers in increasing order.  It is None if they are
+    not the categories themselves, or if there are none.
+    """
+    numbers = np.arange(len(categories), dtype=float)
+    if all(isinstance(category, Real) for category in categories):
+        values = np.array(categories, dtype=float)
+        if len(set(values.tolist())) == len(values):
+            numbers = values
+    own = len(numbers) and tuple(numbers.tolist()) == categories
+    return read_only(numbers), read_only(np.sort(numbers)) if own else None
 
 
 def _places(values, categories):

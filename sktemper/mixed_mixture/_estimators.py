@@ -247,8 +247,8 @@ class _MixedMixture(
 
     def _check_own(self, columns):
         for number, column in enumerate(columns):
-            own = column.option_values
-            if column.kind in ("categorical", "binary") and not column.is_own(own):
+            is_coded = column.kind in ("categorical", "binary")
+            if is_coded and column.categories and not column.has_own_values:
                 raise ValueError(
                     f"Column {number} of X has the categories {column.categories[:3]}, "
                     "but a collection has numbers only: pass X as an array or a data "
@@ -259,12 +259,14 @@ class _MixedMixture(
         """Return a data frame or an array of two dimensions; store column names."""
         check_no_container(X)
         if is_frame(X):
-            self._check_labels(X, reset)
-            if not X.shape[1]:
+            labels = self._checked_labels(X, reset)
+            if not labels:
                 raise ValueError(
                     f"X has no columns (shape={X.shape}): pass at least one."
                 )
-            validate_data(self, X, reset=reset, skip_check_array=True)
+            names = vars(self).get("feature_names_in_")
+            if reset or names is None or labels != names.tolist():
+                validate_data(self, X, reset=reset, skip_check_array=True)
             return X
         check_unmasked(X)
         kind = getattr(getattr(X, "dtype", None), "kind", None)
@@ -279,12 +281,16 @@ class _MixedMixture(
             self, X, reset=reset, dtype=FLOATS, ensure_all_finite="allow-nan"
         )
 
-    def _check_labels(self, X, reset):
-        """Raise if the labels of a data frame repeat, or differ from those of the fit.
+    def _checked_labels(self, X, reset):
+        """Return the labels of a data frame.
 
-        Labels that are text are compared by `validate_data`.
+        Raises
+        ------
+        ValueError
+            If labels repeat, or differ from those of the fit.  Labels that are text are
+            compared by `validate_data`.
         """
-        labels = list(X.columns)
+        labels = np.asarray(X.columns, dtype=object).tolist()
         if len(set(labels)) < len(labels):
             twice = next(label for label in labels if labels.count(label) > 1)
             raise ValueError(
@@ -292,13 +298,14 @@ class _MixedMixture(
             )
         known = vars(self).get("_names_")
         if reset or known is None or all(isinstance(label, str) for label in labels):
-            return
+            return labels
         are_numbered = list(range(len(known))) in (labels, known)
         if labels != known and (not are_numbered or set(labels) == set(known)):
             raise ValueError(
                 "The column labels of X should match those that were passed during "
                 f"fit, in the same order: {known[:NAMED]} ..., got {labels[:NAMED]} ..."
             )
+        return labels
 
     def _described(self, values, names, n_rows):
         if self._same_columns is not None:
@@ -343,8 +350,9 @@ class _MixedMixture(
                 unknown[one.name] = others
         if unknown:
             self._warn_of_unknown(unknown)
-        dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
-        if getattr(X, "dtype", None) == dtype and all(
+        given = None if is_frame(X) else X.dtype
+        dtype = np.float32 if given == np.float32 else np.float64
+        if given == dtype and all(
             numbers is one.entries for numbers, one in zip(parts, values, strict=True)
         ):
             return X
@@ -353,7 +361,9 @@ class _MixedMixture(
         coded = np.empty((X.shape[0], len(parts)), dtype)
         for number, numbers in enumerate(parts):
             coded[:, number] = numbers
-        return check_array(coded, dtype=dtype, ensure_all_finite="allow-nan")
+        if not len(coded) or np.isinf(coded).any():
+            check_array(coded, dtype=dtype, ensure_all_finite="allow-nan")  # raises
+        return coded
 
     def _warn_of_unknown(self, unknown):
         named = [f"{name}: {values[:NAMED]}" for name, values in unknown.items()]

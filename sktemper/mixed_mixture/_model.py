@@ -83,8 +83,9 @@ class MixedFamily(ProductFamily):
         ----------
         values : ndarray of shape (n_rows, n_natural)
         """
-        ends = np.cumsum([len(self.option_values), 2 * len(self.counts)])
-        return np.split(values, ends, axis=1)
+        first = len(self.option_values)
+        last = first + 2 * len(self.counts)
+        return values[:, :first], values[:, first:last], values[:, last:]
 
     # -- data --------------------------------------------------------------------------
     def block(self, rows):
@@ -152,7 +153,8 @@ def _intervals(values, edges):
 
 def _counts(values, out):
     """Write the moments of counts; return the sums of log x!, (n_rows,)."""
-    x, known = np.hsplit(out, 2)
+    n_counts = values.shape[1]
+    x, known = out[:, :n_counts], out[:, n_counts:]
     known[...] = ~np.isnan(values)
     x[...] = np.where(known, values, 0.0)
     if x.max(initial=0.0) < N_LOG_FACTORIALS:
@@ -162,12 +164,11 @@ def _counts(values, out):
 
 def _normals(values, out):
     """Write the moments of normal values; return 1 for known values, 0 for others."""
-    known, x, squares, again = np.hsplit(out, 4)
-    known[...] = ~np.isnan(values)
-    again[...] = known
-    x[...] = np.where(known, values, 0.0)
-    np.multiply(x, x, out=squares)
-    return known
+    n_normals = values.shape[1]
+    known = ~np.isnan(values)
+    x = np.where(known, values, 0.0)
+    out[...] = np.concatenate([known, x, x * x, known], axis=1)
+    return out[:, :n_normals]
 
 
 # -- log partition function of rows of several kinds of values -------------------------
