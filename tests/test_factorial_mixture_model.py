@@ -10,7 +10,7 @@ from scipy.special import expit, xlogy
 
 from sktemper.factorial_mixture import _births, _kernels
 from sktemper.factorial_mixture import _inference as _couplings
-from sktemper.factorial_mixture._births import birth, least_missed
+from sktemper.factorial_mixture._births import least_useful, propose_birth
 from sktemper.factorial_mixture._inference import Components, FeatureStatistics
 from sktemper.factorial_mixture._model import FactorialMixtureModel
 from sktemper.model import Powers, Request, Stopped
@@ -686,7 +686,7 @@ def test_samples_with_missing_values_share_the_calls_of_kernels(monkeypatch):
     assert len(calls) == 3
     hyper, block = model.initial_hyper(X), model.take(X, slice(None))
     calls.clear()
-    larger = least_missed(model, components, hyper, block)
+    larger = least_useful(model, components, hyper, block)
     assert larger in range(K)
     assert len(calls) == K
 
@@ -698,14 +698,14 @@ def test_grams_that_are_not_kept_are_made_again(monkeypatch, most):
     start = np.random.default_rng(0).random((40, K))
     whole = local(model, X, components, Powers(), local_init=start)
     block, hyper = model.take(X, slice(None)), model.initial_hyper(X)
-    dead = least_missed(model, components, hyper, block)
+    dead = least_useful(model, components, hyper, block)
     for name in ("MOST_ENTRIES", "ENTRIES_AT_ONCE"):
         monkeypatch.setattr(_couplings, name, most)
     parts = local(model, X, components, Powers(), local_init=start)
     np.testing.assert_array_equal(parts.local_parameters, whole.local_parameters)
     np.testing.assert_array_equal(parts.row_bounds, whole.row_bounds)
     assert parts.n_iterations == whole.n_iterations
-    assert least_missed(model, components, hyper, block) == dead
+    assert least_useful(model, components, hyper, block) == dead
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.4])
@@ -732,7 +732,7 @@ def test_couplings_without_a_feature_are_those_of_the_other_features(missing):
 
 
 def test_a_birth_replaces_one_of_two_equal_components(monkeypatch):
-    monkeypatch.setattr(_births, "SHARE_OF_REMIXES", 0.0)
+    monkeypatch.setattr(_births, "P_REMIX", 0.0)
     random = np.random.default_rng(0)
     means = 3.0 * np.repeat(np.eye(3), 3, axis=1)
     X = (random.random((200, 3)) < 0.4) @ means + random.normal(0, 0.3, (200, 9))
@@ -741,7 +741,7 @@ def test_a_birth_replaces_one_of_two_equal_components(monkeypatch):
     precision = 100.0 * np.eye(3)
     start = Components(precision, precision @ means[[0, 1, 1]])
     block = model.take(X, slice(None))
-    found, prior = birth(model, start, hyper, block, np.random.default_rng(1))
+    found, prior = propose_birth(model, start, hyper, block, np.random.default_rng(1))
     distances = np.abs(found.means()[:, None] - means).max(axis=2)
     assert sorted(distances.argmin(axis=1)) == [0, 1, 2]
     assert distances.min(axis=0).max() < 0.5
@@ -752,22 +752,22 @@ def test_a_birth_without_a_regular_precision_changes_nothing(monkeypatch):
     def adapted(*_):
         raise np.linalg.LinAlgError
 
-    monkeypatch.setattr(_births, "SHARE_OF_REMIXES", 0.0)
+    monkeypatch.setattr(_births, "P_REMIX", 0.0)
     monkeypatch.setattr(_births, "_adapted", adapted)
     X, model, components = problem()
     hyper, block = model.initial_hyper(X), model.take(X, slice(None))
-    found = birth(model, components, hyper, block, np.random.default_rng(0))
+    found = propose_birth(model, components, hyper, block, np.random.default_rng(0))
     assert found == (components, hyper)
 
 
 def test_a_born_component_is_the_residual_of_a_sample(monkeypatch):
-    monkeypatch.setattr(_births, "SHARE_OF_DIFFERENCES", 0.0)
+    monkeypatch.setattr(_births, "P_DIFFERENCE", 0.0)
     X, model, components = problem(missing=0.3)
     X[np.arange(N), np.arange(N) % D] = np.nan  # no row is complete
     hyper, block = model.initial_hyper(X), model.take(X, slice(None))
     for seed in range(3):
         random = np.random.default_rng(seed)
-        wider = _births._with_born(model, components, hyper, block, random)
+        wider = _births._with_new_component(model, components, hyper, block, random)
         born = (wider.precision @ wider.means())[-1]
         is_zero = np.isclose(born, 0.0, atol=1e-9)
         assert (is_zero == np.isnan(X)).all(axis=1).any()
@@ -792,7 +792,7 @@ def test_the_component_that_is_missed_least(missing, structured):
             completing=True,
         )
         bounds.append(row_bounds.sum())
-    least = least_missed(model, components, hyper, model.take(X, slice(None)))
+    least = least_useful(model, components, hyper, model.take(X, slice(None)))
     assert least == np.argmax(bounds)
 
 

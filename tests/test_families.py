@@ -61,7 +61,7 @@ FAMILIES = {
     "normal-gamma": NormalGammaFamily(D),
     "mixed": MixedFamily(COLUMNS),
     **{kind: gaussian(kind) for kind in COVARIANCES},
-    "about": gaussian("full").about(np.array([1.0, -2.0, 3.0])),
+    "about": gaussian("full").shift(np.array([1.0, -2.0, 3.0])),
     "tied": TiedFamily(4, D),
 }
 each_family = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)

@@ -58,7 +58,7 @@ def test_bad_clicks_of_few_users_raise_the_errors_of_many(change, monkeypatch):
     bad = change(X[:2])
     with pytest.raises((TypeError, ValueError)) as error:
         model.recommend(bad)
-    monkeypatch.setattr(type(model), "_chosen_of_few", lambda self, X: None)
+    monkeypatch.setattr(type(model), "_query_of_few", lambda self, X: None)
     monkeypatch.setattr(type(model), "_is_few_rows", lambda self, X: False)
     with pytest.raises(type(error.value)) as expected:
         model.recommend(bad)
