@@ -149,6 +149,16 @@ def test_options_in_another_code_have_the_same_fit():
     assert one.lower_bound_ == pytest.approx(two.lower_bound_, abs=1e-6)
 
 
+def test_a_column_of_a_data_frame_may_have_the_name_of_an_attribute():
+    X = pd.DataFrame({"dtype": ["tea", "coffee"] * 20, "cups": [1, 4] * 20})
+    model = AnnealedMixedMixture(2, random_state=0).fit(X)
+    renamed = X.rename(columns={"dtype": "drink"})
+    other = AnnealedMixedMixture(2, random_state=0).fit(renamed)
+    for rows in X[:1], X:
+        found = other.transform(rows.rename(columns={"dtype": "drink"}))
+        np.testing.assert_array_equal(model.transform(rows), found)
+
+
 def test_an_unknown_category_counts_as_missing_with_one_warning():
     X, _ = survey(200)
     mixture = AnnealedMixedMixture(3, random_state=0).fit(X)

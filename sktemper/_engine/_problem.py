@@ -247,11 +247,10 @@ class Problem:
         return self.workers.sum(_local_step, shared, blocks, self.data.fan_in)
 
     def blocks(self, batch, inputs, state):
-        goes_on = batch.is_whole and np.shape(state.local)[:1] == (batch.total,)
-        return self._blocks(batch.rows, inputs, state.local if goes_on else None)
-
-    def _blocks(self, rows, inputs, local):
-        """Cut a batch into fixed blocks, counted from the first row of each part."""
+        """Yield the parts of a batch with their blocks, see `_cut`."""
+        rows, local = batch.rows, state.local
+        if not batch.is_whole or np.shape(local)[:1] != (batch.total,):
+            local = None
         units, row_weight, powers = inputs.units_per_row, None, inputs.powers
         if units is not None:
             ends = np.concatenate([[0], np.cumsum(units)])
