@@ -93,7 +93,6 @@ def write_counts(
     --------
     >>> import tempfile
     >>> from sklearn.feature_extraction.text import HashingVectorizer
-    from sklearn.utils._param_validation import validate_params
     >>> from sktemper.datasets import open_counts, write_counts
     >>> vectorizer = HashingVectorizer(
     ...     n_features=64, alternate_sign=False, norm=None
