@@ -192,7 +192,7 @@ def test_a_line_with_only_a_byte_order_mark(write):
 
 def test_two_ratings_of_a_film_are_named_with_the_file(write):
     path = write("u.data", "1\t2\t3\t0\n1\t3\t3\t0\n1\t2\t4\t0\n")
-    with pytest.raises(ValueError, match="u.data has several .* film 2 by user 1"):
+    with pytest.raises(ValueError, match="u.data .* duplicate .* user 1 for item 2"):
         load_movielens(path)
 
 

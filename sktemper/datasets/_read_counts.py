@@ -1,9 +1,4 @@
-"""Readers of counts: UCI, Matrix Market, SVMlight, LDA-C and corpora of gensim.
-
-`scipy.io.mmread` and `sklearn.datasets.load_svmlight_file` are not used, because they
-hold a whole matrix or compressed file in memory.  Errors of the latter name no line,
-and it refuses words that are not sorted, which LDA-C allows.
-"""
+"""Readers of counts: UCI, Matrix Market, SVMlight, LDA-C and corpora of gensim."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
