@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._engine import Data, Source
+from .._utils._arguments import check_flag, positive_int
 from .._utils._sklearn import csr_container
 from .._utils._typing import Int, SparseMatrix, StrPath
 from ._files import check_crc, open_npy, read_json
@@ -55,10 +56,6 @@ class Collection(Source):
         Sum of all values that are not missing; NaN if it is too large for a float.
     has_missing : bool
         Whether dense data contain NaN.
-    feature_names : ndarray of str of shape (n_features,), or None
-        Words, or names of the columns, if they are known.
-    user_labels, item_labels : ndarray or None
-        Labels of the rows and columns of ratings, mapped from disk.
     parts : tuple of Part
         Handles of the shards.
     run : int
@@ -80,11 +77,9 @@ class Collection(Source):
     def __init__(
         self, folder: StrPath, n_parts: Int | None = None, verify: bool = True
     ):
-        is_int = isinstance(n_parts, Integral) and not isinstance(n_parts, bool)
-        if n_parts is not None and not (is_int and n_parts >= 1):
-            raise ValueError(f"n_parts must be an int of at least 1, got {n_parts!r}.")
-        if not isinstance(verify, bool | np.bool_):
-            raise ValueError(f"verify must be True or False, got {verify!r}.")
+        if n_parts is not None:
+            positive_int(n_parts, "n_parts")
+        check_flag(verify, "verify")
         self.n_parts, self._verify = n_parts, bool(verify)
         self.folder = os.path.abspath(os.fspath(folder))
         self._meta = read_meta(self.folder)
@@ -170,7 +165,7 @@ class Collection(Source):
 
     @cached_property
     def feature_names(self) -> np.ndarray | None:
-        """Names of the columns, ndarray of str; None if there are no names."""
+        """Words, or names of the columns, ndarray of str; None if there are none."""
         if NAMES not in self._current_meta()["files"]:
             return None
         path, _ = self._beside(NAMES)
@@ -201,19 +196,7 @@ class Collection(Source):
             return labels
 
     def as_data(self, validate: Callable) -> Any:
-        """Return `Data` whose parts are groups of shards, after a check of the values.
-
-        Parameters
-        ----------
-        validate : callable
-            ``validate(X)`` returns a valid matrix or raises; X is the result of
-            `extremes`.
-
-        Returns
-        -------
-        data : Data
-            Data for a fit.
-        """
+        """Return `Data` of groups of shards, after ``validate`` of `extremes`."""
         parts = groups(self.parts, self.n_parts)
         return Data(parts, [validate(self.extremes())], self, self.run)
 

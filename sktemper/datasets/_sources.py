@@ -107,60 +107,34 @@ class Arrays:
         return Block(X, X.shape[1])
 
 
-def names_of_columns(X):
-    """Return the names of a data frame's columns, or None if they are not strings."""
-    columns = getattr(X, "columns", None)
-    if columns is None or not all(isinstance(name, str) for name in columns):
-        return None
-    return list(columns)
-
-
 def checked_names(names):
-    """Return names of features as a list of strings that UTF-8 can encode.
-
-    Raises
-    ------
-    ValueError
-        If the array is not one-dimensional, a name cannot be encoded, or two names
-        differ only by their types.
-    TypeError
-        If a name is neither a string nor a number.
-    """
+    """Return names of features as a list of strings that UTF-8 can encode."""
     if np.ndim(names) != 1:
         raise ValueError("feature_names must be of one dimension.")
     names = list(names)
     for name in names:
         if not isinstance(name, str | Number) or name != name:
             raise TypeError(f"feature_names must be strings, got {name!r}.")
-    texts = list(map(str, names))
-    for text in texts:
+    if len({isinstance(name, str) for name in names}) > 1:
+        raise TypeError("feature_names must be all strings or all numbers.")
+    names = list(map(str, names))
+    for name in names:
         try:
-            text.encode()
+            name.encode()
         except UnicodeEncodeError as error:
             raise ValueError(
-                f"feature_names has {text!r}, which UTF-8 cannot encode."
+                f"feature_names has {name!r}, which UTF-8 cannot encode."
             ) from error
-    is_text = {}
-    for name, text in zip(names, texts, strict=True):
-        if is_text.setdefault(text, isinstance(name, str)) != isinstance(name, str):
-            raise ValueError(
-                f"feature_names has {text!r} as a string and as a number, which would "
-                "become one name."
-            )
-    return texts
+    return names
 
 
 def same_names(names, X, number):
     """Return the names of the columns of all batches up to this one, or None.
 
-    Raises
-    ------
-    ValueError
-        If the columns of a data frame have other names, or another order, than the
-        columns of earlier batches.
+    The columns of data frames have names, which must be the same in all batches.
     """
-    found = names_of_columns(X)
-    if found is None:
+    found = list(getattr(X, "columns", ()))
+    if not found or not all(isinstance(name, str) for name in found):
         return names
     if names is None:
         return checked_names(found)
@@ -218,13 +192,7 @@ def canonical(X, number):
 
 
 def stored_counts(values, number):
-    """Return counts in the type in which they are stored.
-
-    Raises
-    ------
-    ValueError
-        If a count is negative or not finite.
-    """
+    """Return counts in the type in which they are stored; raise if one is negative."""
     if values.size == 0:
         return values.astype(np.uint8)
     check_numbers(values, number)

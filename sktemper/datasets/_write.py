@@ -217,12 +217,7 @@ def _given_names(feature_names, batches, vectorizer=None):
 
 
 def _check_vectorizer(vectorizer):
-    """Raise if the object is not a vectorizer, or its values are not counts.
-
-    Raises
-    ------
-    TypeError, ValueError
-    """
+    """Raise if the object is not a vectorizer, or its values are not counts."""
     if vectorizer is None:
         return
     if not hasattr(vectorizer, "transform"):
