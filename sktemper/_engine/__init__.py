@@ -21,6 +21,7 @@ from ._data import (
     cuts,
     data_of,
     matrices_of,
+    rows_with,
 )
 from ._fit import (
     AGAIN,
@@ -98,6 +99,7 @@ __all__ = [
     "planned_clocks",
     "remember",
     "rows_of",
+    "rows_with",
     "run_moves",
     "run_passes",
     "run_pieces",

@@ -115,6 +115,8 @@ def _size(value):
     """Return the number of bytes of the arrays in a value."""
     if isinstance(value, np.ndarray):
         return value.nbytes
+    if sparse.issparse(value):
+        return value.data.nbytes + value.indices.nbytes + value.indptr.nbytes
     if is_dataclass(value):
         return sum(_size(getattr(value, one.name)) for one in fields(value))
     if isinstance(value, list | tuple):
@@ -199,27 +201,14 @@ class Block(InMemory):
         self.messages = messages
 
     def __sizeof__(self):
-        return _bytes_of(self.X)
-
-
-def _bytes_of(X):
-    if sparse.issparse(X):
-        return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
-    return X.nbytes
+        return _size(self.X)
 
 
 class About(NamedTuple):
     """Summary of a block for the driver.
 
-    Attributes
-    ----------
-    shape : tuple of int
-    dtype : dtype
-    is_sparse : bool
-    least, largest : number or None
-        Smallest and largest stored value other than NaN; None without such values.
-    has_nan : bool
-    messages : tuple of (class, str)
+    ``least`` and ``largest`` are the smallest and largest stored value other than NaN;
+    None without such values.
     """
 
     shape: tuple

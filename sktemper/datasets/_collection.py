@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .._engine import Data, Source
+from .._engine import Data, Source, rows_with
 from .._utils._arguments import check_flag, positive_int
-from .._utils._sklearn import csr_container
 from .._utils._typing import Int, SparseMatrix, StrPath
 from ._files import check_crc, open_npy, read_json
 from ._folder import NAMES, generation_folder, read_meta
@@ -214,21 +213,9 @@ class Collection(Source):
         """
         values = [self._meta[name] for name in ("least", "largest", "fraction")]
         values = [value for value in dict.fromkeys(values) if value is not None]
-        n_rows, n_columns = self.shape
-        if self.kind == "dense":
-            values += [np.nan] * self.has_missing
-            size = max(min(n_rows, 2), -(-len(values) // n_columns))
-            rows = np.full(size * n_columns, values[0], dtype=self.dtype)
-            rows[: len(values)] = values
-            return rows.reshape(size, n_columns)
-        values = np.array(values, dtype=self.dtype)
-        n_rows = max(min(n_rows, 2), len(values))
-        columns = np.zeros(len(values), dtype=np.int32)
-        starts = np.minimum(np.arange(n_rows + 1), len(values)).astype(np.int32)
-        shape = n_rows, n_columns
-        rows = csr_container()((values, columns, starts), shape=shape)
-        rows.has_canonical_format = True
-        return rows
+        if self.has_missing:
+            values.append(np.nan)
+        return rows_with(values, self.shape, self.dtype, self.kind != "dense")
 
 
 def open_counts(
