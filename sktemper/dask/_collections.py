@@ -54,9 +54,7 @@ class ClusterData(Data):
         Argument by which a task gets each part, and its number of rows.
     validated : sequence of ndarray or CSR
         Small validated matrices with the smallest and largest values of the data.
-    source : object
-        Input of the user.
-    run : int
+    source, run : object, int
         See `Data`.
     after : callable
         See `DaskWorkers`.
@@ -161,15 +159,7 @@ class ClusterData(Data):
 
 
 class OnCluster(Source):
-    """Source of data on a cluster, made from data that a user passes.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    X : dask array, list of Delayed or Future, or Source
-    after : callable
-        See `DaskWorkers`.
-    """
+    """Source of data on a cluster, made from data that a user passes."""
 
     def __init__(self, client, X, after=lambda: None):
         self.client, self.X, self.after = client, X, after

@@ -64,15 +64,9 @@ class _Pickler(cloudpickle.Pickler):
 class Shipped:
     """A value that is pickled once, and loaded once in each process.
 
-    The arrays of the value are not copied.  In the receiving process, they are
-    read-only.
-
-    Parameters
-    ----------
-    frames : list of buffers
-        Pickle, followed by the memory of the value's arrays.
-    token : str
-        Token of the flag that stops the tasks that use the value.
+    The arrays of the value are not copied, and follow its pickle in ``frames``.  In the
+    receiving process, they are read-only.  ``token`` is that of the flag that stops the
+    tasks that use the value.
     """
 
     def __init__(self, frames, token):
@@ -188,10 +182,7 @@ def rows_of(part, rows):
 class Block(InMemory):
     """A valid block, whose size Dask uses to place tasks.
 
-    Attributes
-    ----------
-    messages : tuple of (class, str)
-        Categories and messages of the warnings of validation.
+    ``messages`` are the categories and messages of the warnings of validation.
     """
 
     _keeps_blocks = False

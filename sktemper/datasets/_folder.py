@@ -11,11 +11,11 @@ import os
 import re
 import shutil
 import socket
-import warnings
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from .._utils._notices import warn
 from ._files import TEMPORARY, make_folder, read_json, write_json
 
 #: Names of files: the description of a finished collection, which is written last; the
@@ -147,24 +147,15 @@ class Target:
         except ValueError as error:
             notes, damage = [], error
         if damage is not None:
-            warnings.warn(
+            warn(
                 f"{damage} The conversion in {self.folder} goes on from {what} "
-                f"{len(notes)}; this and all later {what}s are written again.",
-                stacklevel=5,
+                f"{len(notes)}; this and all later {what}s are written again."
             )
         remove(self.files, what, first=len(notes))
         return notes
 
     def commit(self, meta, names):
-        """Make the written files the current collection of the folder.
-
-        Parameters
-        ----------
-        meta : dict
-            Description of the collection.
-        names : set of str
-            Names of its files; other files are removed.
-        """
+        """Make the files with these names the current collection of the folder."""
         meta = {"format": FORMAT, "generation": self.generation, **meta}
         write_json(self.folder / META, meta)
         self._remove_others(self.generation)
@@ -189,19 +180,9 @@ class Target:
 
 @contextlib.contextmanager
 def writing(folder, settings, overwrite):
-    """Lock a folder, to write a collection or to continue an interrupted conversion.
+    """Lock a folder, and yield the `Target` of a new or of an interrupted conversion.
 
-    Parameters
-    ----------
-    folder : str or Path
-    settings : dict
-        Settings that must be unchanged if a conversion continues.
-    overwrite : bool
-        Whether to start from the beginning, and to replace an existing collection.
-
-    Yields
-    ------
-    target : Target
+    A conversion continues only with the same ``settings``, a dict.
     """
     folder = Path(os.path.abspath(folder))
     if folder.exists() and not folder.is_dir():

@@ -113,11 +113,7 @@ class Chunk(NamedTuple):
     def table(self, dtype, n_fields, expected):
         """Return the numbers in the lines as an array of shape (n_lines, n_fields).
 
-        Raises
-        ------
-        ValueError
-            If a line has another number of fields, or a field is no number; the message
-            has the description ``expected`` of a valid line.
+        The error of an invalid line has the description ``expected`` of a valid one.
         """
         table = _parsed(self.lines, dtype, n_fields)
         if table is None:
@@ -155,13 +151,7 @@ def first_that_fails(items, fails):
 
 
 def chunks_of(file, name):
-    """Yield the lines of a binary file as chunks, without a byte order mark of UTF-8.
-
-    Raises
-    ------
-    ValueError
-        If the file is compressed and damaged, or a line is longer than `LONGEST_LINE`.
-    """
+    """Yield the lines of a binary file as chunks, without its byte order mark."""
     number, begun = 1, []
     while True:
         try:

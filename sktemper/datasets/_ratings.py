@@ -220,16 +220,9 @@ def _sorted_entries(users, items, values, labels, unknown):
 
 
 def csr_of_keys(keys, ratings, shape):
-    """Return the CSR matrix with these entries.
+    """Return the CSR matrix of entries with increasing keys.
 
-    Parameters
-    ----------
-    keys : ndarray of int64
-        ``row * n_columns + column`` of each entry, increasing.
-    ratings : ndarray
-        Values of the entries.
-    shape : tuple
-        Shape of the matrix.
+    The key of an entry is ``row * n_columns + column``.
     """
     rows, columns = np.divmod(keys, max(shape[1], 1))
     index = np.int32 if max(*shape, len(keys)) < 2**31 else np.int64

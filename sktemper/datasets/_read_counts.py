@@ -454,7 +454,6 @@ def _entry_batches(lines, n_before, sizes, dtype, n_fields=3, by_column=False):
     sizes : list of int
         The number of rows, of columns and of entries.
     dtype : dtype
-        Type of the values.
     n_fields : int, default=3
         Number of fields of a line; with 2, the values are omitted and are 1.
     by_column : bool, default=False
@@ -572,11 +571,7 @@ def _range_of_indices(parsed, name, first, n_features):
 def _parsed_lines(lines, counted=False):
     """Yield rows for `_pair_batches`, one for each line, without comments.
 
-    Parameters
-    ----------
-    lines : Lines
-    counted : bool, default=False
-        Whether a line begins with the number of its pairs.
+    Lines that are ``counted`` begin with the number of their pairs.
     """
     for chunk in lines:
         stripped = [line.split(b"#", 1)[0].strip() for line in chunk.lines]

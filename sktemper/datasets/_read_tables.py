@@ -209,12 +209,8 @@ def _texts(files, column):
 def _check_first(file, lines):
     """Raise if the first lines show that a file does not have one text per line.
 
-    Raises
-    ------
-    ValueError
-        If its lines end with carriage returns alone, or the first line has a null
-        character.  Most binary files contain null characters, and so does UTF-16
-        without a byte order mark.
+    Most binary files contain null characters, and so does UTF-16 without a byte order
+    mark.
     """
     if len(lines) == 1 and b"\r" in lines[0]:
         raise ValueError(
@@ -252,10 +248,7 @@ def _triples(files, columns, label_type):
 class _Labels:
     """Conversion of columns of users or items to arrays of one type in all files.
 
-    Parameters
-    ----------
-    types : dict of str to DataType
-        Types to which columns are converted; other columns keep their types.
+    Columns that are not in the dict ``types`` keep their types.
     """
 
     def __init__(self, types):

@@ -109,12 +109,7 @@ def check_batches(batches):
 class Stamps:
     """Stamps of batches, which must be the same when a conversion continues.
 
-    Attributes
-    ----------
-    known : list of tuple
-        Stamps of the batches so far.
-    n_noted : int
-        Number of stamps in notes on disk.
+    The first ``n_noted`` stamps are in notes on disk.
     """
 
     def __init__(self, folder):
@@ -157,18 +152,9 @@ class ShardWriter:
     Each shard has a note, a JSON file.  It describes the values, and tells which
     batches are completely written up to the end of this shard.
 
-    Parameters
-    ----------
-    target : Target
-        Folder that is written to.
-    kind : str
-    shard_rows : int or None
-        Number of rows of a shard; None chooses it from the first block.
-    words : HashedWords or None
-        Collects words of the rows.  Its state is written with each shard, and restored
-        when a conversion continues.
-    names : list of str or None
-        Names of the features, if they are known before the rows are written.
+    The state of ``words``, a `HashedWords` or None, is written with each shard, and
+    restored when a conversion continues.  ``names`` are those of the features, if they
+    are known before the rows are written.
     """
 
     def __init__(self, target, kind, shard_rows=None, words=None, names=None):

@@ -18,10 +18,12 @@ MOST_EXACT = 2**53
 class Texts:
     """Batches of texts, whose words a vectorizer counts."""
 
-    names = None
-
     def __init__(self, vectorizer, hashed):
         self.vectorizer, self.hashed, self.counts = vectorizer, hashed, None
+
+    @property
+    def names(self):
+        return None if self.hashed is None else self.hashed.names()
 
     def stamp(self, texts, number):
         if isinstance(texts, (str, bytes)) or not hasattr(texts, "__len__"):
@@ -58,34 +60,10 @@ class Texts:
             self.hashed.look_at(texts, self.counts)
 
 
-class Matrices:
-    """Batches of counts."""
-
-    def __init__(self):
-        self.names = None
-
-    def stamp(self, X, number):
-        if not sparse.issparse(X):
-            self.names = same_names(self.names, X, number)
-            return stamp_of_array(_two_dimensional(X, number))
-        X = _two_dimensional(X, number)
-        end = X.indptr[1] if X.format == "csr" and X.shape[0] else 0
-        return X.shape[0], checksum(X.indices[:end], X.data[:end]) if end else 0
-
-    def block(self, X, number):
-        X = X if sparse.issparse(X) else _two_dimensional(X, number)
-        X = canonical(X, number)
-        return Block.of(X, stored_counts(X.data, number))
-
-    def after(self, X):
-        pass
-
-
 class Arrays:
     """Batches of dense data."""
 
-    def __init__(self):
-        self.names = None
+    names = hashed = None
 
     def stamp(self, X, number):
         if sparse.issparse(X):
@@ -105,6 +83,26 @@ class Arrays:
             input_name=f"batch {number}",
         )
         return Block(X, X.shape[1])
+
+    def after(self, X):
+        pass
+
+
+class Matrices(Arrays):
+    """Batches of counts."""
+
+    def stamp(self, X, number):
+        if not sparse.issparse(X):
+            self.names = same_names(self.names, X, number)
+            return stamp_of_array(_two_dimensional(X, number))
+        X = _two_dimensional(X, number)
+        end = X.indptr[1] if X.format == "csr" and X.shape[0] else 0
+        return X.shape[0], checksum(X.indices[:end], X.data[:end]) if end else 0
+
+    def block(self, X, number):
+        X = X if sparse.issparse(X) else _two_dimensional(X, number)
+        X = canonical(X, number)
+        return Block.of(X, stored_counts(X.data, number))
 
 
 def checked_names(names):

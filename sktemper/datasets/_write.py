@@ -9,7 +9,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.utils._param_validation import validate_params
 
 from .._utils._typing import ArrayLike, Int, StrPath
-from ._collection import Collection, open_counts, open_dense
+from ._collection import Collection
 from ._folder import writing
 from ._shards import PARAMETERS, ShardWriter, check_batches
 from ._sources import Arrays, Matrices, Texts, checked_names
@@ -106,23 +106,14 @@ def write_counts(
     check_batches(batches)
     _check_vectorizer(vectorizer)
     names = _given_names(feature_names, batches, vectorizer)
-    settings = {
-        "kind": "counts",
-        "shard_rows": str(shard_rows),
-        "vectorizer": _described(vectorizer),
-        "feature_names": None if names is None else zlib.crc32(repr(names).encode()),
-    }
-    hashed = None
-    if names is None and isinstance(vectorizer, HashingVectorizer):
-        hashed = HashedWords(vectorizer) if vectorizer.input != "file" else None
-    source = Texts(vectorizer, hashed) if vectorizer is not None else Matrices()
-    with writing(folder, settings, overwrite) as target:
-        writer = ShardWriter(target, "counts", shard_rows, hashed, names)
-        writer.write(batches, source.stamp, source.block, source.after)
-        if names is None:
-            names = source.names
-        writer.finish(hashed.names() if hashed is not None else names)
-    return open_counts(target.folder)
+    if vectorizer is None:
+        source = Matrices()
+    else:
+        is_hashing = isinstance(vectorizer, HashingVectorizer)
+        has_words = names is None and is_hashing and vectorizer.input != "file"
+        source = Texts(vectorizer, HashedWords(vectorizer) if has_words else None)
+    settings = {"kind": "counts", "vectorizer": _described(vectorizer)}
+    return _written(folder, settings, batches, source, names, shard_rows, overwrite)
 
 
 @validate_params(PARAMETERS, prefer_skip_nested_validation=True)
@@ -189,17 +180,21 @@ def write_dense(
     """
     check_batches(batches)
     names = _given_names(feature_names, batches)
-    settings = {
-        "kind": "dense",
+    settings = {"kind": "dense"}
+    return _written(folder, settings, batches, Arrays(), names, shard_rows, overwrite)
+
+
+def _written(folder, settings, batches, source, names, shard_rows, overwrite):
+    """Write the batches of a source, and return the collection."""
+    settings |= {
         "shard_rows": str(shard_rows),
         "feature_names": None if names is None else zlib.crc32(repr(names).encode()),
     }
-    source = Arrays()
     with writing(folder, settings, overwrite) as target:
-        writer = ShardWriter(target, "dense", shard_rows, names=names)
-        writer.write(batches, source.stamp, source.block)
+        writer = ShardWriter(target, settings["kind"], shard_rows, source.hashed, names)
+        writer.write(batches, source.stamp, source.block, source.after)
         writer.finish(source.names if names is None else names)
-    return open_dense(target.folder)
+    return Collection(target.folder)
 
 
 def _given_names(feature_names, batches, vectorizer=None):

@@ -68,17 +68,7 @@ def class_tfidf(counts: ArrayLike) -> np.ndarray:
 def class_idf(word_counts, mean_tokens):
     """Return the factors of class TF-IDF that do not depend on the group.
 
-    Parameters
-    ----------
-    word_counts : ndarray of shape (n_features,)
-        Counts of the words in all groups.  The factors of words without counts are
-        finite, and otherwise arbitrary.
-    mean_tokens : float
-        Mean number of tokens of a group.
-
-    Returns
-    -------
-    factors : ndarray of shape (n_features,)
+    The factors of words without counts are finite, and otherwise arbitrary.
     """
     return np.log1p(mean_tokens / np.where(word_counts > 0, word_counts, 1.0))
 
@@ -243,13 +233,7 @@ def _names(X, feature_names):
 
 
 def check_names(feature_names, n_features):
-    """Return the names of the columns as an array of objects.
-
-    Raises
-    ------
-    ValueError
-        If there is not one name for each of ``n_features`` columns.
-    """
+    """Return names as an array of objects; raise unless each column has one."""
     names = np.asarray(feature_names, dtype=object)
     if names.shape != (n_features,):
         found = len(names) if names.ndim == 1 else type(feature_names).__name__
