@@ -225,13 +225,8 @@ def open_counts(
 
     Parameters
     ----------
-    folder : str or path
-        Folder of the collection.
-    n_parts : int, default=None
-        Number of groups of shards, see `Collection`.
-    verify : bool, default=True
-        Whether each shard is compared with its checksums when a process first uses it,
-        see `Collection`.
+    folder, n_parts, verify : str or path, int, bool
+        See `Collection`.
 
     Returns
     -------
@@ -253,13 +248,8 @@ def open_dense(
 
     Parameters
     ----------
-    folder : str or path
-        Folder of the collection.
-    n_parts : int, default=None
-        Number of groups of shards, see `Collection`.
-    verify : bool, default=True
-        Whether each shard is compared with its checksums when a process first uses it,
-        see `Collection`.
+    folder, n_parts, verify : str or path, int, bool
+        See `Collection`.
 
     Returns
     -------
@@ -281,13 +271,8 @@ def open_ratings(
 
     Parameters
     ----------
-    folder : str or path
-        Folder of the collection.
-    n_parts : int, default=None
-        Number of groups of shards, see `Collection`.
-    verify : bool, default=True
-        Whether each shard is compared with its checksums when a process first uses it,
-        see `Collection`.
+    folder, n_parts, verify : str or path, int, bool
+        See `Collection`.
 
     Returns
     -------

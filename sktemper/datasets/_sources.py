@@ -71,7 +71,8 @@ class Arrays:
                 f"Batch {number} is a sparse matrix; write it with write_counts."
             )
         self.names = same_names(self.names, X, number)
-        return stamp_of_array(_two_dimensional(X, number))
+        first = _two_dimensional(X, number)[:1]
+        return len(X), checksum(first.astype(np.float64))
 
     def block(self, X, number):
         X = check_array(
@@ -93,15 +94,13 @@ class Matrices(Arrays):
 
     def stamp(self, X, number):
         if not sparse.issparse(X):
-            self.names = same_names(self.names, X, number)
-            return stamp_of_array(_two_dimensional(X, number))
+            return super().stamp(X, number)
         X = _two_dimensional(X, number)
         end = X.indptr[1] if X.format == "csr" and X.shape[0] else 0
         return X.shape[0], checksum(X.indices[:end], X.data[:end]) if end else 0
 
     def block(self, X, number):
-        X = X if sparse.issparse(X) else _two_dimensional(X, number)
-        X = canonical(X, number)
+        X = canonical(_two_dimensional(X, number), number)
         return Block.of(X, stored_counts(X.data, number))
 
 
@@ -142,11 +141,6 @@ def same_names(names, X, number):
             f"order of columns: {found[:5]}, expected {names[:5]}."
         )
     return names
-
-
-def stamp_of_array(X):
-    """Return the number of rows, and a checksum of the first row."""
-    return len(X), checksum(np.asarray(X[:1], dtype=np.float64))
 
 
 def _two_dimensional(X, number):

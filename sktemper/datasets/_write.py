@@ -134,14 +134,10 @@ def write_dense(
     batches : iterable of array-likes of shape (n_rows, n_features)
         Values.  The types float32 and float64 are kept; other types become float64.
         NaN is a missing value.
-    shard_rows : int, default=None
-        Number of rows of each shard but the last; None takes a power of two, from 1,024
-        to 1,048,576, with which a shard has about 33 million values.
+    shard_rows, overwrite : int, bool
+        See `write_counts`.
     feature_names : array-like of str of shape (n_features,), default=None
         Names of the columns.  None takes the column names of data frames.
-    overwrite : bool, default=False
-        Whether to replace a collection in the folder, finished or not.  A finished
-        collection stays until the new one is complete, and batches may be read from it.
 
     Returns
     -------
@@ -150,22 +146,8 @@ def write_dense(
 
     Raises
     ------
-    FileExistsError
-        If the folder already has a collection.
-    BlockingIOError
-        If another process or thread writes to the folder; the message names it.
-    ValueError
-        If the folder holds something else, or an interrupted conversion of other
-        batches; if values are infinite; if batches differ in their columns, or have no
-        rows at all; if names of features cannot be encoded, or if the number of names
-        differs from the number of columns.
-    TypeError
-        If names of features are neither strings nor numbers, or values are masked.
-
-    Warns
-    -----
-    UserWarning
-        If shards of an interrupted conversion are damaged, and are written again.
+    FileExistsError, BlockingIOError, ValueError, TypeError
+        As in `write_counts`, except that values may be negative.
 
     Examples
     --------

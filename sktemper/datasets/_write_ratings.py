@@ -75,24 +75,16 @@ def write_ratings(
 
     Raises
     ------
-    FileExistsError
-        If the folder already has a collection.
-    BlockingIOError
-        If another process or thread writes to the folder; the message names it.
+    FileExistsError, BlockingIOError
+        As in `write_counts`.
     ValueError
-        If the folder holds something else, or an interrupted conversion of other
-        batches; if a label is missing; if a rating is missing or infinite; if there are
-        no ratings; if there are duplicates and ``duplicates="error"``; if a label ends
-        with a null character, or is a float of 2**53 or more, because such floats do
-        not represent all integers.
+        As in `write_counts`, because of the folder or of the batches; if a label is
+        missing; if a rating is missing or infinite; if there are duplicates and
+        ``duplicates="error"``; if a label ends with a null character, or is a float of
+        2**53 or more, because such floats do not represent all integers.
     TypeError
         If labels are neither numbers nor strings, or a mixture of both; or if values
         are masked.
-
-    Warns
-    -----
-    UserWarning
-        If files of an interrupted conversion are damaged, and are written again.
 
     Notes
     -----
