@@ -145,8 +145,10 @@ def cluster_words(
     frame_library(output)
     if by not in RANKINGS:
         raise ValueError(f"by must be one of {list(RANKINGS)}, got {by!r}.")
-    names = _names(X, feature_names)
     counts = _counts_of_clusters(X, memberships)
+    if feature_names is None:
+        feature_names = getattr(X, "columns", range(counts.shape[1]))
+    names = check_names(feature_names, counts.shape[1])
     n_words = min(positive_int(n_words, "n_words"), len(names))
     tokens, corpus = counts.sum(axis=1), counts.sum(axis=0)
     filled = np.flatnonzero(tokens > 0)
@@ -220,16 +222,6 @@ def _memberships(memberships):
         )
     shape = len(labels), int(labels.max()) + 1
     return sparse.csr_matrix((np.ones(len(rows)), (rows, labels[rows])), shape)
-
-
-def _names(X, feature_names):
-    """Return the words of the columns as an array."""
-    n_features = np.shape(X)[1] if np.ndim(X) == 2 or sparse.issparse(X) else None
-    if n_features is None:
-        n_features = check_array(X, accept_sparse=True).shape[1]
-    if feature_names is None:
-        feature_names = getattr(X, "columns", range(n_features))
-    return check_names(feature_names, n_features)
 
 
 def check_names(feature_names, n_features):
