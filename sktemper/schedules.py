@@ -233,7 +233,6 @@ class _Ramp(Schedule):
         self.unit = unit
 
     def __call__(self, t) -> float:
-        """Return the value at time ``t >= 0``."""
         length = self.settles_at()
         if t >= length:
             return self.stop
@@ -472,7 +471,6 @@ class FunctionSchedule(Schedule):
         self.function = function
 
     def __call__(self, t):
-        """Return the value at time ``t >= 0``."""
         return self.function(t)
 
     def _called(self):
@@ -484,7 +482,6 @@ class FunctionSchedule(Schedule):
         return math.inf
 
     def is_settled(self, clock):
-        """Return whether the value is 1."""
         return self.at(clock) == 1.0
 
 

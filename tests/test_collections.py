@@ -788,7 +788,7 @@ def test_ratings_in_tables(tmp_path):
     table.columns = ["rating", "item", "user"]
     table["extra"] = 0
     renamed = table[["extra", "user", "item", "rating"]]
-    with pytest.raises(ValueError, match="users of batch 0 .* not whole"):
+    with pytest.raises(ValueError, match="Batch 0: users .* not whole"):
         write_ratings(tmp_path / "Y", [renamed])
     with pytest.raises(ValueError, match="columns extra"):
         write_ratings(tmp_path / "Z", [renamed.rename(columns={"item": "thing"})])
@@ -799,7 +799,7 @@ def test_ratings_in_tables(tmp_path):
     [
         (([1, 2], [1], [1]), ValueError, "same length"),
         (([1], [1]), ValueError, "neither a triple"),
-        (([None], [1], [1]), ValueError, "users of batch 1 have missing"),
+        (([None], [1], [1]), ValueError, "Batch 1: users has missing"),
         (([1.5], [1], [1]), ValueError, "not whole"),
         (([np.nan], [1], [1]), ValueError, "missing"),
         ((["a" * 257], [1], [1]), ValueError, "256 characters"),

@@ -187,10 +187,13 @@ def test_a_column_without_values_does_not_change_the_fit():
     X, _ = survey(200)
     mixture = AnnealedMixedMixture(3, random_state=0)
     one = clone(mixture).fit(X)
-    other = clone(mixture).fit(X.assign(empty=np.nan))
-    np.testing.assert_allclose(
-        one.predict_proba(X), other.predict_proba(X.assign(empty=np.nan)), atol=1e-9
-    )
+    for empty in np.nan, [None] * 200:
+        table = X.assign(empty=empty)
+        with pytest.warns(UserWarning, match="Column 'empty' has no values"):
+            other = clone(mixture).fit(table)
+        np.testing.assert_allclose(
+            one.predict_proba(X), other.predict_proba(table), atol=1e-9
+        )
 
 
 # -- errors ----------------------------------------------------------------------------

@@ -365,7 +365,7 @@ def test_shards_in_groups_are_rows_in_their_order(tmp_path):
             found = found if isinstance(found, np.ndarray) else found.toarray()
             np.testing.assert_array_equal(found, X[ordered])
             assert data.parts[0].rows(np.arange(0)).shape == (0, 7)
-    with pytest.raises(ValueError, match="n_parts must be an int"):
+    with pytest.raises(ValueError, match="n_parts must be at least 1"):
         datasets.open_counts(counts.folder, n_parts=0)
 
 

@@ -69,7 +69,9 @@ def test_batch_size_is_checked(size, write):
         lambda: read_text(path, batch_size=size),
         lambda: read_gensim([[(0, 1)]], batch_size=size),
     ):
-        with pytest.raises(ValueError, match="'batch_size' parameter must be an int"):
+        with pytest.raises(
+            ValueError, match="'batch_size' parameter .* must be an int"
+        ):
             read()
 
 
@@ -80,9 +82,8 @@ def test_n_features_is_checked(size, write):
         lambda: read_svmlight(path, n_features=size),
         lambda: read_lda_c(path, n_features=size),
         lambda: read_gensim([[(0, 1)]], n_features=size),
-        lambda: read_gensim(Corpus([[(0, 1)]], num_terms=size)),
     ):
-        with pytest.raises(ValueError, match="must be an int from 1 to 2,147,483,647"):
+        with pytest.raises(ValueError, match="must be an int in the range"):
             read()
 
 
@@ -95,7 +96,7 @@ def test_numbers_of_numpy_are_taken(write):
 
 @pytest.mark.parametrize("zero_based", ["yes", 1, 0, None, 0.0, np.arange(2)])
 def test_zero_based_is_checked(zero_based, write):
-    with pytest.raises(ValueError, match="'zero_based' parameter must be True, False"):
+    with pytest.raises(ValueError, match="'zero_based' parameter .* must be an"):
         read_svmlight(write("a.svm", SVMLIGHT), zero_based=zero_based)
 
 
@@ -121,7 +122,7 @@ def test_paths_are_checked(name, tmp_path, pyarrow):
             return read_uci(tmp_path / "docword.txt", path)
 
     for path in 3, b"a.csv", [3], object():
-        with pytest.raises(ValueError, match="must be a str(,| or) a path"):
+        with pytest.raises(TypeError, match="os.PathLike"):
             read(path)
     for path in tmp_path / "none.csv", "a\0b.csv":
         with pytest.raises(FileNotFoundError):
@@ -140,17 +141,17 @@ def test_paths_are_checked(name, tmp_path, pyarrow):
 def test_arguments_of_tables_are_checked(write, pyarrow):
     path = write("a.csv", "user,item,rating\n1,2,3\n")
     for arguments, message in (
-        ((path, "abc"), "must be a tuple of three names"),
-        ((path, 3), "must be a tuple of three names"),
-        ((path, ("a", "b", 3)), "must be a tuple of three names"),
-        ((path, ("user", "user", "rating")), "three different names"),
+        ((path, "abc"), "must be a tuple of three different"),
+        ((path, 3), "must be a tuple of three different"),
+        ((path, ("a", "b", 3)), "must be a tuple of three different"),
+        ((path, ("user", "user", "rating")), "a tuple of three different"),
         (([],), "paths is empty"),
     ):
         with pytest.raises(ValueError, match=message):
             read_triples(*arguments)
-    with pytest.raises(ValueError, match="must be None, int or str"):
+    with pytest.raises(ValueError, match="label_type.* must be a type among"):
         read_triples(path, label_type=np.array([1, 2]))
-    with pytest.raises(ValueError, match="'column' parameter must be a str"):
+    with pytest.raises(ValueError, match="'column' parameter .* must be an"):
         read_text(path, 3)
     with pytest.raises(ValueError, match="paths is empty"):
         read_text(iter([]))
@@ -191,7 +192,7 @@ def test_a_line_with_only_a_byte_order_mark(write):
 
 def test_two_ratings_of_a_film_are_named_with_the_file(write):
     path = write("u.data", "1\t2\t3\t0\n1\t3\t3\t0\n1\t2\t4\t0\n")
-    with pytest.raises(ValueError, match="u.data has several .* film 2 by user 1"):
+    with pytest.raises(ValueError, match="u.data .* duplicate .* user 1 for item 2"):
         load_movielens(path)
 
 

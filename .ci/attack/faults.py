@@ -175,13 +175,12 @@ def writers(draw):
         assert done and contents(folder) in done, f"{kind}: {statuses}, another content"
 
 
-def harm(draw, folder, path):
+def harm(draw, paths, path):
     """Change, cut off, overwrite, remove or swap a file; in place, as disks do."""
     size = path.stat().st_size
     how = draw.one_of("bit", "cut off", "noise", "removed", "swapped")
     place, noise = draw.place(size), draw.generator().bytes(size)
-    others = [other for other in sorted(folder.iterdir()) if other != path]
-    other = draw.one_of(*others)
+    other = draw.one_of(*(other for other in paths if other != path))
     data = path.read_bytes()
     changed = bytes([data[place] ^ 1 << draw.between(0, 7)])
     if how == "cut off":
@@ -195,9 +194,9 @@ def harm(draw, folder, path):
             file.write(changed if how == "bit" else noise)
 
     def swap():
-        path.rename(folder / "spare")
+        spare = path.rename(path.with_name("spare"))
         other.rename(path)
-        (folder / "spare").rename(other)
+        spare.rename(other)
 
     return swap if how == "swapped" else overwrite
 
@@ -233,8 +232,10 @@ def damage(draw):
     folder, expected = whole(draw.one_of(*KINDS))
     with tempfile.TemporaryDirectory() as scratch:
         copy = Path(shutil.copytree(folder, Path(scratch) / "X"))
-        path = draw.one_of(*sorted(copy.iterdir()))
-        harms = harm(draw, copy, path)
+        files = filter(Path.is_file, sorted(copy.rglob("*")))
+        paths = [file for file in files if file.name != "writer.lock"]
+        path = draw.one_of(*paths)
+        harms = harm(draw, paths, path)
         try:
             if draw.between(0, 1):
                 found = outcome(datasets.Collection(copy), harms)

@@ -21,6 +21,7 @@ from ._data import (
     cuts,
     data_of,
     matrices_of,
+    rows_with,
 )
 from ._fit import (
     AGAIN,

@@ -10,6 +10,7 @@ from scipy import sparse
 from .._utils._cache import LastCall
 from .._utils._csr import are_consecutive
 from .._utils._linalg import sparse_rows
+from .._utils._sklearn import csr_container
 
 # -- parts of data.  All rows of a block belong to the same part -----------------------
 #: Blocks have a multiple of this number of rows, so that SIMD vectors are full.
@@ -207,6 +208,26 @@ class Source:
             ``validate(X)`` returns a valid matrix, or raises as scikit-learn would.
         """
         raise NotImplementedError
+
+
+def rows_with(values, shape, dtype, is_sparse):
+    """Return a few rows that contain some values, to validate data by their extremes.
+
+    The matrix is CSR and stores only the values, or is an array that repeats them.  It
+    has one row only if data of this shape have one.
+    """
+    n_rows, n_columns = min(shape[0], 2), shape[1]
+    if not is_sparse:
+        n_rows = max(n_rows, -(-len(values) // n_columns))
+        filled = np.array(values or [0], dtype=dtype)
+        return np.resize(filled, (n_rows, n_columns))
+    n_rows = max(n_rows, len(values))
+    starts = np.minimum(np.arange(n_rows + 1, dtype=np.int32), len(values))
+    columns = np.zeros(len(values), dtype=np.int32)
+    entries = np.array(values, dtype=dtype), columns, starts
+    rows = csr_container()(entries, shape=(n_rows, n_columns))
+    rows.has_canonical_format = True
+    return rows
 
 
 class Data:

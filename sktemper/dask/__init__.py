@@ -1,10 +1,5 @@
 """Functions that fit and apply ordinary estimators on a Dask cluster.
 
-Each module imports only modules that precede it in this list: `_remote` (functions that
-run on workers), `_workers` (the blocks of a step on workers), `_collections` (data on
-the cluster), `_checkpoints` (files of a fit during training), `_fit` and
-`_fitted_functions` (public functions).
-
 The workers process the blocks.  Policies, history, early stopping and callbacks stay in
 the calling process, which also stores the result of each step in the estimator.  For
 any number of workers, the fitted parameters have the same bits as after a fit with

@@ -4,7 +4,6 @@ import hashlib
 import os
 import pickle
 import re
-from numbers import Integral
 from pathlib import Path
 
 import cloudpickle
@@ -12,6 +11,7 @@ import numpy as np
 
 from .._engine import is_finished
 from .._estimator import without_callbacks
+from .._utils._arguments import positive_int
 
 #: Names of the files of an unfinished and of a finished fit.
 UNFINISHED, FINISHED = "unfinished.pkl", "estimator.pkl"
@@ -24,29 +24,17 @@ FREE = {"n_jobs", "verbose", "warm_start"}
 class Checkpoints:
     """The checkpoints of one fit, in a folder.
 
-    Parameters
-    ----------
-    estimator : TemperedEstimator
-    folder : str or path
-    every : int
-        Number of steps and moves between two checkpoints.
-
-    Raises
-    ------
-    ValueError
-        If ``every`` is not a positive int, ``n_init`` is above 1, or ``folder`` is a
-        file.
+    ``every`` is the number of steps and moves between two checkpoints.
     """
 
     def __init__(self, estimator, folder, every):
-        if isinstance(every, bool) or not isinstance(every, Integral) or every < 1:
-            raise ValueError(f"every must be an int of at least 1, got {every!r}.")
+        self.every = positive_int(every, "every")
         if estimator.n_init > 1:
             raise ValueError(
                 f"A fit with n_init={estimator.n_init} has no checkpoints: fit with "
                 "n_init=1 and other seeds, each into a folder of its own."
             )
-        self.estimator, self.folder, self.every = estimator, Path(folder), every
+        self.estimator, self.folder = estimator, Path(folder)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError) as error:
@@ -60,8 +48,7 @@ class Checkpoints:
         if self._found(FINISHED):
             self._check_width(X)
             return estimator
-        continued = self._found(UNFINISHED)
-        if continued:
+        if self._found(UNFINISHED):
             estimator._fit(X, sample_weight, True, X_val)
         else:
             estimator.fit(X, sample_weight=sample_weight, X_val=X_val)
@@ -72,10 +59,8 @@ class Checkpoints:
     def after(self):
         """Write a checkpoint with the last committed step, if one is due."""
         state = vars(self.estimator).get("state_")
-        if state is None or state is self._before:
-            return
-        if is_finished(state):  # a continued fit would plan further passes
-            return
+        if state is None or state is self._before or is_finished(state):
+            return  # a finished fit that is continued would plan further passes
         done = _progress(state)
         if done >= self._written + self.every:
             self._write(UNFINISHED)

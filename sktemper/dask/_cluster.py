@@ -33,22 +33,7 @@ class ClusterLost(ConnectionError):
 
 
 def client_of(client):
-    """Return a client after checks; None takes the client that was created last.
-
-    Raises
-    ------
-    ValueError
-        If there is no client.
-    TypeError
-        If the object is not a synchronous client.
-    ConnectionError
-        If the client is closed.
-
-    Warns
-    -----
-    UserWarning
-        If workers have another version of the package than this process.
-    """
+    """Return a client after checks; None takes the client that was created last."""
     if client is None:
         try:
             client = distributed.default_client()
@@ -93,12 +78,7 @@ def _warn_of_versions(client):
 
 
 class Cluster:
-    """A client of a cluster, and the running tasks of one caller.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    """
+    """A client of a cluster, and the running tasks of one caller."""
 
     def __init__(self, client):
         self.client = client

@@ -9,7 +9,7 @@ import numpy as np
 from dask.delayed import Delayed
 from scipy import sparse
 
-from .._engine import ByRows, Data, InMemory, Source, check_widths
+from .._engine import ByRows, Data, InMemory, Source, check_widths, rows_with
 from .._utils._notices import warn
 from . import _remote
 from ._cluster import Cluster
@@ -33,16 +33,7 @@ def _is_among(rows, known):
 class Part(ByRows):
     """Reference to a part on the cluster.
 
-    Parameters
-    ----------
-    lies : distributed.Future or the like
-        Argument by which a task gets the part.
-    n_rows : int
-        Number of rows.
-    number : int
-        Index of the part.
-    data : ClusterData
-        Data that the part belongs to.
+    ``lies`` is the argument by which a task gets the part, such as a future.
     """
 
     def __init__(self, lies, n_rows, number, data):
@@ -62,9 +53,7 @@ class ClusterData(Data):
         Argument by which a task gets each part, and its number of rows.
     validated : sequence of ndarray or CSR
         Small validated matrices with the smallest and largest values of the data.
-    source : object
-        Input of the user.
-    run : int
+    source, run : object, int
         See `Data`.
     after : callable
         See `DaskWorkers`.
@@ -166,15 +155,7 @@ class ClusterData(Data):
 
 
 class OnCluster(Source):
-    """Source of data on a cluster, made from data that a user passes.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    X : dask array, list of Delayed or Future, or Source
-    after : callable
-        See `DaskWorkers`.
-    """
+    """Source of data on a cluster, made from data that a user passes."""
 
     def __init__(self, client, X, after=lambda: None):
         self.client, self.X, self.after = client, X, after
@@ -221,15 +202,7 @@ class OnCluster(Source):
 
 
 def blocks_of(X, client):
-    """Return the futures of the blocks of a collection, in their order.
-
-    Raises
-    ------
-    TypeError
-        If the object is not a collection with blocks of rows.
-    ValueError
-        If a dask array is not two-dimensional, or its columns are in several chunks.
-    """
+    """Return the futures of the blocks of a collection, in their order, or raise."""
     if isinstance(X, list) and X and all(isinstance(x, distributed.Future) for x in X):
         return X
     if isinstance(X, list) and X and all(isinstance(x, Delayed) for x in X):
@@ -260,18 +233,11 @@ def not_a_collection(X):
 def _extremes_of(abouts):
     """Return a matrix with the smallest and largest value, and NaN if there is one."""
     dtype = np.result_type(*(about.dtype for about in abouts))
-    n_features = abouts[0].shape[1]
     values = [about.least for about in abouts if about.least is not None]
     values += [about.largest for about in abouts if about.largest is not None]
     values = list(dict.fromkeys([min(values), max(values)])) if values else []
     if any(about.has_nan for about in abouts):
         values.append(np.nan)
-    n_rows = min(sum(about.shape[0] for about in abouts), 2)
-    if all(about.is_sparse for about in abouts):
-        n_rows = max(n_rows, len(values))
-        places = np.arange(len(values)), np.zeros(len(values), dtype=int)
-        values = np.array(values, dtype=dtype)
-        return sparse.csr_array((values, places), shape=(n_rows, n_features))
-    n_rows = max(n_rows, -(-len(values) // n_features))
-    filled = np.resize(np.array(values or [0], dtype=dtype), n_rows * n_features)
-    return filled.reshape(n_rows, n_features)
+    shape = sum(about.shape[0] for about in abouts), abouts[0].shape[1]
+    is_sparse = all(about.is_sparse for about in abouts)
+    return rows_with(values, shape, dtype, is_sparse)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import dask
 import dask.array as da
 import numpy as np
-from dask.highlevelgraph import HighLevelGraph
 
 if TYPE_CHECKING:
     from dask.array import Array
@@ -59,25 +58,17 @@ def counts(text: Any, vectorizer: Any) -> Array:
             f"{type(text).__name__}. Pass one column of a data frame."
         )
     meta = vectorizer.transform([""])[:0]
-    partitions = text.to_delayed()
     one = dask.delayed(
         vectorizer, name=f"vectorizer-{uuid.uuid4().hex}", traverse=False
     )
-    blocks = [dask.delayed(_counted)(part, one, meta) for part in partitions]
-    name = f"counts-{uuid.uuid4().hex}"
-    graph = HighLevelGraph.from_collections(
-        name,
-        {(name, i, 0): (_same, block.key) for i, block in enumerate(blocks)},
-        dependencies=blocks,
-    )
-    chunks = (np.nan,) * len(blocks), (meta.shape[1],)
-    return da.Array(graph, name, chunks, meta=meta)
+    counted, shape = dask.delayed(_counted), (np.nan, meta.shape[1])
+    blocks = [
+        da.from_delayed(counted(part, one, meta), shape, meta=meta)
+        for part in text.to_delayed()
+    ]
+    return da.concatenate(blocks, allow_unknown_chunksizes=True)
 
 
 def _counted(part, vectorizer, empty):
     documents = list(part)
     return vectorizer.transform(documents) if documents else empty
-
-
-def _same(block):
-    return block

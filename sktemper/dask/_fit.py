@@ -127,12 +127,8 @@ def partial_fit(
     ----------
     estimator : TemperedEstimator
         As in `fit`; training of a fitted estimator continues.
-    X : dask array, list of Delayed or Future, or collection on disk
-        As in `fit`.
-    client : distributed.Client, default=None
-        Client of the cluster.  None takes the client that was created last.
-    sample_weight : array-like or dask array of shape (n_samples,), default=None
-        Factors of the samples' statistics.
+    X, client, sample_weight : dask array or the like, Client, array-like
+        See `fit`.
     times : array-like of shape (n_samples,) or scalar, default=None
         Dates or times of the samples, as in ``partial_fit`` of the estimator.
 

@@ -82,13 +82,8 @@ def predict(
 
     Parameters
     ----------
-    estimator : TemperedEstimator
-        Fitted estimator.
-    X : dask array, list of Delayed or Future, or collection on disk
-        Samples, as in `transform`.
-    client : distributed.Client, default=None
-        Client of the cluster that will compute the result; the call sends the fitted
-        estimator there.  None puts the estimator into the graph, for any scheduler.
+    estimator, X, client : TemperedEstimator, dask array or the like, Client
+        See `transform`.
 
     Returns
     -------
@@ -110,13 +105,8 @@ def predict_proba(
 
     Parameters
     ----------
-    estimator : TemperedEstimator
-        Fitted estimator.
-    X : dask array, list of Delayed or Future, or collection on disk
-        Samples, as in `transform`.
-    client : distributed.Client, default=None
-        Client of the cluster that will compute the result; the call sends the fitted
-        estimator there.  None puts the estimator into the graph, for any scheduler.
+    estimator, X, client : TemperedEstimator, dask array or the like, Client
+        See `transform`.
 
     Returns
     -------
@@ -138,13 +128,8 @@ def score_samples(
 
     Parameters
     ----------
-    estimator : TemperedEstimator
-        Fitted estimator.
-    X : dask array, list of Delayed or Future, or collection on disk
-        Samples, as in `transform`.
-    client : distributed.Client, default=None
-        Client of the cluster that will compute the result; the call sends the fitted
-        estimator there.  None puts the estimator into the graph, for any scheduler.
+    estimator, X, client : TemperedEstimator, dask array or the like, Client
+        See `transform`.
 
     Returns
     -------
@@ -236,10 +221,8 @@ def score(
         Fitted estimator.
     X : dask array, list of Delayed or Future, or collection on disk
         Samples, as in `fit`.
-    client : distributed.Client, default=None
-        Client of the cluster.  None takes the client that was created last.
-    sample_weight : array-like or dask array of shape (n_samples,), default=None
-        Number of times that each sample counts.
+    client, sample_weight : distributed.Client, array-like or dask array
+        See `fit`.
 
     Returns
     -------
@@ -285,10 +268,8 @@ def lower_bound(
         Fitted estimator.
     X : dask array, list of Delayed or Future, or collection on disk
         All of the data, as in `fit`.
-    client : distributed.Client, default=None
-        Client of the cluster.  None takes the client that was created last.
-    sample_weight : array-like or dask array of shape (n_samples,), default=None
-        Number of times that each sample counts, as in the fit.
+    client, sample_weight : distributed.Client, array-like or dask array
+        See `fit`.
 
     Returns
     -------

@@ -64,15 +64,9 @@ class _Pickler(cloudpickle.Pickler):
 class Shipped:
     """A value that is pickled once, and loaded once in each process.
 
-    The arrays of the value are not copied.  In the receiving process, they are
-    read-only.
-
-    Parameters
-    ----------
-    frames : list of buffers
-        Pickle, followed by the memory of the value's arrays.
-    token : str
-        Token of the flag that stops the tasks that use the value.
+    The arrays of the value are not copied, and follow its pickle in ``frames``.  In the
+    receiving process, they are read-only.  ``token`` is that of the flag that stops the
+    tasks that use the value.
     """
 
     def __init__(self, frames, token):
@@ -114,6 +108,8 @@ def _size(value):
     """Return the number of bytes of the arrays in a value."""
     if isinstance(value, np.ndarray):
         return value.nbytes
+    if sparse.issparse(value):
+        return value.data.nbytes + value.indices.nbytes + value.indptr.nbytes
     if is_dataclass(value):
         return sum(_size(getattr(value, one.name)) for one in fields(value))
     if isinstance(value, list | tuple):
@@ -182,10 +178,7 @@ def rows_of(part, rows):
 class Block(InMemory):
     """A valid block, whose size Dask uses to place tasks.
 
-    Attributes
-    ----------
-    messages : tuple of (class, str)
-        Categories and messages of the warnings of validation.
+    ``messages`` are the categories and messages of the warnings of validation.
     """
 
     _keeps_blocks = False
@@ -195,27 +188,14 @@ class Block(InMemory):
         self.messages = messages
 
     def __sizeof__(self):
-        return _bytes_of(self.X)
-
-
-def _bytes_of(X):
-    if sparse.issparse(X):
-        return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
-    return X.nbytes
+        return _size(self.X)
 
 
 class About(NamedTuple):
     """Summary of a block for the driver.
 
-    Attributes
-    ----------
-    shape : tuple of int
-    dtype : dtype
-    is_sparse : bool
-    least, largest : number or None
-        Smallest and largest stored value other than NaN; None without such values.
-    has_nan : bool
-    messages : tuple of (class, str)
+    ``least`` and ``largest`` are the smallest and largest stored value other than NaN;
+    None without such values.
     """
 
     shape: tuple

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .._engine import Data, Source
-from .._utils._sklearn import csr_container
+from .._engine import Data, Source, rows_with
+from .._utils._arguments import check_flag, positive_int
 from .._utils._typing import Int, SparseMatrix, StrPath
 from ._files import check_crc, open_npy, read_json
 from ._folder import NAMES, generation_folder, read_meta
@@ -55,10 +55,6 @@ class Collection(Source):
         Sum of all values that are not missing; NaN if it is too large for a float.
     has_missing : bool
         Whether dense data contain NaN.
-    feature_names : ndarray of str of shape (n_features,), or None
-        Words, or names of the columns, if they are known.
-    user_labels, item_labels : ndarray or None
-        Labels of the rows and columns of ratings, mapped from disk.
     parts : tuple of Part
         Handles of the shards.
     run : int
@@ -80,11 +76,9 @@ class Collection(Source):
     def __init__(
         self, folder: StrPath, n_parts: Int | None = None, verify: bool = True
     ):
-        is_int = isinstance(n_parts, Integral) and not isinstance(n_parts, bool)
-        if n_parts is not None and not (is_int and n_parts >= 1):
-            raise ValueError(f"n_parts must be an int of at least 1, got {n_parts!r}.")
-        if not isinstance(verify, bool | np.bool_):
-            raise ValueError(f"verify must be True or False, got {verify!r}.")
+        if n_parts is not None:
+            positive_int(n_parts, "n_parts")
+        check_flag(verify, "verify")
         self.n_parts, self._verify = n_parts, bool(verify)
         self.folder = os.path.abspath(os.fspath(folder))
         self._meta = read_meta(self.folder)
@@ -170,7 +164,7 @@ class Collection(Source):
 
     @cached_property
     def feature_names(self) -> np.ndarray | None:
-        """Names of the columns, ndarray of str; None if there are no names."""
+        """Words, or names of the columns, ndarray of str; None if there are none."""
         if NAMES not in self._current_meta()["files"]:
             return None
         path, _ = self._beside(NAMES)
@@ -201,19 +195,7 @@ class Collection(Source):
             return labels
 
     def as_data(self, validate: Callable) -> Any:
-        """Return `Data` whose parts are groups of shards, after a check of the values.
-
-        Parameters
-        ----------
-        validate : callable
-            ``validate(X)`` returns a valid matrix or raises; X is the result of
-            `extremes`.
-
-        Returns
-        -------
-        data : Data
-            Data for a fit.
-        """
+        """Return `Data` of groups of shards, after ``validate`` of `extremes`."""
         parts = groups(self.parts, self.n_parts)
         return Data(parts, [validate(self.extremes())], self, self.run)
 
@@ -231,21 +213,9 @@ class Collection(Source):
         """
         values = [self._meta[name] for name in ("least", "largest", "fraction")]
         values = [value for value in dict.fromkeys(values) if value is not None]
-        n_rows, n_columns = self.shape
-        if self.kind == "dense":
-            values += [np.nan] * self.has_missing
-            size = max(min(n_rows, 2), -(-len(values) // n_columns))
-            rows = np.full(size * n_columns, values[0], dtype=self.dtype)
-            rows[: len(values)] = values
-            return rows.reshape(size, n_columns)
-        values = np.array(values, dtype=self.dtype)
-        n_rows = max(min(n_rows, 2), len(values))
-        columns = np.zeros(len(values), dtype=np.int32)
-        starts = np.minimum(np.arange(n_rows + 1), len(values)).astype(np.int32)
-        shape = n_rows, n_columns
-        rows = csr_container()((values, columns, starts), shape=shape)
-        rows.has_canonical_format = True
-        return rows
+        if self.has_missing:
+            values.append(np.nan)
+        return rows_with(values, self.shape, self.dtype, self.kind != "dense")
 
 
 def open_counts(
@@ -255,13 +225,8 @@ def open_counts(
 
     Parameters
     ----------
-    folder : str or path
-        Folder of the collection.
-    n_parts : int, default=None
-        Number of groups of shards, see `Collection`.
-    verify : bool, default=True
-        Whether each shard is compared with its checksums when a process first uses it,
-        see `Collection`.
+    folder, n_parts, verify : str or path, int, bool
+        See `Collection`.
 
     Returns
     -------
@@ -283,13 +248,8 @@ def open_dense(
 
     Parameters
     ----------
-    folder : str or path
-        Folder of the collection.
-    n_parts : int, default=None
-        Number of groups of shards, see `Collection`.
-    verify : bool, default=True
-        Whether each shard is compared with its checksums when a process first uses it,
-        see `Collection`.
+    folder, n_parts, verify : str or path, int, bool
+        See `Collection`.
 
     Returns
     -------
@@ -311,13 +271,8 @@ def open_ratings(
 
     Parameters
     ----------
-    folder : str or path
-        Folder of the collection.
-    n_parts : int, default=None
-        Number of groups of shards, see `Collection`.
-    verify : bool, default=True
-        Whether each shard is compared with its checksums when a process first uses it,
-        see `Collection`.
+    folder, n_parts, verify : str or path, int, bool
+        See `Collection`.
 
     Returns
     -------

@@ -101,13 +101,7 @@ def write_json(path, value):
 
 
 def read_json(path):
-    """Return a dict that `write_json` wrote, with its checksum.
-
-    Raises
-    ------
-    ValueError
-        If the file is missing, or does not have its checksum.
-    """
+    """Return a dict that `write_json` wrote, with its checksum; raise if damaged."""
     _check_regular(path)
     with open(path, "rb") as file:
         text = file.read()
@@ -129,21 +123,9 @@ def _checksum(value):
 
 
 def write_npy(path, chunks, dtype, shape):
-    """Write consecutive arrays as one ``.npy`` file, atomically.
+    """Write arrays as one ``.npy`` file of this type and shape, atomically.
 
-    Parameters
-    ----------
-    path : Path
-    chunks : iterable of ndarray
-    dtype : dtype
-        Type of the file, to which every chunk can be cast.
-    shape : tuple
-        Shape of the array in the file, which all chunks form together.
-
-    Returns
-    -------
-    crc : int
-        CRC-32 of the file.
+    Returns the CRC-32 of the file.
     """
     descr = np.lib.format.dtype_to_descr(np.dtype(dtype))
     header = {"descr": descr, "fortran_order": False, "shape": tuple(shape)}
@@ -157,13 +139,7 @@ def write_npy(path, chunks, dtype, shape):
 
 
 def open_npy(path, dtype=None, shape=None):
-    """Return a read-only map of a ``.npy`` file, after a check of type and shape.
-
-    Raises
-    ------
-    ValueError
-        If the file is damaged, or has another type or shape than expected.
-    """
+    """Return a read-only map of a ``.npy`` file, after a check of type and shape."""
     _check_regular(path)
     try:
         array = np.lib.format.open_memmap(path, mode="r")

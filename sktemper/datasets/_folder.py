@@ -9,12 +9,13 @@ import contextlib
 import datetime
 import os
 import re
+import shutil
 import socket
-import warnings
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from .._utils._notices import warn
 from ._files import TEMPORARY, make_folder, read_json, write_json
 
 #: Names of files: the description of a finished collection, which is written last; the
@@ -27,12 +28,6 @@ LOCK, WRITER = "writer.lock", "writer.txt"
 #: The format of collections.
 FORMAT = "sktemper collection 1"
 GENERATION = re.compile(r"generation-(\d{5,9})")
-#: Pattern of the names of all files in a subfolder.
-OURS = re.compile(
-    r"(feature_names\.json|(user|item)_labels\.npy|words-\d\.json"
-    r"|shard-\d+\.(json|(indptr|indices|data)\.npy)"
-    rf"|run-\d+\.(json|npy)|users-\d+\.npy)({re.escape(TEMPORARY)})?"
-)
 #: Prefix of the names that NFS gives to files that are deleted while they are open.
 DELETED_BY_NFS = ".nfs"
 
@@ -43,15 +38,7 @@ def generation_folder(folder, generation):
 
 
 def read_meta(folder):
-    """Return the description of a finished collection, see `described`.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such folder.
-    ValueError
-        If the folder has no collection, or an unfinished or damaged one.
-    """
+    """Return the description of a finished collection, or raise."""
     folder = Path(folder)
     if not folder.is_dir():
         raise FileNotFoundError(f"There is no folder {folder}.")
@@ -160,28 +147,21 @@ class Target:
         except ValueError as error:
             notes, damage = [], error
         if damage is not None:
-            warnings.warn(
+            warn(
                 f"{damage} The conversion in {self.folder} goes on from {what} "
-                f"{len(notes)}; this and all later {what}s are written again.",
-                stacklevel=5,
+                f"{len(notes)}; this and all later {what}s are written again."
             )
-        remove(self.files, f"{what}-*", first=len(notes))
+        remove(self.files, what, first=len(notes))
         return notes
 
     def commit(self, meta, names):
-        """Make the written files the current collection of the folder.
-
-        Parameters
-        ----------
-        meta : dict
-            Description of the collection.
-        names : set of str
-            Names of its files; other files are removed.
-        """
+        """Make the files with these names the current collection of the folder."""
         meta = {"format": FORMAT, "generation": self.generation, **meta}
         write_json(self.folder / META, meta)
         self._remove_others(self.generation)
-        _remove_files(self.files, names)
+        for path in list(self.files.iterdir()):
+            if path.name not in names:
+                _unlink(path)
         _unlink(self.folder / UNFINISHED)
 
     def is_committed(self):
@@ -195,24 +175,14 @@ class Target:
         """Remove the subfolders of all other generations, as far as possible."""
         for number, path in _generations(self.folder).items():
             if number != generation:
-                _remove_folder(path)
+                shutil.rmtree(path, ignore_errors=True)
 
 
 @contextlib.contextmanager
 def writing(folder, settings, overwrite):
-    """Lock a folder, to write a collection or to continue an interrupted conversion.
+    """Lock a folder, and yield the `Target` of a new or of an interrupted conversion.
 
-    Parameters
-    ----------
-    folder : str or Path
-    settings : dict
-        Settings that must be unchanged if a conversion continues.
-    overwrite : bool
-        Whether to start from the beginning, and to replace an existing collection.
-
-    Yields
-    ------
-    target : Target
+    A conversion continues only with the same ``settings``, a dict.
     """
     folder = Path(os.path.abspath(folder))
     if folder.exists() and not folder.is_dir():
@@ -226,7 +196,7 @@ def writing(folder, settings, overwrite):
             yield target
         except BaseException as error:
             if target.replaces and not target.is_committed():
-                _remove_folder(target.files)
+                shutil.rmtree(target.files, ignore_errors=True)
                 error.add_note(f"The collection in {folder} is as it was before.")
             raise
 
@@ -268,23 +238,10 @@ def _current(folder):
         return None
 
 
-def _remove_files(folder, kept=()):
-    """Remove files of a collection, except the names in ``kept``."""
-    for path in list(folder.iterdir()):
-        if OURS.fullmatch(path.name) and path.name not in kept:
-            _unlink(path)
-
-
-def _remove_folder(path):
-    _remove_files(path)
-    with contextlib.suppress(OSError):
-        path.rmdir()
-
-
-def remove(folder, pattern, first=0):
-    """Remove files like ``run-*`` whose index is at least ``first``."""
-    for path in list(folder.glob(pattern)):
-        if OURS.fullmatch(path.name) and int(re.search(r"\d+", path.name)[0]) >= first:
+def remove(folder, what, first=0):
+    """Remove files like ``run-00001.npy`` whose index is at least ``first``."""
+    for path in list(folder.glob(f"{what}-*")):
+        if int(re.search(r"\d+", path.name)[0]) >= first:
             path.unlink()
 
 

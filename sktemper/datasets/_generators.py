@@ -1,6 +1,7 @@
 """Generators of synthetic data with known parameters."""
 
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -9,7 +10,7 @@ from sklearn.utils._param_validation import validate_params
 
 from .._utils._arguments import Interval, refuse
 from .._utils._sklearn import csr_container
-from .._utils._typing import ArrayLike, DTypeLike, Float, Int, Seed, SparseMatrix
+from .._utils._typing import ArrayLike, DTypeLike, Float, Int, Seed
 from ._ratings import csr_of_keys
 
 # Number of tokens that are drawn at a time; each needs about 30 bytes of memory.
@@ -58,7 +59,7 @@ def make_lda_documents(
     dtype: DTypeLike = np.int32,
     return_distributions: bool = False,
     random_state: Seed = None,
-) -> tuple[SparseMatrix, np.ndarray, np.ndarray]:
+) -> Any:
     r"""Generate word counts by the model of latent Dirichlet allocation.
 
     Each topic k has a distribution over words
@@ -74,29 +75,21 @@ def make_lda_documents(
     ----------
     n_samples : int, default=1000
         The number of documents.
-
     n_features : int, default=500
         The number of words in the vocabulary.
-
     n_components : int, default=10
         The number of topics.
-
     doc_length : float, default=100
         The mean number of tokens of a document. Lengths are Poisson distributed, so
         that some documents are empty if the mean is small.
-
     doc_topic_prior : float or array-like of shape (n_components,), default=0.1
         The concentration :math:`\alpha` of the documents' distributions over topics.
-
     topic_word_prior : float or array-like of shape (n_features,), default=0.05
         The concentration :math:`\eta` of the topics' distributions over words.
-
     dtype : dtype, default=numpy.int32
         The type of the counts.
-
     return_distributions : bool, default=False
         If True, the distributions that the words were drawn from are returned too.
-
     random_state : int, RandomState instance or None, default=None
         Determines the random numbers. Pass an int for the same documents at each
         call.
@@ -106,11 +99,9 @@ def make_lda_documents(
     X : CSR matrix of shape (n_samples, n_features)
         The word counts; a sparse array if scikit-learn's option ``sparse_interface``
         is "sparray".
-
     doc_topic : ndarray of shape (n_samples, n_components)
         The distribution over topics of each document, :math:`\theta`. Only returned
         if ``return_distributions`` is True.
-
     topic_word : ndarray of shape (n_components, n_features)
         The distribution over words of each topic, :math:`\beta`. Only returned if
         ``return_distributions`` is True.
@@ -176,7 +167,7 @@ def make_factorial_mixture(
     dtype: DTypeLike = np.float64,
     return_components: bool = False,
     random_state: Seed = None,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> Any:
     r"""Generate samples by the factorial mixture model, sums of binary features.
 
     Sample n has feature k, :math:`z_{nk} = 1`, with probability :math:`\pi_k`.  Each
@@ -191,23 +182,17 @@ def make_factorial_mixture(
     Parameters
     ----------
     n_samples : int, default=1000
-        The number of samples.
-
+        Number of samples.
     components : array-like of shape (n_components, n_features), default=None
         The components :math:`\mu`. None takes the eight shapes, each of 16 pixels.
-
     inclusion_probability : float or array-like of shape (n_components,), default=0.3
         The probability :math:`\pi` of each feature.
-
     noise_variance : float, default=0.01
         The variance :math:`\sigma^2` of the noise.
-
     dtype : dtype, default=numpy.float64
         The type of the samples.
-
     return_components : bool, default=False
         If True, the features of the samples and the components are returned too.
-
     random_state : int, RandomState instance or None, default=None
         Determines the random numbers. Pass an int for the same samples at each call.
 
@@ -215,11 +200,9 @@ def make_factorial_mixture(
     -------
     X : ndarray of shape (n_samples, n_features)
         The samples.
-
     features : ndarray of shape (n_samples, n_components)
         Whether each sample has each feature, :math:`z`, as bool. Only returned if
         ``return_components`` is True.
-
     components : ndarray of shape (n_components, n_features)
         The components :math:`\mu`. Only returned if ``return_components`` is True.
 
@@ -280,21 +263,21 @@ def make_factorial_mixture(
     prefer_skip_nested_validation=True,
 )
 def make_ratings(
-    n_users=1000,
-    n_items=500,
-    n_components=5,
+    n_users: Int = 1000,
+    n_items: Int = 500,
+    n_components: Int = 5,
     *,
-    n_ratings=50_000,
-    inequality=1.0,
-    global_mean=3.5,
-    component_variance=0.3,
-    bias_variance=0.2,
-    noise_variance=0.5,
-    n_stars=None,
+    n_ratings: Int = 50_000,
+    inequality: Float = 1.0,
+    global_mean: Float = 3.5,
+    component_variance: Float = 0.3,
+    bias_variance: Float = 0.2,
+    noise_variance: Float = 0.5,
+    n_stars: Int | None = None,
     dtype: DTypeLike = np.float64,
-    return_factors=False,
-    random_state=None,
-):
+    return_factors: bool = False,
+    random_state: Seed = None,
+) -> Any:
     r"""Generate ratings by the model of probabilistic matrix factorization.
 
     User i rates item j as :math:`y_{ij} = \mu + a_i + c_j + u_i^T v_j +
@@ -314,42 +297,30 @@ def make_ratings(
     ----------
     n_users : int, default=1000
         The number of users, rows.
-
     n_items : int, default=500
         The number of items, columns.
-
     n_components : int, default=5
         The number of factors.
-
     n_ratings : int, default=50,000
         The number of ratings.
-
     inequality : float, default=1.0
         The standard deviation of the logarithms of activity and of popularity.  0
         makes all users and all items alike.
-
     global_mean : float, default=3.5
         The global mean of the ratings, :math:`\mu`.
-
     component_variance : float, default=0.3
         The variance of each factor of users and of items.
-
     bias_variance : float, default=0.2
         The variance of the biases :math:`a_i` and :math:`c_j`.
-
     noise_variance : float, default=0.5
         The variance of the noise.
-
     n_stars : int, default=None
         If given, ratings are rounded to integers from 1 to ``n_stars``.  With None,
         ratings are not rounded.
-
     dtype : dtype, default=numpy.float64
         The type of the ratings.
-
     return_factors : bool, default=False
         If True, the factors and biases are returned too.
-
     random_state : int, RandomState instance or None, default=None
         Determines the random numbers. Pass an int for the same ratings at each call.
 
@@ -358,17 +329,13 @@ def make_ratings(
     X : CSR matrix of shape (n_users, n_items)
         The ratings; a sparse array if scikit-learn's option ``sparse_interface`` is
         "sparray".
-
     user_factors : ndarray of shape (n_users, n_components)
         The factors of the users, u. This array and the following arrays are only
         returned if ``return_factors`` is True.
-
     components : ndarray of shape (n_components, n_items)
         The factors of the items, v.
-
     user_biases : ndarray of shape (n_users,)
         The biases of the users, a.
-
     item_biases : ndarray of shape (n_items,)
         The biases of the items, c.
 

@@ -1,7 +1,6 @@
-"""Lines of text files, batches that readers return, and checks of their arguments."""
+"""Lines of text files, and batches that readers return."""
 
 import gzip
-import os
 import re
 import zlib
 from numbers import Integral
@@ -9,12 +8,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import InvalidParameterError
+
+from .._utils._arguments import Interval
 
 #: Number of bytes that are parsed at a time, and largest length of a line in bytes.
 BYTES_AT_ONCE, LONGEST_LINE = 2**24, 2**28
 #: Largest number of columns, because column indices are int32.
 LARGEST_SIZE = 2**31 - 1
+#: Constraint of parameters that are numbers of columns or of rows.
+SIZE = Interval(Integral, 1, LARGEST_SIZE, closed="both")
 #: The byte order mark of UTF-8.
 BOM = b"\xef\xbb\xbf"
 #: A character that does not occur in integers.
@@ -37,50 +39,12 @@ class Batches:
         return self._read()
 
 
-# -- arguments -------------------------------------------------------------------------
+# -- lines -----------------------------------------------------------------------------
 
 
-def refuse_argument(name, expected, value):
-    raise InvalidParameterError(
-        f"The {name!r} parameter must be {expected}. Got {value!r} instead."
-    )
-
-
-def checked_size(value, name, optional=False):
-    """Return a number of columns or rows as an int; accept None if ``optional``.
-
-    Raises
-    ------
-    ValueError
-        If the value is not an integer from 1 to `LARGEST_SIZE`.
-    """
-    if value is None and optional:
-        return None
-    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if not is_whole or not 1 <= value <= LARGEST_SIZE:
-        expected = f"an int from 1 to {LARGEST_SIZE:,}" + " or None" * optional
-        refuse_argument(name, expected, value)
-    return int(value)
-
-
-def checked_path(path, name):
-    """Return a str or a path as a `Path`; raise for a value of another type."""
-    if not isinstance(path, (str, os.PathLike)):
-        refuse_argument(name, "a str or a path", path)
-    return Path(path)
-
-
-def checked_file(path, name="path"):
-    """Return the path of a file that can be read several times.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If the path is a folder, a pipe or a device, or the value is not a path.
-    """
-    path = checked_path(path, name)
+def checked_file(path):
+    """Return the path of a file that can be read several times, or raise."""
+    path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"There is no {path}.")
     if path.is_dir():
@@ -91,9 +55,6 @@ def checked_file(path, name="path"):
             "the data into a regular file."
         )
     return path
-
-
-# -- lines -----------------------------------------------------------------------------
 
 
 class Chunk(NamedTuple):
@@ -152,11 +113,7 @@ class Chunk(NamedTuple):
     def table(self, dtype, n_fields, expected):
         """Return the numbers in the lines as an array of shape (n_lines, n_fields).
 
-        Raises
-        ------
-        ValueError
-            If a line has another number of fields, or a field is no number; the message
-            has the description ``expected`` of a valid line.
+        The error of an invalid line has the description ``expected`` of a valid one.
         """
         table = _parsed(self.lines, dtype, n_fields)
         if table is None:
@@ -194,13 +151,7 @@ def first_that_fails(items, fails):
 
 
 def chunks_of(file, name):
-    """Yield the lines of a binary file as chunks, without a byte order mark of UTF-8.
-
-    Raises
-    ------
-    ValueError
-        If the file is compressed and damaged, or a line is longer than `LONGEST_LINE`.
-    """
+    """Yield the lines of a binary file as chunks, without its byte order mark."""
     number, begun = 1, []
     while True:
         try:
@@ -232,17 +183,10 @@ def chunks_of(file, name):
 
 
 class Lines:
-    """Iterable of the chunks of a text file, which may be compressed by gzip.
+    """Iterable of the chunks of a text file, which may be compressed by gzip."""
 
-    Parameters
-    ----------
-    path : str or path
-    name : str, default="path"
-        Name of the argument in error messages.
-    """
-
-    def __init__(self, path, name="path"):
-        self.path = checked_file(path, name)
+    def __init__(self, path):
+        self.path = checked_file(path)
         with self.path.open("rb") as file:
             self.is_zipped = file.read(2) == b"\x1f\x8b"
 
@@ -252,18 +196,10 @@ class Lines:
 
 
 def words_of(path):
-    """Return the words of a vocabulary file, one per line; None if the path is None.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If the file is not text in UTF-8, or has no words.
-    """
+    """Return the words of a vocabulary file, one per line; None if the path is None."""
     if path is None:
         return None
-    words = [word for chunk in Lines(path, "vocab") for word in chunk.texts()]
+    words = [word for chunk in Lines(path) for word in chunk.texts()]
     while words and not words[-1]:
         words.pop()
     if not words:

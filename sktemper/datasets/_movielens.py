@@ -9,11 +9,8 @@ import re
 import zipfile
 import zlib
 from collections import defaultdict
-from collections.abc import Callable
-from functools import partial
 from itertools import repeat
-from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from pathlib import Path
 
 import numpy as np
 from sklearn.utils import Bunch
@@ -28,8 +25,6 @@ _FILMS = {"ratings.csv": "movies.csv", "ratings.dat": "movies.dat", "u.data": "u
 #: Names of the columns in a header, in lower case and without underscores.
 _COLUMNS = (("userid",), ("movieid", "itemid"), ("rating",))
 _TITLE_COLUMNS = (("movieid", "itemid"), ("title",))
-#: Largest unpacked sizes of files in a zip file, more than twice the largest release.
-LARGEST_RATINGS, LARGEST_FILMS = 2**31, 2**26
 #: Largest number up to which float64 represents all integers.
 _LARGEST_NUMBER = 2**53
 #: Errors that a damaged zip file raises.
@@ -83,7 +78,7 @@ def load_movielens(path: StrPath) -> Bunch:
     ValueError
         If a line is not a valid rating or title (the message names the file and the
         line); if there are several files of ratings, or no ratings; or if the zip file
-        is damaged, or a file in it is too large.
+        is damaged.
 
     Notes
     -----
@@ -92,9 +87,6 @@ def load_movielens(path: StrPath) -> Bunch:
     are the first three columns.  Every other line is a rating, or empty.  Users and
     films are integers, fields are not quoted, and all lines have the same number
     of fields.
-
-    In a zip file, the unpacked ratings may have at most 2 GiB, more than twice the
-    largest release, and the unpacked films 64 MiB.
 
     References
     ----------
@@ -120,55 +112,28 @@ def load_movielens(path: StrPath) -> Bunch:
     if not path.exists():
         raise FileNotFoundError(f"There is no {path}.")
     if path.is_dir():
-        return _movielens(_files_of_folder(path), path)
+        return _movielens(_files(path.iterdir()), path)
     if not path.is_file():
         raise ValueError(f"{path} is neither a file nor a folder.")
     with path.open("rb") as file:
         is_zipped = path.suffix.lower() == ".zip" or file.read(4) == b"PK\x03\x04"
     if is_zipped:
         with _zip_errors(path), zipfile.ZipFile(path) as archive:
-            return _movielens(_files_of_archive(archive, path), path)
-    return _movielens(_files_of_folder(path.parent), path, path.name)
+            paths = [zipfile.Path(archive, name) for name in archive.namelist()]
+            return _movielens(_files(paths), path)
+    return _movielens(_files(path.parent.iterdir()), path, path.name)
 
 
 # -- files ---------------------------------------------------------------------------
 
 
-class _File(NamedTuple):
-    """A file, with a name for error messages.
-
-    ``open(limit)`` opens the file; if it is in a zip file, it may have ``limit`` bytes.
-    """
-
-    name: str
-    open: Callable
-
-
-def _files_of_folder(folder):
+def _files(paths):
     """Return a dict from names to the files with each name."""
-    paths = filter(Path.is_file, folder.iterdir())
-    return {p.name: [_File(str(p), lambda _, p=p: p.open("rb"))] for p in paths}
-
-
-def _files_of_archive(archive, path):
-    """Return a dict from names to the files with each name, in any folder."""
     files = defaultdict(list)
-    for info in archive.infolist():
-        if not info.is_dir():
-            name = f"{path}: {info.filename}"
-            file = _File(name, partial(_open_member, archive, info, name))
-            files[PurePosixPath(info.filename).name].append(file)
+    for path in paths:
+        if path.is_file():
+            files[path.name].append(path)
     return files
-
-
-def _open_member(archive, info, name, limit):
-    # zipfile reads at most file_size bytes, even if the archive contains more
-    if info.file_size > limit:
-        raise ValueError(
-            f"{name} has {info.file_size:,} bytes when unpacked, but at most {limit:,} "
-            "are read from a zip file. If you trust it, unzip it."
-        )
-    return archive.open(info)
 
 
 @contextlib.contextmanager
@@ -189,7 +154,7 @@ def _zip_errors(path):
 
 def _the_only(files):
     if len(files) > 1:
-        names = ", ".join(file.name for file in files)
+        names = ", ".join(map(str, files))
         raise ValueError(f"Only one of these can be read, choose: {names}.")
     return files[0]
 
@@ -200,17 +165,21 @@ def _movielens(files, path, name=None):
     if not found:
         raise FileNotFoundError(f"{path} has none of {', '.join(_FILMS)}.")
     file = _the_only([file for known in found for file in files[known]])
-    with file.open(LARGEST_RATINGS) as stream:
-        users, items, ratings = _read_ratings(stream, file.name)
-    _check_distinct(users, items, file.name)
-    X, user_labels, item_labels = ratings_matrix(users, items, ratings)
+    with file.open("rb") as stream:
+        table = _read_ratings(stream, str(file))
+    try:
+        X, user_labels, item_labels = ratings_matrix(*table)
+    except ValueError as error:
+        raise ValueError(
+            f"{file} cannot be loaded, but datasets.ratings_matrix has a choice of "
+            f"duplicates: {error}"
+        ) from error
     beside = [_FILMS[found[0]]] if found[0] in _FILMS else _FILMS.values()
     films = next((film for film in beside if film in files), None)
     titles = None
     if films is not None:
         file = _the_only(files[films])
-        with file.open(LARGEST_FILMS) as stream:
-            known = _read_titles(stream.read(), films, file.name)
+        known = _read_titles(file.read_bytes(), films, str(file))
         labels = item_labels.tolist()
         titles = np.array([known.get(label, "") for label in labels], dtype=object)
     return Bunch(
@@ -219,19 +188,6 @@ def _movielens(files, path, name=None):
         item_labels=item_labels,
         item_titles=titles,
     )
-
-
-def _check_distinct(users, items, name):
-    order = np.lexsort((items, users))
-    users, items = users[order], items[order]
-    twice = (users[1:] == users[:-1]) & (items[1:] == items[:-1])
-    if twice.any():
-        place = twice.argmax()
-        raise ValueError(
-            f"{name} has several ratings of film {items[place]} by user "
-            f"{users[place]}, but MovieLens has at most one. Remove the others, or use "
-            "datasets.ratings_matrix with a choice of duplicates."
-        )
 
 
 # -- ratings -------------------------------------------------------------------------
@@ -249,8 +205,7 @@ def _read_ratings(stream, name):
             parts.append(layout.parse(chunk))
     if not parts:
         raise ValueError(f"{name} has no ratings.")
-    users, items, ratings = map(np.concatenate, zip(*parts, strict=True))
-    return users, items, ratings
+    return tuple(map(np.concatenate, zip(*parts, strict=True)))
 
 
 class _Layout:

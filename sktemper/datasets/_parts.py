@@ -37,19 +37,9 @@ MOST_GROUPS = 16
 
 @dataclass(frozen=True, repr=False, slots=True)
 class Part(ByRows):
-    """Handle of a shard: its path, without its data.
+    """Handle of a shard: the path of its collection, and its index, without its data.
 
-    Parameters
-    ----------
-    folder : str
-        Absolute path of the collection.
-    number : int
-        Index of the shard in the collection.
-    stamp : str
-        Stamp of the collection that the shard belongs to, see `stamp_of`.
-    verify : bool, default=True
-        Whether the values of the shard are compared with their checksum when a process
-        first uses it.
+    The collection has this ``stamp``, see `stamp_of`, until it is replaced.
     """
 
     folder: str
@@ -73,7 +63,7 @@ class Part(ByRows):
         return ShardFiles(folder, self.number, shard, meta["kind"], meta["n_features"])
 
     def rows(self, rows, visit=None):
-        """Return rows of the shard, in memory.
+        """Return rows of the shard in memory: an array, or a canonical CSR of int32.
 
         Parameters
         ----------
@@ -83,16 +73,6 @@ class Part(ByRows):
             Name of the fit, or of another call, that reads the rows.  If the same call
             has just checked the sizes and times of the files, they are not checked
             again.
-
-        Returns
-        -------
-        block : CSR array or ndarray
-            A CSR array has indices of int32, and is in canonical format.
-
-        Raises
-        ------
-        ValueError
-            If a file of the shard is damaged, or the collection was replaced.
         """
         maps, matrix = opened(self, visit)
         if matrix is None:
@@ -130,11 +110,7 @@ def _short(indptr):
 class Group(ByRows):
     """Part of `Data` that consists of adjacent shards, which are read when needed.
 
-    Parameters
-    ----------
-    shards : sequence of Part
-    visit : str, default=None
-        Name of the call that reads the shards; see `Part.rows`.
+    ``visit`` is the name of the call that reads the shards, see `Part.rows`.
     """
 
     def __init__(self, shards, visit=None):

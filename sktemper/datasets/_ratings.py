@@ -207,7 +207,7 @@ def _sorted_entries(users, items, values, labels, unknown):
 
     ``labels`` are the labels of users and of items, each given or None.
     """
-    users, items = _labels(users, "users"), _labels(items, "items")
+    users, items = labels_of(users, "users"), labels_of(items, "items")
     check_consistent_length(users, items, values)
     rows, user_labels = _encoded(users, labels[0], unknown, "user")
     columns, item_labels = _encoded(items, labels[1], unknown, "item")
@@ -220,16 +220,9 @@ def _sorted_entries(users, items, values, labels, unknown):
 
 
 def csr_of_keys(keys, ratings, shape):
-    """Return the CSR matrix with these entries.
+    """Return the CSR matrix of entries with increasing keys.
 
-    Parameters
-    ----------
-    keys : ndarray of int64
-        ``row * n_columns + column`` of each entry, increasing.
-    ratings : ndarray
-        Values of the entries.
-    shape : tuple
-        Shape of the matrix.
+    The key of an entry is ``row * n_columns + column``.
     """
     rows, columns = np.divmod(keys, max(shape[1], 1))
     index = np.int32 if max(*shape, len(keys)) < 2**31 else np.int64
@@ -257,20 +250,18 @@ def _numbers(values, name):
     return values
 
 
-def _labels(values, name):
+def labels_of(values, name):
     """Return labels as an array, none of them missing."""
     values = label_array(values)
     if values.ndim != 1:
         raise ValueError(f"{name} must be of one dimension, got {values.ndim}.")
-    if missing_labels(values):
+    if values.dtype.kind == "O":
+        is_missing = any(map(_is_missing, values))
+    else:
+        is_missing = values.dtype.kind in "fcmM" and (values != values).any()
+    if is_missing:  # None, NaN or NaT
         raise ValueError(f"{name} has missing labels.")
     return values
-
-
-def missing_labels(values):
-    if values.dtype.kind in "fcmM":
-        return bool((values != values).any())  # NaN and NaT
-    return values.dtype.kind == "O" and any(map(_is_missing, values))
 
 
 def _is_missing(label):
@@ -293,7 +284,7 @@ def _encoded(values, labels, unknown, kind):
         ) from error
     if labels is None:
         return codes, distinct
-    labels = _labels(labels, f"{kind}_labels")
+    labels = labels_of(labels, f"{kind}_labels")
     places = {label: place for place, label in enumerate(labels.tolist())}
     if len(places) < len(labels):
         raise ValueError(f"{kind}_labels has labels that occur twice.")

@@ -1,29 +1,24 @@
-"""Readers of counts: UCI, Matrix Market, SVMlight, LDA-C and corpora of gensim.
-
-`scipy.io.mmread` and `sklearn.datasets.load_svmlight_file` are not used, because they
-hold a whole matrix or compressed file in memory.  Errors of the latter name no line,
-and it refuses words that are not sorted, which LDA-C allows.
-"""
+"""Readers of counts: UCI, Matrix Market, SVMlight, LDA-C and corpora of gensim."""
 
 import re
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from itertools import islice
-from numbers import Integral
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils._param_validation import StrOptions, validate_params
 
+from .._utils._arguments import is_integer, refuse
 from .._utils._csr import is_canonical
+from .._utils._typing import Int, StrPath
 from ._lines import (
     LARGEST_SIZE,
+    SIZE,
     Batches,
     Lines,
-    checked_size,
     first_that_fails,
-    refuse_argument,
     words_of,
 )
 
@@ -46,7 +41,7 @@ PAIRS = re.compile(
 )
 
 
-def read_uci(docword, vocab=None):
+def read_uci(docword: StrPath, vocab: StrPath | None = None) -> Iterable:
     r"""Read counts in the UCI format of bags of words, in batches.
 
     The first three lines are the number of documents, the number of words and the
@@ -97,7 +92,7 @@ def read_uci(docword, vocab=None):
     ...     [X.toarray().tolist() for X in read_uci(path)]
     [[[5, 0, 1]], [[0, 4, 0]]]
     """
-    lines, header = Lines(docword, "docword"), []
+    lines, header = Lines(docword), []
     expected = "the number of documents, words or entries"
     for chunk, place in islice(_places(lines), 3):
         header.append((chunk, place, *_whole_numbers(chunk, place, 1, expected)))
@@ -113,7 +108,12 @@ def read_uci(docword, vocab=None):
     {"documents": [StrOptions({"rows", "columns"})]},
     prefer_skip_nested_validation=True,
 )
-def read_matrix_market(path, vocab=None, *, documents="rows"):
+def read_matrix_market(
+    path: StrPath,
+    vocab: StrPath | None = None,
+    *,
+    documents: Literal["rows", "columns"] = "rows",
+) -> Iterable:
     r"""Read counts from a sparse matrix in the Matrix Market format, in batches.
 
     Parameters
@@ -186,7 +186,16 @@ def read_matrix_market(path, vocab=None, *, documents="rows"):
     )
 
 
-def read_svmlight(path, *, n_features=None, zero_based="auto"):
+@validate_params(
+    {"n_features": [SIZE, None], "zero_based": ["boolean", StrOptions({"auto"})]},
+    prefer_skip_nested_validation=True,
+)
+def read_svmlight(
+    path: StrPath,
+    *,
+    n_features: Int | None = None,
+    zero_based: bool | Literal["auto"] = "auto",
+) -> Iterable:
     r"""Read the rows of a file in the SVMlight (LIBSVM) format, in batches.
 
     The targets are ignored.
@@ -227,16 +236,16 @@ def read_svmlight(path, *, n_features=None, zero_based="auto"):
     ...     [X.toarray().tolist() for X in read_svmlight(path)]
     [[[5.0, 0.0, 1.0], [0.0, 4.0, 0.0]]]
     """
-    n_features = checked_size(n_features, "n_features", optional=True)
-    is_known = isinstance(zero_based, (bool, np.bool_))
-    if not is_known and not (isinstance(zero_based, str) and zero_based == "auto"):
-        refuse_argument("zero_based", "True, False or 'auto'", zero_based)
-    lines, first = Lines(path), int(not zero_based) if is_known else None
+    lines = Lines(path)
+    first = None if isinstance(zero_based, str) else int(not zero_based)
     parsed = partial(_parsed_lines, lines)
     return Batches(lambda: _pair_batches(parsed, lines.path, first, n_features))
 
 
-def read_lda_c(path, vocab=None, *, n_features=None):
+@validate_params({"n_features": [SIZE, None]}, prefer_skip_nested_validation=True)
+def read_lda_c(
+    path: StrPath, vocab: StrPath | None = None, *, n_features: Int | None = None
+) -> Iterable:
     r"""Read counts in the LDA-C format, as gensim's `BleiCorpus` does, in batches.
 
     Each line is a document: the number of different words, followed by ``word:count``
@@ -278,7 +287,6 @@ def read_lda_c(path, vocab=None, *, n_features=None):
     ...     [X.toarray().tolist() for X in read_lda_c(path)]
     [[[5.0, 0.0, 1.0], [0.0, 4.0, 0.0]]]
     """
-    n_features = checked_size(n_features, "n_features", optional=True)
     lines, names = Lines(path), words_of(vocab)
     if names is not None and n_features not in (None, len(names)):
         raise ValueError(
@@ -289,7 +297,17 @@ def read_lda_c(path, vocab=None, *, n_features=None):
     return Batches(lambda: _pair_batches(parsed, lines.path, 0, size), names)
 
 
-def read_gensim(corpus, id2word=None, *, n_features=None, batch_size=10_000):
+@validate_params(
+    {"n_features": [SIZE, None], "batch_size": [SIZE]},
+    prefer_skip_nested_validation=True,
+)
+def read_gensim(
+    corpus: Iterable,
+    id2word: Mapping | Sequence | None = None,
+    *,
+    n_features: Int | None = None,
+    batch_size: Int = 10_000,
+) -> Iterable:
     """Read a gensim corpus, or any iterable of bags of words, in batches.
 
     Parameters
@@ -336,15 +354,12 @@ def read_gensim(corpus, id2word=None, *, n_features=None, batch_size=10_000):
             "corpus must be an iterable of documents, each a list of pairs (word, "
             f"count), got {type(corpus).__name__}."
         )
-    batch_size = checked_size(batch_size, "batch_size")
-    n_features = checked_size(n_features, "n_features", optional=True)
     if id2word is None:
         id2word = getattr(corpus, "id2word", None)
     names = _names_of_ids(id2word, n_features)
     size = n_features if names is None else len(names)
     if size is None:
-        n_terms = getattr(corpus, "num_terms", None)
-        size = checked_size(n_terms, "corpus.num_terms", optional=True)
+        size = getattr(corpus, "num_terms", None)
     if isinstance(corpus, Iterator):
         corpus = _Once(corpus, size)
     parsed = partial(_parsed_bags, corpus, batch_size)
@@ -438,7 +453,6 @@ def _entry_batches(lines, n_before, sizes, dtype, n_fields=3, by_column=False):
     sizes : list of int
         The number of rows, of columns and of entries.
     dtype : dtype
-        Type of the values.
     n_fields : int, default=3
         Number of fields of a line; with 2, the values are omitted and are 1.
     by_column : bool, default=False
@@ -512,7 +526,7 @@ def _pair_batches(parsed, name, first, n_features):
     """
     if first is None or n_features is None:
         first, n_features = _range_of_indices(parsed(), name, first, n_features)
-    last = n_features + first - 1
+    last = int(n_features) + first - 1
     for chunk, sizes, indices, values in parsed():
         wrong = (indices < first) | (indices > last)
         _refuse_pair(chunk, sizes, wrong, f"indices from {first} to {last}")
@@ -556,11 +570,7 @@ def _range_of_indices(parsed, name, first, n_features):
 def _parsed_lines(lines, counted=False):
     """Yield rows for `_pair_batches`, one for each line, without comments.
 
-    Parameters
-    ----------
-    lines : Lines
-    counted : bool, default=False
-        Whether a line begins with the number of its pairs.
+    Lines that are ``counted`` begin with the number of their pairs.
     """
     for chunk in lines:
         stripped = [line.split(b"#", 1)[0].strip() for line in chunk.lines]
@@ -642,13 +652,12 @@ def _names_of_ids(id2word, n_features):
     if isinstance(id2word, (str, bytes, Set)) or not (
         is_mapping or isinstance(id2word, Iterable)
     ):
-        refuse_argument("id2word", "a mapping or a sequence of words", id2word)
+        refuse("id2word", "a mapping or a sequence of words", id2word)
     words = dict(id2word.items() if is_mapping else enumerate(id2word))
     if not words:
         return None
     for number in words:
-        is_whole = isinstance(number, Integral) and not isinstance(number, bool)
-        if not is_whole or not 0 <= number < (n_features or LARGEST_SIZE):
+        if not is_integer(number) or not 0 <= number < (n_features or LARGEST_SIZE):
             last = "" if n_features is None else f" to {n_features - 1}"
             raise ValueError(
                 f"id2word has a word with the number {number!r}; expected whole "

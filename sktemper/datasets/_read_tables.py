@@ -1,22 +1,16 @@
 """Readers of tables: texts, and triples of user, item and rating."""
 
 import contextlib
-import os
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import numpy as np
+from sklearn.utils._param_validation import Options, validate_params
 
+from .._utils._arguments import refuse
 from .._utils._extras import missing_packages
 from .._utils._typing import Int, StrPath
-from ._lines import (
-    Batches,
-    Lines,
-    checked_file,
-    checked_path,
-    checked_size,
-    first_that_fails,
-    refuse_argument,
-)
+from ._lines import SIZE, Batches, Lines, checked_file, first_that_fails
 
 #: Number of bytes of a text file with a table that are parsed at a time.
 BLOCK = 2**22
@@ -26,6 +20,9 @@ MOST_NAMED, LONGEST_NAME = 20, 40
 TABLES, TEXTS = (".parquet", ".csv", ".tsv"), (".txt",)
 
 
+@validate_params(
+    {"column": [str], "batch_size": [SIZE]}, prefer_skip_nested_validation=True
+)
 def read_text(
     paths: StrPath | Sequence[StrPath],
     column: str = "text",
@@ -73,15 +70,16 @@ def read_text(
     ...     list(read_text(folder, batch_size=2))
     [['tea and rum', 'rum'], ['tea']]
     """
-    if not isinstance(column, str):
-        refuse_argument("column", "a str", column)
-    batch_size = checked_size(batch_size, "batch_size")
     files = _files(paths, TABLES + TEXTS)
     if any(_ending(file) in TABLES for file in files):
         _pyarrow()
     return Batches(lambda: _regrouped(_texts(files, column), batch_size))
 
 
+@validate_params(
+    {"label_type": [Options(type, {int, str}), None]},
+    prefer_skip_nested_validation=True,
+)
 def read_triples(
     paths: StrPath | Sequence[StrPath],
     columns: tuple = ("user", "item", "rating"),
@@ -131,13 +129,9 @@ def read_triples(
     ...     [[column.tolist() for column in batch] for batch in read_triples(path)]
     [[['ann'], ['tea'], [5.0]]]
     """
-    is_three = isinstance(columns, (tuple, list)) and len(columns) == 3
-    if not is_three or not all(isinstance(name, str) for name in columns):
-        refuse_argument("columns", "a tuple of three names", columns)
-    if len(set(columns)) < 3:
-        refuse_argument("columns", "three different names", columns)
-    if not any(label_type is known for known in (None, int, str)):
-        refuse_argument("label_type", "None, int or str", label_type)
+    is_three = isinstance(columns, tuple | list) and len(columns) == 3
+    if not is_three or len({name for name in columns if isinstance(name, str)}) < 3:
+        refuse("columns", "a tuple of three different names", columns)
     files = _files(paths, TABLES)
     _pyarrow()
     return Batches(lambda: _triples(files, tuple(columns), label_type))
@@ -163,13 +157,9 @@ def _ending(file):
 
 def _files(paths, endings):
     """Return a list of files; a path that is a folder stands for the files in it."""
-    if isinstance(paths, (str, os.PathLike)):
-        paths = [paths]
-    if not isinstance(paths, Iterable) or isinstance(paths, bytes):
-        refuse_argument("paths", "a str, a path or a list of them", paths)
+    is_one = isinstance(paths, str | bytes) or not isinstance(paths, Iterable)
     files = []
-    for path in paths:
-        path = checked_path(path, "paths")
+    for path in map(Path, [paths] if is_one else paths):
         if path.is_dir():
             found = [file for file in sorted(path.iterdir()) if file.is_file()]
             found = [file for file in found if _ending(file) in endings]
@@ -216,12 +206,8 @@ def _texts(files, column):
 def _check_first(file, lines):
     """Raise if the first lines show that a file does not have one text per line.
 
-    Raises
-    ------
-    ValueError
-        If its lines end with carriage returns alone, or the first line has a null
-        character.  Most binary files contain null characters, and so does UTF-16
-        without a byte order mark.
+    Most binary files contain null characters, and so does UTF-16 without a byte order
+    mark.
     """
     if len(lines) == 1 and b"\r" in lines[0]:
         raise ValueError(
@@ -257,10 +243,7 @@ def _triples(files, columns, label_type):
 class _Labels:
     """Conversion of columns of users or items to arrays of one type in all files.
 
-    Parameters
-    ----------
-    types : dict of str to DataType
-        Types to which columns are converted; other columns keep their types.
+    Columns that are not in the dict ``types`` keep their types.
     """
 
     def __init__(self, types):

@@ -106,24 +106,55 @@ def check_batches(batches):
         )
 
 
+class Stamps:
+    """Stamps of batches, which must be the same when a conversion continues.
+
+    The first ``n_noted`` stamps are in notes on disk.
+    """
+
+    def __init__(self, folder):
+        self.folder, self.known, self.n_noted = folder, [], 0
+
+    def restore(self, stamps):
+        """Add the stamps of a note."""
+        self.known += map(tuple, stamps)
+        self.n_noted = len(self.known)
+
+    def new(self):
+        """Return the stamps for the next note."""
+        stamps = self.known[self.n_noted :]
+        self.n_noted = len(self.known)
+        return stamps
+
+    def check(self, number, stamp):
+        """Add the stamp of a new batch; raise if a known batch has another."""
+        if number == len(self.known):
+            self.known.append(stamp)
+        elif self.known[number] != stamp:
+            self._refuse(f"Batch {number} differs from the batch given")
+
+    def check_number(self, n_batches):
+        """Raise if there are fewer batches than before an interruption."""
+        if n_batches < len(self.known):
+            n_known = len(self.known)
+            self._refuse(f"There are {n_batches} batches, but at least {n_known}")
+
+    def _refuse(self, what):
+        raise ValueError(
+            f"{what} when the conversion in {self.folder} was interrupted. Give the "
+            "same batches, or start over with overwrite=True."
+        )
+
+
 class ShardWriter:
     """Writer of blocks as shards.
 
     Each shard has a note, a JSON file.  It describes the values, and tells which
     batches are completely written up to the end of this shard.
 
-    Parameters
-    ----------
-    target : Target
-        Folder that is written to.
-    kind : str
-    shard_rows : int or None
-        Number of rows of a shard; None chooses it from the first block.
-    words : HashedWords or None
-        Collects words of the rows.  Its state is written with each shard, and restored
-        when a conversion continues.
-    names : list of str or None
-        Names of the features, if they are known before the rows are written.
+    The state of ``words``, a `HashedWords` or None, is written with each shard, and
+    restored when a conversion continues.  ``names`` are those of the features, if they
+    are known before the rows are written.
     """
 
     def __init__(self, target, kind, shard_rows=None, words=None, names=None):
@@ -131,14 +162,13 @@ class ShardWriter:
         self.words, self.names = words, names
         self.shard_rows = None if shard_rows is None else int(shard_rows)
         self.n_features, self.position = None, (0, 0)
-        self.shards, self.stamps, self.blocks, self.buffered = [], [], [], 0
-        restore = self._restore_words if words is not None else lambda n_notes: None
-        for note in target.resume("shard", self._check_note, restore):
-            self.stamps += [tuple(stamp) for stamp in note["stamps"]]
+        self.shards, self.blocks, self.buffered = [], [], 0
+        self.stamps = Stamps(target.folder)
+        for note in target.resume("shard", self._check_note, self._restore_words):
+            self.stamps.restore(note["stamps"])
             self.shards.append(note["shard"])
             self.position = tuple(note["position"])
             self.n_features, self.shard_rows = note["n_features"], note["shard_rows"]
-        self.n_noted = self.n_known = len(self.stamps)
 
     def _check_note(self, number, note):
         self._check(number, note["shard"], note["n_features"])
@@ -156,6 +186,8 @@ class ShardWriter:
         return self.folder / f"words-{n_shards % 2}.json"
 
     def _restore_words(self, n_shards):
+        if self.words is None:
+            return
         path = self._words_file(n_shards)
         state = read_json(path)
         if state["n_shards"] != n_shards:
@@ -178,7 +210,7 @@ class ShardWriter:
         """
         number = -1
         for number, batch in enumerate(batches):
-            self._recognise(number, stamp(batch, number))
+            self.stamps.check(number, stamp(batch, number))
             if number < self.position[0]:
                 continue
             block = convert(batch, number)
@@ -186,26 +218,11 @@ class ShardWriter:
             first = self.position[1] if number == self.position[0] else 0
             self._add(number, block, first)
             after(batch)
-        if number + 1 < self.n_known:
-            raise ValueError(
-                f"There are {number + 1} batches, but there were at least "
-                f"{self.n_known} when the conversion in {self.target.folder} was "
-                "interrupted. Give the same batches, or start over with overwrite=True."
-            )
+        self.stamps.check_number(number + 1)
         if self.buffered:
             self._cut((number + 1, 0))
         if not self.shards:
             raise ValueError("The batches have no rows.")
-
-    def _recognise(self, number, stamp):
-        if number == len(self.stamps):
-            self.stamps.append(stamp)
-        elif self.stamps[number] != stamp:
-            raise ValueError(
-                f"Batch {number} differs from the batch that was given when the "
-                f"conversion in {self.target.folder} was interrupted. Give the same "
-                "batches, or start over with overwrite=True."
-            )
 
     def _check_width(self, block, number):
         if self.n_features is None:
@@ -257,27 +274,16 @@ class ShardWriter:
             "shard_rows": self.shard_rows,
             "n_features": self.n_features,
             "position": position,
-            "stamps": self.stamps[self.n_noted :],
+            "stamps": self.stamps.new(),
         }
         write_json(self.folder / f"shard-{number:05d}.json", note)
-        self.n_noted = len(self.stamps)
         self.shards.append(shard)
         self.blocks, self.buffered = [], 0
 
     def finish(self, names=None, files=None):
         """Write the description, which makes the shards the current collection.
 
-        Parameters
-        ----------
-        names : list of str or None
-            Names of the features.
-        files : dict of str to int, default=None
-            Checksums of files that were written beside the shards.
-
-        Raises
-        ------
-        ValueError
-            If a written file is missing or damaged.
+        ``files`` are the checksums of files beside the shards, by their names.
         """
         files = {} if files is None else files
         if names is not None:

@@ -18,10 +18,12 @@ MOST_EXACT = 2**53
 class Texts:
     """Batches of texts, whose words a vectorizer counts."""
 
-    names = None
-
     def __init__(self, vectorizer, hashed):
         self.vectorizer, self.hashed, self.counts = vectorizer, hashed, None
+
+    @property
+    def names(self):
+        return None if self.hashed is None else self.hashed.names()
 
     def stamp(self, texts, number):
         if isinstance(texts, (str, bytes)) or not hasattr(texts, "__len__"):
@@ -58,30 +60,8 @@ class Texts:
             self.hashed.look_at(texts, self.counts)
 
 
-class Matrices:
-    def __init__(self):
-        self.names = None
-
-    def stamp(self, X, number):
-        if not sparse.issparse(X):
-            self.names = same_names(self.names, X, number)
-            return stamp_of_array(_two_dimensional(X, number))
-        X = _two_dimensional(X, number)
-        end = X.indptr[1] if X.format == "csr" and X.shape[0] else 0
-        return X.shape[0], checksum(X.indices[:end], X.data[:end]) if end else 0
-
-    def block(self, X, number):
-        X = X if sparse.issparse(X) else _two_dimensional(X, number)
-        X = canonical(X, number)
-        return Block.of(X, stored_counts(X.data, number))
-
-    def after(self, X):
-        pass
-
-
 class Arrays:
-    def __init__(self):
-        self.names = None
+    names = hashed = None
 
     def stamp(self, X, number):
         if sparse.issparse(X):
@@ -89,7 +69,8 @@ class Arrays:
                 f"Batch {number} is a sparse matrix; write it with write_counts."
             )
         self.names = same_names(self.names, X, number)
-        return stamp_of_array(_two_dimensional(X, number))
+        first = _two_dimensional(X, number)[:1]
+        return len(X), checksum(first.astype(np.float64))
 
     def block(self, X, number):
         X = check_array(
@@ -102,61 +83,51 @@ class Arrays:
         )
         return Block(X, X.shape[1])
 
+    def after(self, X):
+        pass
 
-def names_of_columns(X):
-    """Return the names of a data frame's columns, or None if they are not strings."""
-    columns = getattr(X, "columns", None)
-    if columns is None or not all(isinstance(name, str) for name in columns):
-        return None
-    return list(columns)
+
+class Matrices(Arrays):
+    def stamp(self, X, number):
+        if not sparse.issparse(X):
+            return super().stamp(X, number)
+        X = _two_dimensional(X, number)
+        end = X.indptr[1] if X.format == "csr" and X.shape[0] else 0
+        return X.shape[0], checksum(X.indices[:end], X.data[:end]) if end else 0
+
+    def block(self, X, number):
+        X = canonical(_two_dimensional(X, number), number)
+        return Block.of(X, stored_counts(X.data, number))
 
 
 def checked_names(names):
-    """Return names of features as a list of strings that UTF-8 can encode.
-
-    Raises
-    ------
-    ValueError
-        If the array is not one-dimensional, a name cannot be encoded, or two names
-        differ only by their types.
-    TypeError
-        If a name is neither a string nor a number.
-    """
+    """Return names of features as a list of strings that UTF-8 can encode."""
     if np.ndim(names) != 1:
         raise ValueError("feature_names must be of one dimension.")
     names = list(names)
     for name in names:
         if not isinstance(name, str | Number) or name != name:
             raise TypeError(f"feature_names must be strings, got {name!r}.")
-    texts = list(map(str, names))
-    for text in texts:
+    if len({isinstance(name, str) for name in names}) > 1:
+        raise TypeError("feature_names must be all strings or all numbers.")
+    names = list(map(str, names))
+    for name in names:
         try:
-            text.encode()
+            name.encode()
         except UnicodeEncodeError as error:
             raise ValueError(
-                f"feature_names has {text!r}, which UTF-8 cannot encode."
+                f"feature_names has {name!r}, which UTF-8 cannot encode."
             ) from error
-    is_text = {}
-    for name, text in zip(names, texts, strict=True):
-        if is_text.setdefault(text, isinstance(name, str)) != isinstance(name, str):
-            raise ValueError(
-                f"feature_names has {text!r} as a string and as a number, which would "
-                "become one name."
-            )
-    return texts
+    return names
 
 
 def same_names(names, X, number):
     """Return the names of the columns of all batches up to this one, or None.
 
-    Raises
-    ------
-    ValueError
-        If the columns of a data frame have other names, or another order, than the
-        columns of earlier batches.
+    The columns of data frames have names, which must be the same in all batches.
     """
-    found = names_of_columns(X)
-    if found is None:
+    found = list(getattr(X, "columns", ()))
+    if not found or not all(isinstance(name, str) for name in found):
         return names
     if names is None:
         return checked_names(found)
@@ -166,11 +137,6 @@ def same_names(names, X, number):
             f"order of columns: {found[:5]}, expected {names[:5]}."
         )
     return names
-
-
-def stamp_of_array(X):
-    """Return the number of rows, and a checksum of the first row."""
-    return len(X), checksum(np.asarray(X[:1], dtype=np.float64))
 
 
 def _two_dimensional(X, number):
@@ -214,13 +180,7 @@ def canonical(X, number):
 
 
 def stored_counts(values, number):
-    """Return counts in the type in which they are stored.
-
-    Raises
-    ------
-    ValueError
-        If a count is negative or not finite.
-    """
+    """Return counts in the type in which they are stored; raise if one is negative."""
     if values.size == 0:
         return values.astype(np.uint8)
     check_numbers(values, number)

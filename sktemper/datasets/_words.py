@@ -20,10 +20,6 @@ class HashedWords:
 
     Half of these documents are drawn at random, which estimates the frequencies of
     words.  The other half are the documents with the most columns without a known word.
-
-    Parameters
-    ----------
-    vectorizer : HashingVectorizer
     """
 
     def __init__(self, vectorizer):
@@ -87,16 +83,7 @@ class HashedWords:
         return sorted(self.counts.items(), key=lambda item: (-item[1], item[0]))
 
     def names(self):
-        """Return the name of each column.
-
-        A name is the most frequent word, followed by words that are about as frequent,
-        separated by bars.  The name of a column without a known word is ``#`` and the
-        column index.
-
-        Returns
-        -------
-        names : list of str
-        """
+        """Return the name of each column: its most frequent words, or its index."""
         words, totals = {}, Counter()
         for word, count in self._by_frequency():
             column = self.columns[word]

@@ -9,7 +9,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.utils._param_validation import validate_params
 
 from .._utils._typing import ArrayLike, Int, StrPath
-from ._collection import Collection, open_counts, open_dense
+from ._collection import Collection
 from ._folder import writing
 from ._shards import PARAMETERS, ShardWriter, check_batches
 from ._sources import Arrays, Matrices, Texts, checked_names
@@ -93,7 +93,6 @@ def write_counts(
     --------
     >>> import tempfile
     >>> from sklearn.feature_extraction.text import HashingVectorizer
-    from sklearn.utils._param_validation import validate_params
     >>> from sktemper.datasets import open_counts, write_counts
     >>> vectorizer = HashingVectorizer(
     ...     n_features=64, alternate_sign=False, norm=None
@@ -107,23 +106,14 @@ def write_counts(
     check_batches(batches)
     _check_vectorizer(vectorizer)
     names = _given_names(feature_names, batches, vectorizer)
-    settings = {
-        "kind": "counts",
-        "shard_rows": str(shard_rows),
-        "vectorizer": _described(vectorizer),
-        "feature_names": None if names is None else zlib.crc32(repr(names).encode()),
-    }
-    hashed = None
-    if names is None and isinstance(vectorizer, HashingVectorizer):
-        hashed = HashedWords(vectorizer) if vectorizer.input != "file" else None
-    source = Texts(vectorizer, hashed) if vectorizer is not None else Matrices()
-    with writing(folder, settings, overwrite) as target:
-        writer = ShardWriter(target, "counts", shard_rows, hashed, names)
-        writer.write(batches, source.stamp, source.block, source.after)
-        if names is None:
-            names = source.names
-        writer.finish(hashed.names() if hashed is not None else names)
-    return open_counts(target.folder)
+    if vectorizer is None:
+        source = Matrices()
+    else:
+        is_hashing = isinstance(vectorizer, HashingVectorizer)
+        has_words = names is None and is_hashing and vectorizer.input != "file"
+        source = Texts(vectorizer, HashedWords(vectorizer) if has_words else None)
+    settings = {"kind": "counts", "vectorizer": _described(vectorizer)}
+    return _written(folder, settings, batches, source, names, shard_rows, overwrite)
 
 
 @validate_params(PARAMETERS, prefer_skip_nested_validation=True)
@@ -144,14 +134,10 @@ def write_dense(
     batches : iterable of array-likes of shape (n_rows, n_features)
         Values.  The types float32 and float64 are kept; other types become float64.
         NaN is a missing value.
-    shard_rows : int, default=None
-        Number of rows of each shard but the last; None takes a power of two, from 1,024
-        to 1,048,576, with which a shard has about 33 million values.
+    shard_rows, overwrite : int, bool
+        See `write_counts`.
     feature_names : array-like of str of shape (n_features,), default=None
         Names of the columns.  None takes the column names of data frames.
-    overwrite : bool, default=False
-        Whether to replace a collection in the folder, finished or not.  A finished
-        collection stays until the new one is complete, and batches may be read from it.
 
     Returns
     -------
@@ -160,22 +146,8 @@ def write_dense(
 
     Raises
     ------
-    FileExistsError
-        If the folder already has a collection.
-    BlockingIOError
-        If another process or thread writes to the folder; the message names it.
-    ValueError
-        If the folder holds something else, or an interrupted conversion of other
-        batches; if values are infinite; if batches differ in their columns, or have no
-        rows at all; if names of features cannot be encoded, or if the number of names
-        differs from the number of columns.
-    TypeError
-        If names of features are neither strings nor numbers, or values are masked.
-
-    Warns
-    -----
-    UserWarning
-        If shards of an interrupted conversion are damaged, and are written again.
+    FileExistsError, BlockingIOError, ValueError, TypeError
+        As in `write_counts`, except that values may be negative.
 
     Examples
     --------
@@ -190,17 +162,21 @@ def write_dense(
     """
     check_batches(batches)
     names = _given_names(feature_names, batches)
-    settings = {
-        "kind": "dense",
+    settings = {"kind": "dense"}
+    return _written(folder, settings, batches, Arrays(), names, shard_rows, overwrite)
+
+
+def _written(folder, settings, batches, source, names, shard_rows, overwrite):
+    """Write the batches of a source, and return the collection."""
+    settings |= {
         "shard_rows": str(shard_rows),
         "feature_names": None if names is None else zlib.crc32(repr(names).encode()),
     }
-    source = Arrays()
     with writing(folder, settings, overwrite) as target:
-        writer = ShardWriter(target, "dense", shard_rows, names=names)
-        writer.write(batches, source.stamp, source.block)
+        writer = ShardWriter(target, settings["kind"], shard_rows, source.hashed, names)
+        writer.write(batches, source.stamp, source.block, source.after)
         writer.finish(source.names if names is None else names)
-    return open_dense(target.folder)
+    return Collection(target.folder)
 
 
 def _given_names(feature_names, batches, vectorizer=None):
@@ -218,12 +194,7 @@ def _given_names(feature_names, batches, vectorizer=None):
 
 
 def _check_vectorizer(vectorizer):
-    """Raise if the object is not a vectorizer, or its values are not counts.
-
-    Raises
-    ------
-    TypeError, ValueError
-    """
+    """Raise if the object is not a vectorizer, or its values are not counts."""
     if vectorizer is None:
         return
     if not hasattr(vectorizer, "transform"):

@@ -12,15 +12,14 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils._param_validation import StrOptions, validate_params
 
-from .._ranking._labels import label_array
 from .._utils._typing import Int, StrPath
 from .._utils._validation import check_unmasked
 from ._blocks import Block, checksum
 from ._collection import Collection, open_ratings
 from ._files import check_crc, open_npy, write_json, write_npy
 from ._folder import LABELS, remove, writing
-from ._ratings import csr_of_keys, merged_ratings, missing_labels
-from ._shards import PARAMETERS, ShardWriter, check_batches
+from ._ratings import csr_of_keys, labels_of, merged_ratings
+from ._shards import PARAMETERS, ShardWriter, Stamps, check_batches
 from ._sources import MOST_EXACT, check_numbers, stored
 
 #: Number of bytes of triples that are sorted at a time; and the distance between the
@@ -76,24 +75,16 @@ def write_ratings(
 
     Raises
     ------
-    FileExistsError
-        If the folder already has a collection.
-    BlockingIOError
-        If another process or thread writes to the folder; the message names it.
+    FileExistsError, BlockingIOError
+        As in `write_counts`.
     ValueError
-        If the folder holds something else, or an interrupted conversion of other
-        batches; if a label is missing; if a rating is missing or infinite; if there are
-        no ratings; if there are duplicates and ``duplicates="error"``; if a label ends
-        with a null character, or is a float of 2**53 or more, because such floats do
-        not represent all integers.
+        As in `write_counts`, because of the folder or of the batches; if a label is
+        missing; if a rating is missing or infinite; if there are duplicates and
+        ``duplicates="error"``; if a label ends with a null character, or is a float of
+        2**53 or more, because such floats do not represent all integers.
     TypeError
         If labels are neither numbers nor strings, or a mixture of both; or if values
         are masked.
-
-    Warns
-    -----
-    UserWarning
-        If files of an interrupted conversion are damaged, and are written again.
 
     Notes
     -----
@@ -120,7 +111,7 @@ def write_ratings(
     with writing(folder, settings, overwrite) as target:
         runs = _Runs(target)
         runs.gather(batches)
-        remove(target.files, "shard-*")  # the ranges may be others than before
+        remove(target.files, "shard")  # the ranges may be others than before
         merge = _Merge(target.files, runs.number, duplicates)
         writer = ShardWriter(target, "ratings", shard_rows)
         writer.write(merge.ranges(), lambda *_: (0, 0), merge.block)
@@ -135,14 +126,12 @@ class _Runs:
     """Triples on disk, in runs that are each sorted by user."""
 
     def __init__(self, target):
-        self.target, self.folder = target, target.files
-        self.number, self.stamps, self.kinds = 0, [], {}
-        self.gathered, self.n_bytes = [], 0
+        self.folder, self.stamps = target.files, Stamps(target.folder)
+        self.number, self.kinds, self.gathered, self.n_bytes = 0, {}, [], 0
         for note in target.resume("run", self._check):
-            self.stamps += [tuple(stamp) for stamp in note["stamps"]]
+            self.stamps.restore(note["stamps"])
             self.kinds = note["kinds"]
             self.number += 1
-        self.n_noted = len(self.stamps)
 
     def _check(self, number, note):
         check_crc(self.folder / f"run-{number:05d}.npy", note["crc"])
@@ -152,30 +141,19 @@ class _Runs:
 
     def gather(self, batches):
         """Write the triples of batches, except batches that are already on disk."""
-        n_done, number = self.n_noted, -1
+        n_done, number = self.stamps.n_noted, -1
         for number, batch in enumerate(batches):
             users, items, ratings = triples_of(batch, number)
             stamp = len(ratings), checksum(*(a[:1] for a in (users, items, ratings)))
-            if number < n_done:
-                if stamp != self.stamps[number]:
-                    self._refuse(f"Batch {number} differs from the batch given")
-                continue
-            self.stamps.append(stamp)
-            if len(ratings):
+            self.stamps.check(number, stamp)
+            if number >= n_done and len(ratings):
                 self._check_kinds({"users": users, "items": items}, number)
                 self._add(users, items, ratings)
-        if number + 1 < n_done:
-            self._refuse(f"There are {number + 1} batches, but there were {n_done}")
+        self.stamps.check_number(number + 1)
         if self.gathered:
             self._flush()
         if not self.number:
             raise ValueError("The batches have no ratings.")
-
-    def _refuse(self, what):
-        raise ValueError(
-            f"{what} when the conversion in {self.target.folder} was interrupted. Pass "
-            "the same batches again, or start over with overwrite=True."
-        )
 
     def _check_kinds(self, labels, number):
         for name, values in labels.items():
@@ -202,11 +180,9 @@ class _Runs:
         for name, column in zip(names, columns, strict=True):
             run[name] = column[order]
         crc = write_npy(self._file("npy"), [run], run.dtype, run.shape)
-        stamps = self.stamps[self.n_noted :]
-        noted = {"stamps": stamps, "kinds": self.kinds, "crc": crc}
-        write_json(self._file("json"), noted)
-        self.n_noted, self.number = len(self.stamps), self.number + 1
-        self.gathered, self.n_bytes = [], 0
+        note = {"stamps": self.stamps.new(), "kinds": self.kinds, "crc": crc}
+        write_json(self._file("json"), note)
+        self.number, self.gathered, self.n_bytes = self.number + 1, [], 0
 
 
 # -- ranges --------------------------------------------------------------------------
@@ -276,13 +252,7 @@ class _Merge:
         return Block.of(sparse.csr_array(X), X.data)
 
     def write_labels(self):
-        """Write one file with the labels of all users, and one with those of all items.
-
-        Returns
-        -------
-        files : dict of str to int
-            Checksums of the files.
-        """
+        """Write the labels of users and of items; return a dict of files' checksums."""
         paths = (self.folder / f"users-{n:05d}.npy" for n in range(self.n_ranges))
         users = (open_npy(path) for path in paths)
         users = users, np.result_type(*self.user_dtypes), (self.n_users,)
@@ -297,15 +267,10 @@ class _Merge:
 
 
 def triples_of(batch, number):
-    """Return users, items and ratings of a batch as arrays.
-
-    Raises
-    ------
-    ValueError, TypeError
-    """
+    """Return users, items and ratings of a batch as arrays."""
     columns = _columns(batch, number)
-    users = _labels(columns[0], f"The users of batch {number}")
-    items = _labels(columns[1], f"The items of batch {number}")
+    users = _labels(columns[0], f"Batch {number}: users")
+    items = _labels(columns[1], f"Batch {number}: items")
     check_unmasked(columns[2], f"The ratings of batch {number}", may_be_nan=False)
     ratings = np.asarray(columns[2])
     if ratings.dtype.kind == "O":
@@ -362,12 +327,8 @@ def _columns(batch, number):
 
 def _labels(values, what):
     """Return labels as integers or strings, none of them missing."""
-    values = label_array(values)
-    if values.ndim != 1:
-        raise ValueError(f"{what} are of {values.ndim} dimensions; expected one.")
-    if missing_labels(values):
-        raise ValueError(f"{what} have missing labels.")
-    if values.dtype.kind == "O" or values.dtype.kind == "T":
+    values = labels_of(values, what)
+    if values.dtype.kind in "OT":
         values = _of_one_kind(values, what)
     if values.dtype.kind == "U":
         if values.dtype.itemsize > 4 * LONGEST_LABEL:

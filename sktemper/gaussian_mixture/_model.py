@@ -218,7 +218,6 @@ class GaussianMixtureModel(MixtureModel):
         return last
 
     def component_prior(self, hyper):
-        """Return the natural parameters of the prior of a component, (n_natural,)."""
         (prior,) = self.family.alone.natural(
             np.array([hyper.mean_precision]),
             hyper.mean[None] - hyper.origin,

@@ -68,17 +68,7 @@ def class_tfidf(counts: ArrayLike) -> np.ndarray:
 def class_idf(word_counts, mean_tokens):
     """Return the factors of class TF-IDF that do not depend on the group.
 
-    Parameters
-    ----------
-    word_counts : ndarray of shape (n_features,)
-        Counts of the words in all groups.  The factors of words without counts are
-        finite, and otherwise arbitrary.
-    mean_tokens : float
-        Mean number of tokens of a group.
-
-    Returns
-    -------
-    factors : ndarray of shape (n_features,)
+    The factors of words without counts are finite, and otherwise arbitrary.
     """
     return np.log1p(mean_tokens / np.where(word_counts > 0, word_counts, 1.0))
 
@@ -155,8 +145,10 @@ def cluster_words(
     frame_library(output)
     if by not in RANKINGS:
         raise ValueError(f"by must be one of {list(RANKINGS)}, got {by!r}.")
-    names = _names(X, feature_names)
     counts = _counts_of_clusters(X, memberships)
+    if feature_names is None:
+        feature_names = getattr(X, "columns", range(counts.shape[1]))
+    names = check_names(feature_names, counts.shape[1])
     n_words = min(positive_int(n_words, "n_words"), len(names))
     tokens, corpus = counts.sum(axis=1), counts.sum(axis=0)
     filled = np.flatnonzero(tokens > 0)
@@ -230,23 +222,8 @@ def _memberships(memberships):
     return sparse.csr_matrix((np.ones(len(rows)), (rows, labels[rows])), shape)
 
 
-def _names(X, feature_names):
-    n_features = np.shape(X)[1] if np.ndim(X) == 2 or sparse.issparse(X) else None
-    if n_features is None:
-        n_features = check_array(X, accept_sparse=True).shape[1]
-    if feature_names is None:
-        feature_names = getattr(X, "columns", range(n_features))
-    return check_names(feature_names, n_features)
-
-
 def check_names(feature_names, n_features):
-    """Return the names of the columns as an array of objects.
-
-    Raises
-    ------
-    ValueError
-        If there is not one name for each of ``n_features`` columns.
-    """
+    """Return names as an array of objects; raise unless each column has one."""
     names = np.asarray(feature_names, dtype=object)
     if names.shape != (n_features,):
         found = len(names) if names.ndim == 1 else type(feature_names).__name__

@@ -32,15 +32,8 @@ class Chunk(NamedTuple):
     counts: sparse.csr_array
 
     @classmethod
-    def from_documents(cls, raw_documents, analyze):
-        """Return the counts of raw documents.
-
-        Parameters
-        ----------
-        raw_documents : iterable
-        analyze : callable
-            Function that returns the words of a document.
-        """
+    def of(cls, raw_documents, analyze):
+        """Return the counts of documents; ``analyze`` returns the words of one."""
         places = defaultdict()
         places.default_factory = places.__len__
         columns, counts, starts = array("q"), array("q"), array("q", [0])
@@ -124,15 +117,8 @@ class WordFrequencies:
     n_documents: float = 0.0
     most_others: int = field(default_factory=lambda: FEWEST_KEPT)
 
-    def add(self, chunk, share):
-        """Return the frequencies after another chunk of the stream.
-
-        Parameters
-        ----------
-        chunk : Chunk
-        share : float
-            Factor of the frequencies of earlier documents.
-        """
+    def after(self, chunk, share):
+        """Return the frequencies after a chunk; ``share`` multiplies earlier ones."""
         places = self.places  # words added before an interruption are harmless
         for word in chunk.words:
             places.setdefault(word, len(places))
@@ -186,22 +172,11 @@ def as_documents(limit, n_documents):
 
 
 def admitted(documents, tokens, limits, n_free, kind=None):
-    """Determine the words that get columns, and the words for which none is free.
+    """Return masks of the words that get columns, and of those for which none is free.
 
-    Parameters
-    ----------
-    documents, tokens : ndarray of shape (n_words,)
-        Number of documents that contain each word, and number of its occurrences.
-    limits : tuple of float
-        Smallest and largest number of documents of a word that gets a column.
-    n_free : int or None
-        Number of free columns, which the most frequent words get; None for no limit.
-    kind : str or None, default=None
-        The argument ``kind`` of `numpy.argsort`.
-
-    Returns
-    -------
-    chosen, refused : ndarray of bool of shape (n_words,)
+    The arguments are the number of documents that contain each word, and of its
+    occurrences; the limits of the former; the number of free columns, which the most
+    frequent words get, or None; and the argument ``kind`` of `numpy.argsort`.
     """
     least, largest = limits
     wanted = (least <= documents) & (documents <= largest)
