@@ -590,7 +590,7 @@ def cluster_answers(draw, name, X, parts):
             scheduler = draw.one_of(None, client())
             lazy = getattr(sktemper.dask, method)(estimator, given, client=scheduler)
             by = {} if isinstance(given, list) else {"scheduler": "threads"}
-            found = lazy.compute(**by if scheduler else {})
+            found = lazy.compute(**{} if scheduler else by)
         equal(found, values, f"{name}: {method}")
 
 

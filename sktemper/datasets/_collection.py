@@ -195,7 +195,18 @@ class Collection(Source):
             return labels
 
     def as_data(self, validate: Callable) -> Any:
-        """Return `Data` of groups of shards, after ``validate`` of `extremes`."""
+        """Return `Data` for a fit, after a check of the values.
+
+        Parameters
+        ----------
+        validate : callable
+            ``validate(X)`` returns `extremes` in valid form, or raises.
+
+        Returns
+        -------
+        data : Data
+            Groups of shards.
+        """
         parts = groups(self.parts, self.n_parts)
         return Data(parts, [validate(self.extremes())], self, self.run)
 

@@ -134,10 +134,12 @@ def write_dense(
     batches : iterable of array-likes of shape (n_rows, n_features)
         Values.  The types float32 and float64 are kept; other types become float64.
         NaN is a missing value.
-    shard_rows, overwrite : int, bool
+    shard_rows : int, default=None
         See `write_counts`.
     feature_names : array-like of str of shape (n_features,), default=None
         Names of the columns.  None takes the column names of data frames.
+    overwrite : bool, default=False
+        See `write_counts`.
 
     Returns
     -------
