@@ -1050,3 +1050,11 @@ def test_checksums_are_those_of_the_files(collection, folder):
         names = [f"shard-{number:05d}.{what}.npy" for what in FILES]
         found = [zlib.crc32((folder / FIRST / name).read_bytes()) for name in names]
         assert found == shard["crc"]
+
+
+def test_a_file_of_the_user_in_a_subfolder_stays(folder, collection):
+    note = folder / FIRST / "note.txt"
+    note.write_text("mine")
+    write_counts(folder, [np.eye(3)], overwrite=True)
+    assert note.read_text() == "mine"
+    assert not list(note.parent.glob("shard-*"))

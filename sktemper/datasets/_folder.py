@@ -9,7 +9,6 @@ import contextlib
 import datetime
 import os
 import re
-import shutil
 import socket
 from pathlib import Path
 
@@ -28,6 +27,12 @@ LOCK, WRITER = "writer.lock", "writer.txt"
 #: The format of collections.
 FORMAT = "sktemper collection 1"
 GENERATION = re.compile(r"generation-(\d{5,9})")
+#: Pattern of the names of all files in a subfolder; other files belong to the user.
+OURS = re.compile(
+    r"(feature_names\.json|(user|item)_labels\.npy|words-\d\.json"
+    r"|shard-\d+\.(json|(indptr|indices|data)\.npy)"
+    rf"|run-\d+\.(json|npy)|users-\d+\.npy)({re.escape(TEMPORARY)})?"
+)
 #: Prefix of the names that NFS gives to files that are deleted while they are open.
 DELETED_BY_NFS = ".nfs"
 
@@ -159,9 +164,7 @@ class Target:
         meta = {"format": FORMAT, "generation": self.generation, **meta}
         write_json(self.folder / META, meta)
         self._remove_others(self.generation)
-        for path in list(self.files.iterdir()):
-            if path.name not in names:
-                _unlink(path)
+        _remove_files(self.files, names)
         _unlink(self.folder / UNFINISHED)
 
     def is_committed(self):
@@ -175,7 +178,7 @@ class Target:
         """Remove the subfolders of all other generations, as far as possible."""
         for number, path in _generations(self.folder).items():
             if number != generation:
-                shutil.rmtree(path, ignore_errors=True)
+                _remove_folder(path)
 
 
 @contextlib.contextmanager
@@ -196,7 +199,7 @@ def writing(folder, settings, overwrite):
             yield target
         except BaseException as error:
             if target.replaces and not target.is_committed():
-                shutil.rmtree(target.files, ignore_errors=True)
+                _remove_folder(target.files)
                 error.add_note(f"The collection in {folder} is as it was before.")
             raise
 
@@ -236,6 +239,18 @@ def _current(folder):
         return read_meta(folder)["generation"]
     except ValueError:
         return None
+
+
+def _remove_files(folder, kept=()):
+    for path in list(folder.iterdir()):
+        if OURS.fullmatch(path.name) and path.name not in kept:
+            _unlink(path)
+
+
+def _remove_folder(path):
+    _remove_files(path)
+    with contextlib.suppress(OSError):
+        path.rmdir()
 
 
 def remove(folder, what, first=0):
