@@ -285,7 +285,7 @@ def test_columns_that_are_alike_are_computed_once(
     monkeypatch, ties_are_ties, family, kind, parameters, how
 ):
     of_all = fitted(kind + family, how, **parameters)
-    monkeypatch.setattr(wide_mixture, "FEWEST_COLUMNS", 50)
+    monkeypatch.setattr(wide_mixture, "MOST_DENSE_COLUMNS", 50)
     model = fitted(kind + family, how, **parameters)
     assert isinstance(model.state_.globals_.components, Wide)
     for ours, theirs in zip(told_by(model), told_by(of_all), strict=True):
@@ -306,7 +306,7 @@ def test_binary_values_of_sparse_columns(
     monkeypatch, ties_are_ties, change, parameters
 ):
     of_all = fitted("TemperedBernoulliMixture", data=change(X), **parameters)
-    monkeypatch.setattr(wide_mixture, "FEWEST_COLUMNS", 50)
+    monkeypatch.setattr(wide_mixture, "MOST_DENSE_COLUMNS", 50)
     model = fitted("TemperedBernoulliMixture", data=change(X), **parameters)
     assert isinstance(model.state_.globals_.components, Wide)
     for ours, theirs in zip(told_by(model), told_by(of_all), strict=True):
@@ -318,7 +318,7 @@ def test_binary_values_of_sparse_columns(
 def test_many_columns_in_use_are_an_array(monkeypatch, ties_are_ties, family):
     wider = texts(60, np.arange(5, 300), 2)
     of_all = fitted("Tempered" + family).partial_fit(wider)
-    monkeypatch.setattr(wide_mixture, "FEWEST_COLUMNS", 50)
+    monkeypatch.setattr(wide_mixture, "MOST_DENSE_COLUMNS", 50)
     model = fitted("Tempered" + family)
     assert isinstance(model.state_.globals_.components, Wide)
     model.partial_fit(wider)
@@ -333,7 +333,7 @@ def test_many_columns_in_use_are_an_array(monkeypatch, ties_are_ties, family):
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.machine
 def test_bits_of_a_row_do_not_depend_on_others(monkeypatch, family):
-    monkeypatch.setattr(wide_mixture, "FEWEST_COLUMNS", 50)
+    monkeypatch.setattr(wide_mixture, "MOST_DENSE_COLUMNS", 50)
     model = fitted("Annealed" + family)
     rows = texts(64, np.arange(0, 350, 5), 3)  # includes words without training counts
     for ask in (model.transform, model.score_samples):
@@ -345,7 +345,7 @@ def test_bits_of_a_row_do_not_depend_on_others(monkeypatch, family):
 
 
 def test_damaged_columns_are_refused(monkeypatch):
-    monkeypatch.setattr(wide_mixture, "FEWEST_COLUMNS", 50)
+    monkeypatch.setattr(wide_mixture, "MOST_DENSE_COLUMNS", 50)
     model = fitted("AnnealedMultinomialMixture")
     intact = model.state_.globals_
     columns = intact.components.columns

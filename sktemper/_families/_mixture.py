@@ -400,7 +400,7 @@ class MixtureModel(NaturalModel):
 
     # -- objectives --------------------------------------------------------------------
     def global_bound(self, globals_, hyper, powers=Powers()) -> float:  # noqa: B008
-        """Return p E log p(weights, components) - E log q, p = ``powers.prior``."""
+        """Return ``powers.prior`` E log p - E log q of weights and components."""
         prior, power = self.prior(hyper), powers.prior
         bound = self.weights.bound(globals_.weights, prior.weights, power)
         components = self.family.bound(globals_.components, prior.components, power)

@@ -14,9 +14,9 @@ from ..model._contract import Powers
 from ._family import ONCE, sums_of, times
 from ._mixture import Mixture, MixtureModel
 
-# -- arrays in which most columns are equal, and sparse rows without entries in these
-#: A dense array is used instead of `Wide` if more than one in this number of columns
-#: has had an entry.
+# -- arrays whose columns are mostly equal, and blocks of sparse rows ------------------
+#: If more than 1 / ONE_IN of the columns have had entries, an array is used instead of
+#: `Wide`.
 ONE_IN = 4
 
 
@@ -46,18 +46,13 @@ class Wide:
 
     __array_ufunc__ = None  # so that NumPy calls __radd__ and __rmul__ of this class
 
-    @classmethod
-    def from_narrow(cls, columns, narrow, n_columns):
-        groups = narrow.reshape(len(narrow), len(columns) + 1, -1)
-        return cls(columns, groups[:, :-1], groups[:, -1], n_columns)
-
     def select(self, columns):
-        """Return a dense array of some columns, and of a last one equal to all others.
+        """Return a dense array of some columns, followed by one for all others.
 
         Parameters
         ----------
         columns : ndarray of int of shape (n,)
-            Indices in increasing order, which include all indices in `columns`.
+            Indices in increasing order, which include ``self.columns``.
 
         Returns
         -------
@@ -72,6 +67,12 @@ class Wide:
             narrow[...] = rest
             narrow[:, np.searchsorted(columns, self.columns)] = self.values
         return narrow.reshape(len(narrow), -1)
+
+    @classmethod
+    def from_narrow(cls, columns, narrow, n_columns):
+        """Return the `Wide` whose `select` returns ``narrow`` for ``columns``."""
+        groups = narrow.reshape(len(narrow), len(columns) + 1, -1)
+        return cls(columns, groups[:, :-1], groups[:, -1], n_columns)
 
     def __array__(self, dtype=None, copy=None):
         shape = len(self.rest), self.n_columns, self.rest.shape[1]
@@ -147,8 +148,8 @@ class Entries(NamedTuple):
         The result is None if another column has entries.
         """
         places = np.searchsorted(columns, self.X.indices)
-        known = len(columns) > 0 or len(places) == 0
-        if not known or (columns.take(places, mode="clip") != self.X.indices).any():
+        # -1, which is no index, is for indices above all `columns`
+        if (np.append(columns, -1).take(places) != self.X.indices).any():
             return None
         shape = self.X.shape[0], len(columns) + 1
         return sparse.csr_array((self.X.data, places, self.X.indptr), shape=shape)
@@ -191,12 +192,12 @@ def rows_at(columns, others, rows):
     places = np.searchsorted(columns, others)
     known = places < len(columns)
     known[known] = columns[places[known]] == others[known]
-    return rows[np.append(np.where(known, places, -1), -1)]
+    return rows[np.append(np.where(known, places, -1), -1)]  # -1: the last row
 
 
 # -- mixtures of sparse data with so many columns that most of them have no entry ------
-#: Largest number of columns of data for which arrays of all columns are used.
-FEWEST_COLUMNS = 4096
+#: Largest number of columns of data for which dense arrays are used.
+MOST_DENSE_COLUMNS = 4096
 
 
 class Prepared(NamedTuple):
@@ -227,7 +228,7 @@ class Prepared(NamedTuple):
 
 
 class View(NamedTuple):
-    """A model of some columns and of one column that represents all others; a block.
+    """A model of some columns and of one that represents all others, and a block of it.
 
     Attributes
     ----------
@@ -245,11 +246,12 @@ class View(NamedTuple):
     def hyper(self, hyper):
         if self.columns is None:
             return hyper
+        # the priors of all columns are equal
         return hyper._replace(component=hyper.component[: self.model.family.n_natural])
 
     def globals_(self, globals_):
         if self.columns is None:
-            return _of_arrays(globals_)
+            return _dense(globals_)
         return Mixture(globals_.weights, globals_.components.select(self.columns))
 
     def widened(self, mixture, n_features):
@@ -259,7 +261,7 @@ class View(NamedTuple):
         return Mixture(mixture.weights, components)
 
 
-def _of_arrays(globals_):
+def _dense(globals_):
     return Mixture(globals_.weights, np.asarray(globals_.components))
 
 
@@ -272,17 +274,17 @@ class WideMixtureModel(MixtureModel):
     grow with the number of columns.
 
     The family of a subclass is a `DirichletFamily`.  A subclass defines
-    `moments_of_entries`, ``none`` and `predictive`.
+    `moments_of_entries`, ``absent`` and `predictive`.
     """
 
-    #: Moments of a column without an entry, of shape (n_each,).
-    none = np.zeros(1)
-    #: Whether one column may represent all columns without entries.
-    _splits = True
+    #: Moments of an absent entry, of shape (n_each,).
+    absent = np.zeros(1)
+    #: Whether parameters may be `Wide`; False for the models that `select` returns.
+    _may_be_wide = True
 
     def __init__(self, *args, **parameters):
         super().__init__(*args, **parameters)
-        self._of_arrays = LastCall()
+        self._dense_cache = LastCall()
 
     # -- methods of subclasses ---------------------------------------------------------
     def moments_of_entries(self, X):
@@ -320,7 +322,7 @@ class WideMixtureModel(MixtureModel):
         return Entries(sparse_rows(X, rows))
 
     def _keeps_all(self):
-        return not self._splits or self.n_features <= FEWEST_COLUMNS
+        return not self._may_be_wide or self.n_features <= MOST_DENSE_COLUMNS
 
     def select(self, columns):
         """Return the model of some columns and of one that represents all others.
@@ -328,7 +330,7 @@ class WideMixtureModel(MixtureModel):
         ``columns=None`` returns a model of all columns.
         """
         model = copy.copy(self)
-        model._splits, model._prior = False, LastCall()
+        model._may_be_wide, model._prior = False, LastCall()
         if columns is not None:
             repeats = np.ones(len(columns) + 1)
             repeats[-1] = self.n_features - len(columns)
@@ -337,6 +339,7 @@ class WideMixtureModel(MixtureModel):
         return model
 
     def _view(self, block, globals_=None):
+        """Return a `View` of columns that have or had entries, or of all columns."""
         kept = None if globals_ is None else globals_.components
         columns = None
         if isinstance(kept, Wide):
@@ -358,7 +361,7 @@ class WideMixtureModel(MixtureModel):
             X = block.select(columns)
         return Aligned(columns, self.moments_of_entries(X))
 
-    def linear(self, block, prepared, table, empty_row):
+    def linear(self, block, prepared, table, constant):
         """Return a linear function of the moments of each row of a block.
 
         Parameters
@@ -367,24 +370,25 @@ class WideMixtureModel(MixtureModel):
         prepared : Prepared
         table : ndarray
             Table of the form of ``prepared.tables``.
-        empty_row : ndarray of shape (n_components,)
-            Value of a row without entries, see `empty_row`.
+        constant : ndarray of shape (n_components,)
+            Value of a row without entries.
         """
         rows = table.reshape(len(prepared.columns) + 1, -1)
         rows = rows_at(prepared.columns, block.columns, rows)
-        return times(block.moments, rows.reshape(-1, table.shape[1])) + empty_row
+        return times(block.moments, rows.reshape(-1, table.shape[1])) + constant
 
-    def empty_row(self, columns, table):
+    def empty_value(self, columns, table):
         """Return a linear function of the moments of a row without entries."""
+        # the last column counts for all that it represents
         values = self.select(columns).family.weigh_options(table.T)
-        return (np.tile(self.none, len(columns) + 1) * values).sum(axis=1)
+        return (np.tile(self.absent, len(columns) + 1) * values).sum(axis=1)
 
     # -- the state of a fit ------------------------------------------------------------
     def _prior_of(self, hyper):
         prior = super()._prior_of(hyper)
         if self._keeps_all():
             return prior
-        one = prior.components[:, : len(self.none)]
+        one = prior.components[:, : len(self.absent)]
         wide = Wide.from_narrow(np.arange(0), one, self.n_features)
         return Mixture(prior.weights, wide)
 
@@ -406,19 +410,16 @@ class WideMixtureModel(MixtureModel):
         columns = globals_.components.columns
         narrow = globals_.components.select(columns)
         expected = self.select(columns).family.expected(narrow).T.copy()
-        empty_row = self.empty_row(columns, expected)
+        empty_row = self.empty_value(columns, expected)
         log_weights = self.weights.expected_log(globals_.weights)
         return Prepared(columns, log_weights, expected, empty_row, globals_, hyper)
 
-    def _prepared_of_arrays(self, prepared):
+    def _prepared_dense(self, prepared):
         """Return the values for blocks that are not `Entries`."""
         if not isinstance(prepared, Prepared):
             return prepared
-        return self._of_arrays.result(
-            prepared,
-            lambda arguments: self.prepare(
-                _of_arrays(arguments.globals_), arguments.hyper
-            ),
+        return self._dense_cache.result(
+            prepared, lambda wide: self.prepare(_dense(wide.globals_), wide.hyper)
         )
 
     def on_features(self, globals_, hyper, places, start_share):
@@ -426,7 +427,7 @@ class WideMixtureModel(MixtureModel):
 
         New features had no entry in any row.
         """
-        n_each, components = len(self.none), globals_.components
+        n_each, components = len(self.absent), globals_.components
         one = hyper.component[:n_each]
         hyper = hyper._replace(component=np.tile(one, len(places)))
         if isinstance(components, Wide):
@@ -435,7 +436,7 @@ class WideMixtureModel(MixtureModel):
             prior = self.weights.prior(hyper.weight_concentration)
             counts = self.weights.counts(globals_.weights - prior)
             values = components.reshape(len(components), -1, n_each)[:, places]
-            values[:, places < 0] = one + np.outer(counts, self.none)[:, None]
+            values[:, places < 0] = one + np.outer(counts, self.absent)[:, None]
             other = values.reshape(len(values), -1)
         return Mixture(globals_.weights, other), hyper
 
@@ -449,11 +450,7 @@ class WideMixtureModel(MixtureModel):
         shapes, components = super().global_shapes(globals_), globals_.components
         if not isinstance(components, Wide):
             return shapes
-        K, n_each, n_kept = (
-            len(components.rest),
-            len(self.none),
-            len(components.columns),
-        )
+        (K, n_each), n_kept = components.rest.shape, len(components.columns)
         return [*shapes[:-1], (n_kept,), (K, n_kept, n_each), (K, n_each), ()]
 
     def check(self, globals_, hyper):
@@ -464,7 +461,7 @@ class WideMixtureModel(MixtureModel):
     # -- the step ----------------------------------------------------------------------
     def local_step(self, block, prepared, request):
         if not isinstance(block, Entries):
-            prepared = self._prepared_of_arrays(prepared)
+            prepared = self._prepared_dense(prepared)
             return super().local_step(block, prepared, request)
         if not isinstance(prepared, Prepared):
             whole = self.select(None)
@@ -475,8 +472,8 @@ class WideMixtureModel(MixtureModel):
 
     def n_observed(self, block):
         if isinstance(block, Aligned):
-            empty_row = self.n_features * self.none.sum()
-            return empty_row + np.asarray(block.moments.sum(axis=1)).ravel()
+            n_absent = self.n_features * self.absent.sum()
+            return n_absent + np.asarray(block.moments.sum(axis=1)).ravel()
         return self.family.n_observed(block)
 
     def log_joint(self, block, prepared):
@@ -496,17 +493,17 @@ class WideMixtureModel(MixtureModel):
         shares = shares * factors[:, None]
         columns, counts = block.columns, shares.sum(axis=0)
         sums = sums_of(block.moments, shares)
-        sums += np.outer(counts, np.tile(self.none, len(columns) + 1))
+        sums += np.outer(counts, np.tile(self.absent, len(columns) + 1))
         components = Wide.from_narrow(columns, sums, self.n_features)
         return Mixture(self.weights.counted(counts), components)
 
     def fisher_product(self, globals_, vector):
-        return super().fisher_product(_of_arrays(globals_), vector)
+        return super().fisher_product(_dense(globals_), vector)
 
     # -- objectives --------------------------------------------------------------------
     def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
-        """Return p E log p(weights, components) - E log q, p = ``powers.prior``."""
-        if not self._splits:
+        """Return ``powers.prior`` E log p - E log q of weights and components."""
+        if not self._may_be_wide:
             return super().global_bound(globals_, hyper, powers)
         columns = getattr(globals_.components, "columns", None)
         view = View(self.select(columns), columns)
@@ -516,7 +513,7 @@ class WideMixtureModel(MixtureModel):
 
     def predictive_scores(self, block, prepared):
         if not isinstance(block, Entries):
-            return super().predictive_scores(block, self._prepared_of_arrays(prepared))
+            return super().predictive_scores(block, self._prepared_dense(prepared))
         if not isinstance(prepared, Prepared):
             whole = self.select(None)
             return whole.predictive_scores(whole.take(block.X, slice(None)), prepared)
@@ -537,7 +534,7 @@ class WideMixtureModel(MixtureModel):
         """Return the mixture with one component started again."""
         arguments = random, row_weight
         if not isinstance(block, Entries):
-            return super().propose_birth(_of_arrays(globals_), hyper, block, *arguments)
+            return super().propose_birth(_dense(globals_), hyper, block, *arguments)
         view = self._view(block, globals_)
         proposed, _ = view.model.propose_birth(
             view.globals_(globals_), view.hyper(hyper), view.block, *arguments
@@ -549,7 +546,7 @@ class WideMixtureModel(MixtureModel):
     ):
         arguments = random, refused, row_weight
         if not isinstance(block, Entries):
-            globals_ = _of_arrays(globals_)
+            globals_ = _dense(globals_)
             return super().propose_split_merge(globals_, hyper, block, *arguments)
         view = self._view(block, globals_)
         proposal = view.model.propose_split_merge(

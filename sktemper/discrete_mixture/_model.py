@@ -547,7 +547,7 @@ class BernoulliMixtureModel(_DiscreteMixtureModel):
         super().__init__(n_components, n_features, family, **others)
         self.feature_prior = feature_prior
         self.block_size = max(16, min(self.block_size, VALUES_OF_BLOCK // n_features))
-        self.none = np.array([0.0, 1.0] if threshold >= 0 else [1.0, 0.0])
+        self.absent = np.array([0.0, 1.0] if threshold >= 0 else [1.0, 0.0])
         self._predictive = LastCall()
 
     def deviations(self, X, sample_weight):
@@ -562,7 +562,7 @@ class BernoulliMixtureModel(_DiscreteMixtureModel):
         pairs = np.stack([X.data > threshold, X.data <= threshold], axis=-1)
         places = 2 * np.repeat(X.indices, 2)
         places[1::2] += 1
-        parts = (pairs - self.none).ravel(), places, 2 * X.indptr
+        parts = (pairs - self.absent).ravel(), places, 2 * X.indptr
         return sparse.csr_array(parts, shape=(X.shape[0], 2 * X.shape[1]))
 
     def predictive(self, block, prepared):
@@ -572,7 +572,7 @@ class BernoulliMixtureModel(_DiscreteMixtureModel):
             wide, columns = prepared.globals_.components, prepared.columns
             logs = self.select(columns).family.log_means(wide.select(columns))
             logs = np.ascontiguousarray(logs.T)
-            return logs, self.empty_row(columns, logs)
+            return logs, self.empty_value(columns, logs)
 
         return self.linear(block, prepared, *self._predictive.result(prepared, tables))
 
