@@ -40,7 +40,7 @@ from ._users import UserInference
 # -- starting values of priors, variances and items ------------------------------------
 #: Initial variances of the items' means and posteriors, relative to the prior.
 START_SPREAD, START_VARIANCE = 0.1, 0.01
-#: The largest square of the prior variance of factors over the noise variance.
+#: Largest ratio of the squared prior variance of factors to the noise variance.
 LARGEST_RATIO = 1e15
 
 
@@ -204,7 +204,8 @@ class MatrixFactorizationModel(ConjugateModel):
         self.user_noise = self.keeps_local = user_noise
         self.dtype = np.dtype(dtype)
         self.init = init
-        self._item_cache, self.n_own = LastCall(), n_components + biases
+        self._item_cache = LastCall()
+        self.n_own = n_components + biases
         self.room = Room()
         self.n_local = self.n_own + 2 * user_noise  # shape and rate of the noise
         self.n_packed = self.n_own * (self.n_own + 1) // 2
@@ -213,10 +214,12 @@ class MatrixFactorizationModel(ConjugateModel):
         self.block_size = self._block_size()
 
     def _block_size(self):
+        """Return the number of users in a block: a power of 2, see `BLOCK_ELEMENTS`."""
         most = BLOCK_BYTES // (self.width * self.dtype.itemsize)
         rows = min(self.n_features // SHARE_OF_ITEMS, most)
         rows = max(BLOCK_ELEMENTS // self.width, rows, 1)
-        return min(max(1 << rows.bit_length() - 1, FEWEST_ROWS), MOST_ROWS)
+        largest_power = 1 << (rows.bit_length() - 1)
+        return min(max(largest_power, FEWEST_ROWS), MOST_ROWS)
 
     # -- data ------------------------------------------------------------------------
     def take(self, X, rows):
@@ -259,8 +262,8 @@ class MatrixFactorizationModel(ConjugateModel):
         return first_items(self, random, hyper)
 
     def hyper_shapes(self):
-        mean = (self.n_own,)
-        return [()] * 6 + [(self.n_features,)] + 2 * [mean, 2 * mean]
+        n = self.n_own
+        return [()] * 6 + [(self.n_features,)] + [(n,), (n, n)] * 2
 
     def check(self, globals_, hyper):
         super().check(globals_, hyper)
@@ -395,10 +398,10 @@ class MatrixFactorizationModel(ConjugateModel):
         return stepped
 
     def largest_rate(self, globals_, statistics, scale, powers, hyper):
-        """Return the smallest rate at which an item's precision is not positive."""
+        """Return the rate up to which the items' precisions are positive definite."""
         target = self.target_parameters(statistics, scale, powers, hyper)
         target = self.from_natural_parameters(target)
-        least = least_eigenvalue(target, self.n_own, globals_)
+        least = least_eigenvalue(target, self.n_own, globals_)  # relative to globals_
         return math.inf if least > 0 else 1 / (1 - least)
 
     def is_valid(self, globals_):
@@ -447,10 +450,10 @@ class MatrixFactorizationModel(ConjugateModel):
     def log_partition(
         self, inverse_temperatures, hyper, random, priors=None, n_samples=8
     ):
-        """Return the exact log C(b) per rating.
+        """Return the exact log C(b) = -log(b) / 2 per rating.
 
-        The score and log C omit the same normaliser, which does not depend on the
-        temperature.  Therefore log C stays the same when the noise variance is learned.
+        The score and log C omit the normaliser of the noise, which does not depend on
+        b, so that learning the noise variance does not change log C.
         """
         if not (priors is None or isinstance(priors, str)):
             raise ValueError("A matrix factorization has no partition_priors.")
@@ -467,10 +470,11 @@ class MatrixFactorizationModel(ConjugateModel):
         observed, rest = block.select(~held_out), block.select(held_out)
         users = self.users(observed, prepared)
         mean, variance = self.expected(rest, prepared, users.posterior)
-        noise, freedom = prepared.hyper.noise_variance, None
+        noise_variance, freedom = prepared.hyper.noise_variance, None
         if self.user_noise:
             freedom = 2 * np.repeat(users.noise.shapes, rest.counts)
-        variance += noise / np.repeat(users.noise.means, rest.counts)
+        # the noise of a user is a precision relative to the common one
+        variance += noise_variance / np.repeat(users.noise.means, rest.counts)
         scores = log_densities(rest.values - mean, variance, freedom)
         return rest.per_user(scores), rest.counts
 
