@@ -47,8 +47,8 @@ class Plan(NamedTuple):
     Attributes
     ----------
     n_steps : int or None
-        Number of planned steps.  In a stream of unknown length, it is twice the number
-        of steps of ``length="auto"`` if the model has `stream_rows`, and None
+        Number of planned steps.  In a stream of unknown length, it is twice the length
+        that ``length="auto"`` stands for if the model has `stream_rows`, and None
         otherwise.
     steps_per_pass : float or None
         Number of steps in which the clock advances by one pass.  None if the size of
@@ -70,10 +70,10 @@ class Plan(NamedTuple):
         """Return the temperature of ``start="auto"``.
 
         It is `ABOVE_CRITICAL` times the first of the `critical_temperatures`, at least
-        1 and at most `hot_start`.  If they are not known, it is `hot_start`.  If
+        1 and at most `temperature`.  If they are not known, it is `temperature`.  If
         `n_steps` is None, it is at most `AUTO_START`.
         """
-        start = self.hot_start()
+        start = self.model_start()
         if self.n_steps is None:
             start = min(start, AUTO_START)
         if self.critical_temperatures:
@@ -81,8 +81,8 @@ class Plan(NamedTuple):
             start = min(start, max(1.0, critical))
         return start
 
-    def hot_start(self) -> float:
-        """Return `temperature`; raise if it is not a valid temperature."""
+    def model_start(self) -> float:
+        """Return `temperature`; raise if it is not valid."""
         if not 1.0 <= self.temperature <= HOTTEST:
             raise ValueError(
                 f"The model asks for a start at the temperature {self.temperature}: "
@@ -127,9 +127,9 @@ class Clock:
 class Schedule(Policy):
     """Base of the schedules.
 
-    A subclass defines ``__call__(t)``, and ``settles_at`` if its value is constant from
-    some positive time on.  Values must be at least 1, whether they are temperatures or
-    batch sizes.
+    A subclass defines ``__call__(t)`` and, unless its value is always constant,
+    ``settles_at``.  Values must be at least 1, whether they are temperatures or batch
+    sizes.
     """
 
     unit = "steps"
@@ -139,7 +139,7 @@ class Schedule(Policy):
         raise NotImplementedError
 
     def settles_at(self) -> float:
-        """Return the time from which the value is constant, or infinity."""
+        """Return the time from which the value is constant, or infinity; here 0."""
         return 0.0
 
     def resolved(self, plan: Plan) -> Schedule:

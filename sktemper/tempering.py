@@ -587,7 +587,7 @@ class GlobalTempering(_Ladder):
         params = self.get_params(deep=False)
         params["cap"] = None if cap is None else cap.resolved(plan)
         if self.max_temperature == "auto":
-            params["max_temperature"] = max(AUTO_MAX_TEMPERATURE, plan.hot_start())
+            params["max_temperature"] = max(AUTO_MAX_TEMPERATURE, plan.model_start())
         return type(self)(**params)
 
     def schedule_of_temperatures(self) -> Schedule | None:
