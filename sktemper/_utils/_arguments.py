@@ -48,22 +48,22 @@ def positive_int(value, name):
     return int(value)
 
 
-def concentrations_of(priors, of_components):
+def concentrations_of(priors, second_name):
     """Return the two concentrations of ``partition_priors`` of a mixture, as floats.
 
     Parameters
     ----------
     priors : array-like of shape (2,)
         Concentrations of the weights and of the components.
-    of_components : str
-        Name of the second concentration in the message.
+    second_name : str
+        Name of what has the second concentration, for the message.
     """
     pair = np.asarray(priors, dtype=np.float64)
     if pair.shape != (2,) or not ((pair > 0) & np.isfinite(pair)).all():
         refuse(
             "partition_priors",
             "a pair of positive numbers, the concentrations of weights and of "
-            f"{of_components}",
+            f"{second_name}",
             priors,
         )
     return pair.tolist()

@@ -9,9 +9,9 @@ from sklearn.utils.validation import check_is_fitted
 from .._utils._typing import Axes, DataFrame, Figure
 from ._axes import axes_of, needs_matplotlib
 
-#: Inches of a row and of a column of the picture, and for labels.
+#: Inches of a row and of a column, of the row labels, and of the column heads.
 ROW, COLUMN, LABELS, HEAD = 0.24, 0.85, 3.2, 0.9
-#: Widths of labels in characters.
+#: Largest width of a label, in characters.
 LONGEST = 26
 #: Values of cells above this share of the range have white text.
 DARK = 0.6
@@ -20,9 +20,9 @@ DARK = 0.6
 class ClassProfilesDisplay:
     """Table of the answers of each class, coloured by probability.
 
-    Each column is a class, and each row an option of an item, or a number.  The colour
-    of an option is its probability; that of a number is its place between the smallest
-    and the largest class.  Of items with two options only the second one is drawn.
+    Each column is a class.  Each row is an option of an item, coloured by probability,
+    or a numeric item, coloured by the place of the mean between the smallest and the
+    largest mean of a class.  Of two options, only the second is drawn.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def _table(profiles, items):
         if with_options and len(options) == 2:
             options = options[1:]
         if kinds[item] == "gaussian":
-            options = ["mean"]
+            options = ["mean"]  # not "sd"
         for option in options:
             means = np.array([entries[item][option][k] for k in classes], dtype=float)
             rows.append(_Row(item, kinds[item], option, means))

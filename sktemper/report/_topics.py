@@ -72,7 +72,7 @@ def check_documents(documents, n_rows):
 
 
 # -- rows of word counts ---------------------------------------------------------------
-class Rows:
+class CountRows:
     """Rows of word counts, which are read part by part.
 
     Parameters
@@ -115,7 +115,7 @@ class Rows:
         return np.asarray(total)
 
     def taken(self, numbers):
-        """Return the rows with increasing indices as a CSR matrix or a data frame."""
+        """Return the rows ``numbers``, which increase: a data frame if ``X`` is one."""
         if hasattr(self._parts[0], "iloc"):
             return self._parts[0].iloc[numbers]  # keeps the names of the columns
         start, found = 0, []
@@ -263,7 +263,7 @@ def topic_report(
     path = None if path is None else check_path(path)
     n_words = check_count(n_words, "n_words")
     n_documents = check_count(n_documents, "n_documents")
-    rows = Rows(X)
+    rows = CountRows(X)
     documents = check_documents(documents, len(rows))
     names = check_length(document_names, len(rows), "document_names")
     dates = as_dates(check_length(dates, len(rows), "dates"))
