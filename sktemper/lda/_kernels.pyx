@@ -387,6 +387,7 @@ cdef class _Phases:
         one.in_chains += first
 
 
+# in the headers, `SIMD.f_f32` is `NAME(f)`
 cdef int _run_f32(
     lda_block *one, int phase, intptr_t first, intptr_t end
 ) noexcept nogil:
