@@ -32,7 +32,7 @@ class Chunk(NamedTuple):
     counts: sparse.csr_array
 
     @classmethod
-    def of(cls, raw_documents, analyze):
+    def from_documents(cls, raw_documents, analyze):
         """Return the counts of documents; ``analyze`` returns the words of one."""
         places = defaultdict()
         places.default_factory = places.__len__
@@ -117,7 +117,7 @@ class WordFrequencies:
     n_documents: float = 0.0
     most_others: int = field(default_factory=lambda: FEWEST_KEPT)
 
-    def after(self, chunk, share):
+    def add(self, chunk, share):
         """Return the frequencies after a chunk; ``share`` multiplies earlier ones."""
         places = self.places  # words added before an interruption are harmless
         for word in chunk.words:
