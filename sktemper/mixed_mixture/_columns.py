@@ -1,6 +1,7 @@
 """Descriptions of columns of several kinds, and numeric codes of their values."""
 
 import functools
+import itertools
 import sys
 from decimal import Decimal
 from numbers import Integral, Real
@@ -21,8 +22,8 @@ NO_VALUES = (
 )
 #: From this integer on, floats do not represent every integer.
 INEXACT = 2**53
-#: Types of items that become floats without a look at each of them.
-PLAIN = {float, int, type(None)}
+#: Types that become floats without a look at each item.
+FLOAT_TYPES = {float, int, type(None)}
 #: Names of the types of missing values of pandas.
 MISSING = ("NAType", "NaTType")
 #: The types and the values of columns of booleans.
@@ -67,19 +68,19 @@ class Values:
         return self.table is None
 
     @property
-    def values(self):
+    def array(self):
         """The values as floats, with NaN, or as objects, with None if missing."""
         if self.is_numeric:
             return self.entries
-        table = np.empty(len(self.table) + 1, dtype=object)
+        table = np.empty(len(self.table) + 1, dtype=object)  # the last item is None
         table[:-1] = self.table
         return table[self.entries]
 
     def weighted(self, weight):
         """Return the same values with weights, without rows of weight 0."""
-        counts = weight > 0
-        entries = self.entries[counts]
-        return Values(self.name, entries, self.table, self.declared, weight[counts])
+        kept = weight > 0
+        entries = self.entries[kept]
+        return Values(self.name, entries, self.table, self.declared, weight[kept])
 
     def missing(self):
         return np.isnan(self.entries) if self.is_numeric else self.entries < 0
@@ -141,7 +142,7 @@ class Values:
             return self.declared
         table = self.options().table
         if not all(isinstance(value, bool | str) for value in table):
-            # a boolean beside numbers is a number
+            # beside other numbers, True is 1
             table = [int(v) if isinstance(v, bool) else v for v in table]
         # numbers precede text, because numbers and text cannot be compared
         return sorted(set(table), key=lambda v: (isinstance(v, str), v))
@@ -152,24 +153,25 @@ class Values:
         If there are more than ``most`` distinct numbers, quantiles are returned.
         """
         if not self.is_numeric:
-            one = self.options()
-            places = np.arange(len(one.table))
+            values = self.options()
+            places = np.arange(len(values.table))
             weight = np.ones(len(self.entries)) if self.weight is None else self.weight
-            known = one.entries >= 0
-            totals = np.bincount(one.entries[known], weight[known], len(places))
-            return Values(self.name, places, one.table, self.declared, totals)
+            known = values.entries >= 0
+            totals = np.bincount(values.entries[known], weight[known], len(places))
+            return Values(self.name, places, values.table, self.declared, totals)
         known, weight = self.known()
         numbers, places = np.unique(known, return_inverse=True)
         totals = np.bincount(places, weight, len(numbers))
         if most is not None and len(numbers) > most:
-            below = np.cumsum(totals)
-            kept = np.searchsorted(below, np.arange(1, most) * below[-1] / most)
+            cumulative = np.cumsum(totals)
+            levels = np.arange(1, most) * cumulative[-1] / most
+            kept = np.searchsorted(cumulative, levels)
             kept = np.unique(np.concatenate([[0], kept, [len(numbers) - 1]]))
-            numbers, totals = numbers[kept], np.diff(below[kept], prepend=0.0)
+            numbers, totals = numbers[kept], np.diff(cumulative[kept], prepend=0.0)
         return Values(self.name, numbers, None, self.declared, totals)
 
     def joined(self, other, most):
-        """Return the union of both objects' values, compressed."""
+        """Return the union with ``other``, compressed; both must be compressed."""
         declared = self.declared if self.declared == other.declared else None
         one, table = self, None
         if not (one.is_numeric and other.is_numeric):
@@ -181,7 +183,7 @@ class Values:
         return Values(self.name, entries, table, declared, weight).compressed(most)
 
 
-def columns_of(X):
+def column_values(X):
     """Yield the `Values` of each column of a data frame or of an array.
 
     Parameters
@@ -195,29 +197,29 @@ def columns_of(X):
     """
     if not is_frame(X):
         for number in range(X.shape[1]):
-            yield _of_array(f"Column {number} of X", X[:, number])
+            yield _array_values(f"Column {number} of X", X[:, number])
     elif is_polars(X):
         for name in X.columns:
-            yield _of_polars(f"Column {name!r}", X[name])
+            yield _polars_values(f"Column {name!r}", X[name])
     else:
         for name, series in X.items():
-            yield _of_pandas(f"Column {name!r}", series)
+            yield _pandas_values(f"Column {name!r}", series)
 
 
-def _of_array(name, values):
+def _array_values(name, values):
     kind = values.dtype.kind
     if kind == "f":
         return Values(name, values.astype(float, copy=False))
     if kind in "iu":
-        return _of_integers(name, values.astype(float), values.tolist)
+        return _integer_values(name, values.astype(float), values.tolist)
     if kind == "b":
-        return _of_booleans(name, values.astype(float))
+        return _boolean_values(name, values.astype(float))
     if kind not in "OUT":
         raise TypeError(NO_VALUES.format(name, f"the dtype {values.dtype}"))
-    return _of_items(name, values.tolist())
+    return _item_values(name, values.tolist())
 
 
-def _of_pandas(name, series):
+def _pandas_values(name, series):
     dtype = series.dtype
     if hasattr(dtype, "categories") and hasattr(dtype, "ordered"):
         codes, table = series.array.codes, dtype.categories.tolist()
@@ -229,16 +231,16 @@ def _of_pandas(name, series):
             series = series.sparse.to_dense()
         numbers = series.to_numpy(float, na_value=np.nan)
         if dtype.kind == "b":
-            return _of_booleans(name, numbers)
+            return _boolean_values(name, numbers)
         if dtype.kind == "f":
             return Values(name, numbers)
-        return _of_integers(name, numbers, lambda: series.to_numpy(object).tolist())
+        return _integer_values(name, numbers, lambda: series.to_numpy(object).tolist())
     if dtype.kind != "O" and dtype.kind != "U":
         raise TypeError(NO_VALUES.format(name, f"the dtype {dtype}"))
-    return _of_items(name, series.to_numpy(object).tolist())
+    return _item_values(name, series.to_numpy(object).tolist())
 
 
-def _of_polars(name, series):
+def _polars_values(name, series):
     polars, dtype = sys.modules["polars"], series.dtype
     if dtype.is_numeric() or dtype == polars.Boolean or isinstance(dtype, polars.Enum):
         codes = series.to_physical() if isinstance(dtype, polars.Enum) else series
@@ -246,17 +248,17 @@ def _of_polars(name, series):
         if dtype.is_float():
             return Values(name, numbers)
         if dtype.is_numeric():
-            return _of_integers(name, numbers, series.to_list)
+            return _integer_values(name, numbers, series.to_list)
         if dtype == polars.Boolean:
-            return _of_booleans(name, numbers)
+            return _boolean_values(name, numbers)
         table = dtype.categories.to_list()
         return Values(name, _codes(numbers), table, tuple(table))
     if dtype.is_temporal() or dtype.is_nested() or dtype == polars.Binary:
         raise TypeError(NO_VALUES.format(name, f"the dtype {dtype}"))
-    return _of_items(name, series.to_list())
+    return _item_values(name, series.to_list())
 
 
-def _of_booleans(name, numbers):
+def _boolean_values(name, numbers):
     """Return the values of a column of 0, 1, and NaN for missing values."""
     return Values(name, _codes(numbers), [*BOOLEANS], BOOLEANS)
 
@@ -266,33 +268,33 @@ def _codes(numbers):
     return np.where(np.isnan(numbers), -1.0, numbers).astype(np.intp)
 
 
-def _of_integers(name, numbers, items):
-    """Return numbers, or the result of ``items()`` if floats would merge integers."""
+def _integer_values(name, numbers, items):
+    """Return floats, or the integers ``items()`` if floats would merge some."""
     if (np.abs(numbers) >= INEXACT).any():
-        return _of_items(name, items(), is_plain=False)
+        return _item_values(name, items(), tries_floats=False)
     return Values(name, numbers)
 
 
-def _of_items(name, items, is_plain=True):
+def _item_values(name, items, tries_floats=True):
     """Return the values of a list of text, booleans, numbers and missing values."""
     types = set(map(type, items))
-    if is_plain and types <= PLAIN:
+    if tries_floats and types <= FLOAT_TYPES:
         try:
-            return _of_integers(name, np.array(items, dtype=float), lambda: items)
+            return _integer_values(name, np.array(items, dtype=float), lambda: items)
         except OverflowError:
-            pass  # the message about this integer follows
-    if types == {str}:  # the checks of other types take longer than a row
+            pass  # `_python_value` raises an error about this integer
+    if types == {str}:  # the most common type needs none of the checks below
         places = {text: place for place, text in enumerate(dict.fromkeys(items))}
         entries = np.array([places[text] for text in items], dtype=np.intp)
         return Values(name, entries, list(places))
     _check_types(name, types, items)
     # True == 1, but they read differently
     others = [kind for kind in types - BOOLS if issubclass(kind, Real | Decimal)]
-    is_split = bool(types & BOOLS and others)
-    keys = list(zip(map(type, items), items, strict=True)) if is_split else items
+    are_pairs = bool(types & BOOLS and others)
+    keys = list(zip(map(type, items), items, strict=True)) if are_pairs else items
     places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
     entries = np.array([places[key] for key in keys], dtype=np.intp)
-    table = [_plain(name, key[1] if is_split else key) for key in places]
+    table = [_python_value(name, key[1] if are_pairs else key) for key in places]
     return _without_missing(name, entries, table)
 
 
@@ -303,7 +305,7 @@ def _without_missing(name, entries, table):
     if not is_text and max(map(abs, known), default=0) < INEXACT:
         numbers = np.array([np.nan if v is None else v for v in table], dtype=float)
         if known and all(isinstance(value, bool) for value in known):
-            return _of_booleans(name, numbers[entries])
+            return _boolean_values(name, numbers[entries])
         if not any(isinstance(value, bool) for value in known):
             return Values(name, numbers[entries])
     if len(known) < len(table):
@@ -316,7 +318,7 @@ def _check_types(name, types, items):
     """Raise if items are neither text nor numbers nor missing values."""
     wrong = {
         kind
-        for kind in types - PLAIN
+        for kind in types - FLOAT_TYPES
         if not issubclass(kind, str | Real | Decimal | np.bool_)
         and kind.__name__ not in MISSING
     }
@@ -326,7 +328,7 @@ def _check_types(name, types, items):
         raise TypeError(NO_VALUES.format(name, what))
 
 
-def _plain(name, value):
+def _python_value(name, value):
     """Return a str, bool, int or float for a value of any type; None if missing."""
     if isinstance(value, str):
         return str.__str__(value)
@@ -427,7 +429,7 @@ class Column(NamedTuple):
 
     def _coded(self, values):
         """Return the numbers of options, and the distinct unknown values."""
-        own, ordered = _option_values(self.categories)
+        option_values, ordered = _option_values(self.categories)
         if values.is_numeric and ordered is not None:
             entries = values.entries
             nearest = ordered.take(ordered.searchsorted(entries), mode="clip")
@@ -435,7 +437,8 @@ class Column(NamedTuple):
                 return entries, []
         values = values.options() if values.is_numeric else values
         places = _places(values.table, self.categories)
-        numbers = np.append(own, np.nan)[[*places, -1]][values.entries]
+        # -1, in places and in entries, selects the NaN
+        numbers = np.append(option_values, np.nan)[[*places, -1]][values.entries]
         if -1 not in places:
             return numbers, []
         unknown = values.weighted(np.isnan(numbers)).options().table
@@ -450,15 +453,14 @@ class Column(NamedTuple):
     def labels(self):
         """Texts of the categories, all different: the text "1" beside 1 is "'1'"."""
         texts = list(map(str, self.categories))
-        return (
-            texts if len(set(texts)) == len(texts) else list(map(repr, self.categories))
-        )
+        are_different = len(set(texts)) == len(texts)
+        return texts if are_different else list(map(repr, self.categories))
 
     @property
-    def is_single(self):
-        """Whether `option_values` are exact in single precision."""
-        own = self.option_values
-        return bool((own == own.astype(np.float32)).all())
+    def fits_float32(self):
+        """Whether `option_values` are exact in float32."""
+        numbers = self.option_values
+        return bool((numbers == numbers.astype(np.float32)).all())
 
     def decoded(self, codes):
         """Return the values of options, in an array of the type of the categories.
@@ -474,30 +476,30 @@ class Column(NamedTuple):
             return codes
         if not self.categories:  # no value was seen
             return np.full(len(codes), None, dtype=object)
-        known = np.empty(len(self.categories), dtype=object)
-        known[:] = self.categories
-        kinds = {type(category) for category in self.categories}
-        if kinds == {bool}:
-            known = known.astype(bool)
-        elif kinds <= {int, float} and max(map(abs, self.categories)) < INEXACT:
-            known = known.astype(float if float in kinds else int)
-        return known[codes.astype(int)]
+        categories = np.empty(len(self.categories), dtype=object)
+        categories[:] = self.categories
+        types = set(map(type, self.categories))
+        if types == {bool}:
+            categories = categories.astype(bool)
+        elif types <= {int, float} and max(map(abs, self.categories)) < INEXACT:
+            categories = categories.astype(float if float in types else int)
+        return categories[codes.astype(int)]
 
 
 @functools.lru_cache
 def _option_values(categories):
     """Return the `Column.option_values` of categories; the last results are cached.
 
-    The second array has the same numbers in increasing order.  It is None if they are
-    not the categories themselves, or if there are none.
+    The second array has the same numbers in increasing order.  It is None if there are
+    no categories, or if the numbers are not the categories themselves.
     """
     numbers = np.arange(len(categories), dtype=float)
     if all(isinstance(category, Real) for category in categories):
         values = np.array(categories, dtype=float)
         if len(set(values.tolist())) == len(values):
             numbers = values
-    own = len(numbers) and tuple(numbers.tolist()) == categories
-    return read_only(numbers), read_only(np.sort(numbers)) if own else None
+    are_categories = len(numbers) and tuple(numbers.tolist()) == categories
+    return read_only(numbers), read_only(np.sort(numbers)) if are_categories else None
 
 
 def _places(values, categories):
@@ -511,16 +513,15 @@ def _places(values, categories):
     found = [places.get(value, -1) for value in values]
     if -1 not in found:
         return found
-    read = {}
+    text_places = {}
     for category, place in places.items():
         for text in _readings(category):
-            read.setdefault(text, place)
-    return [
-        next((read[text] for text in _readings(value) if text in read), -1)
-        if place < 0
-        else place
-        for value, place in zip(values, found, strict=True)
-    ]
+            text_places.setdefault(text, place)
+    for number, value in enumerate(values):
+        if found[number] == -1:
+            matches = (text_places[t] for t in _readings(value) if t in text_places)
+            found[number] = next(matches, -1)
+    return found
 
 
 def _readings(value):
@@ -615,7 +616,7 @@ def options_of(given, name):
     is_list = hasattr(given, "__iter__") and not isinstance(
         given, str | bytes | dict | set | frozenset
     )
-    options = list(given) if is_list else [None]
+    options = list(given) if is_list else [None]  # refused below
     if any(option is None or option != option for option in options):
         raise ValueError(
             f"categories must have a list of all options of {name}, such as "
@@ -624,7 +625,7 @@ def options_of(given, name):
     return options
 
 
-def described(values, kind, categories=None, n_bins=5):
+def describe(values, kind, categories=None, n_bins=5):
     """Return the `Column` that describes training values.
 
     Parameters
@@ -708,9 +709,9 @@ def _binned(known, weight, n_bins):
     edges = np.empty(0)
     if len(known):
         order = np.argsort(known, kind="stable")
-        below = np.cumsum(weight[order])
-        inner = np.arange(1, n_bins) * below[-1] / n_bins
-        edges = np.unique(known[order][np.searchsorted(below, inner)])
+        cumulative = np.cumsum(weight[order])
+        levels = np.arange(1, n_bins) * cumulative[-1] / n_bins
+        edges = np.unique(known[order][np.searchsorted(cumulative, levels)])
         edges = edges[edges < known.max()]
     codes = np.searchsorted(edges, known, side="left")
     sums = np.bincount(codes, weight * known, len(edges) + 1)
@@ -719,7 +720,7 @@ def _binned(known, weight, n_bins):
     ends = [-np.inf, *edges.tolist(), np.inf]
     labels = [
         f"> {low:.6g}" if high == np.inf else f"({low:.6g}, {high:.6g}]"
-        for low, high in zip(ends, ends[1:], strict=False)
+        for low, high in itertools.pairwise(ends)
     ]
     if len(labels) == 1:
         labels = ["all"]

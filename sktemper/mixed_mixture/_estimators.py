@@ -42,7 +42,7 @@ from ..moves import Moves
 from ..noise import GradientNoise
 from ..schedules import Schedule
 from ..tempering import Tempering
-from ._columns import INEXACT, by_column_index, columns_of, described, kinds_of
+from ._columns import INEXACT, by_column_index, column_values, describe, kinds_of
 from ._model import MixedMixtureModel
 
 # -- mixin for estimators whose data are coded as numbers ------------------------------
@@ -90,7 +90,7 @@ def _joined(blocks):
 
 
 def _summary(model, block, prepared, weight):
-    return [one.weighted(weight).compressed(MOST_KEPT) for one in columns_of(block)]
+    return [one.weighted(weight).compressed(MOST_KEPT) for one in column_values(block)]
 
 
 # -- results of a fitted mixture: profiles, information criteria, samples, imputation
@@ -220,7 +220,7 @@ class _MixedMixture(
     def _validate(self, X, reset):
         """Return ``X`` as an array of numeric codes of its values."""
         X = self._checked(X, reset)
-        values = list(columns_of(X))
+        values = list(column_values(X))
         if reset:
             self.columns_ = self._described(values, labels_of(X), X.shape[0])
         coded = self._coded(X, values)
@@ -317,7 +317,7 @@ class _MixedMixture(
         kinds = kinds_of(self.kinds, names, len(values))
         categories = self._declared(names, len(values))
         columns = tuple(
-            described(one, kind, categories.get(number), self.n_bins)
+            describe(one, kind, categories.get(number), self.n_bins)
             for number, (one, kind) in enumerate(zip(values, kinds, strict=True))
         )
         self._warn_of_identifiers(columns, values, n_rows)
@@ -356,7 +356,7 @@ class _MixedMixture(
             numbers is one.entries for numbers, one in zip(parts, values, strict=True)
         ):
             return X
-        if dtype == np.float32 and not all(one.is_single for one in self.columns_):
+        if dtype == np.float32 and not all(one.fits_float32 for one in self.columns_):
             dtype = np.float64
         coded = np.empty((X.shape[0], len(parts)), dtype)
         for number, numbers in enumerate(parts):
@@ -737,7 +737,7 @@ class _MixedMixture(
             return [self.impute(part) for part in X]
         shares = self.predict_proba(X).astype(np.float64)
         table = np.array(X, dtype=object) if isinstance(X, list | tuple) else X
-        values = columns_of(table if is_frame(table) else np.asarray(table))
+        values = column_values(table if is_frame(table) else np.asarray(table))
         filled = {}
         for number, ((_, column, place), one) in enumerate(
             zip(self._places(), values, strict=True)

@@ -18,7 +18,7 @@ from .._utils._arguments import is_integer, is_number, refuse
 from .._utils._frames import data_frame, is_frame
 from .._utils._typing import ArrayLike, DataLike, Int
 from .._utils._validation import check_values, checked_weights
-from ._columns import columns_of
+from ._columns import column_values
 
 #: A component with a smaller sum of posteriors counts as empty.
 EMPTY = 0.5
@@ -284,27 +284,25 @@ def _design(covariates):
     else:
         given = list(map(str, covariates.columns))
     names, columns = ["(intercept)"], [np.ones(covariates.shape[0])]
-    for name, values in zip(given, columns_of(covariates), strict=True):
+    for name, values in zip(given, column_values(covariates), strict=True):
         if values.missing().any():
             raise ValueError(
                 f"The covariate {name!r} has missing values: leave out these samples, "
                 "from posteriors too, or fill them in."
             )
-        if (values.values == values.values[0]).all():
+        if (values.array == values.array[0]).all():
             raise ValueError(
                 f"The covariate {name!r} has the same value everywhere: leave it out."
             )
         if values.is_numeric and values.declared is None:
-            check_values(
-                values.values, np.float64, f"Covariate {name!r}", training=True
-            )
+            check_values(values.array, np.float64, f"Covariate {name!r}", training=True)
             names.append(name)
-            columns.append(values.values)
+            columns.append(values.array)
             continue
-        categories = [c for c in values.categories() if (values.values == c).any()]
+        categories = [c for c in values.categories() if (values.array == c).any()]
         for category in categories[1:]:
             names.append(f"{name}={category}")
-            columns.append((values.values == category).astype(float))
+            columns.append((values.array == category).astype(float))
     return names, np.column_stack(columns)
 
 
