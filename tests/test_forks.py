@@ -44,7 +44,7 @@ SCRIPT = """if True:
     held = threading.Event()
 
     def hold():  # a lock, by a thread that the child does not have
-        with _linalg._nested.lock:
+        with _linalg._limit.lock:
             held.set()
             threading.Event().wait()
 

@@ -88,40 +88,40 @@ def tree_sum(values, fan_in, fold=Fold):
     fold : callable
         Returns an object that adds the values of a node, such as a `Fold`.
     """
-    levels = []
+    nodes = []  # the incomplete node of each level
     for value in values:
-        _put(levels, 0, value, fan_in, fold)
+        _put(nodes, 0, value, fan_in, fold)
         del value  # free its memory while the next one is computed
-    left_over = None
-    for node in levels:
-        # values in incomplete nodes of lower levels arrived last
-        if left_over is not None:
-            node.add(left_over)
-        left_over = node.total() if node.n_values else None
-    return left_over
+    total = None
+    for node in nodes:
+        # the values of lower levels arrived last
+        if total is not None:
+            node.add(total)
+        total = node.total() if node.n_values else None
+    return total
 
 
-def _put(levels, number, value, fan_in, fold):
-    if number == len(levels):
-        levels.append(fold())
-    levels[number].add(value)
-    if levels[number].n_values == fan_in:
-        _put(levels, number + 1, levels[number].total(), fan_in, fold)
+def _put(nodes, level, value, fan_in, fold):
+    if level == len(nodes):
+        nodes.append(fold())
+    nodes[level].add(value)
+    if nodes[level].n_values == fan_in:
+        _put(nodes, level + 1, nodes[level].total(), fan_in, fold)
 
 
-# -- workers for the blocks of a batch, the only parallelism of the package ------------
+# -- threads that run calls in parallel, and a replacement without threads -------------
 #: Number of calls in each task of a single thread, because the start of a task takes
 #: longer than many calls.  With several threads a task has one call, so that all
 #: threads end at about the same time.
 CALLS_AT_ONCE = 4
-#: Least number of multiplications of a block that several threads share.  Local steps
-#: with fewer take about 250 microseconds, mostly in Python code, in which threads wait
-#: for each other.
+#: Several threads share blocks if the local step of a block has at least this number of
+#: multiplications.  Smaller ones take about 250 microseconds, mostly in Python code, in
+#: which threads wait for each other.
 LEAST_SHARED = 2e6
 
 
 def threads_for(n_threads, model, data):
-    """Return how many of some threads share the blocks of data.
+    """Return how many of ``n_threads`` threads share the blocks of data.
 
     This depends on sizes only, so that the speed of a fit is reproducible.
 
@@ -145,8 +145,8 @@ def threads_for(n_threads, model, data):
 class _Maps:
     """Base with `map` and `sum`; a subclass defines ``_results(calls)``.
 
-    This method yields the results of the calls, which are functions without arguments,
-    in their order.
+    ``_results`` yields the results of calls, which are functions without arguments, in
+    their order.
     """
 
     def map(self, task, shared, groups):
@@ -173,10 +173,10 @@ class _Maps:
     def sum(self, task, shared, groups, fan_in):
         """Return the sum of ``task(shared, part, item)``, see `map`.
 
-        The results of a part, at least one, are added in their order, and the sums of
-        parts by `tree_sum` with ``fan_in``.
+        The results of each part are added in their order, and the sums of parts by
+        `tree_sum` with ``fan_in``.  There must be at least one item.
         """
-        numbers = deque()
+        numbers = deque()  # the part of each call whose result is awaited
 
         def calls():
             for number, (part, items) in enumerate(groups):
@@ -252,11 +252,11 @@ class Workers(_Maps):
                 yield from results
         except BaseException as error:
             self.stop[0] = 1
-            # tasks that have not begun are cancelled
+            # all are cancelled before this thread waits for those that have begun
             for begun in [task for task in pending if not task.cancel()]:
                 begun.wait()
             if not isinstance(error, KeyboardInterrupt):
-                self.stop[0] = 0  # after Ctrl-C a submitted task may not be pending yet
+                self.stop[0] = 0  # after Ctrl-C, `__exit__` resets it
             raise
 
     def _run_calls(self, calls):
@@ -287,7 +287,7 @@ class Workers(_Maps):
             if not task.cancel():
                 task.wait()
             if not isinstance(error, KeyboardInterrupt):
-                self.stop[0] = 0  # after Ctrl-C the task may still be queued
+                self.stop[0] = 0  # after Ctrl-C, `__exit__` resets it
             raise
 
     def run_whole(self, function):

@@ -16,20 +16,20 @@ from ._csr import copied_rows
 TERMS_AT_ONCE = 2**27
 
 
-class _Nested:
-    """Callers in `one_blas_thread`: the first limits BLAS, the last ends the limit.
+class _Limit:
+    """Limit of `one_blas_thread`, which the first caller sets and the last one ends.
 
     Because Ctrl-C may come anywhere, callers are stored as a set instead of a count,
-    and the earlier settings of BLAS are kept until all of them are restored.
+    and pairs of a library and its number of threads before, until all are restored.
     """
 
     def __init__(self):
-        self.lock, self.inside, self.before = threading.Lock(), set(), []
+        self.lock, self.callers, self.before = threading.Lock(), set(), []
 
 
-_nested = _Nested()
+_limit = _Limit()
 if hasattr(os, "register_at_fork"):  # another thread of the parent may hold the lock
-    os.register_at_fork(after_in_child=_nested.__init__)
+    os.register_at_fork(after_in_child=_limit.__init__)
 
 
 @functools.cache
@@ -44,23 +44,23 @@ def one_blas_thread():
     Blocks are processed in parallel, so that BLAS need not use several threads.  The
     number of BLAS threads would also change the rounding of products.
     """
-    name = object()
+    caller = object()
     try:
-        with _nested.lock:
-            if not _nested.inside and not _nested.before:
-                threads = [(one, one.num_threads) for one in _libraries()]
-                _nested.before = [pair for pair in threads if pair[1] != 1]
-            _nested.inside.add(name)
-            for library, _ in _nested.before:
+        with _limit.lock:
+            if not _limit.callers and not _limit.before:
+                pairs = [(library, library.num_threads) for library in _libraries()]
+                _limit.before = [pair for pair in pairs if pair[1] != 1]
+            _limit.callers.add(caller)
+            for library, _ in _limit.before:
                 library.set_num_threads(1)
         yield
     finally:
-        with _nested.lock:
-            _nested.inside.discard(name)
-            if not _nested.inside:
-                for library, n_threads in _nested.before:
+        with _limit.lock:
+            _limit.callers.discard(caller)
+            if not _limit.callers:
+                for library, n_threads in _limit.before:
                     library.set_num_threads(n_threads)
-                _nested.before = []
+                _limit.before = []
 
 
 def tiled_matmul(rows, matrix):
