@@ -50,24 +50,24 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
 
     def _install(self, state, policies):
         super()._install(state, policies)
-        self._training_ = None  # discards the results of an earlier state
+        self._labels_and_bound_ = None  # those of an earlier state are not valid
 
     def _finish(self, problem, state):
         model = problem.model
         bound = problem.bound(state.globals_, state.hyper)
         prepared = model.prepare(state.globals_, state.hyper)
-        labels = problem.map(_labels, prepared)
-        self._training_ = np.concatenate(list(labels)), bound
+        labels = np.concatenate(list(problem.map(_labels, prepared)))
+        self._labels_and_bound_ = labels, bound
 
     def _training_results(self):
         self._state()
-        training = vars(self).get("_training_")
-        if training is None:
+        results = vars(self).get("_labels_and_bound_")
+        if results is None:
             raise NotFittedError(
                 f"The last fit of this {type(self).__name__} was not completed: it has "
                 "neither labels_ nor lower_bound_. Use predict and lower_bound(X)."
             )
-        return training
+        return results
 
     def predict_proba(self, X: DataLike) -> np.ndarray:
         """Return the responsibility of each component for each sample, a probability.

@@ -33,10 +33,6 @@ from ..model import Powers, all_finite
 from ._model import ImplicitFactorizationModel, UserInference
 from ._pairs import Pairs, values_of_pairs
 
-# -- recommendations of a factorization of implicit feedback, such as clicks -----------
-
-
-# -- the estimator of factorizations of implicit feedback ------------------------------
 #: If the mean of the stored numbers is above this or below its inverse, they are
 #: probably not meant as weights.
 FARTHEST_MEAN = 2.0
@@ -270,7 +266,7 @@ class ImplicitFactorization(
             settings.n_components,
             n_features,
             zero_weight=None if zero_weight == "auto" else zero_weight,
-            weight_of=values_of_pairs("pair_weight", weight, dtype, True),
+            weight_of=values_of_pairs("pair_weight", weight, dtype, non_negative=True),
             target_of=values_of_pairs("pair_target", target, dtype),
             dtype=dtype,
             init=initial_vectors(settings, n_features, dtype),
@@ -404,10 +400,10 @@ class ImplicitFactorization(
         """
         state = self._state()
         items, d = self._fitted_model().items(state.globals_), state.hyper.n_components
-        squares = items.table.swapaxes(0, 1).reshape(len(items.means), -1)
-        squares = unpacked(squares[:, : d * (d + 1) // 2], d)
+        rows = items.table.swapaxes(0, 1).reshape(len(items.means), -1)
+        second_moments = unpacked(rows[:, : d * (d + 1) // 2], d)
         means = items.means.astype(state.dtype)
-        return squares - means[:, :, None] * means[:, None, :]
+        return second_moments - means[:, :, None] * means[:, None, :]
 
     @property
     def user_factors_(self) -> np.ndarray:
@@ -456,18 +452,18 @@ class ImplicitFactorization(
         return (means,), UserEntries(starts, np.array(block.items), values)
 
     def _query_of_few(self, X):
-        known = vars(self)
-        if type(X) is np.ndarray or "feature_names_in_" in known:
+        fitted = vars(self)
+        if type(X) is np.ndarray or "feature_names_in_" in fitted:
             return None
-        entries = plain_entries(
+        plain = plain_entries(
             X,
             *self._cached("inline_limits", self._inline_limits),
-            known["n_features_in_"],
-            largest_value(known["state_"].dtype),
+            fitted["n_features_in_"],
+            largest_value(fitted["state_"].dtype),
         )
-        if entries is None:  # validation converts the matrix, or raises an error
+        if plain is None:  # validation converts the matrix, or raises an error
             return None
-        starts, items, values = entries
+        starts, items, values = plain
         model = self._ready.model(self)
         block = Pairs(starts, items, model.weight_of(values), model.target_of(values))
         posteriors, entries = self._users_of_block(model, block, self._prepared(model))
@@ -513,8 +509,8 @@ class ImplicitFactorization(
         natural = hyper.users.natural()[:n_packed] + squares / hyper.noise_variance
         precision = unpacked(natural[None], model.n_components)[0]
         direction = np.linalg.solve(precision, prepared.items.means[item])
-        products_with = prepared.items.means[items] @ direction
-        return weights * targets / hyper.noise_variance * products_with
+        products = prepared.items.means[items] @ direction
+        return weights * targets / hyper.noise_variance * products
 
 
 def _warn_of_weights(values):
