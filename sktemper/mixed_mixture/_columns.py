@@ -12,7 +12,6 @@ from scipy import sparse
 
 from .._utils._cache import read_only
 from .._utils._frames import is_frame, is_polars
-from .._utils._notices import warn
 
 # -- values of columns of data frames and arrays ---------------------------------------
 #: Message about columns that are neither numbers nor text.
@@ -659,11 +658,6 @@ def describe(values, kind, categories=None, n_bins=5):
         _check_categories(kind, categories, values.name)
         return Column(kind, categories)
     known, weight = values.known()
-    if not len(known):
-        warn(
-            f"{values.name} has no values: it does not change the fit, and is imputed "
-            "as 0. Leave it out."
-        )
     if kind == "binned":
         return _binned(known, weight, n_bins)
     if kind == "poisson":

@@ -320,7 +320,7 @@ class _MixedMixture(
             describe(one, kind, categories.get(number), self.n_bins)
             for number, (one, kind) in enumerate(zip(values, kinds, strict=True))
         )
-        self._warn_of_identifiers(columns, values, n_rows)
+        self._warn_of_columns(columns, values, n_rows)
         return columns
 
     def _refitted(self, X, sample_weight, seed):
@@ -375,7 +375,21 @@ class _MixedMixture(
             UserWarning,
         )
 
-    def _warn_of_identifiers(self, columns, values, n_rows):
+    def _warn_of_columns(self, columns, values, n_rows):
+        pairs = zip(columns, values, strict=True)
+        empty = [
+            one.name
+            for column, one in pairs
+            if not (column.n_options or len(one.known()[0]))
+        ]
+        if 0 < len(empty) < len(columns):  # without weights, no column has values
+            warn_once(
+                self,
+                "empty",
+                f"{', '.join(empty[:NAMED])} has no values: it does not change the "
+                "fit, and is imputed as 0. Leave it out.",
+                UserWarning,
+            )
         for column, one in zip(columns, values, strict=True):
             most = max(MANY_OPTIONS, SHARE_OF_ROWS * n_rows)
             if column.n_options > most and one.declared is None:
