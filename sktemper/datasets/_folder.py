@@ -216,7 +216,7 @@ def _check_contents(folder, overwrite):
             f"{folder} holds something else than a collection, such as {min(others)!r};"
             " give a new or an empty folder."
         )
-    if META in names and not overwrite:
+    if (folder / META).exists() and not overwrite:
         raise FileExistsError(
             f"{folder} holds a collection already; open it, or replace it with "
             "overwrite=True."
