@@ -220,6 +220,16 @@ def test_a_fitted_model_may_be_used_from_many_threads(row):
                 np.testing.assert_array_equal(found, known)
 
 
+@each_row
+def test_a_fit_keeps_no_weights(row):
+    X, weight = row.data(120), np.linspace(0.5, 2.0, 120)
+    parts = [X[:50], X[50:]]
+    one = quietly(clone(estimator_of(row, {})).fit, X)
+    two = quietly(clone(estimator_of(row, {})).fit, parts, None, weight)
+    assert not any(value is weight for value in vars(two).values())
+    assert vars(one).keys() == vars(two).keys()
+
+
 # -- the same data in another form -----------------------------------------------------
 
 

@@ -449,6 +449,8 @@ class _MixedMixture(
             self._check_own(self.columns_)
         if fresh:
             self._names_ = names
+        for name in ("_weight_of_columns", "_same_columns"):  # no results of the fit
+            vars(self).pop(name, None)
         return data
 
     def _described_by_parts(self, parts):
