@@ -311,7 +311,8 @@ def test_a_fit_that_warned_of_its_heat_does_not_repeat_it(documents):
     lda_of().fit(documents).transform(documents)
 
 
-def test_callbacks_may_ask_a_fit_that_is_hot(documents):
+@pytest.mark.parametrize("copied", [clone, lambda one: pickle.loads(pickle.dumps(one))])
+def test_callbacks_may_ask_a_fit_that_is_hot(documents, copied):
     class Asks(Hooks):
         n_hot = 0
 
@@ -321,7 +322,7 @@ def test_callbacks_may_ask_a_fit_that_is_hot(documents):
             self.n_hot += estimator.temperature_ > 1
 
     asks = Asks()
-    lda_of().set_callbacks(asks).fit(documents)  # no warning
+    copied(lda_of()).set_callbacks(asks).fit(documents)  # no warning
     assert asks.n_hot > 0
 
 

@@ -1410,9 +1410,8 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
             )
         state = {k: v for k, v in state.items() if k not in OF_PICKLES}
         super().__setstate__(state)
-        self._warned, self._loaded = {}, True
         if "state_" in state:
-            self._ready = ReadyModel()
+            self._warned, self._loaded, self._ready = {}, True, ReadyModel()
             self._check_loaded()
 
     def _check_loaded(self):
