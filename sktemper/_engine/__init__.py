@@ -42,6 +42,7 @@ from ._passes import (
     clocks_of_passes,
     heldout_score,
     planned_clocks,
+    predictive_scores,
     run_passes,
     run_pieces,
 )

@@ -59,7 +59,7 @@ def heldout_score(held_out, state):
     problem, rows = held_out
     model = problem.model
     prepared = model.prepare(state.globals_, state.hyper)
-    parts = zip(*problem.map(_predictive_scores, prepared, rows), strict=True)
+    parts = zip(*problem.map(predictive_scores, prepared, rows), strict=True)
     if problem.sample_weight is None:
         scores, n_held_out = (sum(map(np.sum, part)) for part in parts)
     else:
@@ -76,7 +76,7 @@ def check_scorable(held_out, state):
     """
     problem, rows = held_out
     prepared = problem.model.prepare(state.globals_, state.hyper)
-    parts = problem.map(_predictive_scores, prepared, rows)
+    parts = problem.map(predictive_scores, prepared, rows)
     with contextlib.closing(parts):
         if any(n_held_out.any() for _, n_held_out in parts):
             return
@@ -87,7 +87,8 @@ def check_scorable(held_out, state):
     )
 
 
-def _predictive_scores(model, block, prepared):
+def predictive_scores(model, block, prepared):
+    """Return the scores of a block, see `ConjugateModel.predictive_scores`."""
     return model.predictive_scores(block, prepared)
 
 

@@ -15,6 +15,7 @@ from ..learning_rates import Population
 from ..model import IllDefined
 from ..tempering import Untempered
 from ._data import as_slice
+from ._passes import predictive_scores
 from ._problem import Batch, generator
 from ._renewals import Remembered, challenger_of
 from ._reservoir import FIRST_RENEWAL, Reservoir, Stream
@@ -188,7 +189,7 @@ class _Pieces:
     def _scores(self, steps, piece):
         """Return the scores of rows, and the number of scored observations of each."""
         rows = np.arange(piece.start, piece.stop)
-        parts = self.problem.map(_predictive_scores, steps.prepared, rows)
+        parts = self.problem.map(predictive_scores, steps.prepared, rows)
         scores, counts = zip(*parts, strict=True)
         return np.concatenate(scores), np.concatenate(counts)
 
@@ -371,7 +372,3 @@ ROWS_PER_SIZE = 2
 def rows_of(renewals, size):
     """Return ``size`` as an int, limited to the range of capacities of a memory."""
     return min(renewals.memory, max(LEAST_CAPACITY, math.ceil(size)))
-
-
-def _predictive_scores(model, block, prepared):
-    return model.predictive_scores(block, prepared)

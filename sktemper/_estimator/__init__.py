@@ -34,5 +34,5 @@ from ._estimator import (
     without_callbacks,
     workers_for,
 )
-from ._mixtures import MixtureMixin, check_n_samples
+from ._mixtures import MixtureMixin, check_enough_samples, check_n_samples
 from ._variants import AnnealedMixin, SVIPlusMixin

@@ -34,6 +34,7 @@ from .._engine import (
     fit,
     new_states,
     plan_stream,
+    predictive_scores,
     remember,
     run_pieces,
     run_stream,
@@ -51,7 +52,7 @@ from .._utils._checksums import checked, with_checksum
 from .._utils._linalg import one_blas_thread
 from .._utils._notices import log, warn
 from .._utils._policy import Slot, link_to_documentation, set_params
-from .._utils._sklearn import HAS_CALLBACKS, CallbackSupportMixin, with_callbacks
+from .._utils._sklearn import CallbackSupportMixin, remove_callbacks, with_callbacks
 from .._utils._typing import ArrayLike, DataLike
 from .._utils._validation import check_unmasked, checked_weights, is_small_matrix
 from ..learning_rates import (
@@ -112,8 +113,6 @@ class ReadyModel:
 # -- pickles of estimators, which store a version, and checks of loaded pickles --------
 #: Attributes of a fit that a pickle leaves out: past warnings, and caches.
 NOT_PICKLED = ("_warned", "_loaded", "_cache", "_ready")
-
-
 #: Attributes that pickles only have.
 OF_PICKLES = {"_checksum", "_sktemper_version"}
 
@@ -205,8 +204,7 @@ def without_callbacks(estimator, **parameters):
     It can be sent to workers even if callbacks cannot be pickled.
     """
     other = estimator._with_results(estimator._results(), **parameters)
-    if HAS_CALLBACKS:
-        other.set_callbacks()
+    remove_callbacks(other)
     return other
 
 
@@ -479,7 +477,7 @@ class _FitHooks(FitHooks):
         return self._end(self._task)
 
     def finish(self, run):
-        """Store results for the training rows, and end the task of the fit."""
+        """Store results for the training rows."""
         self.work._finish(self.problem, run.state)
         self.estimator._take_results(self.work)
 
@@ -1066,9 +1064,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         return np.concatenate(self._map(X, local))
 
     def _predictive_scores(self, X):
-        parts = self._map(
-            X, lambda model, block, prepared: model.predictive_scores(block, prepared)
-        )
+        parts = self._map(X, predictive_scores)
         return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
 
     def score_samples(self, X: DataLike) -> np.ndarray:

@@ -29,6 +29,15 @@ def check_n_samples(n_samples):
         )
 
 
+def check_enough_samples(self, data):
+    """Raise if there are fewer samples than components."""
+    if len(data) < self.n_components:
+        raise ValueError(
+            "Expected n_samples >= n_components but got n_components = "
+            f"{self.n_components}, n_samples = {len(data)}"
+        )
+
+
 class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin):
     """Mixin of estimators of mixtures: responsibilities and labels.
 

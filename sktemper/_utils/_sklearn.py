@@ -18,6 +18,12 @@ except ImportError:
 HAS_CALLBACKS = CallbackSupportMixin is not None
 
 
+def remove_callbacks(estimator):
+    """Remove the callbacks of an estimator, if there can be any."""
+    if HAS_CALLBACKS:
+        estimator.set_callbacks()
+
+
 def csr_container():
     """Return the CSR class that scikit-learn's ``sparse_interface`` specifies.
 

@@ -16,6 +16,7 @@ from .._estimator import (
     AnnealedMixin,
     MixtureMixin,
     TemperedEstimator,
+    check_enough_samples,
     check_n_samples,
     check_weighted_counts,
     drop_features,
@@ -85,12 +86,7 @@ class _DiscreteMixture(
             **options,
         )
 
-    def _check_enough(self, data):
-        if len(data) < self.n_components:
-            raise ValueError(
-                "Expected n_samples >= n_components but got n_components = "
-                f"{self.n_components}, n_samples = {len(data)}"
-            )
+    _check_enough = check_enough_samples
 
     def predict_proba(self, X: DataLike) -> np.ndarray:
         """Return the responsibility of each component for each sample, a probability.

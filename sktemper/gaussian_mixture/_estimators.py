@@ -19,6 +19,7 @@ from .._estimator import (
     MixtureMixin,
     SVIPlusMixin,
     TemperedEstimator,
+    check_enough_samples,
     check_n_samples,
     log,
     validated_weight,
@@ -171,11 +172,7 @@ class _GaussianMixture(
     _min_samples = 2  # the start needs a covariance
 
     def _check_enough(self, data):
-        if len(data) < self.n_components:
-            raise ValueError(
-                "Expected n_samples >= n_components but got n_components = "
-                f"{self.n_components}, n_samples = {len(data)}"
-            )
+        check_enough_samples(self, data)
         is_full = self._default_type() == "full" and not self._is_choice()
         if is_full and self.n_features_in_ > len(data):
             warn(

@@ -20,6 +20,7 @@ from .._estimator import (
     MixtureMixin,
     TemperedEstimator,
     Validation,
+    check_enough_samples,
     check_n_samples,
     validated_weight,
     warn_once,
@@ -168,12 +169,7 @@ class _MixedMixture(
 
     _validated = (*TemperedEstimator._validated, "columns_")
 
-    def _check_enough(self, data):
-        if len(data) < self.n_components:
-            raise ValueError(
-                "Expected n_samples >= n_components but got n_components = "
-                f"{self.n_components}, n_samples = {len(data)}"
-            )
+    _check_enough = check_enough_samples
 
     def predict_proba(self, X: DataLike) -> np.ndarray:
         """Return the responsibility of each component for each sample, a probability.
