@@ -28,6 +28,7 @@ from .._families import (
 from .._families._counts import MOST_DRAWN, log_rising, mean_log_power_sums
 from .._families._dirichlet import log_draws
 from .._utils._arguments import concentrations_of
+from ..model._contract import tenth_of_rows
 
 # -- estimation of the prior of words from documents -----------------------------------
 #: Smallest and largest concentration of "auto".
@@ -429,10 +430,7 @@ class _DiscreteMixtureModel(WideMixtureModel):
 
     def auto_batch_size(self, X, total):
         """Return a tenth of the samples, at least 20 per component, at most 5,000."""
-        fewest = 20 * self.n_components
-        if total is None:
-            return max(1000, fewest)
-        return max(1, min(max(round(total / 10), fewest), 5000, total // 2))
+        return tenth_of_rows(total, 20 * self.n_components, 5000)
 
 
 class BernoulliFamily(CategoricalFamily):

@@ -13,6 +13,7 @@ from scipy.linalg import eigh
 from .._families import NaturalModel, rate_to_zero
 from .._utils._linalg import tiled_matmul
 from ..model import LocalStep, Powers, Request
+from ..model._contract import tenth_of_rows
 from . import _kernels
 from ._births import propose_birth
 from ._inference import (
@@ -127,9 +128,7 @@ class FactorialMixtureModel(NaturalModel):
 
     def auto_batch_size(self, X, total):
         """Return a tenth of the rows, from 100 to 1,000, or 1,000 for a stream."""
-        if total is None:
-            return 1000
-        return max(1, min(max(round(total / 10), 100), 1000, total // 2))
+        return tenth_of_rows(total, 100, 1000)
 
     def auto_temperature(self, hyper):
         """Return the temperature at which features of a random start are undecided.

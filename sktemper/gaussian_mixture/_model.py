@@ -17,6 +17,7 @@ from .._families import (
     WishartPrecision,
 )
 from ..model import IllDefined, Powers, all_finite
+from ..model._contract import tenth_of_rows
 from ._gaps import GappedRows, GaussianWithGaps, TiedWithGaps, block_of, has_gaps
 from ._priors import evidence_of_priors, learned_priors, restarted, searched
 from ._starts import (
@@ -115,10 +116,7 @@ class GaussianMixtureModel(MixtureModel):
     # -- data ------------------------------------------------------------------------
     def auto_batch_size(self, X, total):
         """Return a tenth of the rows, at least 20 per component, at most 10,000."""
-        fewest = 20 * self.n_components
-        if total is None:
-            return max(1000, fewest)
-        return max(1, min(max(round(total / 10), fewest), 10_000, total // 2))
+        return tenth_of_rows(total, 20 * self.n_components, 10_000)
 
     def auto_temperature(self, hyper):
         """Return 1.3; at higher temperatures separate clusters may merge."""

@@ -29,6 +29,7 @@ from .._simd.special import aligned
 from .._utils._cache import LastCall
 from .._utils._linalg import tiled_matmul
 from ..model import ConjugateModel, LocalStep, Powers, Stopped, all_finite
+from ..model._contract import tenth_of_rows
 from . import _kernels
 from ._pairs import PairStatistics, add_sums, pairs_of
 
@@ -439,9 +440,7 @@ class ImplicitFactorizationModel(ConjugateModel):
 
     def auto_batch_size(self, X, total):
         """Return a tenth of the rows, but 100 to 10,000 rows; for a stream, 1,000."""
-        if total is None:
-            return 1000
-        return max(1, min(max(round(total / 10), 100), 10_000, total // 2))
+        return tenth_of_rows(total, 100, 10_000)
 
     # -- the state of a fit ----------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):

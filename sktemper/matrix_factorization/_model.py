@@ -22,6 +22,7 @@ from .._families import (
 from .._simd.room import Room
 from .._utils._cache import LastCall
 from ..model import ConjugateModel, LocalStep, Powers, Stopped, all_finite
+from ..model._contract import tenth_of_rows
 from . import _kernels
 from ._ratings import (
     START_SHAPE,
@@ -238,9 +239,7 @@ class MatrixFactorizationModel(ConjugateModel):
 
     def auto_batch_size(self, X, total):
         """Return a tenth of the rows, but 100 to 10,000 rows; for a stream, 1,000."""
-        if total is None:
-            return 1000
-        return max(1, min(max(round(total / 10), 100), 10_000, total // 2))
+        return tenth_of_rows(total, 100, 10_000)
 
     def auto_temperature(self, hyper):
         """Return twice the ratio of the ratings' variance to the noise variance.

@@ -14,6 +14,7 @@ from .._families import (
 )
 from .._families._dirichlet import log_draws
 from .._utils._arguments import concentrations_of
+from ..model._contract import tenth_of_rows
 
 # -- the family of rows whose columns are of several kinds -----------------------------
 #: Size of the table of log x!.
@@ -356,10 +357,7 @@ class MixedMixtureModel(MixtureModel):
 
     def auto_batch_size(self, X, total):
         """Return a tenth of the samples, at least 20 per component, at most 5,000."""
-        fewest = 20 * self.n_components
-        if total is None:
-            return max(1000, fewest)
-        return max(1, min(max(round(total / 10), fewest), 5000, total // 2))
+        return tenth_of_rows(total, 20 * self.n_components, 5000)
 
     def prior_of_component(self, X, sample_weight=None):
         """Return the prior of a component.

@@ -1045,6 +1045,16 @@ class Options:
         check_numbers("local parameters", local, [(len(local), width)])
 
 
+def tenth_of_rows(total, least, most):
+    """Return a batch size: a tenth of the rows, within limits; at most half of them.
+
+    For a stream of unknown size, ``total`` is None, and the size is at least 1,000.
+    """
+    if total is None:
+        return max(1000, least)
+    return max(1, min(max(round(total / 10), least), most, total // 2))
+
+
 # -- the contract of models: the required methods --------------------------------------
 class ConjugateModel(Options, Capabilities):
     r"""A conditionally conjugate model under mean-field inference.
