@@ -15,7 +15,6 @@ from sktemper import (
     TemperedGaussianMixture,
 )
 from sktemper.gaussian_mixture import _choice
-from sktemper.gaussian_mixture import _choice as _agglomeration
 from sktemper.moves import SplitMergeMoves
 from sktemper.plotting import _ellipses
 
@@ -191,8 +190,8 @@ def test_merges_by_evidence():
     family, prior = model.family_of(hyper), model.component_prior(hyper)
     shares = np.eye(6)[labels]
     counts, statistics = family.statistics(model.take(X, slice(None)), shares)
-    partition = _agglomeration.Partition(hyper, counts, statistics)
-    merges = _agglomeration._Merges(model, partition)
+    partition = _choice.Partition(hyper, counts, statistics)
+    merges = _choice._Merges(model, partition)
     for n_clusters in (6, 5, 4):
 
         def evidence(partition):
@@ -212,8 +211,8 @@ def test_merges_by_evidence():
         partition = merges.merged(partition)
         np.testing.assert_allclose(partition.statistics, expected)
         assert partition.counts.sum() == 120
-    best, most = _agglomeration.agglomerated(
-        model, _agglomeration.Partition(hyper, counts, statistics)
+    best, most = _choice.agglomerated(
+        model, _choice.Partition(hyper, counts, statistics)
     )
     np.testing.assert_allclose(best.counts, 40)
     assert np.isfinite(most)

@@ -41,7 +41,7 @@ from sktemper._estimator._end_of_fit import (
     bound_still_moved,
     largest_final_change,
 )
-from sktemper._utils import _notices as _messages
+from sktemper._utils import _notices
 from sktemper.moves import BirthMoves
 from sktemper.schedules import ConstantSchedule, LinearSchedule
 
@@ -293,7 +293,7 @@ def test_other_methods_of_a_hot_stream_warn(documents, samples):
 def test_only_one_of_many_threads_warns(documents, monkeypatch):
     lda = stream_of("AnnealedLDA").partial_fit(documents)
     said = []
-    monkeypatch.setattr(_messages, "warn", lambda message, kind: said.append(message))
+    monkeypatch.setattr(_notices, "warn", lambda message, kind: said.append(message))
     threads = [threading.Thread(target=lda.transform, args=[documents])] * 1
     threads += [threading.Thread(target=lda.score, args=[documents]) for _ in range(7)]
     for thread in threads:

@@ -8,8 +8,7 @@ import pytest
 from scipy.integrate import trapezoid
 from scipy.special import expit, xlogy
 
-from sktemper.factorial_mixture import _births, _kernels
-from sktemper.factorial_mixture import _inference as _couplings
+from sktemper.factorial_mixture import _births, _inference, _kernels
 from sktemper.factorial_mixture._births import least_useful, propose_birth
 from sktemper.factorial_mixture._inference import Components, FeatureStatistics
 from sktemper.factorial_mixture._model import FactorialMixtureModel
@@ -700,7 +699,7 @@ def test_grams_that_are_not_kept_are_made_again(monkeypatch, most):
     block, hyper = model.take(X, slice(None)), model.initial_hyper(X)
     dead = least_useful(model, components, hyper, block)
     for name in ("MOST_ENTRIES", "ENTRIES_AT_ONCE"):
-        monkeypatch.setattr(_couplings, name, most)
+        monkeypatch.setattr(_inference, name, most)
     parts = local(model, X, components, Powers(), local_init=start)
     np.testing.assert_array_equal(parts.local_parameters, whole.local_parameters)
     np.testing.assert_array_equal(parts.row_bounds, whole.row_bounds)
@@ -722,7 +721,7 @@ def test_couplings_without_a_feature_are_those_of_the_other_features(missing):
         found[:, *upper] = found[:, upper[1], upper[0]] = coupling.gram
         return found
 
-    for coupling in _couplings.Couplings(model, block, prepared, completing=True):
+    for coupling in _inference.Couplings(model, block, prepared, completing=True):
         whole, diagonal = squares(coupling, K), coupling.diagonal.copy()
         for k, other in enumerate(coupling.without_each()):
             left = np.delete(np.arange(K), k)
@@ -803,7 +802,7 @@ def test_a_stopped_gram_is_void():
     model.stop[0] = 1
     with pytest.raises(Stopped):
         out = np.empty((N, K * (K + 1) // 2))
-        _couplings.grams(model, block, np.arange(N), prepared, True, out)
+        _inference.grams(model, block, np.arange(N), prepared, True, out)
 
 
 def test_rows_without_values_have_the_prior():

@@ -29,7 +29,7 @@ from sktemper import (
     TemperedLDA,
     TemperedMatrixFactorization,
 )
-from sktemper._engine import _fit as _fit_runs
+from sktemper._engine import _fit
 from sktemper.learning_rates import AdaptiveRate, RobbinsMonro
 from sktemper.moves import BirthMoves
 from sktemper.noise import GradientNoise
@@ -423,7 +423,7 @@ def interrupted(*arguments):
 
 def test_a_fit_that_fails_to_continue_adds_no_score(documents, monkeypatch):
     lda = lda_of(evaluate_every=1, warm_start=True)
-    monkeypatch.setattr(_fit_runs, "heldout_score", interrupted)
+    monkeypatch.setattr(_fit, "heldout_score", interrupted)
     with pytest.raises(KeyboardInterrupt):
         lda.fit(documents)
     monkeypatch.undo()
@@ -463,7 +463,7 @@ def test_a_fit_that_was_cut_off_at_its_early_stop_ends_there(documents, monkeypa
     after = Snapshots(stopped.n_iter_)  # after the check that ends the fit
     clone(lda).set_callbacks(after).fit(documents)
     before, scores = clone(lda).set_params(warm_start=True), []
-    score = _fit_runs.heldout_score
+    score = _fit.heldout_score
 
     def cut_off(*arguments):
         if len(scores) == stopped.n_iter_ - 1:
@@ -472,7 +472,7 @@ def test_a_fit_that_was_cut_off_at_its_early_stop_ends_there(documents, monkeypa
         return scores[-1]
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(_fit_runs, "heldout_score", cut_off)
+        patch.setattr(_fit, "heldout_score", cut_off)
         before.fit(documents)
     for resumed in (before, *map(pickle.loads, after.dumps)):
         resumed.set_callbacks().set_params(warm_start=True).fit(documents)

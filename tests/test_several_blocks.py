@@ -8,10 +8,10 @@ from scipy import sparse
 from sklearn.base import clone
 from test_parts import parts_of, state_of
 
-from sktemper._engine import _fit as _fit_runs
+from sktemper._engine import _fit
 from sktemper._engine._moves import _Trials
 from sktemper.factorial_mixture._model import FactorialMixtureModel
-from sktemper.implicit_factorization import _model as _rankings
+from sktemper.implicit_factorization import _model
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 each_row = pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
@@ -160,7 +160,7 @@ def test_steps_on_a_proposal_are_those_of_a_fit(row, small_blocks, monkeypatch):
     plan = {"tempering": None} if row.has_policies else {}
     plan = plan_of(row, max_iter=3, batch_size=None, **plan)
     fitted = row.estimator("Tempered", **plan).fit(parts, sample_weight=weight)
-    monkeypatch.setattr(_fit_runs, "run_passes", trial_steps)
+    monkeypatch.setattr(_fit, "run_passes", trial_steps)
     other = clone(fitted).fit(parts, sample_weight=weight)
     found, expected = map(np.concatenate, map(parameters_of, (other, fitted)))
     np.testing.assert_allclose(found, expected, rtol=1e-9)
@@ -233,7 +233,7 @@ def test_rankings_of_few_users_at_a_time_are_those_of_all(monkeypatch):
     row, X = ROWS["ImplicitFactorization"], ROWS["ImplicitFactorization"].data(120)
     fitted = row.estimator(**plan_of(row)).fit(X)
     scores = fitted.score_samples(X)
-    monkeypatch.setattr(_rankings, "MOST_SCORES", 7 * X.shape[1])
+    monkeypatch.setattr(_model, "MOST_SCORES", 7 * X.shape[1])
     np.testing.assert_array_equal(fitted.score_samples(X), scores)
 
 

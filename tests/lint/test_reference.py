@@ -7,7 +7,7 @@ import pytest
 from sources import PACKAGE, PUBLIC, PUBLIC_MODULES, ROOT, objects
 
 import sktemper
-from sktemper._utils import _policy as _documentation
+from sktemper._utils import _policy
 from sktemper._utils._policy import Policy
 
 REFERENCE = ROOT / "doc" / "reference"
@@ -60,7 +60,7 @@ def with_a_representation():
 
 
 def test_the_link_of_an_object_is_the_address_of_its_page(monkeypatch):
-    monkeypatch.setattr(_documentation, "address", lambda: "https://docs.test/sktemper")
+    monkeypatch.setattr(_policy, "address", lambda: "https://docs.test/sktemper")
     links = {name: thing._get_doc_link() for name, thing in with_a_representation()}
     assert len(links) > 40
     generated = "https://docs.test/sktemper/reference/generated"
@@ -70,7 +70,7 @@ def test_the_link_of_an_object_is_the_address_of_its_page(monkeypatch):
 
 
 def test_without_an_address_there_is_no_link(monkeypatch):
-    monkeypatch.setattr(_documentation, "address", lambda: "")
+    monkeypatch.setattr(_policy, "address", lambda: "")
     assert sktemper.AnnealedLDA()._get_doc_link() == ""
     assert "_documentation" not in sktemper.AnnealedLDA()._repr_html_()
 
@@ -81,5 +81,5 @@ def test_the_address_is_that_of_the_metadata(monkeypatch):
             assert name == "Project-URL"
             return ["Source, https://code.test", "Documentation, https://docs.test/"]
 
-    monkeypatch.setattr(_documentation.metadata, "metadata", lambda name: Metadata())
-    assert _documentation.address.__wrapped__() == "https://docs.test"
+    monkeypatch.setattr(_policy.metadata, "metadata", lambda name: Metadata())
+    assert _policy.address.__wrapped__() == "https://docs.test"
