@@ -532,7 +532,7 @@ def test_bits_do_not_depend_on_pickles(stream, fitted):
 
 
 @pytest.mark.every(2)
-@pytest.mark.parametrize("name", ["challenger_of", "_predictive_scores"])
+@pytest.mark.parametrize("name", ["challenger_of", "predictive_scores"])
 def test_an_interruption_leaves_the_last_whole_piece(stream, fitted, monkeypatch, name):
     from sktemper._engine import _stream
 
