@@ -43,7 +43,7 @@ class Texts:
             self.counts = sparse.csr_array((0, n_features), dtype=np.uint8)
         else:
             self.counts = canonical(self._transformed(texts, number), number)
-        return Block.of(self.counts, stored_counts(self.counts.data, number))
+        return Block.from_csr(self.counts, stored_counts(self.counts.data, number))
 
     def _transformed(self, texts, number):
         try:
@@ -97,7 +97,7 @@ class Matrices(Arrays):
 
     def block(self, X, number):
         X = canonical(_two_dimensional(X, number), number)
-        return Block.of(X, stored_counts(X.data, number))
+        return Block.from_csr(X, stored_counts(X.data, number))
 
 
 def checked_names(names):

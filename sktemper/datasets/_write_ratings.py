@@ -249,7 +249,7 @@ class _Merge:
         self.n_ranges, self.n_users = number + 1, self.n_users + len(labels)
         self.user_dtypes.append(labels.dtype)
         X = csr_of_keys(keys, ratings, (len(labels), len(self.items)))
-        return Block.of(sparse.csr_array(X), X.data)
+        return Block.from_csr(sparse.csr_array(X), X.data)
 
     def write_labels(self):
         """Write the labels of users and of items; return a dict of files' checksums."""
