@@ -563,7 +563,6 @@ def test_verify_names_all_damaged_files(tmp_path):
 @pytest.mark.parametrize("name", ["user_labels", "item_labels"])
 def test_damaged_labels_are_noticed(name, folder):
     X = write_ratings(folder, batches_of("ratings"))
-    assert len(getattr(X, name))
     flip(folder / FIRST / f"{name}.npy")
     for use in (lambda: getattr(X, name), X.verify):
         with pytest.raises(ValueError, match=rf"{name}\.npy is damaged"):

@@ -63,8 +63,8 @@ class Block(NamedTuple):
 def summary(block):
     """Return a summary of the values of a block, a dict.
 
-    ``fraction`` is a value that is not an integer, or None; ``sum`` is None if it is too
-    large; ``missing`` is the number of NaN values.
+    ``fraction`` is a value that is not an integer, or None; ``sum`` is None if it is
+    too large; ``missing`` is the number of NaN values.
     """
     data, least, largest = block.data, None, None
     is_float = data.dtype.kind == "f"

@@ -13,7 +13,7 @@ from .._utils._arguments import check_flag, positive_int
 from .._utils._typing import Int, SparseMatrix, StrPath
 from ._files import check_crc, open_npy, read_json
 from ._folder import NAMES, generation_folder, read_meta
-from ._parts import Part, check_once, groups, meta_of, stamp_of, unless_replaced
+from ._parts import Part, groups, meta_of, stamp_of, unless_replaced
 
 
 class Collection(Source):
@@ -169,17 +169,14 @@ class Collection(Source):
             return None
         path, _ = self._beside(NAMES)
         with unless_replaced(self.folder, self._stamp):
-            names = read_json(path)["names"]
-        if len(names) != self.shape[1]:
-            raise ValueError(f"{path} is damaged: expected {self.shape[1]} names.")
-        return np.array(names, dtype=object)
+            return np.array(read_json(path)["names"], dtype=object)
 
-    @property
+    @cached_property
     def user_labels(self) -> np.ndarray | None:
         """Labels of the rows of ratings, ndarray; None for other data."""
         return self._labels("user_labels.npy", self.shape[0])
 
-    @property
+    @cached_property
     def item_labels(self) -> np.ndarray | None:
         """Labels of the columns of ratings, ndarray; None for other data."""
         return self._labels("item_labels.npy", self.shape[1])
@@ -189,10 +186,9 @@ class Collection(Source):
             return None
         path, crc = self._beside(name)
         with unless_replaced(self.folder, self._stamp):
-            labels = open_npy(path, shape=(size,))
             if self._verify:
-                check_once(path, crc)
-            return labels
+                check_crc(path, crc)
+            return open_npy(path, shape=(size,))
 
     def as_data(self, validate: Callable) -> Any:
         """Return `Data` for a fit, after a check of the values.

@@ -23,7 +23,6 @@ from scipy import sparse
 from .._engine import ByRows
 from .._utils._linalg import sparse_rows
 from .._utils._sklearn import csr_container
-from ._files import check_crc
 from ._folder import META, generation_folder, read_meta
 from ._shards import ShardFiles
 
@@ -35,7 +34,7 @@ LOOK_EVERY = 0.05
 MOST_GROUPS = 16
 
 
-@dataclass(frozen=True, repr=False, slots=True)
+@dataclass(frozen=True, slots=True)
 class Part(ByRows):
     """Handle of a shard: the path of its collection, and its index, without its data.
 
@@ -46,9 +45,6 @@ class Part(ByRows):
     number: int
     stamp: str
     verify: bool = True
-
-    def __repr__(self):
-        return f"<shard {self.number} of {self.folder!r}, {self.n_rows:,} rows>"
 
     @property
     def n_rows(self):
@@ -65,14 +61,8 @@ class Part(ByRows):
     def rows(self, rows, visit=None):
         """Return rows of the shard in memory: an array, or a canonical CSR of int32.
 
-        Parameters
-        ----------
-        rows : slice or ndarray of int
-            Nonnegative row indices.
-        visit : str, default=None
-            Name of the fit, or of another call, that reads the rows.  If the same call
-            has just checked the sizes and times of the files, they are not checked
-            again.
+        ``visit`` is the name of the fit, or of another call, that reads the rows.  If
+        the same call has just checked the files, they are not checked again.
         """
         maps, matrix = opened(self, visit)
         if matrix is None:
@@ -88,7 +78,7 @@ class Part(ByRows):
     def check(self):
         """Read the files of the shard; raise a ValueError if one is damaged."""
         with unless_replaced(self.folder, self.stamp):
-            self.files.check(self.files.mapped())
+            self.files.check()
 
     def whole(self):
         """Return the whole shard, in mapped memory if scipy supports the types."""
@@ -119,15 +109,12 @@ class Group(ByRows):
         self._ends = np.cumsum(sizes)
         self._starts = self._ends - sizes
 
-    def __repr__(self):
-        return f"<{len(self.shards)} shards from {self.shards[0]!r} on>"
-
     @property
     def n_rows(self):
         return int(self._ends[-1])
 
     def rows(self, rows):
-        """Return some rows, in memory, in the format of `Part.rows`."""
+        """Return rows in memory, in the format of `Part.rows`."""
         if isinstance(rows, slice):
             rows = np.arange(*rows.indices(self.n_rows))
         numbers = np.searchsorted(self._ends, rows, "right")
@@ -154,8 +141,7 @@ class Group(ByRows):
 def groups(shards, n_groups):
     """Divide the shards that have rows into at most ``n_groups`` groups.
 
-    The groups have about equal sizes, and a new ``visit``, so that files are checked
-    again.  None means `MOST_GROUPS`.
+    The groups have a new ``visit``, so that files are checked again.
     """
     visit = secrets.token_hex(8)
     shards = [shard for shard in shards if shard.n_rows]
@@ -207,36 +193,16 @@ def _seen(path):
     return found.st_ino, found.st_mtime_ns, found.st_size
 
 
-def check_once(path, crc):
-    """Raise if a file is damaged; read it again only if its size or time changed."""
-    _check_at(path, crc, _seen(path))
-
-
-@lru_cache(maxsize=256)
-def _check_at(path, crc, seen):
-    check_crc(path, crc)
-
-
 # -- open shards -----------------------------------------------------------------------
 
 
 class _Record:
     """Record of a shard in this process.
 
-    Attributes
-    ----------
-    lock : Lock
-        Lock of the thread that opens the shard; other threads wait for the result.
-    checked : tuple or None
-        Inodes, times and sizes of the files that were compared with their checksums.
-    shard : tuple (Maps, CSR array or None), or None
-        The open files of the shard, and as one matrix if the shard is sparse; None if
-        the shard is not open.
-    paths, seen : list of Path, tuple
-        Its files and the description of the collection; their inodes, times and sizes.
-    visit, looked : str or None, float
-        Name of the last visit that checked ``seen``, see `Part.rows`, and the time of
-        this check.
+    ``shard`` is the result of `_opened`, or None if the shard is not open.  ``seen``
+    are the inodes, times and sizes of its files and of the description; ``checked`` are
+    those of its files when they were compared with their checksums.  ``visit`` and
+    ``looked`` are the call and the time of the last check that ``seen`` is unchanged.
     """
 
     def __init__(self):

@@ -33,11 +33,7 @@ class Maps(NamedTuple):
 
 
 class ShardFiles:
-    """The files of one shard.
-
-    ``shard`` is the summary of the shard's values, with ``crc``, a list of the files'
-    checksums.
-    """
+    """The files of a shard; ``shard`` has the summary of its values and checksums."""
 
     def __init__(self, folder, number, shard, kind, n_features):
         self.shard, self.n_features, self.is_dense = shard, n_features, kind == "dense"
@@ -49,15 +45,14 @@ class ShardFiles:
         }
         if self.is_dense:
             types = {"data": (shard["dtype"], (rows, n_features))}
-        self.types = {
-            Path(folder) / f"shard-{number:05d}.{name}.npy": type_and_shape
-            for name, type_and_shape in types.items()
-        }
-        self.paths = list(self.types)
+        start = f"shard-{number:05d}"
+        self.paths = [Path(folder) / f"{start}.{name}.npy" for name in types]
+        self.types = list(types.values())
 
     def mapped(self):
         """Return `Maps`, after a check of the sizes, types and shapes of the files."""
-        return Maps(*(open_npy(path, *types) for path, types in self.types.items()))
+        files = zip(self.paths, self.types, strict=True)
+        return Maps(*(open_npy(path, *types) for path, types in files))
 
     def write(self, blocks):
         """Write blocks to the files, and return the files' checksums."""
@@ -68,23 +63,21 @@ class ShardFiles:
             arrays.append([np.cumsum(counts, dtype=np.int64)])
         return [
             write_npy(path, chunks, *types)
-            for (path, types), chunks in zip(self.types.items(), arrays, strict=True)
+            for path, types, chunks in zip(self.paths, self.types, arrays, strict=True)
         ]
 
-    def check(self, maps, values=True):
+    def check(self, maps=None, values=True):
         """Raise a ValueError that names a file if it is damaged.
 
         Valid checksums exclude damage.  Valid indices also exclude that forged files
         make a kernel read outside of its arrays.  ``values=False`` skips the values.
         """
-        crcs = dict(zip(self.paths, self.shard["crc"], strict=True))
-        if not values:
-            del crcs[self.paths[0]]
-        for path, crc in crcs.items():
-            check_crc(path, crc)
+        for path, crc in zip(self.paths, self.shard["crc"], strict=True):
+            if values or path != self.paths[0]:
+                check_crc(path, crc)
+        _, indices, indptr = maps or self.mapped()
         if self.is_dense:
             return
-        _, indices, indptr = maps
         n_entries = len(indices)
         if n_entries and not 0 <= indices.min() <= indices.max() < self.n_features:
             raise ValueError(f"{self.paths[1]} has indices outside of the columns.")
@@ -115,9 +108,8 @@ class Stamps:
     def __init__(self, folder):
         self.folder, self.known, self.n_noted = folder, [], 0
 
-    def restore(self, stamps):
-        """Add the stamps of a note."""
-        self.known += map(tuple, stamps)
+    def restore(self, note):
+        self.known += map(tuple, note["stamps"])
         self.n_noted = len(self.known)
 
     def new(self):
@@ -150,11 +142,9 @@ class ShardWriter:
     """Writer of blocks as shards.
 
     Each shard has a note, a JSON file.  It describes the values, and tells which
-    batches are completely written up to the end of this shard.
-
-    The state of ``words``, a `HashedWords` or None, is written with each shard, and
-    restored when a conversion continues.  ``names`` are those of the features, if they
-    are known before the rows are written.
+    batches are completely written up to the end of this shard.  The state of ``words``,
+    a `HashedWords` or None, is written with each shard, and restored when a conversion
+    continues.  ``names`` are those of the features, if they are known before the rows.
     """
 
     def __init__(self, target, kind, shard_rows=None, words=None, names=None):
@@ -165,21 +155,16 @@ class ShardWriter:
         self.shards, self.blocks, self.buffered = [], [], 0
         self.stamps = Stamps(target.folder)
         for note in target.resume("shard", self._check_note, self._restore_words):
-            self.stamps.restore(note["stamps"])
+            self.stamps.restore(note)
             self.shards.append(note["shard"])
             self.position = tuple(note["position"])
             self.n_features, self.shard_rows = note["n_features"], note["shard_rows"]
 
-    def _check_note(self, number, note):
-        self._check(number, note["shard"], note["n_features"])
+    def _files(self, number, shard, n_features):
+        return ShardFiles(self.folder, number, shard, self.kind, n_features)
 
-    def _check(self, number, shard, n_features, contents=True):
-        """Raise a ValueError if the files of a shard are damaged; return the paths."""
-        files = ShardFiles(self.folder, number, shard, self.kind, n_features)
-        maps = files.mapped()
-        if contents:
-            files.check(maps)
-        return files.paths
+    def _check_note(self, number, note):
+        self._files(number, note["shard"], note["n_features"]).check()
 
     def _words_file(self, n_shards):
         """Return the file of the words of ``n_shards`` shards; two files alternate."""
@@ -197,16 +182,9 @@ class ShardWriter:
     def write(self, batches, stamp, convert, after=lambda batch: None):
         """Write the rows of batches, except rows that are already written.
 
-        Parameters
-        ----------
-        batches : iterable
-        stamp : callable
-            ``stamp(batch, number)`` returns two numbers that identify a batch, and may
-            raise an error for an invalid batch.
-        convert : callable
-            ``convert(batch, number)`` returns the `Block` of a batch.
-        after : callable
-            Called with each batch that was not skipped, after its rows were added.
+        ``stamp(batch, number)`` returns two numbers that identify a batch, and may
+        raise an error.  ``convert(batch, number)`` returns the `Block` of a batch.
+        ``after(batch)`` is called for each new batch, after its rows were added.
         """
         number = -1
         for number, batch in enumerate(batches):
@@ -264,7 +242,7 @@ class ShardWriter:
         """Write the collected rows as a shard; note the position to continue from."""
         number = len(self.shards)
         shard = joined([summary(block) for block in self.blocks])
-        files = ShardFiles(self.folder, number, shard, self.kind, self.n_features)
+        files = self._files(number, shard, self.n_features)
         shard["crc"] = files.write(self.blocks)
         if self.words is not None:
             state = {"n_shards": number + 1, **self.words.state()}
@@ -291,9 +269,11 @@ class ShardWriter:
             files[NAMES] = write_json(self.folder / NAMES, {"names": list(names)})
         kept = set(files)
         for number, shard in enumerate(self.shards):
-            again = self.target.replaces
-            paths = self._check(number, shard, self.n_features, contents=again)
-            kept.update(path.name for path in paths)
+            shard_files = self._files(number, shard, self.n_features)
+            maps = shard_files.mapped()
+            if self.target.replaces:
+                shard_files.check(maps)
+            kept.update(path.name for path in shard_files.paths)
         for name, crc in files.items():
             check_crc(self.folder / name, crc)
         meta = {

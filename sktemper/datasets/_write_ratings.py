@@ -129,7 +129,7 @@ class _Runs:
         self.folder, self.stamps = target.files, Stamps(target.folder)
         self.number, self.kinds, self.gathered, self.n_bytes = 0, {}, [], 0
         for note in target.resume("run", self._check):
-            self.stamps.restore(note["stamps"])
+            self.stamps.restore(note)
             self.kinds = note["kinds"]
             self.number += 1
 
