@@ -58,15 +58,7 @@ def checked_file(path):
 
 
 class Chunk(NamedTuple):
-    """Lines of a file, without line ends, and their numbers.
-
-    Attributes
-    ----------
-    name : str
-        Name of the file in error messages.
-    numbers : sequence of int
-    lines : list of bytes
-    """
+    """Lines of a file, without line ends, and their numbers; ``name`` is the file."""
 
     name: str
     numbers: list
@@ -74,16 +66,16 @@ class Chunk(NamedTuple):
 
     def select(self, keep):
         """Return the chunk with the lines for which ``keep(line)`` is true."""
-        kept = list(map(bool, map(keep, self.lines)))
+        kept = list(map(keep, self.lines))
         if all(kept):
             return self
-        pairs = zip(self.numbers, self.lines, strict=True)
-        pairs = [pair for pair, is_kept in zip(pairs, kept, strict=True) if is_kept]
-        return Chunk(self.name, [n for n, _ in pairs], [line for _, line in pairs])
+        places = [place for place, is_kept in enumerate(kept) if is_kept]
+        numbers, lines = ([part[place] for place in places] for part in self[1:])
+        return Chunk(self.name, numbers, lines)
 
-    def rest(self, start):
-        """Return the chunk without its first ``start`` lines."""
-        return Chunk(self.name, self.numbers[start:], self.lines[start:])
+    def rest(self, start, stop=None):
+        """Return the chunk from one of its lines on."""
+        return Chunk(self.name, self.numbers[start:stop], self.lines[start:stop])
 
     def refuse(self, place, expected):
         """Raise a ValueError that names and shows the line with the index ``place``."""
@@ -111,10 +103,7 @@ class Chunk(NamedTuple):
             ) from error
 
     def table(self, dtype, n_fields, expected):
-        """Return the numbers in the lines as an array of shape (n_lines, n_fields).
-
-        The error of an invalid line has the description ``expected`` of a valid one.
-        """
+        """Return the numbers in the lines as an array of shape (n_lines, n_fields)."""
         table = _parsed(self.lines, dtype, n_fields)
         if table is None:
             place = first_that_fails(
@@ -195,8 +184,11 @@ class Lines:
             yield from chunks_of(file, str(self.path))
 
 
-def words_of(path):
-    """Return the words of a vocabulary file, one per line; None if the path is None."""
+def words_of(path, size=None, source=None):
+    """Return the words of a vocabulary file, one per line; None if the path is None.
+
+    Raise a ValueError unless there are as many as a ``source`` has, ``size`` words.
+    """
     if path is None:
         return None
     words = [word for chunk in Lines(path) for word in chunk.texts()]
@@ -204,4 +196,6 @@ def words_of(path):
         words.pop()
     if not words:
         raise ValueError(f"{path} has no words.")
+    if size not in (None, len(words)):
+        raise ValueError(f"{path} has {len(words)} words, but {source} {size}.")
     return words
