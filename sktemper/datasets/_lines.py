@@ -102,26 +102,33 @@ class Chunk(NamedTuple):
                 f"{self.name}, line {number}: the text is not in UTF-8: {error.reason}."
             ) from error
 
-    def table(self, dtype, n_fields, expected):
-        """Return the numbers in the lines as an array of shape (n_lines, n_fields)."""
-        table = _parsed(self.lines, dtype, n_fields)
+    def table(self, dtype, n_fields, expected, **options):
+        """Return the numbers in the lines as an array of shape (n_lines, n_fields).
+
+        The ``options`` are those of `numpy.loadtxt`.
+        """
+
+        def parsed(lines):
+            return _parsed(lines, dtype, n_fields, **options)
+
+        table = parsed(self.lines)
         if table is None:
-            place = first_that_fails(
-                self.lines, lambda some: _parsed(some, dtype, n_fields) is None
-            )
+            place = first_that_fails(self.lines, lambda lines: parsed(lines) is None)
             self.refuse(place, expected)
         return table
 
 
-def _parsed(lines, dtype, n_fields):
+def _parsed(lines, dtype, n_fields, delimiter=None, usecols=None):
     """Return the fields of lines as numbers, or None if they cannot be parsed."""
-    if not lines:
-        return np.empty((0, n_fields), dtype=dtype)
     # numpy before 2.4 reads 1.5 as the integer 1
     if np.dtype(dtype).kind == "i" and NOT_WHOLE.search(b"\n".join(lines)):
         return None
+    if delimiter == "::":  # numpy takes only delimiters of one character
+        lines = [line.replace(b"\t", b"?").replace(b"::", b"\t") for line in lines]
+        delimiter = "\t"
+    options = {"delimiter": delimiter, "usecols": usecols}
     try:
-        table = np.loadtxt(lines, dtype=dtype, comments=None, ndmin=2)
+        table = np.loadtxt(lines, dtype=dtype, comments=None, ndmin=2, **options)
     except (ValueError, OverflowError):
         return None
     return table if table.shape == (len(lines), n_fields) else None

@@ -17,7 +17,7 @@ from sklearn.utils import Bunch
 from sklearn.utils._param_validation import validate_params
 
 from .._utils._typing import StrPath
-from ._lines import chunks_of, first_that_fails
+from ._lines import chunks_of
 from ._ratings import ratings_matrix
 
 #: Names of the file of ratings and of the file of titles, for all releases.
@@ -180,14 +180,10 @@ def _movielens(files, path, name=None):
     if films is not None:
         file = _the_only(files[films])
         known = _read_titles(file.read_bytes(), films, str(file))
-        labels = item_labels.tolist()
-        titles = np.array([known.get(label, "") for label in labels], dtype=object)
-    return Bunch(
-        data=X,
-        user_labels=user_labels,
-        item_labels=item_labels,
-        item_titles=titles,
-    )
+        titles = [known.get(label, "") for label in item_labels.tolist()]
+        titles = np.array(titles, dtype=object)
+    labels = {"user_labels": user_labels, "item_labels": item_labels}
+    return Bunch(data=X, **labels, item_titles=titles)
 
 
 # -- ratings -------------------------------------------------------------------------
@@ -212,28 +208,29 @@ class _Layout:
     """Format of the lines of a file, inferred from the first line of a chunk."""
 
     def __init__(self, chunk):
-        first = chunk.lines[0]
-        delimiter = re.search(rb"::|[\t,]", first)
-        self.delimiter = delimiter[0] if delimiter else b"\t"
-        names = first.decode("latin-1").split(self.delimiter.decode())
+        first = chunk.lines[0].decode("latin-1")
+        delimiter = re.search(r"::|[\t,]", first)
+        self.delimiter = delimiter[0] if delimiter else "\t"
+        names = first.split(self.delimiter)
         columns = _places(names, _COLUMNS)
         self.n_fields, self.has_header = len(names), columns is not None
         self.columns = columns or (0, 1, 2)
-        if not self.has_header and self._table([first]) is None:
-            chunk.refuse(
-                0,
+        if not self.has_header:
+            self._table(
+                chunk.rest(0, 1),
                 "user, film and rating as numbers, with a tab, comma or :: between "
                 "them, or a header with userId, movieId and rating",
             )
 
+    def _table(self, chunk, expected):
+        options = {"delimiter": self.delimiter, "usecols": self.columns}
+        return chunk.table(np.float64, 3, expected, **options)
+
     def parse(self, chunk):
-        delimiters = list(map(bytes.count, chunk.lines, repeat(self.delimiter)))
-        wrong = np.array(delimiters) != self.n_fields - 1
+        counts = map(bytes.count, chunk.lines, repeat(self.delimiter.encode()))
+        wrong = np.array(list(counts)) != self.n_fields - 1
         chunk.refuse_any(wrong, f"{self.n_fields} fields, as in the first line")
-        table = self._table(chunk.lines)
-        if table is None:
-            place = first_that_fails(chunk.lines, lambda x: self._table(x) is None)
-            chunk.refuse(place, "user, film and rating as numbers")
+        table = self._table(chunk, "user, film and rating as numbers")
         labels = table[:, :2]
         whole = (labels == np.rint(labels)) & (np.abs(labels) < _LARGEST_NUMBER)
         chunk.refuse_any(~whole.all(axis=1), "user and film as whole numbers")
@@ -243,35 +240,17 @@ class _Layout:
         users, items = labels.T.astype(np.int64)
         return users, items, ratings
 
-    def _table(self, lines):
-        """Return the three columns as floats, or None if a field is no number."""
-        delimiter = self.delimiter
-        if len(delimiter) > 1:  # numpy accepts only delimiters of one character
-            if any(b"\t" in line for line in lines):
-                return None
-            lines, delimiter = [line.replace(delimiter, b"\t") for line in lines], b"\t"
-        try:
-            return np.loadtxt(
-                lines,
-                delimiter=delimiter.decode(),
-                usecols=self.columns,
-                comments=None,
-                ndmin=2,
-            )
-        except ValueError:
-            return None
-
 
 def _places(names, columns):
     """Return positions of columns in a header; None unless each occurs once."""
     names = [name.strip().strip('"').replace("_", "").lower() for name in names]
-    places = [
-        [place for place, name in enumerate(names) if name in wanted]
-        for wanted in columns
-    ]
-    if any(len(found) != 1 for found in places):
-        return None
-    return tuple(found[0] for found in places)
+    places = []
+    for wanted in columns:
+        found = [place for place, name in enumerate(names) if name in wanted]
+        if len(found) != 1:
+            return None
+        places += found
+    return tuple(places)
 
 
 # -- titles --------------------------------------------------------------------------
