@@ -78,10 +78,9 @@ def write_ratings(
     FileExistsError, BlockingIOError
         As in `write_counts`.
     ValueError
-        As in `write_counts`, because of the folder or of the batches; if a label is
-        missing; if a rating is missing or infinite; if there are duplicates and
-        ``duplicates="error"``; if a label ends with a null character, or is a float of
-        2**53 or more, because such floats do not represent all integers.
+        As in `write_counts`; if a label is missing, ends with a null character, or is a
+        float of 2**53 or more, because such floats do not represent all integers; if a
+        rating is missing or infinite; if ``duplicates="error"`` and there are some.
     TypeError
         If labels are neither numbers nor strings, or a mixture of both; or if values
         are masked.
@@ -219,24 +218,19 @@ class _Merge:
 
     def ranges(self):
         """Yield the triples of each range; equal pairs are in the order of batches."""
-        for before, after in zip(self.starts.T[:-1], self.starts.T[1:], strict=True):
-            pieces = [
-                np.array(self._run(number)[start:stop])
-                for number, (start, stop) in enumerate(zip(before, after, strict=True))
-                if stop > start
-            ]
-            if pieces:
-                yield [
-                    np.concatenate([piece[name] for piece in pieces])
-                    for name in ("user", "item", "rating")
-                ]
+        for bounds in zip(self.starts.T[:-1], self.starts.T[1:], strict=True):
+            pieces = enumerate(zip(*bounds, strict=True))
+            pieces = [self._run(number)[slice(*ends)] for number, ends in pieces]
+            triples = np.concatenate(pieces)
+            if len(triples):
+                yield triples
 
     def block(self, triples, number):
-        users, items, ratings = triples
-        labels, rows = np.unique(users, return_inverse=True)
-        keys = rows * len(self.items) + np.searchsorted(self.items, items)
+        labels, rows = np.unique(triples["user"], return_inverse=True)
+        columns = np.searchsorted(self.items, triples["item"])
+        keys = rows * len(self.items) + columns
         order = np.argsort(keys, kind="stable")
-        keys, ratings = keys[order], ratings[order]
+        keys, ratings = keys[order], triples["rating"][order]
         starts = np.flatnonzero(np.diff(keys, prepend=-1))
         if len(starts) < len(keys):
             if self.duplicates == "mean" and ratings.dtype.kind != "f":
@@ -268,11 +262,11 @@ class _Merge:
 
 def triples_of(batch, number):
     """Return users, items and ratings of a batch as arrays."""
-    columns = _columns(batch, number)
-    users = _labels(columns[0], f"Batch {number}: users")
-    items = _labels(columns[1], f"Batch {number}: items")
-    check_unmasked(columns[2], f"The ratings of batch {number}", may_be_nan=False)
-    ratings = np.asarray(columns[2])
+    users, items, ratings = _columns(batch, number)
+    users = _labels(users, f"Batch {number}: users")
+    items = _labels(items, f"Batch {number}: items")
+    check_unmasked(ratings, f"The ratings of batch {number}", may_be_nan=False)
+    ratings = np.asarray(ratings)
     if ratings.dtype.kind == "O":
         try:
             ratings = ratings.astype(np.float64)
@@ -285,21 +279,17 @@ def triples_of(batch, number):
             f"Batch {number} has {users.shape} users, {items.shape} items and "
             f"{ratings.shape} ratings; expected three columns of the same length."
         )
-    if len(ratings):
-        check_numbers(ratings, number, "ratings")
-    if not np.isfinite(ratings).all():
-        raise ValueError(f"Batch {number} has ratings that are missing or infinite.")
     if len(ratings) == 0:
         return users, items, ratings.astype(np.uint8)
-    return users, items, _stored_ratings(ratings, number)
-
-
-def _stored_ratings(ratings, number):
-    """Return integers in the smallest type, floats in float32 or float64."""
+    check_numbers(ratings, number, "ratings")
+    if not np.isfinite(ratings).all():
+        raise ValueError(f"Batch {number} has ratings that are missing or infinite.")
     if ratings.dtype.kind == "f":
-        return ratings.astype(np.float32 if ratings.itemsize <= 4 else np.float64)
-    ratings = ratings.astype(np.uint8) if ratings.dtype.kind == "b" else ratings
-    return stored(ratings, ratings.min(), ratings.max(), number)
+        ratings = ratings.astype(np.float32 if ratings.itemsize <= 4 else np.float64)
+    else:
+        ratings = ratings.astype(np.uint8) if ratings.dtype.kind == "b" else ratings
+        ratings = stored(ratings, ratings.min(), ratings.max(), number)
+    return users, items, ratings
 
 
 def _columns(batch, number):
@@ -331,10 +321,7 @@ def _labels(values, what):
     if values.dtype.kind in "OT":
         values = _of_one_kind(values, what)
     if values.dtype.kind == "U":
-        if values.dtype.itemsize > 4 * LONGEST_LABEL:
-            raise ValueError(
-                f"{what} have a label of more than {LONGEST_LABEL} characters."
-            )
+        _check_length(values.dtype.itemsize // 4, what)
         return values
     if values.dtype.kind == "f":
         return _whole(values, what)
@@ -345,11 +332,17 @@ def _labels(values, what):
     return values.astype(np.int64)
 
 
+def _check_length(longest, what):
+    if longest > LONGEST_LABEL:
+        raise ValueError(
+            f"{what} have a label of {longest:,} characters; at most {LONGEST_LABEL} "
+            "characters are allowed."
+        )
+
+
 def _whole(values, what):
     """Return floats as integers if all of them are exact integers."""
-    with np.errstate(invalid="ignore"):
-        is_whole = (values == np.rint(values)).all() and np.isfinite(values).all()
-    if not is_whole:
+    if not ((values == np.rint(values)) & np.isfinite(values)).all():
         raise ValueError(f"{what} have numbers that are not whole.")
     if values.size and np.abs(values).max() >= MOST_EXACT:
         raise ValueError(
@@ -364,12 +357,7 @@ def _of_one_kind(values, what):
     values = values.tolist()
     kinds = set(map(type, values))
     if kinds and all(issubclass(kind, str) for kind in kinds):
-        longest = max(map(len, values))
-        if longest > LONGEST_LABEL:
-            raise ValueError(
-                f"{what} have a label of {longest:,} characters; at most "
-                f"{LONGEST_LABEL} are allowed."
-            )
+        _check_length(max(map(len, values)), what)
         if any(value.endswith("\0") for value in values):
             raise ValueError(
                 f"{what} have a label that ends with a null character, which NumPy "
