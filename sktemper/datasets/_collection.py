@@ -35,8 +35,8 @@ class Collection(Source):
         not.  None is 16, or the number of shards if it is less.
     verify : bool, default=True
         Whether each process compares the checksums of a shard before its first use.
-        With False, damage to values is not detected, and fits are then wrong without a
-        message; sizes, types and column indices are checked in any case.
+        Without this, fits to damaged values are wrong without a message; sizes, types
+        and column indices are checked in any case.
 
     Attributes
     ----------

@@ -14,11 +14,6 @@ from .._utils._validation import check_unmasked
 
 @validate_params(
     {
-        "users": ["array-like"],
-        "items": ["array-like"],
-        "ratings": ["array-like"],
-        "user_labels": ["array-like", None],
-        "item_labels": ["array-like", None],
         "duplicates": [StrOptions({"error", "first", "last", "mean"})],
         "unknown": [StrOptions({"error", "ignore"})],
     },
@@ -108,11 +103,6 @@ default=None
 
 @validate_params(
     {
-        "users": ["array-like"],
-        "items": ["array-like"],
-        "weights": ["array-like", None],
-        "user_labels": ["array-like", None],
-        "item_labels": ["array-like", None],
         "duplicates": [StrOptions({"sum", "one", "error"})],
         "unknown": [StrOptions({"error", "ignore"})],
     },
@@ -133,14 +123,13 @@ def interactions_matrix(
     Parameters
     ----------
     users, items : array-like of shape (n_interactions,)
-        Labels of any kind that can be sorted, such as columns of a data frame.
+        Labels, as in `ratings_matrix`.
     weights : array-like of shape (n_interactions,), default=None
         Weight of each interaction, such as a count or a duration; not negative.  None
         gives each interaction the weight 1.  Interactions of weight 0 are left out.
     user_labels, item_labels : array-like of shape (n_users,) or (n_items,), \
 default=None
-        Labels of the rows and of the columns, in order.  None takes the labels that
-        occur, sorted.  For new users of a fitted model, pass its ``item_labels_``.
+        Labels of the rows and of the columns, as in `ratings_matrix`.
     duplicates : {"sum", "one", "error"}, default="sum"
         Treatment of several interactions of a user with an item: add their weights,
         take the largest weight (1 if no weights are given), or raise an error.
@@ -151,18 +140,12 @@ default=None
     Returns
     -------
     X : CSR matrix of shape (n_users, n_items)
-        The weights, in float32 if the argument has this type, else in float64; a sparse
-        array if scikit-learn's option ``sparse_interface`` is "sparray".  It has
-        ``user_labels`` and ``item_labels``, which slices keep, and ``X.users(labels)``
-        returns the rows of some users.
+        The weights, with labels of rows and columns, as in `ratings_matrix`.
 
     Raises
     ------
-    ValueError
-        If a label or a weight is missing, a weight is negative, or a given label occurs
-        twice; by default also for unknown labels.
-    TypeError
-        If labels cannot be sorted, values are masked, or weights are dates.
+    ValueError, TypeError
+        As in `ratings_matrix`; also if a weight is negative.
 
     See Also
     --------

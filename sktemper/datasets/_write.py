@@ -41,9 +41,9 @@ def write_counts(
         matrices or arrays of shape (n_rows, n_features).  The readers of this module
         return such iterables.
     vectorizer : object, default=None
-        A vectorizer of scikit-learn, or an object with the same method ``transform``.
-        Vectorizers that need a fit must be fitted.  A `HashingVectorizer` should have
-        ``alternate_sign=False``, and ``norm=None`` for counts.
+        A fitted vectorizer of scikit-learn, or an object with its method ``transform``.
+        A `HashingVectorizer` needs ``alternate_sign=False``, and ``norm=None`` for
+        counts.
     shard_rows : int, default=None
         Number of rows of each shard but the last.  A shard is held in memory while it
         is written.  None takes a power of two, from 1,024 to 1,048,576, with which a
@@ -71,8 +71,7 @@ def write_counts(
         If the folder holds something else, or an interrupted conversion of other
         batches or with other settings; if values are negative or not finite; if
         batches differ in their columns, or have no rows; if names of features cannot
-        be encoded, or if the number of names differs from the number of columns.  An
-        incomplete collection cannot be opened, so no fit uses it by mistake.
+        be encoded, or their number is not that of the columns.
     TypeError
         If names of features are neither strings nor numbers, or values are masked.
 
@@ -83,11 +82,10 @@ def write_counts(
 
     Notes
     -----
-    Rows are stored with sorted columns, duplicates summed and zeros left out.  Every
-    file is written under a temporary name, flushed to disk, and then renamed.  The
-    description ``meta.json`` is written last, after a check of the other files.  A note
-    beside each shard records which batches are completely written.  A call that
-    continues the conversion reads only the length and the first row of these batches.
+    Rows are stored with sorted columns, duplicates summed and zeros left out.  The
+    description ``meta.json`` is written last, so that no fit uses an incomplete
+    collection by mistake.  A call that continues a conversion reads only the length and
+    the first row of batches that are completely written.
 
     Examples
     --------
