@@ -60,6 +60,11 @@ class Collection(Source):
     run : int
         Number of neighbouring rows that a shuffled pass visits together.
 
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        If there is no such folder, or no finished and intact collection of this kind.
+
     Examples
     --------
     >>> import tempfile
@@ -239,11 +244,6 @@ def open_counts(
     -------
     collection : Collection
         The open collection.
-
-    Raises
-    ------
-    FileNotFoundError, ValueError
-        If there is no such folder, or no finished and intact collection of counts.
     """
     return _open(folder, "counts", n_parts, verify)
 
@@ -262,11 +262,6 @@ def open_dense(
     -------
     collection : Collection
         The open collection.
-
-    Raises
-    ------
-    FileNotFoundError, ValueError
-        If there is no such folder, or no finished and intact collection of dense data.
     """
     return _open(folder, "dense", n_parts, verify)
 
@@ -286,11 +281,6 @@ def open_ratings(
     collection : Collection
         The open collection.  Its ``user_labels`` and ``item_labels`` are the labels of
         the rows and columns.
-
-    Raises
-    ------
-    FileNotFoundError, ValueError
-        If there is no such folder, or no finished and intact collection of ratings.
     """
     return _open(folder, "ratings", n_parts, verify)
 

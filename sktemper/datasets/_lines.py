@@ -148,8 +148,8 @@ def first_that_fails(items, fails):
 
 def chunks_of(file, name):
     """Yield the lines of a binary file as chunks, without its byte order mark."""
-    number, begun = 1, []
-    while True:
+    number, begun, data = 1, b"", True
+    while data:
         try:
             data = file.read(BYTES_AT_ONCE)
         except (OSError, EOFError, zlib.error) as error:
@@ -158,24 +158,20 @@ def chunks_of(file, name):
             raise ValueError(
                 f"{name} is damaged or cut off after line {number - 1}: {error}."
             ) from error
-        head, newline, rest = data.rpartition(b"\n")
-        begun.append(head if newline else rest)
+        text, newline, begun = (begun + data).rpartition(b"\n")
+        if len(begun) > LONGEST_LINE:
+            raise ValueError(
+                f"{name}, line {number}: the line is longer than {LONGEST_LINE:,} "
+                "bytes."
+            )
         if data and not newline:
-            if sum(map(len, begun)) > LONGEST_LINE:
-                raise ValueError(
-                    f"{name}, line {number}: the line is longer than "
-                    f"{LONGEST_LINE:,} bytes."
-                )
             continue
-        text = b"".join(begun)
+        text = text if data else begun
         text = text.removeprefix(BOM) if number == 1 else text
         if text or data:
             lines = [line.rstrip(b"\r") for line in text.split(b"\n")]
             yield Chunk(name, range(number, number + len(lines)), lines)
             number += len(lines)
-        if not data:
-            return
-        begun = [rest]
 
 
 class Lines:

@@ -17,7 +17,7 @@ from sklearn.utils import Bunch
 from sklearn.utils._param_validation import validate_params
 
 from .._utils._typing import StrPath
-from ._lines import chunks_of
+from ._lines import checked_file, chunks_of
 from ._ratings import ratings_matrix
 
 #: Names of the file of ratings and of the file of titles, for all releases.
@@ -84,9 +84,8 @@ def load_movielens(path: StrPath) -> Bunch:
     -----
     The first line of the ratings may be a header that contains the names ``userId``,
     ``movieId`` (or ``itemId``) and ``rating``, in any order.  Without a header, these
-    are the first three columns.  Every other line is a rating, or empty.  Users and
-    films are integers, fields are not quoted, and all lines have the same number
-    of fields.
+    are the first three columns.  Users and films are integers, fields are not quoted,
+    and all lines that are not empty have the same number of fields.
 
     References
     ----------
@@ -109,12 +108,9 @@ def load_movielens(path: StrPath) -> Bunch:
            [3., 0.]], dtype=float32)
     """
     path = Path(path)
-    if not path.exists():
-        raise FileNotFoundError(f"There is no {path}.")
     if path.is_dir():
         return _movielens(_files(path.iterdir()), path)
-    if not path.is_file():
-        raise ValueError(f"{path} is neither a file nor a folder.")
+    checked_file(path)
     with path.open("rb") as file:
         is_zipped = path.suffix.lower() == ".zip" or file.read(4) == b"PK\x03\x04"
     if is_zipped:
@@ -286,8 +282,6 @@ def _rows(text, kind, name):
         return
     rows = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
-        for row in rows:
-            if row:
-                yield rows.line_num, row
+        yield from ((rows.line_num, row) for row in rows if row)
     except csv.Error as error:
         raise ValueError(f"{name}, line {rows.line_num}: {error}.") from error
