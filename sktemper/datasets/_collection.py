@@ -21,22 +21,20 @@ class Collection(Source):
 
     `write_counts`, `write_dense` and `write_ratings` write a collection and return it;
     `open_counts`, `open_dense` and `open_ratings` open one.  ``collection[i]`` is the
-    i-th shard: a CSR matrix of counts or of ratings, or an array.  Its entries are
-    mapped from disk and read-only.  Shards are opened when they are needed, and a
-    pickle contains only the path of the folder.
+    i-th shard: a CSR matrix of counts or of ratings, or an array, mapped from disk and
+    read-only.  A pickle contains only the path of the folder.
 
     Parameters
     ----------
     folder : str or path
         Folder of the collection.
     n_parts : int, default=None
-        Number of parts, groups of neighbouring shards, and of the workers of a cluster
-        that can share a step.  Rounding errors of a fit depend on it, its quality does
-        not.  None is 16, or the number of shards if it is less.
+        Number of groups of neighbouring shards, and of the workers of a cluster that
+        can share a step.  Rounding errors of a fit depend on it.  None is 16, or the
+        number of shards if it is less.
     verify : bool, default=True
         Whether each process compares the checksums of a shard before its first use.
-        Without this, fits to damaged values are wrong without a message; sizes, types
-        and column indices are checked in any case.
+        Without this, fits to damaged values are wrong without a message.
 
     Attributes
     ----------

@@ -151,13 +151,6 @@ class Target:
         _remove_files(self.files, names)
         _unlink(self.folder / UNFINISHED)
 
-    def is_committed(self):
-        """Return whether the written files are, or may be, the current collection."""
-        try:
-            return _current(self.folder) == self.generation
-        except OSError:
-            return True
-
     def _remove_others(self, generation):
         """Remove the subfolders of all other generations, as far as possible."""
         for number, path in _generations(self.folder).items():
@@ -179,7 +172,7 @@ def writing(folder, settings, overwrite):
         try:
             yield target
         except BaseException as error:
-            if target.replaces and not target.is_committed():
+            if target.replaces and _current(folder) != target.generation:
                 _remove_folder(target.files)
                 error.add_note(f"The collection in {folder} is as it was before.")
             raise

@@ -63,10 +63,8 @@ def load_movielens(path: StrPath) -> Bunch:
         data : CSR matrix of float32, shape (n_users, n_items)
             The ratings, as returned by `ratings_matrix`.  Only users and films with
             ratings have rows and columns.
-        user_labels : ndarray of int, shape (n_users,)
-            The user ids of MovieLens.
-        item_labels : ndarray of int, shape (n_items,)
-            The film ids of MovieLens.
+        user_labels, item_labels : ndarray of int, shape (n_users,) and (n_items,)
+            The ids of users and of films.
         item_titles : ndarray of str, shape (n_items,)
             The titles of the films, from the file of films beside the ratings; None if
             there is no such file.
@@ -77,8 +75,7 @@ def load_movielens(path: StrPath) -> Bunch:
         If there are no ratings at ``path``.
     ValueError
         If a line is not a valid rating or title (the message names the file and the
-        line); if there are several files of ratings, or no ratings; or if the zip file
-        is damaged.
+        line), the zip file is damaged, or there are several files of ratings or none.
 
     Notes
     -----

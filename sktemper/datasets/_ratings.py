@@ -52,14 +52,11 @@ default=None
     -------
     X : CSR matrix of shape (n_users, n_items)
         The ratings, in float32 if the argument has this type, else in float64; a sparse
-        array if scikit-learn's option ``sparse_interface`` is "sparray".  It has
-        ``user_labels`` and ``item_labels``, which slices keep, and ``X.users(labels)``
-        returns the rows of some users.  A model that was fitted to X accepts labels of
-        users and items.
-    user_labels : ndarray of shape (n_users,)
-        Labels of the rows.
-    item_labels : ndarray of shape (n_items,)
-        Labels of the columns.
+        array if scikit-learn's option ``sparse_interface`` is "sparray".  Slices keep
+        its ``user_labels`` and ``item_labels``, a model that is fitted to it accepts
+        labels, and ``X.users(labels)`` returns the rows of some users.
+    user_labels, item_labels : ndarray of shape (n_users,) and (n_items,)
+        Labels of the rows and of the columns.
 
     Raises
     ------
@@ -93,10 +90,7 @@ default=None
     ratings = _numbers(ratings, "ratings")
     labels = user_labels, item_labels
     keys, ratings, labels = _sorted_entries(users, items, ratings, labels, unknown)
-    starts = np.flatnonzero(np.diff(keys, prepend=-1))
-    if len(starts) < len(keys):
-        ratings = merged_ratings(keys, ratings, starts, duplicates, labels)
-        keys = keys[starts]
+    keys, ratings = merged_ratings(keys, ratings, duplicates, labels)
     X = csr_of_keys(keys, ratings, tuple(map(len, labels)))
     return labelled(X, *labels), *labels
 
@@ -271,27 +265,31 @@ def _encoded(values, labels, unknown, kind):
     places = {label: place for place, label in enumerate(labels.tolist())}
     if len(places) < len(labels):
         raise ValueError(f"{kind}_labels has labels that occur twice.")
-    of_distinct = [places.get(label, -1) for label in distinct.tolist()]
-    of_distinct = np.array(of_distinct, dtype=np.int64)
-    if unknown == "error" and (of_distinct < 0).any():
-        missing = distinct[of_distinct < 0]
+    positions = [places.get(label, -1) for label in distinct.tolist()]
+    positions = np.array(positions, dtype=np.int64)
+    missing = distinct[positions < 0].tolist()
+    if unknown == "error" and missing:
         raise ValueError(
-            f"{len(missing)} {kind}s are not in {kind}_labels: "
-            f"{listed(missing.tolist())}. unknown='ignore' leaves their lines out."
+            f"{len(missing)} {kind}s are not in {kind}_labels: {listed(missing)}. "
+            "unknown='ignore' leaves their lines out."
         )
-    return of_distinct[codes], labels
+    return positions[codes], labels
 
 
-def merged_ratings(keys, ratings, starts, duplicates, labels):
-    """Return one rating for each distinct key, whose ratings begin at ``starts``."""
-    if duplicates == "first":
-        return ratings[starts]
+def merged_ratings(keys, ratings, duplicates, labels):
+    """Return the distinct keys of sorted keys, and one rating for each."""
+    starts = np.flatnonzero(np.diff(keys, prepend=-1))
     ends = np.append(starts[1:], len(keys))
+    if len(starts) == len(keys):
+        return keys, ratings
+    if duplicates == "first":
+        return keys[starts], ratings[starts]
     if duplicates == "last":
-        return ratings[ends - 1]
+        return keys[starts], ratings[ends - 1]
     if duplicates == "mean":
         sums = np.add.reduceat(ratings, starts, dtype=np.float64)
-        return (sums / (ends - starts)).astype(ratings.dtype)
+        dtype = ratings.dtype if ratings.dtype.kind == "f" else np.float64
+        return keys[starts], (sums / (ends - starts)).astype(dtype)
     first = keys[starts[np.argmax(ends - starts > 1)]]
     row, column = divmod(first, len(labels[1]))
     raise ValueError(

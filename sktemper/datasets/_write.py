@@ -46,8 +46,8 @@ def write_counts(
         counts.
     shard_rows : int, default=None
         Number of rows of each shard but the last.  A shard is held in memory while it
-        is written.  None takes a power of two, from 1,024 to 1,048,576, with which a
-        shard has about 33 million entries, estimated from the first batch.
+        is written.  None takes a power of two with which a shard has about 33 million
+        entries, estimated from the first batch.
     feature_names : array-like of str of shape (n_features,), default=None
         Words of the columns.  None takes those of the vectorizer, the reader or a data
         frame; for a `HashingVectorizer`, the most frequent words of a column in some
@@ -82,10 +82,9 @@ def write_counts(
 
     Notes
     -----
-    Rows are stored with sorted columns, duplicates summed and zeros left out.  The
-    description ``meta.json`` is written last, so that no fit uses an incomplete
-    collection by mistake.  A call that continues a conversion reads only the length and
-    the first row of batches that are completely written.
+    Rows are stored with sorted columns, duplicates summed and zeros left out.  An
+    incomplete collection cannot be opened.  A call that continues a conversion reads
+    only the length and the first row of batches that are completely written.
 
     Examples
     --------

@@ -50,8 +50,7 @@ def write_ratings(
     Parameters
     ----------
     folder : str or path
-        A new or empty folder; or a folder with an interrupted conversion of the same
-        batches, which continues with the first batch that is not on disk.
+        Folder, as in `write_counts`.
     batches : iterable
         Triples (users, items, ratings) of array-likes of shape (n_ratings,), or tables
         with the columns ``user``, ``item`` and ``rating``, or with three columns in
@@ -60,11 +59,9 @@ def write_ratings(
         Treatment of several ratings of an item by a user: raise an error, take the
         first or the last rating, or take the mean.
     shard_rows : int, default=None
-        Number of users of each shard but the last; None takes a power of two, from
-        1,024 to 1,048,576, with which a shard has about 33 million ratings.
+        Number of users of each shard but the last, as in `write_counts`.
     overwrite : bool, default=False
-        Whether to replace a collection in the folder, finished or not.  A finished
-        collection stays until the new one is complete.
+        Whether to replace a collection in the folder, as in `write_counts`.
 
     Returns
     -------
@@ -75,21 +72,17 @@ def write_ratings(
 
     Raises
     ------
-    FileExistsError, BlockingIOError
-        As in `write_counts`.
-    ValueError
-        As in `write_counts`; if a label is missing, ends with a null character, or is a
-        float of 2**53 or more, because such floats do not represent all integers; if a
-        rating is missing or infinite; if ``duplicates="error"`` and there are some.
-    TypeError
-        If labels are neither numbers nor strings, or a mixture of both; or if values
-        are masked.
+    FileExistsError, BlockingIOError, ValueError, TypeError
+        As in `write_counts`.  A ValueError also if a label is missing, ends with a null
+        character, or is a float of 2**53 or more; if a rating is missing or infinite;
+        if ``duplicates="error"`` and there are some.  A TypeError also if labels are
+        neither numbers nor strings, or a mixture of both.
 
     Notes
     -----
     The call needs memory for the labels of all items, for a batch, and for about a
-    quarter of a gigabyte of triples.  Until it ends, it needs additional space on disk
-    for all triples.  The ratings of one user are always in the same shard.
+    quarter of a gigabyte of triples, and until it ends, space on disk for all triples.
+    The ratings of one user are always in the same shard.
 
     Examples
     --------
@@ -142,33 +135,30 @@ class _Runs:
         """Write the triples of batches, except batches that are already on disk."""
         n_done, number = self.stamps.n_noted, -1
         for number, batch in enumerate(batches):
-            users, items, ratings = triples_of(batch, number)
-            stamp = len(ratings), checksum(*(a[:1] for a in (users, items, ratings)))
+            triples = users, items, ratings = triples_of(batch, number)
+            stamp = len(ratings), checksum(*(column[:1] for column in triples))
             self.stamps.check(number, stamp)
-            if number >= n_done and len(ratings):
-                self._check_kinds({"users": users, "items": items}, number)
-                self._add(users, items, ratings)
+            if number < n_done or len(ratings) == 0:
+                continue
+            self._check_kind("users", users, number)
+            self._check_kind("items", items, number)
+            self.gathered.append(triples)
+            self.n_bytes += sum(column.nbytes for column in triples)
+            if self.n_bytes >= BYTES_AT_ONCE:
+                self._flush()
         self.stamps.check_number(number + 1)
         if self.gathered:
             self._flush()
         if not self.number:
             raise ValueError("The batches have no ratings.")
 
-    def _check_kinds(self, labels, number):
-        for name, values in labels.items():
-            kind = "strings" if values.dtype.kind == "U" else "numbers"
-            before = self.kinds.setdefault(name, kind)
-            if kind != before:
-                raise TypeError(
-                    f"Batch {number} has {name} that are {kind}; before they were "
-                    f"{before}."
-                )
-
-    def _add(self, users, items, ratings):
-        self.gathered.append((users, items, ratings))
-        self.n_bytes += users.nbytes + items.nbytes + ratings.nbytes
-        if self.n_bytes >= BYTES_AT_ONCE:
-            self._flush()
+    def _check_kind(self, name, labels, number):
+        kind = "strings" if labels.dtype.kind == "U" else "numbers"
+        before = self.kinds.setdefault(name, kind)
+        if kind != before:
+            raise TypeError(
+                f"Batch {number} has {name} that are {kind}; before they were {before}."
+            )
 
     def _flush(self):
         columns = [np.concatenate(c) for c in zip(*self.gathered, strict=True)]
@@ -230,14 +220,9 @@ class _Merge:
         columns = np.searchsorted(self.items, triples["item"])
         keys = rows * len(self.items) + columns
         order = np.argsort(keys, kind="stable")
-        keys, ratings = keys[order], triples["rating"][order]
-        starts = np.flatnonzero(np.diff(keys, prepend=-1))
-        if len(starts) < len(keys):
-            if self.duplicates == "mean" and ratings.dtype.kind != "f":
-                ratings = ratings.astype(np.float64)
-            both = labels, self.items
-            ratings = merged_ratings(keys, ratings, starts, self.duplicates, both)
-            keys = keys[starts]
+        ratings = triples["rating"][order]
+        both = labels, self.items
+        keys, ratings = merged_ratings(keys[order], ratings, self.duplicates, both)
         path = self.folder / f"users-{number:05d}.npy"
         write_npy(path, [labels], labels.dtype, labels.shape)
         self.n_ranges, self.n_users = number + 1, self.n_users + len(labels)
