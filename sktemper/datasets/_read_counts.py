@@ -581,19 +581,14 @@ def _names_of_ids(id2word, n_features):
     words = dict(id2word.items() if is_mapping else enumerate(id2word))
     if not words:
         return None
-    last = (n_features or LARGEST_SIZE) - 1
+    last = (n_features or len(words) + MOST_UNNAMED) - 1
     for number in words:
         if not is_integer(number) or not 0 <= number <= last:
             raise ValueError(
                 f"id2word has a word with the number {number!r}; expected whole "
-                f"numbers from 0 to {last}."
+                f"numbers from 0 to {last}. n_features changes this limit."
             )
     size = n_features or max(words) + 1
-    if size - len(words) > MOST_UNNAMED and n_features is None:
-        raise ValueError(
-            f"id2word has {len(words)} words, but numbers up to {size - 1}; give "
-            "n_features if there are so many columns."
-        )
     return [str(words.get(number, f"#{number}")) for number in range(size)]
 
 
