@@ -109,6 +109,8 @@ class Collection(Source):
                 "scikit-learn cannot split a collection. Hold out whole shards: "
                 "collection[:-1] and collection[-1:] are lists of parts."
             )
+        if not -len(self) <= number < len(self):
+            raise IndexError(f"There is no shard {number}: there are {len(self)}.")
         return self.parts[number].whole()
 
     def __array__(self, dtype=None, copy=None):

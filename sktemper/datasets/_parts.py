@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from .._engine import ByRows
-from .._utils._linalg import sparse_rows
+from .._utils._linalg import entries_of_rows
 from .._utils._sklearn import csr_container
 from ._folder import META, generation_folder, read_meta
 from ._shards import ShardFiles
@@ -64,16 +64,12 @@ class Part(ByRows):
         ``visit`` is the name of the fit, or of another call, that reads the rows.  If
         the same call has just checked the files, they are not checked again.
         """
-        maps, matrix = opened(self, visit)
-        if matrix is None:
+        maps = opened(self, visit)
+        if maps.indptr is None:
             return np.array(maps.data[rows])
-        block = sparse_rows(matrix, rows)
-        block.data = np.array(block.data)
-        # scipy gives both index arrays the type of indptr
-        block.indices = np.array(block.indices, dtype=np.int32)
-        block.indptr = _short(block.indptr)
-        block.has_canonical_format = True
-        return block
+        starts, columns, values = entries_of_rows(maps, rows)
+        columns = np.array(columns, dtype=np.int32)
+        return _csr(sparse.csr_array, np.array(values), columns, starts, maps)
 
     def check(self):
         """Read the files of the shard; raise a ValueError if one is damaged."""
@@ -82,19 +78,21 @@ class Part(ByRows):
 
     def whole(self):
         """Return the whole shard, in mapped memory if scipy supports the types."""
-        (data, indices, indptr), matrix = opened(self)
-        if matrix is None:
-            return data
+        maps = opened(self)
+        if maps.indptr is None:
+            return maps.data
         # scipy supports no indices shorter than 32 bits
-        arrays = data, indices.astype(np.int32, copy=False), _short(indptr)
-        X = csr_container()(arrays, shape=matrix.shape)
-        X.has_canonical_format = True
-        return X
+        columns = maps.indices.astype(np.int32, copy=False)
+        return _csr(csr_container(), maps.data, columns, maps.indptr, maps)
 
 
-def _short(indptr):
-    """Return row starts as int32 if int32 can represent all of them."""
-    return indptr if indptr[-1] >= 2**31 else indptr.astype(np.int32, copy=False)
+def _csr(container, values, columns, starts, maps):
+    """Return a CSR matrix with row starts of int32 if they are small enough."""
+    if starts[-1] < 2**31:
+        starts = starts.astype(np.int32, copy=False)
+    X = container((values, columns, starts), shape=(len(starts) - 1, maps.n_features))
+    X.has_canonical_format = True
+    return X
 
 
 class Group(ByRows):
@@ -199,10 +197,10 @@ def _seen(path):
 class _Record:
     """Record of a shard in this process.
 
-    ``shard`` is the result of `_opened`, or None if the shard is not open.  ``seen``
-    are the inodes, times and sizes of its files and of the description; ``checked`` are
-    those of its files when they were compared with their checksums.  ``visit`` and
-    ``looked`` are the call and the time of the last check that ``seen`` is unchanged.
+    ``shard`` are its `Maps`, or None if the shard is not open.  ``seen`` are inodes,
+    times and sizes of its files and of the description; ``checked`` are those of its
+    files when they were compared with their checksums.  ``visit`` and ``looked`` are
+    the call and the time of the last check that ``seen`` is unchanged.
     """
 
     def __init__(self):
@@ -235,7 +233,7 @@ class _Record:
             if before != self.seen[1:]:
                 files.check(maps, values=part.verify)
         self.checked = self.seen[1:]
-        return maps, _matrix(maps, files.n_features)
+        return maps
 
     def _refuse_change(self, before):
         changes = zip(self.paths[1:], self.seen[1:], before, strict=True)
@@ -260,7 +258,7 @@ class _Records:
             record.lock = threading.Lock()
 
     def __call__(self, part, visit=None):
-        """Return the maps and the matrix of a shard, which is opened if necessary."""
+        """Return the `Maps` of a shard, which is opened if necessary."""
         with self.lock:
             record = self.known[part]
         with record.lock:
@@ -276,16 +274,3 @@ class _Records:
 opened = _Records()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=opened.renew_locks)
-
-
-def _matrix(maps, n_features):
-    """Return the CSR array of a sparse shard, None for a dense shard."""
-    if maps.indptr is None:
-        return None
-    matrix = sparse.csr_array((len(maps.indptr) - 1, n_features), dtype=maps.data.dtype)
-    # set attributes, because scipy's constructor would convert all indices to the type
-    # of indptr
-    matrix.data = np.asarray(maps.data)
-    matrix.indices = np.asarray(maps.indices)
-    matrix.indptr = np.asarray(maps.indptr)
-    return matrix

@@ -27,9 +27,14 @@ MOST_FEATURES = 2**31 - 1
 class Maps(NamedTuple):
     """The arrays of a shard, mapped from disk; dense data have only ``data``."""
 
+    n_features: int
     data: np.ndarray
     indices: np.ndarray | None = None
     indptr: np.ndarray | None = None
+
+    @property
+    def shape(self):
+        return len(self.indptr) - 1, self.n_features
 
 
 class ShardFiles:
@@ -52,7 +57,8 @@ class ShardFiles:
     def mapped(self):
         """Return `Maps`, after a check of the sizes, types and shapes of the files."""
         files = zip(self.paths, self.types, strict=True)
-        return Maps(*(open_npy(path, *types) for path, types in files))
+        maps = (np.asarray(open_npy(path, *types)) for path, types in files)
+        return Maps(self.n_features, *maps)
 
     def write(self, blocks):
         """Write blocks to the files, and return the files' checksums."""
@@ -75,9 +81,10 @@ class ShardFiles:
         for path, crc in zip(self.paths, self.shard["crc"], strict=True):
             if values or path != self.paths[0]:
                 check_crc(path, crc)
-        _, indices, indptr = maps or self.mapped()
+        maps = maps or self.mapped()
         if self.is_dense:
             return
+        indices, indptr = maps.indices, maps.indptr
         n_entries = len(indices)
         if n_entries and not 0 <= indices.min() <= indices.max() < self.n_features:
             raise ValueError(f"{self.paths[1]} has indices outside of the columns.")
