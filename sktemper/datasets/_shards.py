@@ -189,14 +189,15 @@ class ShardWriter:
     def write(self, batches, stamp, convert, after=lambda batch: None):
         """Write the rows of batches, except rows that are already written.
 
-        ``stamp(batch, number)`` returns two numbers that identify a batch, and may
-        raise an error.  ``convert(batch, number)`` returns the `Block` of a batch.
+        ``stamp(batch, number)`` returns the number of rows and a checksum of a batch,
+        or raises an error.  ``convert(batch, number)`` returns its `Block`.
         ``after(batch)`` is called for each new batch, after its rows were added.
         """
         number = -1
         for number, batch in enumerate(batches):
-            self.stamps.check(number, stamp(batch, number))
-            if number < self.position[0]:
+            n_rows, _ = found = stamp(batch, number)
+            self.stamps.check(number, found)
+            if number < self.position[0] or n_rows == 0:
                 continue
             block = convert(batch, number)
             self._check_width(block, number)
@@ -224,7 +225,7 @@ class ShardWriter:
             )
         if self.names is not None:
             self._check_names(self.names)
-        if self.shard_rows is None and block.n_rows:
+        if self.shard_rows is None:
             per_row = max(block.data.size / block.n_rows, 1)
             rows = 2 ** int(np.log2(ENTRIES_OF_SHARD / per_row + 1))
             self.shard_rows = int(np.clip(rows, FEWEST_ROWS, MOST_ROWS))

@@ -31,18 +31,12 @@ class Texts:
                 f"Batch {number} is no list of texts but {type(texts).__name__}: "
                 "each batch must be a list of texts."
             )
-        if len(texts) == 0:
-            return 0, 0
-        first = next(iter(texts))
+        first = next(iter(texts), None)
         first = first.encode() if isinstance(first, str) else first
         return len(texts), zlib.crc32(first) if isinstance(first, bytes) else 0
 
     def block(self, texts, number):
-        if len(texts) == 0:
-            n_features = self.vectorizer.transform(["a"]).shape[1]
-            self.counts = sparse.csr_array((0, n_features), dtype=np.uint8)
-        else:
-            self.counts = canonical(self._transformed(texts, number), number)
+        self.counts = canonical(self._transformed(texts, number), number)
         return Block.from_csr(self.counts, stored_counts(self.counts.data, number))
 
     def _transformed(self, texts, number):
@@ -56,7 +50,7 @@ class Texts:
             ) from error
 
     def after(self, texts):
-        if self.hashed is not None and len(texts):
+        if self.hashed is not None:
             self.hashed.look_at(texts, self.counts)
 
 
@@ -77,8 +71,6 @@ class Arrays:
             X,
             dtype=[np.float64, np.float32],
             ensure_all_finite="allow-nan",
-            ensure_min_samples=0,
-            ensure_min_features=0,
             input_name=f"batch {number}",
         )
         return Block(X, X.shape[1])

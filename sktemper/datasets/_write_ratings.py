@@ -106,7 +106,7 @@ def write_ratings(
         remove(target.files, "shard")  # the ranges may be others than before
         merge = _Merge(target.files, runs.number, duplicates)
         writer = ShardWriter(target, "ratings", shard_rows)
-        writer.write(merge.ranges(), lambda *_: (0, 0), merge.block)
+        writer.write(merge.ranges(), lambda triples, _: (len(triples), 0), merge.block)
         writer.finish(files=merge.write_labels())
     return open_ratings(target.folder)
 
