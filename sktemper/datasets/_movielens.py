@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import validate_params
 
 from .._utils._typing import StrPath
 from ._lines import checked_file, chunks_of
@@ -38,10 +37,6 @@ _DAMAGE = (
 )
 
 
-@validate_params(
-    {"path": [str, Path]},
-    prefer_skip_nested_validation=True,
-)
 def load_movielens(path: StrPath) -> Bunch:
     r"""Load the ratings of a MovieLens data set that you have downloaded.
 

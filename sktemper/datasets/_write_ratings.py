@@ -20,7 +20,7 @@ from ._files import check_crc, open_npy, write_json, write_npy
 from ._folder import LABELS, remove, writing
 from ._ratings import csr_of_keys, labels_of, merged_ratings
 from ._shards import PARAMETERS, ShardWriter, Stamps, check_batches
-from ._sources import MOST_EXACT, check_numbers, stored
+from ._write import MOST_EXACT, check_numbers, stored
 
 #: Number of bytes of triples that are sorted at a time; and the distance between the
 #: triples of a run that are inspected to divide the users into ranges.
