@@ -396,7 +396,7 @@ def test_interactions():
     assert once.toarray().tolist() == [[0, 0], [2, 3]]
     for options, message in (
         ({"weights": [1, 1, -1, 1]}, "must not be negative"),
-        ({"duplicates": "error"}, "1 duplicate interaction of a user"),
+        ({"duplicates": "error"}, "1 duplicate interaction, for example of user"),
         ({"item_labels": ["x"]}, "1 items are not in item_labels"),
     ):
         with pytest.raises(ValueError, match=message):

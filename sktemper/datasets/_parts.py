@@ -225,23 +225,13 @@ class _Record:
         self.shard, files = None, part.files
         self.paths = [Path(part.folder) / META, *files.paths]
         self.seen = tuple(map(_seen, self.paths))
-        before, self.checked = self.checked, None
         with unless_replaced(part.folder, part.stamp):
             maps = files.mapped()
-            if before not in (None, self.seen[1:]) and not part.verify:
-                self._refuse_change(before)
-            if before != self.seen[1:]:
-                files.check(maps, values=part.verify)
+            if self.checked != self.seen[1:]:
+                # without verification, values are compared if files have changed
+                files.check(maps, values=part.verify or self.checked is not None)
         self.checked = self.seen[1:]
         return maps
-
-    def _refuse_change(self, before):
-        changes = zip(self.paths[1:], self.seen[1:], before, strict=True)
-        path = next(path for path, new, old in changes if new != old)
-        raise ValueError(
-            f"{path} was changed after it was opened, and with verify=False it is not "
-            "known whether it is damaged: open the collection again."
-        )
 
 
 class _Records:

@@ -90,7 +90,7 @@ default=None
     ratings = _numbers(ratings, "ratings")
     labels = user_labels, item_labels
     keys, ratings, labels = _sorted_entries(users, items, ratings, labels, unknown)
-    keys, ratings = merged_ratings(keys, ratings, duplicates, labels)
+    keys, ratings = merged(keys, ratings, duplicates, labels)
     X = csr_of_keys(keys, ratings, tuple(map(len, labels)))
     return labelled(X, *labels), *labels
 
@@ -164,17 +164,8 @@ default=None
     labels = user_labels, item_labels
     keys, weights, labels = _sorted_entries(users, items, weights, labels, unknown)
     keys, weights = keys[weights > 0], weights[weights > 0]
-    starts = np.flatnonzero(np.diff(keys, prepend=-1))
-    if len(starts) < len(keys):
-        if duplicates == "error":
-            raise ValueError(
-                f"{_number(len(keys) - len(starts), 'duplicate interaction')} of a "
-                "user with an item. Choose duplicates='sum' or 'one'."
-            )
-        merge = np.add if duplicates == "sum" else np.maximum
-        dtype = weights.dtype
-        weights = merge.reduceat(weights.astype(np.float64), starts).astype(dtype)
-        keys = keys[starts]
+    choices = "'sum' or 'one'"
+    keys, weights = merged(keys, weights, duplicates, labels, "interaction", choices)
     X = csr_of_keys(keys, weights, tuple(map(len, labels)))
     return labelled(X, *labels)
 
@@ -276,29 +267,29 @@ def _encoded(values, labels, unknown, kind):
     return positions[codes], labels
 
 
-def merged_ratings(keys, ratings, duplicates, labels):
-    """Return the distinct keys of sorted keys, and one rating for each."""
+def merged(
+    keys, values, duplicates, labels, noun="rating", choices="'first', 'last' or 'mean'"
+):
+    """Return the distinct keys of sorted keys, and one value for each."""
     starts = np.flatnonzero(np.diff(keys, prepend=-1))
-    ends = np.append(starts[1:], len(keys))
     if len(starts) == len(keys):
-        return keys, ratings
+        return keys, values
+    ends = np.append(starts[1:], len(keys))
     if duplicates == "first":
-        return keys[starts], ratings[starts]
+        return keys[starts], values[starts]
     if duplicates == "last":
-        return keys[starts], ratings[ends - 1]
-    if duplicates == "mean":
-        sums = np.add.reduceat(ratings, starts, dtype=np.float64)
-        dtype = ratings.dtype if ratings.dtype.kind == "f" else np.float64
-        return keys[starts], (sums / (ends - starts)).astype(dtype)
-    first = keys[starts[np.argmax(ends - starts > 1)]]
-    row, column = divmod(first, len(labels[1]))
+        return keys[starts], values[ends - 1]
+    if duplicates != "error":
+        merge = np.maximum if duplicates == "one" else np.add
+        found = merge.reduceat(values, starts, dtype=np.float64)
+        if duplicates == "mean":
+            found /= ends - starts
+        dtype = values.dtype if values.dtype.kind == "f" else np.float64
+        return keys[starts], found.astype(dtype)
+    row, column = divmod(keys[starts[np.argmax(ends - starts > 1)]], len(labels[1]))
+    n_duplicates = len(keys) - len(starts)
     raise ValueError(
-        f"{_number(len(keys) - len(starts), 'duplicate rating')}, for example of user "
-        f"{labels[0].tolist()[row]!r} for item {labels[1].tolist()[column]!r}. "
-        "Choose duplicates='first', 'last' or 'mean'."
+        f"{n_duplicates} duplicate {noun}{'s' * (n_duplicates != 1)}, for example of "
+        f"user {labels[0].tolist()[row]!r} for item {labels[1].tolist()[column]!r}. "
+        f"Choose duplicates={choices}."
     )
-
-
-def _number(n, noun):
-    """Return a count with its noun, such as "1 duplicate rating"."""
-    return f"{n} {noun}{'s' * (n != 1)}"

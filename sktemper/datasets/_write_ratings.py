@@ -18,7 +18,7 @@ from ._blocks import Block, checksum
 from ._collection import Collection, open_ratings
 from ._files import check_crc, open_npy, write_json, write_npy
 from ._folder import LABELS, remove, writing
-from ._ratings import csr_of_keys, labels_of, merged_ratings
+from ._ratings import csr_of_keys, labels_of, merged
 from ._shards import PARAMETERS, ShardWriter, Stamps, check_batches
 from ._write import MOST_EXACT, check_numbers, stored
 
@@ -222,7 +222,7 @@ class _Merge:
         order = np.argsort(keys, kind="stable")
         ratings = triples["rating"][order]
         both = labels, self.items
-        keys, ratings = merged_ratings(keys[order], ratings, self.duplicates, both)
+        keys, ratings = merged(keys[order], ratings, self.duplicates, both)
         path = self.folder / f"users-{number:05d}.npy"
         write_npy(path, [labels], labels.dtype, labels.shape)
         self.n_ranges, self.n_users = number + 1, self.n_users + len(labels)
