@@ -25,6 +25,13 @@ class WholeNumber(Interval):
         super().__init__(Integral, least, None, closed="left")
 
 
+def check_arguments(**constraints):
+    """Return a decorator of functions whose arguments have constraints."""
+    return _param_validation.validate_params(
+        constraints, prefer_skip_nested_validation=True
+    )
+
+
 def refuse(parameter, expected, value):
     raise InvalidParameterError(
         f"The {parameter!r} parameter must be {expected}. Got {value!r} instead."

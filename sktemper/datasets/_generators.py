@@ -1,14 +1,13 @@
 """Generators of synthetic data with known parameters."""
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils._param_validation import validate_params
 
-from .._utils._arguments import Interval, refuse
+from .._utils._arguments import Interval, WholeNumber, check_arguments, refuse
 from .._utils._sklearn import csr_container
 from .._utils._typing import ArrayLike, DTypeLike, Float, Int, Seed
 from ._ratings import csr_of_keys
@@ -20,6 +19,9 @@ _CHUNK_RATINGS = _CHUNK_VALUES = 2**20
 # If more than this share of all pairs is rated, the algorithm visits every pair;
 # otherwise it draws pairs until there are enough different ones.
 _DENSE_SHARE = 0.05
+#: Constraints of parameters.
+_POSITIVE = Interval(Real, 0, None, closed="neither")
+_NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
 #: Descriptions of kinds of types, for error messages.
 KINDS = {"f": "a floating-point type", "iuf": "a type of integers or floats"}
 # Eight shapes of 4 x 4 pixels, side by side.  Each shape overlaps with other shapes,
@@ -32,17 +34,14 @@ _SHAPES = """
 """
 
 
-@validate_params(
-    {
-        "n_samples": [Interval(Integral, 1, None, closed="left")],
-        "n_features": [Interval(Integral, 1, None, closed="left")],
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "doc_length": [Interval(Real, 0, None, closed="neither")],
-        "doc_topic_prior": [Interval(Real, 0, None, closed="neither"), "array-like"],
-        "topic_word_prior": [Interval(Real, 0, None, closed="neither"), "array-like"],
-        "random_state": ["random_state"],
-    },
-    prefer_skip_nested_validation=True,
+@check_arguments(
+    n_samples=[WholeNumber(1)],
+    n_features=[WholeNumber(1)],
+    n_components=[WholeNumber(1)],
+    doc_length=[_POSITIVE],
+    doc_topic_prior=[_POSITIVE, "array-like"],
+    topic_word_prior=[_POSITIVE, "array-like"],
+    random_state=["random_state"],
 )
 def make_lda_documents(
     n_samples: Int = 1000,
@@ -136,15 +135,12 @@ def make_lda_documents(
     return X
 
 
-@validate_params(
-    {
-        "n_samples": [Interval(Integral, 1, None, closed="left")],
-        "components": ["array-like", None],
-        "inclusion_probability": [Interval(Real, 0, 1, closed="both"), "array-like"],
-        "noise_variance": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
-    },
-    prefer_skip_nested_validation=True,
+@check_arguments(
+    n_samples=[WholeNumber(1)],
+    components=["array-like", None],
+    inclusion_probability=[Interval(Real, 0, 1, closed="both"), "array-like"],
+    noise_variance=[_NOT_NEGATIVE],
+    random_state=["random_state"],
 )
 def make_factorial_mixture(
     n_samples: Int = 1000,
@@ -237,21 +233,18 @@ def make_factorial_mixture(
     return (X, features, components) if return_components else X
 
 
-@validate_params(
-    {
-        "n_users": [Interval(Integral, 1, None, closed="left")],
-        "n_items": [Interval(Integral, 1, None, closed="left")],
-        "n_components": [Interval(Integral, 0, None, closed="left")],
-        "n_ratings": [Interval(Integral, 0, None, closed="left")],
-        "inequality": [Interval(Real, 0, None, closed="left")],
-        "global_mean": [Interval(Real, None, None, closed="neither")],
-        "component_variance": [Interval(Real, 0, None, closed="left")],
-        "bias_variance": [Interval(Real, 0, None, closed="left")],
-        "noise_variance": [Interval(Real, 0, None, closed="left")],
-        "n_stars": [Interval(Integral, 1, None, closed="left"), None],
-        "random_state": ["random_state"],
-    },
-    prefer_skip_nested_validation=True,
+@check_arguments(
+    n_users=[WholeNumber(1)],
+    n_items=[WholeNumber(1)],
+    n_components=[WholeNumber(0)],
+    n_ratings=[WholeNumber(0)],
+    inequality=[_NOT_NEGATIVE],
+    global_mean=[Interval(Real, None, None, closed="neither")],
+    component_variance=[_NOT_NEGATIVE],
+    bias_variance=[_NOT_NEGATIVE],
+    noise_variance=[_NOT_NEGATIVE],
+    n_stars=[WholeNumber(1), None],
+    random_state=["random_state"],
 )
 def make_ratings(
     n_users: Int = 1000,

@@ -4,20 +4,21 @@ from typing import Literal
 
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length
-from sklearn.utils._param_validation import StrOptions, validate_params
+from sklearn.utils._param_validation import StrOptions
 
 from .._ranking._labels import label_array, labelled, listed
+from .._utils._arguments import check_arguments
 from .._utils._sklearn import csr_container
 from .._utils._typing import ArrayLike, SparseMatrix
 from .._utils._validation import check_unmasked
 
+#: Treatments of several ratings of an item by a user.
+DUPLICATES = StrOptions({"error", "first", "last", "mean"})
 
-@validate_params(
-    {
-        "duplicates": [StrOptions({"error", "first", "last", "mean"})],
-        "unknown": [StrOptions({"error", "ignore"})],
-    },
-    prefer_skip_nested_validation=True,
+
+@check_arguments(
+    duplicates=[DUPLICATES],
+    unknown=[StrOptions({"error", "ignore"})],
 )
 def ratings_matrix(
     users: ArrayLike,
@@ -95,12 +96,9 @@ default=None
     return labelled(X, *labels), *labels
 
 
-@validate_params(
-    {
-        "duplicates": [StrOptions({"sum", "one", "error"})],
-        "unknown": [StrOptions({"error", "ignore"})],
-    },
-    prefer_skip_nested_validation=True,
+@check_arguments(
+    duplicates=[StrOptions({"sum", "one", "error"})],
+    unknown=[StrOptions({"error", "ignore"})],
 )
 def interactions_matrix(
     users: ArrayLike,

@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils._param_validation import StrOptions, validate_params
+from sklearn.utils._param_validation import StrOptions
 
-from .._utils._arguments import is_integer, refuse
+from .._utils._arguments import check_arguments, is_integer, refuse
 from .._utils._csr import is_canonical
 from .._utils._typing import Int, StrPath
 from ._lines import (
@@ -104,10 +104,7 @@ def read_uci(docword: StrPath, vocab: StrPath | None = None) -> Iterable:
     return Batches(lambda: _entry_batches(lines, 3, sizes, np.int64), names)
 
 
-@validate_params(
-    {"documents": [StrOptions({"rows", "columns"})]},
-    prefer_skip_nested_validation=True,
-)
+@check_arguments(documents=[StrOptions({"rows", "columns"})])
 def read_matrix_market(
     path: StrPath,
     vocab: StrPath | None = None,
@@ -174,10 +171,7 @@ def read_matrix_market(
     )
 
 
-@validate_params(
-    {"n_features": [SIZE, None], "zero_based": ["boolean", StrOptions({"auto"})]},
-    prefer_skip_nested_validation=True,
-)
+@check_arguments(n_features=[SIZE, None], zero_based=["boolean", StrOptions({"auto"})])
 def read_svmlight(
     path: StrPath,
     *,
@@ -230,7 +224,7 @@ def read_svmlight(
     return Batches(lambda: _pair_batches(parsed, lines.path, first, n_features))
 
 
-@validate_params({"n_features": [SIZE, None]}, prefer_skip_nested_validation=True)
+@check_arguments(n_features=[SIZE, None])
 def read_lda_c(
     path: StrPath, vocab: StrPath | None = None, *, n_features: Int | None = None
 ) -> Iterable:
@@ -277,10 +271,7 @@ def read_lda_c(
     return Batches(lambda: _pair_batches(parsed, lines.path, 0, size), names)
 
 
-@validate_params(
-    {"n_features": [SIZE, None], "batch_size": [SIZE]},
-    prefer_skip_nested_validation=True,
-)
+@check_arguments(n_features=[SIZE, None], batch_size=[SIZE])
 def read_gensim(
     corpus: Iterable,
     id2word: Mapping | Sequence | None = None,

@@ -6,9 +6,9 @@ from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
-from sklearn.utils._param_validation import Options, validate_params
+from sklearn.utils._param_validation import Options
 
-from .._utils._arguments import refuse
+from .._utils._arguments import check_arguments, refuse
 from .._utils._extras import missing_packages
 from .._utils._typing import Int, StrPath
 from ._lines import SIZE, Batches, Lines, checked_file, first_that_fails
@@ -21,9 +21,7 @@ LONGEST_LIST = 800
 TABLES, TEXTS = (".parquet", ".csv", ".tsv"), (".txt",)
 
 
-@validate_params(
-    {"column": [str], "batch_size": [SIZE]}, prefer_skip_nested_validation=True
-)
+@check_arguments(column=[str], batch_size=[SIZE])
 def read_text(
     paths: StrPath | Sequence[StrPath],
     column: str = "text",
@@ -77,10 +75,7 @@ def read_text(
     return Batches(lambda: _in_batches(_texts(files, column), batch_size))
 
 
-@validate_params(
-    {"label_type": [Options(type, {int, str}), None]},
-    prefer_skip_nested_validation=True,
-)
+@check_arguments(label_type=[Options(type, {int, str}), None])
 def read_triples(
     paths: StrPath | Sequence[StrPath],
     columns: tuple = ("user", "item", "rating"),

@@ -1,13 +1,12 @@
 """Files of shards, and their writer, which continues an interrupted conversion."""
 
-from numbers import Integral
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from .._utils._arguments import Interval
+from .._utils._arguments import WholeNumber
 from ._blocks import index_dtype, joined, summary
 from ._files import check_crc, open_npy, read_json, write_json, write_npy
 from ._folder import NAMES
@@ -17,7 +16,7 @@ from ._folder import NAMES
 ENTRIES_OF_SHARD, FEWEST_ROWS, MOST_ROWS = 2**25, 2**10, 2**20
 #: Constraints of parameters that all writers have.
 PARAMETERS = {
-    "shard_rows": [Interval(Integral, 1, None, closed="left"), None],
+    "shard_rows": [WholeNumber(1), None],
     "overwrite": ["boolean"],
 }
 #: Largest number of columns, because their indices have 32 bits.

@@ -10,8 +10,8 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import validate_params
 
+from .._utils._arguments import check_arguments
 from .._utils._typing import ArrayLike, Int, StrPath
 from .._utils._validation import check_sparse, check_unmasked
 from ._blocks import Block, checksum, smallest
@@ -24,7 +24,7 @@ from ._words import HashedWords
 MOST_EXACT = 2**53
 
 
-@validate_params(PARAMETERS, prefer_skip_nested_validation=True)
+@check_arguments(**PARAMETERS)
 def write_counts(
     folder: StrPath,
     batches: Iterable,
@@ -121,7 +121,7 @@ def write_counts(
     return _written(folder, settings, batches, source, names, shard_rows, overwrite)
 
 
-@validate_params(PARAMETERS, prefer_skip_nested_validation=True)
+@check_arguments(**PARAMETERS)
 def write_dense(
     folder: StrPath,
     batches: Iterable,

@@ -10,15 +10,15 @@ from typing import Literal
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils._param_validation import StrOptions, validate_params
 
+from .._utils._arguments import check_arguments
 from .._utils._typing import Int, StrPath
 from .._utils._validation import check_unmasked
 from ._blocks import Block, checksum
 from ._collection import Collection, open_ratings
 from ._files import check_crc, open_npy, write_json, write_npy
 from ._folder import LABELS, remove, writing
-from ._ratings import csr_of_keys, labels_of, merged
+from ._ratings import DUPLICATES, csr_of_keys, labels_of, merged
 from ._shards import PARAMETERS, ShardWriter, Stamps, check_batches
 from ._write import MOST_EXACT, check_numbers, stored
 
@@ -30,10 +30,7 @@ BYTES_AT_ONCE, LOOKED_AT = 2**27, 2**10
 LONGEST_LABEL = 256
 
 
-@validate_params(
-    PARAMETERS | {"duplicates": [StrOptions({"error", "first", "last", "mean"})]},
-    prefer_skip_nested_validation=True,
-)
+@check_arguments(**PARAMETERS, duplicates=[DUPLICATES])
 def write_ratings(
     folder: StrPath,
     batches: Iterable,
