@@ -134,7 +134,10 @@ def open_npy(path, dtype=None, shape=None):
     except Exception as error:  # parsing a header raises many exceptions
         raise ValueError(f"{path} is damaged: {error}") from error
     found = array.dtype, array.shape
-    expected = np.dtype(dtype or array.dtype), tuple(shape or array.shape)
+    expected = (
+        array.dtype if dtype is None else np.dtype(dtype),
+        array.shape if shape is None else tuple(shape),
+    )
     if found != expected:
         raise ValueError(
             f"{path} is damaged: its type and shape are {found}, expected {expected}."
