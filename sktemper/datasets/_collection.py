@@ -177,21 +177,21 @@ class Collection(Source):
     @cached_property
     def user_labels(self) -> np.ndarray | None:
         """Labels of the rows of ratings, ndarray; None for other data."""
-        return self._labels("user_labels.npy", self.shape[0])
+        return self._labels("user_labels.npy")
 
     @cached_property
     def item_labels(self) -> np.ndarray | None:
         """Labels of the columns of ratings, ndarray; None for other data."""
-        return self._labels("item_labels.npy", self.shape[1])
+        return self._labels("item_labels.npy")
 
-    def _labels(self, name, size):
+    def _labels(self, name):
         if self.kind != "ratings":
             return None
         path, crc = self._beside(name)
         with unless_replaced(self.folder, self._stamp):
             if self._verify:
                 check_crc(path, crc)
-            return open_npy(path, shape=(size,))
+            return open_npy(path)
 
     def as_data(self, validate: Callable) -> Any:
         """Return `Data` for a fit, after a check of the values.

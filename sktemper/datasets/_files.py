@@ -133,13 +133,9 @@ def open_npy(path, dtype=None, shape=None):
         raise
     except Exception as error:  # parsing a header raises many exceptions
         raise ValueError(f"{path} is damaged: {error}") from error
-    found = array.dtype, array.shape
-    expected = (
-        array.dtype if dtype is None else np.dtype(dtype),
-        array.shape if shape is None else tuple(shape),
-    )
-    if found != expected:
+    if dtype is not None and (array.dtype, array.shape) != (np.dtype(dtype), shape):
         raise ValueError(
-            f"{path} is damaged: its type and shape are {found}, expected {expected}."
+            f"{path} is damaged: its type and shape are {array.dtype} and "
+            f"{array.shape}, expected {dtype} and {shape}."
         )
     return array

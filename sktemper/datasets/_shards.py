@@ -210,18 +210,13 @@ class ShardWriter:
             raise ValueError("The batches have no rows.")
 
     def _check_width(self, block, number):
-        if self.n_features is None:
-            self.n_features = block.n_features
-        if block.n_features != self.n_features or block.n_features == 0:
+        known = self.n_features or block.n_features
+        if block.n_features != known or not 1 <= known <= MOST_FEATURES:
+            expected = self.n_features or f"from 1 to {MOST_FEATURES:,}"
             raise ValueError(
-                f"Batch {number} has {block.n_features} columns, expected "
-                f"{self.n_features or 'at least 1'}."
+                f"Batch {number} has {block.n_features} columns, expected {expected}."
             )
-        if self.n_features > MOST_FEATURES:
-            raise ValueError(
-                f"Batch {number} has {self.n_features:,} columns, more than the limit "
-                f"of {MOST_FEATURES:,}."
-            )
+        self.n_features = known
         if self.names is not None:
             self._check_names(self.names)
         if self.shard_rows is None:
