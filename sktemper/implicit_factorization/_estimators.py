@@ -59,14 +59,12 @@ class ImplicitFactorization(
     n_components : int, default=32
         Number of factors d, the rank.  A higher one than needed costs time only.
     max_iter : int, default=15
-        Largest number of passes of `fit` over the data; rankings hardly change after
-        10.
+        Largest number of passes of `fit`; rankings hardly change after 10.
     n_init : int, default=1
         Number of fits from different starts, of which the one with the highest
         `lower_bound` is kept; more can find a better optimum in as many times the time.
     random_state : int, RandomState instance or None, default=None
-        Seed of the start, of the order of the users and of noise; an int gives the same
-        result each time.
+        Seed of all random numbers; an int gives the same result each time.
     zero_weight : "auto" or float, default="auto"
         Weight w0 of a pair that is not stored, at most 1e15; tune it by `score`.
         "auto" is ``min(1, 8 * n_stored / (n_all - n_stored))``, with which these pairs
@@ -79,44 +77,34 @@ class ImplicitFactorization(
         Targets y of stored pairs, in the same way.  A function that divides stars by 5,
         with ``pair_weight=1.0``, ranks items by how much users like them.
     init : array-like of shape (n_components, n_items), default=None
-        Initial factors of the items, such as those of another model.  None is small
-        draws from the prior.
+        Initial factors of the items; None is small draws from the prior.
     batch_size : int, "auto" or None, default=None
-        Number of users of a step.  None takes all users (coordinate ascent, with a
-        learning rate of 1); "auto" is faster for many users: a tenth of them, at least
-        100 and at most 10,000.
+        Number of users of a step; None takes all (coordinate ascent).  "auto" is faster
+        for many users: a tenth, at least 100 and at most 10,000.
     learning_rate : LearningRate or float, default=None
-        Share of the way to its target that a step moves the parameters, see
-        `sktemper.learning_rates`.  None is 1 if all users are one batch, and otherwise
-        ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+        Size of a step, see `sktemper.learning_rates`.  None is 1 if all users are one
+        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     tol : float, default=1e-3
-        Least rise of the held-out score that counts as an improvement.  With
-        ``batch_size=None`` also the change of the lower bound below which `fit` ends.
+        Least gain that counts: of the held-out score, and with ``batch_size=None`` of
+        the lower bound by a pass.
     n_iter_no_change : int, default=None
-        Number of evaluations without an improvement by ``tol`` after which `fit` ends
-        and keeps the best state, for a generous ``max_iter``; None disables early
-        stopping.
+        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
+        the best state, for a generous ``max_iter``; None never stops early.
     evaluate_every : int, default=0
         Number of passes between scores of held-out data, which ``history_`` has, to see
         if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
-        for less noise in the scores of few rows.
+        Share of rows held out for scores without an ``X_val``; larger if rows are few.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit: it finishes an interrupted one, or else
-        adds ``max_iter`` passes.
+        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads, -1 for all cores; None is 1 unless in a
-        `joblib.parallel_config`.  The result has the same bits for every value.
+        Largest number of threads, as in scikit-learn; results do not depend on it.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper", to watch a long
-        fit.
+        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
     shuffle : bool, default=True
-        Whether each pass visits the users in a new random order; False keeps the order
-        of the rows, as in scikit-learn.
+        Whether each pass has a new random order of the rows, or that of the data.
     total_samples : int, default=None
-        Number of rows that a batch represents; None counts the rows of all calls.  Set
-        it in a stream of `partial_fit` whose length you know.
+        Number of rows of a whole stream, if known; None counts those of all calls.
 
     Notes
     -----

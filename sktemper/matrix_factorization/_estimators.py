@@ -678,30 +678,24 @@ class TemperedMatrixFactorization(_MatrixFactorization):
     Parameters
     ----------
     n_components : int, default=10
-        Number of factors d, the rank; more for more ratings.  Factors that are not
-        needed shrink to zero.
+        Number of factors d, the rank; unneeded factors shrink to zero.
     tempering : Tempering, "global", "local" or None, default="global"
-        Temperature during training, see `sktemper.tempering`: inferred ("global"),
-        inferred for each user, for data with outliers ("local"), a policy such as
-        `Annealing`, or T=1 (None), which is plain variational inference.
+        Temperature of a fit, see `sktemper.tempering`: inferred ("global"), inferred
+        for each user, for data with outliers ("local"), of a policy, or 1 (None).
     max_iter : int, default=100
-        Largest number of passes of `fit` over the data; more if it warns of no
-        convergence.
+        Largest number of passes of `fit`; more if it warns of no convergence.
     n_init : int, default=1
         Number of fits from different starts, of which the one with the highest
         `lower_bound` is kept; more can find a better optimum in as many times the time.
     random_state : int, RandomState instance or None, default=None
-        Seed of the start, of the order of the users and of noise; an int gives the same
-        result each time.
+        Seed of all random numbers; an int gives the same result each time.
     biases : bool, default=True
-        Whether users and items have biases besides factors; False for the model of the
-        papers.
+        Whether users and items have biases; False for the model of the papers.
     noise_type : {"user", "common"}, default="user"
         Whether each user has a noise variance, ``noise_variance`` divided by a Gamma
         variable of mean 1 ("user"), or all have the same ("common"), as in the papers.
     global_mean : float, default=None
-        Constant that is added to all ratings; 0 for the model of [1]_.  None is the
-        mean rating of the first data.
+        Constant added to all ratings, 0 in [1]_; None is the mean of the first data.
     noise_variance : float, default=None
         Variance sigma^2 of the noise of each rating; set it to infer a temperature.
         None starts at the variance of the ratings and learns it.
@@ -709,48 +703,36 @@ class TemperedMatrixFactorization(_MatrixFactorization):
         Prior variance of each factor and bias, with mean 0, as in [1]_.  None learns
         the means and covariances of the priors, so that the rank needs no tuning.
     init : array-like of shape (n_components, n_items), default=None
-        Initial factors of the items, such as those of another model.  None is small
-        draws from the prior.
+        Initial factors of the items; None is small draws from the prior.
     batch_size : int, "auto" or None, default=None
-        Number of users of a step.  None takes all users (coordinate ascent, with a
-        learning rate of 1); "auto" is faster for many users: a tenth of them, at least
-        100 and at most 10,000.
+        Number of users of a step; None takes all (coordinate ascent).  "auto" is faster
+        for many users: a tenth, at least 100 and at most 10,000.
     learning_rate : LearningRate or float, default=None
-        Share of the way to its target that a step moves the parameters, see
-        `sktemper.learning_rates`.  None is 1 if all users are one batch, and otherwise
-        ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+        Size of a step, see `sktemper.learning_rates`.  None is 1 if all users are one
+        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     gradient_noise : GradientNoise, default=None
-        Noise that is added to the statistics of a batch to leave poor optima, see
-        `sktemper.noise`; None adds none.
+        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
     tol : float, default=1e-3
-        Least rise of the held-out score that counts as an improvement, in nats per
-        rating.  With ``batch_size=None`` also the change of the lower bound below which
-        `fit` ends.
+        Least gain that counts: of the held-out score, in nats per rating, and with
+        ``batch_size=None`` of the lower bound by a pass.
     n_iter_no_change : int, default=None
-        Number of evaluations without an improvement by ``tol`` after which `fit` ends
-        and keeps the best state, for a generous ``max_iter``; None disables early
-        stopping.
+        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
+        the best state, for a generous ``max_iter``; None never stops early.
     evaluate_every : int, default=0
         Number of passes between scores of held-out data, which ``history_`` has, to see
         if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
-        for less noise in the scores of few rows.
+        Share of rows held out for scores without an ``X_val``; larger if rows are few.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit: it finishes an interrupted one, or else
-        adds ``max_iter`` passes.
+        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads, -1 for all cores; None is 1 unless in a
-        `joblib.parallel_config`.  The result has the same bits for every value.
+        Largest number of threads, as in scikit-learn; results do not depend on it.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper", to watch a long
-        fit.
+        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
     shuffle : bool, default=True
-        Whether each pass visits the users in a new random order; False keeps the order
-        of the rows, as in scikit-learn.
+        Whether each pass has a new random order of the rows, or that of the data.
     total_samples : int, default=None
-        Number of rows that a batch represents; None counts the rows of all calls.  Set
-        it in a stream of `partial_fit` whose length you know.
+        Number of rows of a whole stream, if known; None counts those of all calls.
 
     Notes
     -----
@@ -848,29 +830,24 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
     Parameters
     ----------
     n_components : int, default=10
-        Number of factors d, the rank; more for more ratings.  Factors that are not
-        needed shrink to zero.
+        Number of factors d, the rank; unneeded factors shrink to zero.
     schedule : Schedule or callable, default=None
         Temperature of each step, see `sktemper.schedules`.  None is
         ``ExponentialSchedule()``; try a lower start if components become equal.
     max_iter : int, default=100
-        Largest number of passes of `fit` over the data; more if it warns of no
-        convergence.
+        Largest number of passes of `fit`; more if it warns of no convergence.
     n_init : int, default=1
         Number of fits from different starts, of which the one with the highest
         `lower_bound` is kept; more can find a better optimum in as many times the time.
     random_state : int, RandomState instance or None, default=None
-        Seed of the start, of the order of the users and of noise; an int gives the same
-        result each time.
+        Seed of all random numbers; an int gives the same result each time.
     biases : bool, default=True
-        Whether users and items have biases besides factors; False for the model of the
-        papers.
+        Whether users and items have biases; False for the model of the papers.
     noise_type : {"user", "common"}, default="user"
         Whether each user has a noise variance, ``noise_variance`` divided by a Gamma
         variable of mean 1 ("user"), or all have the same ("common"), as in the papers.
     global_mean : float, default=None
-        Constant that is added to all ratings; 0 for the model of [1]_.  None is the
-        mean rating of the first data.
+        Constant added to all ratings, 0 in [1]_; None is the mean of the first data.
     noise_variance : float, default=None
         Variance sigma^2 of the noise of each rating; set it to infer a temperature.
         None starts at the variance of the ratings and learns it.
@@ -878,51 +855,39 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
         Prior variance of each factor and bias, with mean 0, as in [1]_.  None learns
         the means and covariances of the priors, so that the rank needs no tuning.
     init : array-like of shape (n_components, n_items), default=None
-        Initial factors of the items, such as those of another model.  None is small
-        draws from the prior.
+        Initial factors of the items; None is small draws from the prior.
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
         The part of a step that is tempered, see `sktemper.tempering.Annealing`; the
         last two are for comparisons with the papers.
     batch_size : int, "auto" or None, default=None
-        Number of users of a step.  None takes all users (coordinate ascent, with a
-        learning rate of 1); "auto" is faster for many users: a tenth of them, at least
-        100 and at most 10,000.
+        Number of users of a step; None takes all (coordinate ascent).  "auto" is faster
+        for many users: a tenth, at least 100 and at most 10,000.
     learning_rate : LearningRate or float, default=None
-        Share of the way to its target that a step moves the parameters, see
-        `sktemper.learning_rates`.  None is 1 if all users are one batch, and otherwise
-        ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+        Size of a step, see `sktemper.learning_rates`.  None is 1 if all users are one
+        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     gradient_noise : GradientNoise, default=None
-        Noise that is added to the statistics of a batch to leave poor optima, see
-        `sktemper.noise`; None adds none.
+        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
     tol : float, default=1e-3
-        Least rise of the held-out score that counts as an improvement, in nats per
-        rating.  With ``batch_size=None`` also the change of the lower bound below which
-        `fit` ends.
+        Least gain that counts: of the held-out score, in nats per rating, and with
+        ``batch_size=None`` of the lower bound by a pass.
     n_iter_no_change : int, default=None
-        Number of evaluations without an improvement by ``tol`` after which `fit` ends
-        and keeps the best state, for a generous ``max_iter``; None disables early
-        stopping.
+        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
+        the best state, for a generous ``max_iter``; None never stops early.
     evaluate_every : int, default=0
         Number of passes between scores of held-out data, which ``history_`` has, to see
         if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
-        for less noise in the scores of few rows.
+        Share of rows held out for scores without an ``X_val``; larger if rows are few.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit: it finishes an interrupted one, or else
-        adds ``max_iter`` passes.
+        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads, -1 for all cores; None is 1 unless in a
-        `joblib.parallel_config`.  The result has the same bits for every value.
+        Largest number of threads, as in scikit-learn; results do not depend on it.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper", to watch a long
-        fit.
+        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
     shuffle : bool, default=True
-        Whether each pass visits the users in a new random order; False keeps the order
-        of the rows, as in scikit-learn.
+        Whether each pass has a new random order of the rows, or that of the data.
     total_samples : int, default=None
-        Number of rows that a batch represents; None counts the rows of all calls.  Set
-        it in a stream of `partial_fit` whose length you know.
+        Number of rows of a whole stream, if known; None counts those of all calls.
 
     Notes
     -----
@@ -1022,8 +987,7 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
     Parameters
     ----------
     n_components : int, default=10
-        Number of factors d, the rank; more for more ratings.  Factors that are not
-        needed shrink to zero.
+        Number of factors d, the rank; unneeded factors shrink to zero.
     effective_batch_size : float, int, Schedule or callable, default=0.5
         Size of a batch without added noise that would have the same gradient noise: a
         share of the batch, a number of ratings, or a schedule of these.  Smaller values
@@ -1031,23 +995,19 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
     tempering : Tempering, "global", "local" or None, default=None
         Temperature during training, see `sktemper.tempering`; None is T=1.
     max_iter : int, default=100
-        Largest number of passes of `fit` over the data; more if it warns of no
-        convergence.
+        Largest number of passes of `fit`; more if it warns of no convergence.
     n_init : int, default=1
         Number of fits from different starts, of which the one with the highest
         `lower_bound` is kept; more can find a better optimum in as many times the time.
     random_state : int, RandomState instance or None, default=None
-        Seed of the start, of the order of the users and of noise; an int gives the same
-        result each time.
+        Seed of all random numbers; an int gives the same result each time.
     biases : bool, default=True
-        Whether users and items have biases besides factors; False for the model of the
-        papers.
+        Whether users and items have biases; False for the model of the papers.
     noise_type : {"user", "common"}, default="user"
         Whether each user has a noise variance, ``noise_variance`` divided by a Gamma
         variable of mean 1 ("user"), or all have the same ("common"), as in the papers.
     global_mean : float, default=None
-        Constant that is added to all ratings; 0 for the model of [1]_.  None is the
-        mean rating of the first data.
+        Constant added to all ratings, 0 in [1]_; None is the mean of the first data.
     noise_variance : float, default=None
         Variance sigma^2 of the noise of each rating; set it to infer a temperature.
         None starts at the variance of the ratings and learns it.
@@ -1055,49 +1015,37 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
         Prior variance of each factor and bias, with mean 0, as in [1]_.  None learns
         the means and covariances of the priors, so that the rank needs no tuning.
     init : array-like of shape (n_components, n_items), default=None
-        Initial factors of the items, such as those of another model.  None is small
-        draws from the prior.
+        Initial factors of the items; None is small draws from the prior.
     noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
-        Distribution of the random weights of ratings, see
-        `sktemper.noise.SVIPlusNoise`; "gaussian" weights are those of the paper, and
-        can be negative.
+        Distribution of the random weights of ratings: "gaussian" weights, those of the
+        paper, can be negative, see `sktemper.noise.SVIPlusNoise`.
     batch_size : int, "auto" or None, default=None
-        Number of users of a step.  None takes all users (coordinate ascent, with a
-        learning rate of 1); "auto" is faster for many users: a tenth of them, at least
-        100 and at most 10,000.
+        Number of users of a step; None takes all (coordinate ascent).  "auto" is faster
+        for many users: a tenth, at least 100 and at most 10,000.
     learning_rate : LearningRate or float, default=None
-        Share of the way to its target that a step moves the parameters, see
-        `sktemper.learning_rates`.  None is 1 if all users are one batch, and otherwise
-        ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+        Size of a step, see `sktemper.learning_rates`.  None is 1 if all users are one
+        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     tol : float, default=1e-3
-        Least rise of the held-out score that counts as an improvement, in nats per
-        rating.  With ``batch_size=None`` also the change of the lower bound below which
-        `fit` ends.
+        Least gain that counts: of the held-out score, in nats per rating, and with
+        ``batch_size=None`` of the lower bound by a pass.
     n_iter_no_change : int, default=None
-        Number of evaluations without an improvement by ``tol`` after which `fit` ends
-        and keeps the best state, for a generous ``max_iter``; None disables early
-        stopping.
+        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
+        the best state, for a generous ``max_iter``; None never stops early.
     evaluate_every : int, default=0
         Number of passes between scores of held-out data, which ``history_`` has, to see
         if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
-        for less noise in the scores of few rows.
+        Share of rows held out for scores without an ``X_val``; larger if rows are few.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit: it finishes an interrupted one, or else
-        adds ``max_iter`` passes.
+        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads, -1 for all cores; None is 1 unless in a
-        `joblib.parallel_config`.  The result has the same bits for every value.
+        Largest number of threads, as in scikit-learn; results do not depend on it.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper", to watch a long
-        fit.
+        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
     shuffle : bool, default=True
-        Whether each pass visits the users in a new random order; False keeps the order
-        of the rows, as in scikit-learn.
+        Whether each pass has a new random order of the rows, or that of the data.
     total_samples : int, default=None
-        Number of rows that a batch represents; None counts the rows of all calls.  Set
-        it in a stream of `partial_fit` whose length you know.
+        Number of rows of a whole stream, if known; None counts those of all calls.
 
     Notes
     -----

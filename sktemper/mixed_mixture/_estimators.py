@@ -777,31 +777,26 @@ class TemperedMixedMixture(_MixedMixture):
     Parameters
     ----------
     n_components : int, default=10
-        Largest number of components; more than you expect, because components that are
-        not needed stay empty.
+        Largest number of components, more than you expect: unneeded ones stay empty.
     kinds : "from_dtype", str, dict or sequence of str, default="from_dtype"
         Kind of all columns, of each, or by name or index: "categorical", "binary",
         "gaussian", "poisson" (counts) or "binned" (skewed numbers).  "from_dtype": text
         and whole numbers of at most 10 values are categorical, others Gaussian.
     tempering : Tempering, "global", "local" or None, default="global"
-        Temperature during training, see `sktemper.tempering`: inferred ("global"),
-        inferred for each sample, for data with outliers ("local"), a policy such as
-        `Annealing`, or T=1 (None), which is plain variational inference.
+        Temperature of a fit, see `sktemper.tempering`: inferred ("global"), inferred
+        for each sample, for data with outliers ("local"), of a policy, or 1 (None).
     max_iter : int, default=100
-        Largest number of passes of `fit` over the data; more if it warns of no
-        convergence.
+        Largest number of passes of `fit`; more if it warns of no convergence.
     n_init : int, default=1
         Number of fits from different starts, of which the one with the highest
         `lower_bound` is kept; more can find a better optimum in as many times the time.
     random_state : int, RandomState instance or None, default=None
-        Seed of the start, of the order of the samples and of noise; an int gives the
-        same result each time.
+        Seed of all random numbers; an int gives the same result each time.
     categories : dict, default=None
         Ordered lists of options by name or index of a column, if the data of `fit`, or
         of the first `partial_fit`, may lack some.  None takes those of the data.
     n_bins : int, default=5
-        Number of intervals of a "binned" column, with about equal numbers of rows; more
-        for more detail.
+        Number of intervals of a "binned" column, with about equal numbers of rows.
     feature_prior : float, default=1.0
         Concentration of the Dirichlet prior of the options of a column; larger values
         keep their probabilities away from 0.
@@ -812,45 +807,34 @@ class TemperedMixedMixture(_MixedMixture):
         Moves that `fit` makes after its passes to leave a poor optimum, see
         `sktemper.moves`.  They never lower the lower bound; None saves their time.
     batch_size : int, "auto" or None, default=None
-        Number of samples of a step.  None takes all samples (coordinate ascent, with a
-        learning rate of 1); "auto" is faster for millions: a tenth of the data, at
-        least 20 samples per component and at most 5,000.
+        Number of samples of a step; None takes all (coordinate ascent).  "auto" is
+        faster for millions: a tenth, at least 20 per component and at most 5,000.
     learning_rate : LearningRate or float, default=None
-        Share of the way to its target that a step moves the parameters, see
-        `sktemper.learning_rates`.  None is 1 if all samples are one batch, and
-        otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+        Size of a step, see `sktemper.learning_rates`.  None is 1 if all samples are one
+        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     gradient_noise : GradientNoise, default=None
-        Noise that is added to the statistics of a batch to leave poor optima, see
-        `sktemper.noise`; None adds none.
+        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
     tol : float, default=1e-3
-        Least rise of the held-out score that counts as an improvement, in nats per
-        sample.  With ``batch_size=None`` also the change of the lower bound below which
-        `fit` ends, and the least gain of a move.
+        Least gain that counts: of the held-out score, in nats per sample, and with
+        ``batch_size=None`` of the lower bound by a pass or a move.
     n_iter_no_change : int, default=None
-        Number of evaluations without an improvement by ``tol`` after which `fit` ends
-        and keeps the best state, for a generous ``max_iter``; None disables early
-        stopping.
+        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
+        the best state, for a generous ``max_iter``; None never stops early.
     evaluate_every : int, default=0
         Number of passes between scores of held-out data, which ``history_`` has, to see
         if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
-        for less noise in the scores of few rows.
+        Share of rows held out for scores without an ``X_val``; larger if rows are few.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit: it finishes an interrupted one, or else
-        adds ``max_iter`` passes.
+        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads, -1 for all cores; None is 1 unless in a
-        `joblib.parallel_config`.  The result has the same bits for every value.
+        Largest number of threads, as in scikit-learn; results do not depend on it.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper", to watch a long
-        fit.
+        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
     shuffle : bool, default=True
-        Whether each pass visits the samples in a new random order; False keeps the
-        order of the rows, as in scikit-learn.
+        Whether each pass has a new random order of the rows, or that of the data.
     total_samples : int, default=None
-        Number of rows that a batch represents; None counts the rows of all calls.  Set
-        it in a stream of `partial_fit` whose length you know.
+        Number of rows of a whole stream, if known; None counts those of all calls.
 
     Notes
     -----
@@ -940,8 +924,7 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
     Parameters
     ----------
     n_components : int, default=10
-        Largest number of components; more than you expect, because components that are
-        not needed stay empty.
+        Largest number of components, more than you expect: unneeded ones stay empty.
     kinds : "from_dtype", str, dict or sequence of str, default="from_dtype"
         Kind of all columns, of each, or by name or index: "categorical", "binary",
         "gaussian", "poisson" (counts) or "binned" (skewed numbers).  "from_dtype": text
@@ -950,20 +933,17 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
         Temperature of each step, see `sktemper.schedules`.  None is
         ``ExponentialSchedule()``; try a lower start if components become equal.
     max_iter : int, default=100
-        Largest number of passes of `fit` over the data; more if it warns of no
-        convergence.
+        Largest number of passes of `fit`; more if it warns of no convergence.
     n_init : int, default=1
         Number of fits from different starts, of which the one with the highest
         `lower_bound` is kept; more can find a better optimum in as many times the time.
     random_state : int, RandomState instance or None, default=None
-        Seed of the start, of the order of the samples and of noise; an int gives the
-        same result each time.
+        Seed of all random numbers; an int gives the same result each time.
     categories : dict, default=None
         Ordered lists of options by name or index of a column, if the data of `fit`, or
         of the first `partial_fit`, may lack some.  None takes those of the data.
     n_bins : int, default=5
-        Number of intervals of a "binned" column, with about equal numbers of rows; more
-        for more detail.
+        Number of intervals of a "binned" column, with about equal numbers of rows.
     feature_prior : float, default=1.0
         Concentration of the Dirichlet prior of the options of a column; larger values
         keep their probabilities away from 0.
@@ -977,45 +957,34 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
         Moves that `fit` makes after its passes to leave a poor optimum, see
         `sktemper.moves`.  They never lower the lower bound; None saves their time.
     batch_size : int, "auto" or None, default=None
-        Number of samples of a step.  None takes all samples (coordinate ascent, with a
-        learning rate of 1); "auto" is faster for millions: a tenth of the data, at
-        least 20 samples per component and at most 5,000.
+        Number of samples of a step; None takes all (coordinate ascent).  "auto" is
+        faster for millions: a tenth, at least 20 per component and at most 5,000.
     learning_rate : LearningRate or float, default=None
-        Share of the way to its target that a step moves the parameters, see
-        `sktemper.learning_rates`.  None is 1 if all samples are one batch, and
-        otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+        Size of a step, see `sktemper.learning_rates`.  None is 1 if all samples are one
+        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     gradient_noise : GradientNoise, default=None
-        Noise that is added to the statistics of a batch to leave poor optima, see
-        `sktemper.noise`; None adds none.
+        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
     tol : float, default=1e-3
-        Least rise of the held-out score that counts as an improvement, in nats per
-        sample.  With ``batch_size=None`` also the change of the lower bound below which
-        `fit` ends, and the least gain of a move.
+        Least gain that counts: of the held-out score, in nats per sample, and with
+        ``batch_size=None`` of the lower bound by a pass or a move.
     n_iter_no_change : int, default=None
-        Number of evaluations without an improvement by ``tol`` after which `fit` ends
-        and keeps the best state, for a generous ``max_iter``; None disables early
-        stopping.
+        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
+        the best state, for a generous ``max_iter``; None never stops early.
     evaluate_every : int, default=0
         Number of passes between scores of held-out data, which ``history_`` has, to see
         if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
-        for less noise in the scores of few rows.
+        Share of rows held out for scores without an ``X_val``; larger if rows are few.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit: it finishes an interrupted one, or else
-        adds ``max_iter`` passes.
+        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads, -1 for all cores; None is 1 unless in a
-        `joblib.parallel_config`.  The result has the same bits for every value.
+        Largest number of threads, as in scikit-learn; results do not depend on it.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper", to watch a long
-        fit.
+        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
     shuffle : bool, default=True
-        Whether each pass visits the samples in a new random order; False keeps the
-        order of the rows, as in scikit-learn.
+        Whether each pass has a new random order of the rows, or that of the data.
     total_samples : int, default=None
-        Number of rows that a batch represents; None counts the rows of all calls.  Set
-        it in a stream of `partial_fit` whose length you know.
+        Number of rows of a whole stream, if known; None counts those of all calls.
 
     Notes
     -----
