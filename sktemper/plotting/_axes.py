@@ -4,10 +4,19 @@ import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_is_fitted
 
+from .._utils._typing import Axes, Figure
+
 #: Colour map of topics and components, and the order of its colours.  Strong colours
 #: come first, and grey is left out because it looks like no colour.
 COLOURS = "tab20"
 ORDER = [*range(0, 14, 2), 16, 18, *range(1, 14, 2), 17, 19]
+
+
+class Display:
+    """Base class of displays, with the attributes that `axes_of` sets."""
+
+    ax_: Axes
+    figure_: Figure
 
 
 def needs_matplotlib(display, method):
@@ -56,13 +65,7 @@ def colours_of(numbers):
 
 
 def chosen(numbers, prevalence, most):
-    """Return the indices of the topics to show: ``numbers``, or the ``most`` largest.
-
-    Raises
-    ------
-    ValueError
-        If a given index is not the index of a topic.
-    """
+    """Return the indices of topics to show: ``numbers``, or the ``most`` largest."""
     n_topics = len(prevalence)
     if numbers is None:
         return np.argsort(-np.asarray(prevalence), kind="stable")[:most]
@@ -77,13 +80,7 @@ def chosen(numbers, prevalence, most):
 
 
 def needs(estimator, attribute, what):
-    """Raise if an estimator is of the wrong kind; for a pipeline, name its last step.
-
-    Raises
-    ------
-    TypeError
-        If the estimator does not have ``attribute``.
-    """
+    """Raise if an estimator lacks an attribute; for a pipeline, name its last step."""
     if hasattr(estimator, attribute):
         return
     hint = ""

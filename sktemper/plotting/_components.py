@@ -1,19 +1,21 @@
 """Components as images."""
 
 import math
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils._typing import ArrayLike, Axes, Int
-from ._axes import axes_of, grid_on, needs_matplotlib
+from ._axes import Display, axes_of, grid_on, needs_matplotlib
 
 #: Maximum number of images that are drawn by default.
 MOST_IMAGES = 64
 
 
-class ComponentsDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class ComponentsDisplay(Display):
     """Components as images, side by side on a common scale.
 
     Parameters
@@ -31,10 +33,8 @@ class ComponentsDisplay:
         Panels of the images.
     colorbar_ : matplotlib Colorbar or None
         Colour bar shared by the panels.
-    ax_ : matplotlib Axes
-        The axes that the panels replace.
-    figure_ : matplotlib Figure
-        The figure with the axes.
+    ax_, figure_ : matplotlib Axes, matplotlib Figure
+        The axes that the panels replace, and the figure.
 
     See Also
     --------
@@ -51,9 +51,8 @@ class ComponentsDisplay:
     >>> ComponentsDisplay.from_estimator(mixture, (4, 4))  # doctest: +SKIP
     """
 
-    def __init__(self, *, images: np.ndarray, numbers: np.ndarray):
-        self.images = images
-        self.numbers = numbers
+    images: np.ndarray
+    numbers: np.ndarray
 
     @classmethod
     def from_estimator(
@@ -83,12 +82,6 @@ class ComponentsDisplay:
         Returns
         -------
         display : ComponentsDisplay
-
-        Raises
-        ------
-        ValueError
-            If the number of features differs from height times width, or ``components``
-            are not indices of components.
         """
         needs_matplotlib(cls, "from_estimator")
         check_is_fitted(estimator)
@@ -136,7 +129,6 @@ class ComponentsDisplay:
         Returns
         -------
         display : ComponentsDisplay
-            This display.
         """
         images = np.asarray(self.images)
         n_images, height, width = images.shape

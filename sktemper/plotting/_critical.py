@@ -1,11 +1,12 @@
 """Plot of the critical temperatures of data, and of a schedule."""
 
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
 
-from .._utils._typing import ArrayLike, Axes, DataLike, Figure
-from ._axes import axes_of, grid_on, needs_matplotlib
+from .._utils._typing import ArrayLike, Axes, DataLike
+from ._axes import Display, axes_of, grid_on, needs_matplotlib
 
 #: Number of points of the curve of a schedule.
 N_POINTS = 200
@@ -14,7 +15,8 @@ N_POINTS = 200
 BEYOND, WITHOUT_END = 1.2, 150.0
 
 
-class CriticalTemperaturesDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class CriticalTemperaturesDisplay(Display):
     """Plot of critical temperatures of data beside the schedule that a fit would use.
 
     The left panel shows the temperatures below which the components become distinct in
@@ -41,10 +43,8 @@ class CriticalTemperaturesDisplay:
         The range of the critical temperatures.
     axes_ : ndarray of matplotlib Axes
         The panels.
-    ax_ : matplotlib Axes
-        The axes that the panels are in.
-    figure_ : matplotlib Figure
-        The figure with the axes.
+    ax_, figure_ : matplotlib Axes, matplotlib Figure
+        The axes that the panels are in, and the figure.
 
     See Also
     --------
@@ -61,21 +61,10 @@ class CriticalTemperaturesDisplay:
     <sktemper.plotting._critical.CriticalTemperaturesDisplay object at ...>
     """
 
-    ax_: Axes
-    figure_: Figure
-
-    def __init__(
-        self,
-        *,
-        critical_temperatures: np.ndarray,
-        time: np.ndarray | None = None,
-        temperature: np.ndarray | None = None,
-        unit: Literal["steps", "passes"] = "steps",
-    ):
-        self.critical_temperatures = critical_temperatures
-        self.time = time
-        self.temperature = temperature
-        self.unit = unit
+    critical_temperatures: np.ndarray
+    time: np.ndarray | None = None
+    temperature: np.ndarray | None = None
+    unit: Literal["steps", "passes"] = "steps"
 
     @classmethod
     def from_estimator(
@@ -106,11 +95,6 @@ class CriticalTemperaturesDisplay:
         Returns
         -------
         display : CriticalTemperaturesDisplay
-
-        Raises
-        ------
-        ValueError
-            If the model has no critical temperatures.
         """
         needs_matplotlib(cls, "from_estimator")
         from .. import critical_temperatures
@@ -144,7 +128,6 @@ class CriticalTemperaturesDisplay:
         Returns
         -------
         display : CriticalTemperaturesDisplay
-            This display.
         """
         if (self.time is None) != (self.temperature is None):
             raise ValueError("time and temperature must be given together.")

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from .._utils._typing import ArrayLike, Axes, DataLike
-from ._axes import axes_of, colours_of, label_of, needs, needs_matplotlib
+from ._axes import Display, axes_of, colours_of, label_of, needs, needs_matplotlib
 
 #: Words of a text, as scikit-learn's vectorizers find them by default.
 WORDS = re.compile(r"\b\w\w+\b")
@@ -17,7 +18,8 @@ MOST_TOPICS = 10
 SPACING = 1.7
 
 
-class DocumentDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class DocumentDisplay(Display):
     """Plot of a text with words coloured by their topics.
 
     The colour is stronger if the topic is more probable.  Words that are not in the
@@ -38,10 +40,8 @@ class DocumentDisplay:
     ----------
     texts_ : list of matplotlib Text
         The drawn pieces of text.
-    ax_ : matplotlib Axes
-        The axes with the text.
-    figure_ : matplotlib Figure
-        The figure with the axes.
+    ax_, figure_ : matplotlib Axes, matplotlib Figure
+        The axes with the text, and the figure.
 
     See Also
     --------
@@ -60,18 +60,10 @@ class DocumentDisplay:
     ... )
     """
 
-    def __init__(
-        self,
-        *,
-        pieces: Sequence,
-        topics: Sequence,
-        probabilities: Sequence,
-        labels: dict[str, Any],
-    ):
-        self.pieces = pieces
-        self.topics = topics
-        self.probabilities = probabilities
-        self.labels = labels
+    pieces: Sequence
+    topics: Sequence
+    probabilities: Sequence
+    labels: dict[str, Any]
 
     @classmethod
     def from_estimator(
@@ -107,13 +99,6 @@ class DocumentDisplay:
         Returns
         -------
         display : DocumentDisplay
-
-        Raises
-        ------
-        TypeError
-            If the estimator is of the wrong kind, or ``text`` is not a str.
-        ValueError
-            If ``x`` is not one document, or the numbers of names and features differ.
         """
         needs_matplotlib(cls, "from_estimator")
         needs(estimator, "topics", "a fitted LDA")
@@ -157,7 +142,6 @@ class DocumentDisplay:
         Returns
         -------
         display : DocumentDisplay
-            This display.
         """
         n_letters = sum(map(len, self.pieces))
         ax = axes_of(self, ax, (9, min(1.0 + 0.25 * (n_letters // 110 + 1), 20)))

@@ -1,18 +1,20 @@
 """Plot of the components of a Gaussian mixture as ellipses."""
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils._typing import ArrayLike, Axes, Figure, Float
-from ._axes import axes_of, colours_of, needs, needs_matplotlib
+from .._utils._typing import ArrayLike, Axes, Float
+from ._axes import Display, axes_of, colours_of, needs, needs_matplotlib
 
 #: Largest number of points that are drawn.
 MOST_POINTS = 10_000
 
 
-class MixtureEllipsesDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class MixtureEllipsesDisplay(Display):
     """Plot of the components of a Gaussian mixture as ellipses, in two of the features.
 
     Components with a larger weight have a stronger colour.
@@ -38,10 +40,8 @@ class MixtureEllipsesDisplay:
         The ellipse of each component.
     points_ : matplotlib PathCollection or None
         The samples.
-    ax_ : matplotlib Axes
-        The axes with the ellipses.
-    figure_ : matplotlib Figure
-        The figure with the axes.
+    ax_, figure_ : matplotlib Axes, matplotlib Figure
+        The axes with the ellipses, and the figure.
 
     See Also
     --------
@@ -57,25 +57,12 @@ class MixtureEllipsesDisplay:
     >>> MixtureEllipsesDisplay.from_estimator(mixture, X)  # doctest: +SKIP
     """
 
-    ax_: Axes
-    figure_: Figure
-
-    def __init__(
-        self,
-        *,
-        means: np.ndarray,
-        covariances: np.ndarray,
-        weights: np.ndarray,
-        points: np.ndarray | None = None,
-        labels: np.ndarray | None = None,
-        names: tuple[str, str] = ("feature 0", "feature 1"),
-    ):
-        self.means = means
-        self.covariances = covariances
-        self.weights = weights
-        self.points = points
-        self.labels = labels
-        self.names = names
+    means: np.ndarray
+    covariances: np.ndarray
+    weights: np.ndarray
+    points: np.ndarray | None = None
+    labels: np.ndarray | None = None
+    names: tuple[str, str] = ("feature 0", "feature 1")
 
     @classmethod
     def from_estimator(
@@ -113,13 +100,6 @@ class MixtureEllipsesDisplay:
         Returns
         -------
         display : MixtureEllipsesDisplay
-
-        Raises
-        ------
-        TypeError
-            If the estimator is not a Gaussian mixture.
-        ValueError
-            If ``features`` are not the indices of two features.
         """
         needs_matplotlib(cls, "from_estimator")
         check_is_fitted(estimator)
@@ -164,7 +144,6 @@ class MixtureEllipsesDisplay:
         Returns
         -------
         display : MixtureEllipsesDisplay
-            This display.
         """
         ax = axes_of(self, ax)
         from matplotlib.patches import Ellipse

@@ -1,15 +1,17 @@
 """Plot of held-out scores against the number of components."""
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils._typing import Axes, Figure
-from ._axes import axes_of, needs_matplotlib
+from .._utils._typing import Axes
+from ._axes import Display, axes_of, needs_matplotlib
 
 
-class NumberOfComponentsDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class NumberOfComponentsDisplay(Display):
     """Plot of held-out scores against the number of components, with two suggestions.
 
     A star marks the number of components with the best score.  A square marks the
@@ -37,10 +39,8 @@ class NumberOfComponentsDisplay:
         one within one standard error.
     line_ : matplotlib Line2D
         The curve.
-    ax_ : matplotlib Axes
-        The axes with the curve.
-    figure_ : matplotlib Figure
-        The figure with the axes.
+    ax_, figure_ : matplotlib Axes, matplotlib Figure
+        The axes with the curve, and the figure.
 
     See Also
     --------
@@ -64,23 +64,11 @@ class NumberOfComponentsDisplay:
     >>> NumberOfComponentsDisplay.from_estimator(search)  # doctest: +SKIP
     """
 
-    ax_: Axes
-    figure_: Figure
-
-    def __init__(
-        self,
-        *,
-        n_components: np.ndarray,
-        scores: np.ndarray,
-        errors: np.ndarray,
-        score_name: str = "Held-out score",
-        name: str | None = None,
-    ):
-        self.n_components = n_components
-        self.scores = scores
-        self.errors = errors
-        self.score_name = score_name
-        self.name = name
+    n_components: np.ndarray
+    scores: np.ndarray
+    errors: np.ndarray
+    score_name: str = "Held-out score"
+    name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -118,11 +106,6 @@ class NumberOfComponentsDisplay:
         Returns
         -------
         display : NumberOfComponentsDisplay
-
-        Raises
-        ------
-        ValueError
-            If the search did not vary the parameter, or has no score ``metric``.
         """
         needs_matplotlib(cls, "from_estimator")
         check_is_fitted(estimator, "cv_results_")
@@ -171,7 +154,6 @@ class NumberOfComponentsDisplay:
         Returns
         -------
         display : NumberOfComponentsDisplay
-            This display.
         """
         numbers, scores = np.asarray(self.n_components), np.asarray(self.scores)
         best = int(np.argmax(scores))

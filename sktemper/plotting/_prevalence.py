@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +12,15 @@ from sklearn.utils.validation import check_consistent_length
 
 from .._engine import matrices_of
 from .._utils._typing import ArrayLike, Axes, DataLike, Int
-from ._axes import axes_of, chosen, colours_of, label_of, needs, needs_matplotlib
+from ._axes import (
+    Display,
+    axes_of,
+    chosen,
+    colours_of,
+    label_of,
+    needs,
+    needs_matplotlib,
+)
 
 #: Largest number of distinct dates or numbers that are not merged into intervals.
 MOST_POINTS = 40
@@ -145,7 +154,8 @@ MOST_GROUPS = 30
 DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?)?")
 
 
-class TopicPrevalenceDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class TopicPrevalenceDisplay(Display):
     """Plot of the prevalence of topics: overall, over time, or by group.
 
     Overall shares are drawn as bars, shares over dates or numbers as one line for each
@@ -170,10 +180,8 @@ class TopicPrevalenceDisplay:
         The bars, lines, or mesh.
     colorbar_ : matplotlib Colorbar or None
         Colour bar of the heat map; None for bars and lines.
-    ax_ : matplotlib Axes
-        The axes with the plot.
-    figure_ : matplotlib Figure
-        The figure with the axes.
+    ax_, figure_ : matplotlib Axes, matplotlib Figure
+        The axes with the plot, and the figure.
 
     See Also
     --------
@@ -193,20 +201,11 @@ class TopicPrevalenceDisplay:
     ... )
     """
 
-    def __init__(
-        self,
-        *,
-        shares: np.ndarray,
-        labels: Sequence,
-        topics: np.ndarray,
-        places: np.ndarray | None = None,
-        n_groups: Int | None = None,
-    ):
-        self.shares = shares
-        self.labels = labels
-        self.topics = topics
-        self.places = places
-        self.n_groups = n_groups
+    shares: np.ndarray
+    labels: Sequence
+    topics: np.ndarray
+    places: np.ndarray | None = None
+    n_groups: Int | None = None
 
     @classmethod
     def from_estimator(
@@ -250,14 +249,6 @@ class TopicPrevalenceDisplay:
         Returns
         -------
         display : TopicPrevalenceDisplay
-
-        Raises
-        ------
-        TypeError
-            If the estimator is of the wrong kind.
-        ValueError
-            If the numbers of groups and documents differ, or ``topics`` are not indices
-            of topics.
         """
         needs_matplotlib(cls, "from_estimator")
         needs(estimator, "topics", "a fitted LDA")
@@ -297,7 +288,6 @@ class TopicPrevalenceDisplay:
         Returns
         -------
         display : TopicPrevalenceDisplay
-            This display.
         """
         self.colorbar_ = None
         if self.places is None:

@@ -1,13 +1,14 @@
 """A picture of the answers of classes."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils._typing import Axes, DataFrame, Figure
-from ._axes import axes_of, needs_matplotlib
+from .._utils._typing import Axes, DataFrame
+from ._axes import Display, axes_of, needs_matplotlib
 
 #: Inches of a row and of a column, of the row labels, and of the column heads.
 ROW, COLUMN, LABELS, HEAD = 0.24, 0.85, 3.2, 0.9
@@ -17,7 +18,8 @@ LONGEST = 26
 DARK = 0.6
 
 
-class ClassProfilesDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class ClassProfilesDisplay(Display):
     """Table of the answers of each class, coloured by probability.
 
     Each column is a class.  Each row is an option of an item, coloured by probability,
@@ -52,11 +54,7 @@ class ClassProfilesDisplay:
     >>> ClassProfilesDisplay.from_estimator(mixture)  # doctest: +SKIP
     """
 
-    ax_: Axes
-    figure_: Figure
-
-    def __init__(self, *, profiles: DataFrame):
-        self.profiles = profiles
+    profiles: DataFrame
 
     @classmethod
     def from_estimator(
@@ -76,11 +74,6 @@ class ClassProfilesDisplay:
         Returns
         -------
         display : ClassProfilesDisplay
-
-        Raises
-        ------
-        ValueError
-            If an item is no column of the data.
         """
         needs_matplotlib(cls, "from_estimator")
         check_is_fitted(estimator)
@@ -99,7 +92,6 @@ class ClassProfilesDisplay:
         Returns
         -------
         display : ClassProfilesDisplay
-            This display.
         """
         classes, sizes, rows = _table(self.profiles, items)
         size = LABELS + COLUMN * len(classes), HEAD + ROW * len(rows)

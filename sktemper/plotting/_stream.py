@@ -1,12 +1,21 @@
 """Plot of a stream: scores, alarms and renewals, and the prevalence of components."""
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils._typing import ArrayLike, Axes, Figure, Int
-from ._axes import axes_of, colours_of, grid_on, label_of, needs, needs_matplotlib
+from .._utils._typing import ArrayLike, Axes, Int
+from ._axes import (
+    Display,
+    axes_of,
+    colours_of,
+    grid_on,
+    label_of,
+    needs,
+    needs_matplotlib,
+)
 
 #: Width of running means as a share of all points, and smallest number of points in a
 #: running mean of the components' shares.
@@ -37,7 +46,8 @@ class Life(NamedTuple):
     is_dead: bool
 
 
-class StreamDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class StreamDisplay(Display):
     """Plot of a stream with a half-life: score, alarms, renewals, births and deaths.
 
     The upper panel shows the score of each mini-batch before it is learned, and the
@@ -95,25 +105,12 @@ class StreamDisplay:
     >>> StreamDisplay.from_estimator(lda)  # doctest: +SKIP
     """
 
-    ax_: Axes
-    figure_: Figure
-
-    def __init__(
-        self,
-        *,
-        course: dict[str, Any],
-        renewals: dict[str, Any],
-        alarms: dict[str, Any],
-        labels: dict[str, Any],
-        n_components: Int = 8,
-        score_name: str = "Score (nats)",
-    ):
-        self.course = course
-        self.renewals = renewals
-        self.alarms = alarms
-        self.labels = labels
-        self.n_components = n_components
-        self.score_name = score_name
+    course: dict[str, Any]
+    renewals: dict[str, Any]
+    alarms: dict[str, Any]
+    labels: dict[str, Any]
+    n_components: Int = 8
+    score_name: str = "Score (nats)"
 
     @classmethod
     def from_estimator(
@@ -146,13 +143,6 @@ class StreamDisplay:
         Returns
         -------
         display : StreamDisplay
-
-        Raises
-        ------
-        TypeError
-            If the estimator is of the wrong kind.
-        ValueError
-            If the estimator has not learned a stream with renewals.
         """
         needs_matplotlib(cls, "from_estimator")
         needs(estimator, "partial_fit", "a topic model or mixture")
@@ -191,7 +181,6 @@ class StreamDisplay:
         Returns
         -------
         display : StreamDisplay
-            This display.
         """
         ax = axes_of(self, ax, (10, 6))
         self.axes_ = grid_on(ax, 2, 1)

@@ -1,12 +1,13 @@
 """Map of topics, each a circle, by the similarity of their words."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from .._utils._typing import ArrayLike, Axes, Float, Int
-from ._axes import axes_of, colours_of, needs, needs_matplotlib, topic_word_of
+from ._axes import Display, axes_of, colours_of, needs, needs_matplotlib, topic_word_of
 
 #: Smallest distance between the centres of two circles, relative to the sum of their
 #: radii, and largest number of steps of `push_apart`.
@@ -127,7 +128,8 @@ N_DIRECTIONS, GAPS = 16, (3, 9, 18, 30)
 LEAST_AREA = 110.0
 
 
-class TopicMapDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class TopicMapDisplay(Display):
     """Map of topics, on which topics with similar words are close.
 
     Each topic is a circle, whose area is proportional to the topic's share of the
@@ -152,10 +154,8 @@ class TopicMapDisplay:
         The circles at their final places.
     labels_ : list of matplotlib Annotation
         The labels that were drawn.
-    ax_ : matplotlib Axes
-        The axes with the map.
-    figure_ : matplotlib Figure
-        The figure with the axes.
+    ax_, figure_ : matplotlib Axes, matplotlib Figure
+        The axes with the map, and the figure.
 
     See Also
     --------
@@ -179,12 +179,9 @@ class TopicMapDisplay:
     ... )
     """
 
-    def __init__(
-        self, *, positions: np.ndarray, prevalence: np.ndarray, labels: Sequence
-    ):
-        self.positions = positions
-        self.prevalence = prevalence
-        self.labels = labels
+    positions: np.ndarray
+    prevalence: np.ndarray
+    labels: Sequence
 
     @classmethod
     def from_estimator(
@@ -215,13 +212,6 @@ class TopicMapDisplay:
         Returns
         -------
         display : TopicMapDisplay
-
-        Raises
-        ------
-        TypeError
-            If the estimator is of the wrong kind.
-        ValueError
-            If the numbers of names and features differ.
         """
         needs_matplotlib(cls, "from_estimator")
         needs(estimator, "topics", "a fitted LDA")
@@ -247,7 +237,6 @@ class TopicMapDisplay:
         Returns
         -------
         display : TopicMapDisplay
-            This display.
         """
         n_topics = len(self.labels)
         ax = axes_of(self, ax, (9, 7))

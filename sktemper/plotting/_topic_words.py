@@ -1,15 +1,25 @@
 """Plot of the words of topics as bars."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
-from .._utils._typing import ArrayLike, Axes, Figure, Float, Int
-from ._axes import axes_of, chosen, colours_of, grid_on, needs, needs_matplotlib
+from .._utils._typing import ArrayLike, Axes, Float, Int
+from ._axes import (
+    Display,
+    axes_of,
+    chosen,
+    colours_of,
+    grid_on,
+    needs,
+    needs_matplotlib,
+)
 
 
-class TopicWordsDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class TopicWordsDisplay(Display):
     """Plot of the most probable words of each topic, as panels of bars.
 
     The bars are the probabilities of the words in the topic.  Each panel has its own
@@ -33,10 +43,8 @@ class TopicWordsDisplay:
     ----------
     axes_ : ndarray of matplotlib Axes
         The panel of each topic.
-    ax_ : matplotlib Axes
-        The axes that the panels replace.
-    figure_ : matplotlib Figure
-        The figure with the axes.
+    ax_, figure_ : matplotlib Axes, matplotlib Figure
+        The axes that the panels replace, and the figure.
 
     See Also
     --------
@@ -54,21 +62,10 @@ class TopicWordsDisplay:
     ... )
     """
 
-    ax_: Axes
-    figure_: Figure
-
-    def __init__(
-        self,
-        *,
-        words: Sequence,
-        weights: Sequence,
-        topics: np.ndarray,
-        prevalence: np.ndarray | None = None,
-    ):
-        self.words = words
-        self.weights = weights
-        self.topics = topics
-        self.prevalence = prevalence
+    words: Sequence
+    weights: Sequence
+    topics: np.ndarray
+    prevalence: np.ndarray | None = None
 
     @classmethod
     def from_estimator(
@@ -109,14 +106,6 @@ class TopicWordsDisplay:
         Returns
         -------
         display : TopicWordsDisplay
-
-        Raises
-        ------
-        TypeError
-            If the estimator is of the wrong kind.
-        ValueError
-            If the numbers of names and features differ, or ``topics`` are not indices
-            of topics.
         """
         needs_matplotlib(cls, "from_estimator")
         needs(estimator, "topics", "a fitted LDA")
@@ -149,7 +138,6 @@ class TopicWordsDisplay:
         Returns
         -------
         display : TopicWordsDisplay
-            This display.
         """
         n_panels, n_words = len(self.words), max(map(len, self.words))
         n_columns = min(n_columns, n_panels)
