@@ -8,8 +8,6 @@ from typing import Literal
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
 from .._estimator import (
@@ -17,7 +15,6 @@ from .._estimator import (
     MixtureMixin,
     TemperedEstimator,
     check_enough_samples,
-    check_n_samples,
     check_weighted_counts,
     drop_features,
     expand_features,
@@ -41,12 +38,7 @@ from ..tempering import Tempering
 from ._model import BernoulliMixtureModel, MultinomialMixtureModel
 
 
-class _DiscreteMixture(
-    MixtureMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    TemperedEstimator,
-):
+class _DiscreteMixture(MixtureMixin, TemperedEstimator):
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
         "feature_prior": [Interval(Real, LEAST_CONCENTRATION, None, closed="left")],
@@ -55,11 +47,7 @@ class _DiscreteMixture(
             None,
         ],
     }
-    _fixed_by_fit = (
-        "n_components",
-        "feature_prior",
-        "weight_concentration_prior",
-    )
+    _fixed_by_fit = ("n_components", "feature_prior", "weight_concentration_prior")
     expand_features, drop_features = expand_features, drop_features
     _widened_for = widened_for
     _model = None
@@ -88,27 +76,9 @@ class _DiscreteMixture(
 
     _check_enough = check_enough_samples
 
-    def predict_proba(self, X: DataLike) -> np.ndarray:
-        """Return the responsibility of each component for each sample, a probability.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        responsibilities : ndarray of shape (n_samples, n_components)
-            Rows sum to 1.
-        """
-        return super().predict_proba(X).astype(self.state_.dtype, copy=False)
-
-    def _drawn(self, n_samples):
+    def _draw_probabilities(self, n_samples):
         """Return components, their feature probabilities, and a random generator."""
-        self._check_fitted()
-        check_n_samples(n_samples)
-        random = check_random_state(self.random_state)
-        weights = self.weights_.astype(np.float64)
-        y = np.sort(random.choice(len(weights), n_samples, p=weights / weights.sum()))
+        y, random = self._draw_components(n_samples)
         return y, self.components_.astype(np.float64)[y], random
 
     # -- views of the state ------------------------------------------------------------
@@ -165,14 +135,9 @@ class _MultinomialMixture(_DiscreteMixture):
             Word counts.
         y : ndarray of shape (n_samples,)
             Components of the samples.
-
-        Raises
-        ------
-        ValueError
-            If ``n_samples`` or ``doc_length`` is not an integer of at least 1.
         """
         doc_length = positive_int(doc_length, "doc_length")
-        y, probabilities, random = self._drawn(n_samples)
+        y, probabilities, random = self._draw_probabilities(n_samples)
         rows = [random.multinomial(doc_length, p / p.sum()) for p in probabilities]
         return np.stack(rows), y
 
@@ -210,12 +175,6 @@ class _MultinomialMixture(_DiscreteMixture):
         -------
         words : list of n_components lists of str
             The most probable word first.
-
-        Raises
-        ------
-        ValueError
-            If the number of names differs from the number of features, or if
-            ``n_words`` is not an integer of at least 1.
         """
         self._check_fitted()
         return top_words(self.components_, self._names(feature_names), n_words)
@@ -298,13 +257,8 @@ class _BernoulliMixture(_DiscreteMixture):
             Values 0 and 1.
         y : ndarray of shape (n_samples,)
             Components of the samples.
-
-        Raises
-        ------
-        ValueError
-            If ``n_samples`` is less than 1.
         """
-        y, probabilities, random = self._drawn(n_samples)
+        y, probabilities, random = self._draw_probabilities(n_samples)
         drawn = random.uniform(size=probabilities.shape) < probabilities
         return drawn.astype(self.state_.dtype), y
 

@@ -106,10 +106,7 @@ def about_components(estimator, run):
     return estimator._advice_
 
 
-class _GaussianMixture(
-    MixtureMixin,
-    TemperedEstimator,
-):
+class _GaussianMixture(MixtureMixin, TemperedEstimator):
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
         "max_iter": [Interval(Integral, 0, None, closed="left")],
@@ -301,11 +298,6 @@ class _GaussianMixture(
             The samples, sorted by component.
         y : ndarray of shape (n_samples,)
             Components of the samples.
-
-        Raises
-        ------
-        ValueError
-            If ``n_samples`` is less than 1.
         """
         self._check_fitted()
         check_n_samples(n_samples)

@@ -8,10 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_array
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import TemperedEstimator
 from .._families import unpacked
@@ -41,12 +38,7 @@ FARTHEST_MEAN = 2.0
 LARGEST_CHANGE = 1.0
 
 
-class ImplicitFactorization(
-    RecommenderMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    TemperedEstimator,
-):
+class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
     r"""Factorization of implicit feedback: clicks, plays, purchases.
 
     Every pair of a user and an item has a weight w and a target y, with :math:`y \sim
@@ -285,7 +277,7 @@ class ImplicitFactorization(
             Posterior means, given the items.  A user without pairs gets the prior mean,
             which ranks items about as popularity does.
         """
-        factors = np.concatenate(self._map(X, _factors_of_users))
+        factors = np.concatenate(self._map(X, ImplicitFactorizationModel.factors))
         return factors.astype(self.state_.dtype)
 
     def inverse_transform(self, X: ArrayLike) -> np.ndarray:
@@ -301,14 +293,7 @@ class ImplicitFactorization(
         scores : ndarray of shape (n_samples, n_items)
             Expected targets, which rank the items.
         """
-        check_is_fitted(self, "state_")
-        X = check_array(X, dtype=[np.float64, np.float32])
-        rank = self._state().hyper.n_components
-        if X.shape[1] != rank:
-            raise ValueError(
-                f"X has {X.shape[1]} features, but there are {rank} components."
-            )
-        check_values(X, self.state_.dtype)
+        X = self._checked_factors(X)
         return tiled_matmul(X, self.components_.astype(X.dtype, copy=False))
 
     def predict(self, X: DataLike) -> np.ndarray:
@@ -403,34 +388,6 @@ class ImplicitFactorization(
         """Weight of a pair that is not stored, float."""
         return self._state().hyper.zero_weight
 
-    @property
-    def noise_variance_(self) -> float:
-        """Variance of the noise of a pair of weight 1, float."""
-        return self._state().hyper.noise_variance
-
-    @property
-    def user_prior_(self) -> tuple:
-        """Mean and covariance of the users' prior, ndarrays."""
-        return tuple(self._state().hyper.users)
-
-    @property
-    def item_prior_(self) -> tuple:
-        """Mean and covariance of the items' prior, ndarrays."""
-        return tuple(self._state().hyper.items)
-
-    @property
-    def relevance_(self) -> np.ndarray:
-        """Variance of the scores that each factor explains, decreasing.
-
-        An ndarray of shape (n_components,), near 0 for factors that are not needed.
-        """
-        users, items = self.user_prior_[1], self.item_prior_[1]
-        return np.sort(np.abs(np.linalg.eigvals(users @ items)))[::-1]
-
-    @property
-    def _n_features_out(self):
-        return self._state().hyper.n_components
-
     @staticmethod
     def _users_of_block(model, block, prepared):
         starts = (block.starts - block.starts[0]).astype(np.int64, copy=False)
@@ -480,7 +437,7 @@ class ImplicitFactorization(
         return fits and all_finite(*numbers)
 
     def _vector_width(self):
-        return self._state().hyper.n_components
+        return self._n_features_out
 
     def _entry_columns(self, entries):
         return dict(zip(("weight", "target"), entries.values.T, strict=True))
@@ -513,7 +470,3 @@ def _warn_of_weights(values):
         "pair_weight=1.0 if all pairs should have the same weight, or set pair_weight "
         "to a function such as numpy.log1p."
     )
-
-
-def _factors_of_users(model, block, prepared):
-    return model.factors(block, prepared)

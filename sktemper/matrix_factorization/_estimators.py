@@ -9,7 +9,6 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 from scipy.special import log_ndtr
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import StrOptions
 
@@ -45,12 +44,7 @@ UNSEEN = 0.5
 MANY_ZEROS = 0.25
 
 
-class _MatrixFactorization(
-    RecommenderMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    TemperedEstimator,
-):
+class _MatrixFactorization(RecommenderMixin, TemperedEstimator):
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
         "biases": ["boolean"],
@@ -145,7 +139,7 @@ class _MatrixFactorization(
             Posterior means at T=1, given the items; prior means for users without
             ratings.
         """
-        factors = self._local_parameters(X)[:, : self._rank()]
+        factors = self._local_parameters(X)[:, : self._n_features_out]
         return factors.astype(self.state_.dtype)
 
     def inverse_transform(
@@ -165,12 +159,7 @@ class _MatrixFactorization(
         ratings : ndarray of shape (n_samples, n_items)
             Expected ratings of all items.
         """
-        self._check_fitted()
-        X = check_array(X, dtype=[np.float64, np.float32])
-        if X.shape[1] != self._rank():
-            raise ValueError(
-                f"X has {X.shape[1]} features, but there are {self._rank()} components."
-            )
+        X = self._checked_factors(X)
         if user_biases is None:
             user_biases = np.full(len(X), self._mean_user_bias())
         user_biases = check_array(
@@ -180,7 +169,6 @@ class _MatrixFactorization(
             raise ValueError(
                 f"user_biases has shape {user_biases.shape}; expected ({len(X)},)."
             )
-        check_values(X, self.state_.dtype)
         check_values(user_biases, self.state_.dtype, "user_biases")
         return self._ratings(X, user_biases, self._items())
 
@@ -202,14 +190,14 @@ class _MatrixFactorization(
     def _predicted(self, users, items):
         """Return expected ratings for posterior means; the last column is the bias."""
         users = users.astype(self.state_.dtype)
-        factors, biases = users[:, : self._rank()], self._biases(users)
+        factors, biases = users[:, : self._n_features_out], self._biases(users)
         return self._ratings(factors, biases, items.astype(users.dtype))
 
     def _ratings(self, factors, user_biases, items):
         """Return the mean, the biases and the products with means of items."""
         rows = np.column_stack([factors, user_biases, np.ones_like(user_biases)])
         biases = self._biases(items) + self.global_mean_
-        columns = [*items[:, : self._rank()].T, np.ones_like(biases), biases]
+        columns = [*items[:, : self._n_features_out].T, np.ones_like(biases), biases]
         return tiled_matmul(rows, np.array(columns, dtype=rows.dtype))
 
     def predict_pairs(
@@ -260,16 +248,12 @@ class _MatrixFactorization(
         return (mean, std) if return_std else mean
 
     # -- views of the state ------------------------------------------------------------
-    def _rank(self):
-        return self._state().hyper.n_components
-
     def _posterior(self, natural, with_covariances=False):
-        state = self._state()
+        state, rank = self._state(), self._n_features_out
+        has_biases = len(state.hyper.users.mean) > rank
+        # `_fitted_model` would check all settings in each call
         model = MatrixFactorizationModel(
-            self._rank(),
-            len(state.globals_),
-            biases=len(state.hyper.users.mean) > self._rank(),
-            dtype=state.dtype,
+            rank, len(state.globals_), biases=has_biases, dtype=state.dtype
         )
         return model.gaussians(natural, with_covariances)
 
@@ -291,15 +275,15 @@ class _MatrixFactorization(
 
     def _biases(self, means):
         """Return the biases, the last columns of ``means``, or zeros."""
-        return means[:, self._rank() :].sum(axis=1)
+        return means[:, self._n_features_out :].sum(axis=1)
 
     def _mean_user_bias(self):
-        return self._state().hyper.users.mean[self._rank() :].sum()
+        return self._state().hyper.users.mean[self._n_features_out :].sum()
 
     @property
     def components_(self) -> np.ndarray:
         """Mean factors of the items, ndarray of shape (n_components, n_items)."""
-        factors = self._items()[:, : self._rank()]
+        factors = self._items()[:, : self._n_features_out]
         return self._cached(
             "components", lambda: read_only(np.ascontiguousarray(factors.T))
         )
@@ -320,7 +304,7 @@ class _MatrixFactorization(
     @property
     def user_factors_(self) -> np.ndarray:
         """Mean factors of fitted users, ndarray of shape (n_users, n_components)."""
-        return read_only(self._users()[:, : self._rank()])
+        return read_only(self._users()[:, : self._n_features_out])
 
     @property
     def user_biases_(self) -> np.ndarray:
@@ -338,11 +322,6 @@ class _MatrixFactorization(
         return self._state().hyper.global_mean
 
     @property
-    def noise_variance_(self) -> float:
-        """Variance of the noise of a rating, float; given or learned."""
-        return self._state().hyper.noise_variance
-
-    @property
     def noise_shape_(self) -> float:
         """Shape of the Gamma distribution of the users' precisions, float."""
         return self._state().hyper.noise_shape
@@ -350,32 +329,7 @@ class _MatrixFactorization(
     @property
     def user_noise_variances_(self) -> np.ndarray:
         """Expected noise variances of the fitted users, ndarray of shape (n_users,)."""
-        noise = self._state().hyper.noise_variance
-        return noise * Noise(*self._fitted_users()[1].T).inverse_means()
-
-    @property
-    def user_prior_(self) -> tuple:
-        """Mean and covariance of the users' prior, ndarrays; given or learned."""
-        return tuple(self._state().hyper.users)
-
-    @property
-    def item_prior_(self) -> tuple:
-        """Mean and covariance of the items' prior, ndarrays; given or learned."""
-        return tuple(self._state().hyper.items)
-
-    @property
-    def relevance_(self) -> np.ndarray:
-        """Variance of the ratings that each factor explains, decreasing.
-
-        An ndarray of shape (n_components,), near 0 for factors that are not needed.
-        """
-        d = self._rank()
-        users, items = self.user_prior_[1][:d, :d], self.item_prior_[1][:d, :d]
-        return np.sort(np.abs(np.linalg.eigvals(users @ items)))[::-1]
-
-    @property
-    def _n_features_out(self):
-        return self._rank()
+        return self._noise_variances(self._fitted_users()[1])
 
     def recommend(
         self,
@@ -589,7 +543,7 @@ class _MatrixFactorization(
         """Return factors, 1 for the user's bias, and the mean plus the item's bias."""
         items = self._items()
         biases = self._biases(items) + self.global_mean_
-        columns = items[:, : self._rank()], np.ones_like(biases), biases
+        columns = items[:, : self._n_features_out], np.ones_like(biases), biases
         return np.column_stack(columns).astype(self.state_.dtype, copy=False)
 
     def _user_vectors(self):
@@ -602,7 +556,7 @@ class _MatrixFactorization(
 
     def _vectors_of_means(self, users):
         biases = self._biases(users)
-        columns = users[:, : self._rank()], biases, np.ones_like(biases)
+        columns = users[:, : self._n_features_out], biases, np.ones_like(biases)
         return np.column_stack(columns).astype(self.state_.dtype, copy=False)
 
     def _fits(self, prepared, model):
@@ -614,7 +568,7 @@ class _MatrixFactorization(
         )
 
     def _vector_width(self):
-        return self._rank() + 2
+        return self._n_features_out + 2
 
     def _item_directions(self):
         return np.ascontiguousarray(self.components_.T)

@@ -10,8 +10,8 @@ from typing import Any, Literal, Self
 import numpy as np
 from scipy import stats
 from scipy.special import xlogy
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
-from sklearn.utils import check_array, check_random_state
+from sklearn.base import clone
+from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from .._engine import Problem, Source, check_widths, matrices_of
@@ -21,7 +21,6 @@ from .._estimator import (
     TemperedEstimator,
     Validation,
     check_enough_samples,
-    check_n_samples,
     validated_weight,
     warn_once,
     workers_for,
@@ -97,9 +96,6 @@ def _summary(model, block, prepared, weight):
 # -- results of a fitted mixture: profiles, information criteria, samples, imputation
 #: With more components than this, some should stay empty.
 FEW_COMPONENTS = 5
-#: A component with a total responsibility above this value is a class, as in
-#: `n_active_components_`.
-ACTIVE = 0.5
 
 
 def all_components_are_used(estimator, run):
@@ -116,9 +112,7 @@ def all_components_are_used(estimator, run):
 
 
 # -- the estimators of mixtures of rows of several kinds of values ---------------------
-class _MixedMixture(
-    MixtureMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator
-):
+class _MixedMixture(MixtureMixin, TemperedEstimator):
     columns_: tuple
     """Descriptions of the columns, which determine the codes of values."""
 
@@ -170,21 +164,6 @@ class _MixedMixture(
     _validated = (*TemperedEstimator._validated, "columns_")
 
     _check_enough = check_enough_samples
-
-    def predict_proba(self, X: DataLike) -> np.ndarray:
-        """Return the responsibility of each component for each sample, a probability.
-
-        Parameters
-        ----------
-        X : DataFrame or array-like of shape (n_samples, n_features)
-            Answers, with the columns of the training data; NaN or None if missing.
-
-        Returns
-        -------
-        responsibilities : ndarray of shape (n_samples, n_components)
-            Rows sum to 1.
-        """
-        return super().predict_proba(X).astype(self.state_.dtype, copy=False)
 
     # -- views of the state ------------------------------------------------------------
     @property
@@ -278,13 +257,9 @@ class _MixedMixture(
         )
 
     def _checked_labels(self, X, reset):
-        """Return the labels of a data frame.
+        """Return the labels of a data frame; raise if they repeat or are unknown.
 
-        Raises
-        ------
-        ValueError
-            If labels repeat, or differ from those of the fit.  Labels that are text are
-            compared by `validate_data`.
+        Labels that are text are compared by `validate_data`.
         """
         labels = np.asarray(X.columns, dtype=object).tolist()
         if len(set(labels)) < len(labels):
@@ -496,11 +471,6 @@ class _MixedMixture(
             mean of the probability or number, and "low" and "high" are the ends of its
             interval.  Components without samples have no rows.
 
-        Raises
-        ------
-        ValueError
-            If ``interval`` is not between 0 and 1, or ``output`` is not a library.
-
         Notes
         -----
         The intervals do not include the uncertainty of the classes of samples.
@@ -521,11 +491,6 @@ class _MixedMixture(
         columns = zip(*rows, strict=True)
         table = {name: list(part) for name, part in zip(names, columns, strict=True)}
         return data_frame(output, table)
-
-    def _active(self):
-        state, weights = self._state(), self._fitted_model().weights
-        prior = weights.prior(state.hyper.weight_concentration)
-        return np.flatnonzero(weights.counts(state.globals_.weights - prior) > ACTIVE)
 
     def _places(self):
         """Yield the name of each column, its `Column`, and its position in its kind."""
@@ -679,17 +644,8 @@ class _MixedMixture(
             of a binned column is the mean of the training values in its interval.
         y : ndarray of shape (n_samples,)
             Components of the samples.
-
-        Raises
-        ------
-        ValueError
-            If ``n_samples`` is less than 1.
         """
-        self._check_fitted()
-        check_n_samples(n_samples)
-        random = check_random_state(self.random_state)
-        weights = self.weights_.astype(np.float64)
-        y = np.sort(random.choice(len(weights), n_samples, p=weights / weights.sum()))
+        y, random = self._draw_components(n_samples)
         columns = {
             name: column.decoded(self._drawn(column, place, y, random))
             for name, column, place in self._places()

@@ -129,6 +129,7 @@ class ComponentsDisplay(Display):
         Returns
         -------
         display : ComponentsDisplay
+            This display.
         """
         images = np.asarray(self.images)
         n_images, height, width = images.shape

@@ -128,6 +128,7 @@ class CriticalTemperaturesDisplay(Display):
         Returns
         -------
         display : CriticalTemperaturesDisplay
+            This display.
         """
         if (self.time is None) != (self.temperature is None):
             raise ValueError("time and temperature must be given together.")

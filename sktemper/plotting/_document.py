@@ -142,6 +142,7 @@ class DocumentDisplay(Display):
         Returns
         -------
         display : DocumentDisplay
+            This display.
         """
         n_letters = sum(map(len, self.pieces))
         ax = axes_of(self, ax, (9, min(1.0 + 0.25 * (n_letters // 110 + 1), 20)))

@@ -144,6 +144,7 @@ class MixtureEllipsesDisplay(Display):
         Returns
         -------
         display : MixtureEllipsesDisplay
+            This display.
         """
         ax = axes_of(self, ax)
         from matplotlib.patches import Ellipse

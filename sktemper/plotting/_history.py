@@ -164,6 +164,7 @@ class TrainingCurveDisplay(Display):
         Returns
         -------
         display : TrainingCurveDisplay
+            This display.
         """
         check_name("x_name", self.x_name, X_COLUMNS)
         check_name("y_name", self.y_name, Y_LABELS)
@@ -305,6 +306,7 @@ class TemperatureDisplay(Display):
         Returns
         -------
         display : TemperatureDisplay
+            This display.
         """
         check_name("x_name", self.x_name, X_COLUMNS)
         if self.probabilities is not None:

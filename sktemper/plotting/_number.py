@@ -154,6 +154,7 @@ class NumberOfComponentsDisplay(Display):
         Returns
         -------
         display : NumberOfComponentsDisplay
+            This display.
         """
         numbers, scores = np.asarray(self.n_components), np.asarray(self.scores)
         best = int(np.argmax(scores))

@@ -288,6 +288,7 @@ class TopicPrevalenceDisplay(Display):
         Returns
         -------
         display : TopicPrevalenceDisplay
+            This display.
         """
         self.colorbar_ = None
         if self.places is None:

@@ -92,6 +92,7 @@ class ClassProfilesDisplay(Display):
         Returns
         -------
         display : ClassProfilesDisplay
+            This display.
         """
         classes, sizes, rows = _table(self.profiles, items)
         size = LABELS + COLUMN * len(classes), HEAD + ROW * len(rows)

@@ -181,6 +181,7 @@ class StreamDisplay(Display):
         Returns
         -------
         display : StreamDisplay
+            This display.
         """
         ax = axes_of(self, ax, (10, 6))
         self.axes_ = grid_on(ax, 2, 1)

@@ -237,6 +237,7 @@ class TopicMapDisplay(Display):
         Returns
         -------
         display : TopicMapDisplay
+            This display.
         """
         n_topics = len(self.labels)
         ax = axes_of(self, ax, (9, 7))

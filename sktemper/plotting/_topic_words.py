@@ -138,6 +138,7 @@ class TopicWordsDisplay(Display):
         Returns
         -------
         display : TopicWordsDisplay
+            This display.
         """
         n_panels, n_words = len(self.words), max(map(len, self.words))
         n_columns = min(n_columns, n_panels)
