@@ -50,18 +50,8 @@ def auto_feature_prior(X, n_components, sample_weight=None):
     component.  It is at least 0.1, because words that are common in all components
     raise the share of pairs, too.
 
-    Parameters
-    ----------
-    X : ndarray or CSR of shape (n_samples, n_features)
-        Counts.  The pairs of a row are weighted by its number of tokens.
-    n_components : int
-    sample_weight : ndarray of shape (n_samples,) or None
-
-    Returns
-    -------
-    concentration : float
-        Concentration between 0.1 and 1; it is 0.1 if no row has two tokens, or if some
-        counts are fractions.
+    The pairs of a row are weighted by its number of tokens.  The concentration is 0.1
+    if no row has two tokens, or if some counts are fractions.
     """
     X = sparse.csr_array(X, dtype=np.float64)
     if not X.has_canonical_format:
@@ -88,11 +78,15 @@ def auto_feature_prior(X, n_components, sample_weight=None):
 LOGS_AT_ONCE = 2**22
 
 
-def draw_partition(model, inverse_temperatures, hyper, random, priors, n_samples):
-    """Return a `MixturePartition`, see `ConjugateModel.log_partition`.
+def draw_partition(
+    model, inverse_temperatures, hyper, random, priors=None, n_samples=8
+):
+    """Return log C(b) as a `MixturePartition`, see `ConjugateModel.log_partition`.
 
-    If there are more components, there are fewer draws, because one draw of many
-    components is as informative as many draws of few components.
+    It is needed because log C(b) is not linear in the number of tokens.  If there are
+    more components, there are fewer draws, because one draw of many components is as
+    informative as many draws of few components.  ``priors`` are the concentrations of
+    weights and of features.
     """
     concentration = hyper.weight_concentration
     prior = model.family.by_question(hyper.component[None])[0] + 1.0
@@ -193,14 +187,7 @@ class Deviations(NamedTuple):
     def critical_temperatures(self, n_axes):
         """Return the eigenvalues, corrected for noise; 1 for axes that are only noise.
 
-        Parameters
-        ----------
-        n_axes : int
-
-        Returns
-        -------
-        temperatures : ndarray of shape (n_axes,)
-            At least 1, decreasing.
+        The result is decreasing, of shape (n_axes,).
         """
         temperatures = np.ones(n_axes)
         if min(self.matrix.shape) == 0:
@@ -295,18 +282,8 @@ def deviations_of_counts(X, sample_weight=None):
 
     With the tokens n_d of a document, the frequencies :math:`\theta_v` of words and the
     total N of all tokens, the deviations are
-    :math:`(x_{dv} - n_d \theta_v) / \sqrt{N \theta_v}`.
-
-    Parameters
-    ----------
-    X : ndarray or CSR of shape (n_samples, n_features)
-        Counts.
-    sample_weight : ndarray of shape (n_samples,) or None
-
-    Returns
-    -------
-    deviations : Deviations or None
-        None if no document has tokens.
+    :math:`(x_{dv} - n_d \theta_v) / \sqrt{N \theta_v}`.  The result is None if no
+    document has tokens.
     """
     counts = sample_counts(X, sample_weight)
     if counts is None:
@@ -323,19 +300,8 @@ def deviations_of_binary(X, threshold, sample_weight=None):
     r"""Return the `Deviations` of rows of values that are 1 above a threshold.
 
     If the share of ones in a column is p_v and D rows observe it, a deviation is
-    :math:`(x_{dv} - p_v) / \sqrt{D p_v (1 - p_v)}`.  It is 0 for a missing value.
-
-    Parameters
-    ----------
-    X : ndarray or CSR of shape (n_samples, n_features)
-        NaN is a missing value.
-    threshold : float
-    sample_weight : ndarray of shape (n_samples,) or None
-
-    Returns
-    -------
-    deviations : Deviations or None
-        None if all rows have weight 0.
+    :math:`(x_{dv} - p_v) / \sqrt{D p_v (1 - p_v)}`.  It is 0 for a missing value, which
+    is NaN.  The result is None if all rows have weight 0.
     """
     X, weight = even_sample(X, sample_weight)
     X, weight = X[weight > 0.0], weight[weight > 0.0]
@@ -369,14 +335,8 @@ def _with(X, entries):
 def _scaled(X, weight, scale):
     """Return X with scaled rows and columns, and the indices of the kept columns.
 
-    Parameters
-    ----------
-    X : csr_array of shape (n_rows, n_features)
-    weight : ndarray of shape (n_rows,)
-        Rows are multiplied by the square root of ``weight``.
-    scale : ndarray of shape (n_features,)
-        Columns are divided by the square root of ``scale``.  Columns with ``scale`` 0
-        are left out.
+    Rows are multiplied by the square root of ``weight``.  Columns are divided by the
+    square root of ``scale``, and left out if it is 0.
     """
     columns = np.flatnonzero(scale > 0.0)
     scale = scale[columns]
@@ -408,17 +368,7 @@ class _DiscreteMixtureModel(WideMixtureModel):
 
     block_size = 1024
 
-    def log_partition(
-        self, inverse_temperatures, hyper, random, priors=None, n_samples=8
-    ):
-        """Return log C(b) as a `MixturePartition`.
-
-        A `MixturePartition` is needed because log C(b) is not linear in the number of
-        tokens.  ``priors`` are the concentrations of weights and of features.
-        """
-        return draw_partition(
-            self, inverse_temperatures, hyper, random, priors, n_samples
-        )
+    log_partition = draw_partition
 
     def critical_temperatures(self, X, hyper, sample_weight=None):
         deviations = self.deviations(X, sample_weight)
@@ -434,14 +384,7 @@ class _DiscreteMixtureModel(WideMixtureModel):
 
 
 class BernoulliFamily(CategoricalFamily):
-    """Binary features; NaN is a missing value.
-
-    Parameters
-    ----------
-    n_features : int
-    threshold : float
-        Values above the threshold are 1, and other values are 0.
-    """
+    """Binary features: 1 for values above a threshold, else 0; NaN is missing."""
 
     def __init__(self, n_features, threshold=0.0):
         super().__init__([2] * n_features)
@@ -459,14 +402,8 @@ class BernoulliFamily(CategoricalFamily):
 class MultinomialMixtureModel(_DiscreteMixtureModel):
     """Mixture of multinomials, in which each document belongs to one component.
 
-    Parameters
-    ----------
-    n_components, n_features : int
-    feature_prior : float or "auto"
-        Concentration of the symmetric Dirichlet prior of a component; "auto" estimates
-        it by `auto_feature_prior`.
-    **others : dict
-        See `MixtureModel`.
+    The symmetric Dirichlet prior of a component has the concentration
+    ``feature_prior``; "auto" estimates it by `auto_feature_prior`.
     """
 
     #: A block computes sums for each word and component, which would dominate the cost
@@ -499,15 +436,13 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
         return min(max(2.0, hyper.n_tokens), HOTTEST_START)
 
     def prior_of_component(self, X, sample_weight=None):
-        """Return the exponents of the Dirichlet prior."""
         concentration = self.feature_prior
         if concentration == "auto":
             concentration = auto_feature_prior(X, self.n_components, sample_weight)
         return np.full(self.family.n_natural, concentration - 1.0)
 
     def n_scored(self, n_observed):
-        """Return the number of tokens of each document."""
-        return n_observed
+        return n_observed  # tokens
 
     def moments_of_entries(self, X):
         return self.family.block(X)
@@ -525,17 +460,8 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
 class BernoulliMixtureModel(_DiscreteMixtureModel):
     """Mixture of binary values that are independent given the component.
 
-    NaN is a missing value.
-
-    Parameters
-    ----------
-    n_components, n_features : int
-    feature_prior : float
-        Both concentrations of the Beta priors.
-    threshold : float
-        Values above the threshold are 1, and other values are 0.
-    **others : dict
-        See `MixtureModel`.
+    Values are coded by `BernoulliFamily`.  Both concentrations of their Beta priors are
+    ``feature_prior``.
     """
 
     def __init__(
@@ -575,5 +501,4 @@ class BernoulliMixtureModel(_DiscreteMixtureModel):
         return self.linear(block, prepared, *self._predictive.result(prepared, tables))
 
     def prior_of_component(self, X, sample_weight=None):
-        """Return the exponents of the Beta priors."""
         return np.full(self.family.n_natural, self.feature_prior - 1.0)

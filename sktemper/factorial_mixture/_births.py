@@ -96,13 +96,9 @@ def from_nmf(X, n_components, hyper, random):
 
 
 def two_means(values):
-    """Return the distance between the means on both sides of the middle.
+    """Return the distance of the means on both sides of the middle, and a share.
 
-    Returns
-    -------
-    distance : float
-    share : float
-        Share of the values above the middle.
+    This is the share of the values above the middle.
     """
     low, high = np.quantile(values, [0.02, 0.98])
     above = values > (low + high) / 2

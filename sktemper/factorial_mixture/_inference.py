@@ -90,13 +90,7 @@ class Prepared(NamedTuple):
 
 
 def inclusion_probabilities(priors, n_components):
-    """Return the ``partition_priors`` of a tempering, ndarray of (n_components,).
-
-    Raises
-    ------
-    ValueError
-        If they are not one probability, or one probability for each component.
-    """
+    """Return the ``partition_priors`` of a tempering, ndarray of (n_components,)."""
     inclusion = check_array(
         priors,
         dtype=np.float64,
@@ -125,18 +119,9 @@ LARGEST_RATIOS = {np.dtype(np.float32): 1e35, np.dtype(np.float64): 1e300}
 
 
 def check_range(X, dtype, noise_variance, name="X"):
-    """Raise ValueError if a value is too large to compute with.
+    """Raise ValueError if a value is too large to compute with in ``dtype``.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Data, possibly with missing values.
-    dtype : {float32, float64}
-        Dtype of the computation.
-    noise_variance : float or None
-        Noise variance; None if it is not known yet.
-    name : str
-        Name of ``X`` in the message.
+    Values may be missing, and ``noise_variance`` is None if it is not known yet.
     """
     limit, given = LARGEST_VALUES[dtype], ""
     if noise_variance is not None:
@@ -256,14 +241,8 @@ class Couplings:
     are kept for later iterations over this object if they are small enough.  Otherwise
     they are computed in each iteration, for some samples at a time, in the same memory.
 
-    Parameters
-    ----------
-    model : FactorialMixtureModel
-    block : Samples
-    prepared : Prepared
-    completing : bool
-        Whether missing values are latent variables; otherwise the model leaves them
-        out.
+    If ``completing``, missing values are latent variables; otherwise the model leaves
+    them out.
     """
 
     def __init__(self, model, block, prepared, completing):

@@ -144,28 +144,16 @@ N_PLACES = 100
 def ndcg_of_held_out(users, items, observed, held_out, stop):
     """Return the normalized discounted cumulative gain at 100 of each user.
 
-    Observed items are not ranked.
+    Observed items are not ranked.  A user without held-out pairs has 0.
 
     Parameters
     ----------
-    users : ndarray of shape (n_rows, n_components)
-        Factors of users.
-    items : ndarray of shape (n_items, n_components)
-        Factors of items.
+    users, items : ndarray of shape (n_rows or n_items, n_components)
+        Factors of users and of items.
     observed, held_out : Pairs
-        Pairs of the same rows.
+        Pairs of the users.
     stop : ndarray of shape (1,)
         Another thread sets it to a nonzero number to stop the call.
-
-    Returns
-    -------
-    gains : ndarray of shape (n_rows,)
-        Values in [0, 1].  A user without held-out pairs has 0.
-
-    Raises
-    ------
-    Stopped
-        If ``stop`` is set.
     """
     columns = np.ascontiguousarray(items.T)
     gains = np.zeros(len(users))
@@ -271,15 +259,9 @@ def first_items(model, random, hyper):
 
 # -- the local step: posteriors of users, and statistics of their pairs ----------------
 class UserInference:
-    """Computes the posteriors of the users of a block, and their statistics.
+    """Posteriors of the users of a block, and their statistics.
 
-    Parameters
-    ----------
-    model : ImplicitFactorizationModel
-    block : Pairs
-    prepared : Prepared
-    powers : Powers
-        ``powers.local`` is one number, or one for each user.
+    ``powers.local`` is one number, or one for each user.
     """
 
     def __init__(self, model, block, prepared, powers):

@@ -128,14 +128,9 @@ def _times(factor, sums):
 
 
 def pairs_of(X, rows, weight_of, target_of):
-    """Return ``X[rows]`` as `Pairs`, without stored zeros.
+    """Return rows of a CSR matrix as `Pairs`, without stored zeros.
 
-    Parameters
-    ----------
-    X : CSR
-    rows : slice or ndarray of int
-    weight_of, target_of : callable
-        Functions of an array of stored numbers.
+    ``weight_of`` and ``target_of`` are functions of an array of stored numbers.
     """
     starts, items, values = entries_of_rows(X, rows)
     if not is_canonical(starts, np.ascontiguousarray(items)):
@@ -168,11 +163,6 @@ def values_of_pairs(name, given, dtype, non_negative=False):
         Type of the computations.
     non_negative : bool, default=False
         Whether the values must not be negative, as for weights.
-
-    Returns
-    -------
-    function : callable
-        Returns an array of float64 of the same shape.  It raises if values are invalid.
     """
 
     def checked(found):

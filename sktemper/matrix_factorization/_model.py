@@ -302,12 +302,7 @@ class MatrixFactorizationModel(ConjugateModel):
             refuse_precisions(self.dtype)
         return posterior
 
-    def posteriors(self, sums, scales, prior, with_covariances=False):
-        """Return posteriors with the parameters prior + scales * sums.
-
-        The second value is the number of indefinite precisions.
-        """
-        return posteriors_of(self, sums, scales, prior, with_covariances)
+    posteriors = posteriors_of
 
     # -- the step --------------------------------------------------------------------
     def local_step(self, block, prepared, request):

@@ -143,22 +143,11 @@ class Gaussians(NamedTuple):
         return 0.5 * (constant - self.log_determinants)
 
 
-def posteriors_of(model, sums, scales, prior, with_covariances):
+def posteriors_of(model, sums, scales, prior, with_covariances=False):
     """Return posteriors with the natural parameters prior + scales * sums.
 
-    Parameters
-    ----------
-    model : MatrixFactorizationModel
-    sums : ndarray of shape (n_rows, n_natural or more)
-    scales : float or ndarray of shape (n_rows,)
-    prior : ndarray of shape (n_natural,)
-    with_covariances : bool
-
-    Returns
-    -------
-    posteriors : Gaussians
-    n_indefinite : int
-        Number of precisions that are not positive definite.
+    The rows of ``sums`` may have more numbers than ``prior``.  The second value is the
+    number of precisions that are not positive definite.
     """
     n_rows = len(sums)
     out = Gaussians(

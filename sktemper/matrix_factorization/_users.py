@@ -71,17 +71,7 @@ class Users(NamedTuple):
 
 
 class UserInference:
-    """Computes the posteriors of the users of a block, and their statistics.
-
-    Parameters
-    ----------
-    model : MatrixFactorizationModel
-    block : Ratings
-    prepared : Prepared
-    powers : Powers
-    unit_noise : ndarray of shape (n_ratings,) or None
-        See `ConjugateModel.local_step`.
-    """
+    """Posteriors of the users of a block, and their statistics."""
 
     def __init__(self, model, block, prepared, powers, unit_noise=None):
         self.model, self.block, self.prepared = model, block, prepared
@@ -91,11 +81,8 @@ class UserInference:
     def users(self, noise=None):
         """Return the `Users` at their optimum.
 
-        Parameters
-        ----------
-        noise : Noise or None
-            The noise of the last step, from which one round continues.  None starts
-            from equal noise and iterates until convergence.
+        One round continues from the noise of the last step.  Without it, rounds start
+        from equal noise and iterate until convergence.
         """
         model, block, unit_noise = self.model, self.block, self.unit_noise
         local, factors = _scalar_and_factors(self.powers.local, unit_noise)

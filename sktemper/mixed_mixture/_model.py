@@ -78,12 +78,7 @@ class MixedFamily(ProductFamily):
         return column.option_values
 
     def split_kinds(self, values):
-        """Split natural parameters into parts for options, counts and normal values.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows, n_natural)
-        """
+        """Split the columns of parameters into options, counts and normal values."""
         first = len(self.option_values)
         last = first + 2 * len(self.counts)
         return values[:, :first], values[:, first:last], values[:, last:]
@@ -185,27 +180,14 @@ LEAST_SUMMED, MOST_SUMMED = 64, 1024
 STEP = 0.1
 
 
-def draw_partition(model, inverse_temperatures, hyper, random, priors, n_samples):
-    r"""Return a `MixturePartition`, see `ConjugateModel.log_partition`.
+def draw_partition(
+    model, inverse_temperatures, hyper, random, priors=None, n_samples=8
+):
+    """Return log C(b) as a `MixturePartition`, see `ConjugateModel.log_partition`.
 
     The log C of a value depends on its column.  The log C of a row is estimated by the
-    number of its values times the mean log C over all columns.
-
-    Parameters
-    ----------
-    model : MixedMixtureModel
-    inverse_temperatures : ndarray of shape (n_temperatures,)
-    hyper : MixtureHyper
-    random : numpy.random.Generator
-    priors : pair of float, str or None
-        Concentrations of weights and of options.  None, "global" and "local" use the
-        priors of the model.
-    n_samples : int
-        Number of mixtures that are drawn.
-
-    Returns
-    -------
-    partition : MixturePartition
+    number of its values times the mean log C over all columns.  Of ``n_samples`` drawn
+    mixtures, ``priors`` are the concentrations of weights and of options.
     """
     family, concentration = model.family, hyper.weight_concentration
     options, counts, normals = family.split_kinds(hyper.component[None])
@@ -242,16 +224,9 @@ def _of_normals(log_precision, b):
 
 
 def _of_counts(rates, b):
-    """Return the logarithms of sums of Poisson probabilities to the power b.
+    """Return logarithms of sums of Poisson probabilities to the power b.
 
-    Parameters
-    ----------
-    rates : ndarray of shape (n_draws,)
-    b : ndarray of shape (n_temperatures,)
-
-    Returns
-    -------
-    logs : ndarray of shape (n_draws, n_temperatures)
+    The shape is (n_rates, n_temperatures).
     """
     rates = np.maximum(rates, np.finfo(float).tiny)
     # for b = 1, these values and the sums below are 0
@@ -299,7 +274,6 @@ def _log_tail(start, rates, b):
 
 
 def _log_poisson(x, rate):
-    """Return the log probability of a count."""
     return xlogy(x, rate) - rate - gammaln(x + 1.0)
 
 
@@ -319,18 +293,10 @@ LEAST_MEAN = 1e-3
 
 
 class MixedMixtureModel(MixtureModel):
-    """Mixture of rows of options, counts and normal values.
+    """Mixture of rows of options, counts and normal values, see `MixedFamily`.
 
-    The values of a row are independent given the component.
-
-    Parameters
-    ----------
-    n_components, n_features : int
-    columns : sequence of Column
-    feature_prior : float
-        Concentration of the Dirichlet prior of the options of a column.
-    **others : dict
-        See `MixtureModel`.
+    The options of a column have a Dirichlet prior of the concentration
+    ``feature_prior``.
     """
 
     def __init__(
@@ -344,16 +310,7 @@ class MixedMixtureModel(MixtureModel):
         )
         self.most_kept_rows = KEPT_VALUES // family.n_natural
 
-    def log_partition(
-        self, inverse_temperatures, hyper, random, priors=None, n_samples=8
-    ):
-        """Return log C(b) as a `MixturePartition`.
-
-        ``priors`` are the concentrations of weights and of options.
-        """
-        return draw_partition(
-            self, inverse_temperatures, hyper, random, priors, n_samples
-        )
+    log_partition = draw_partition
 
     def auto_batch_size(self, X, total):
         """Return a tenth of the samples, at least 20 per component, at most 5,000."""

@@ -12,13 +12,9 @@ from ..text._clusters import PRIOR_TOKENS, check_names, class_idf
 
 
 def largest(values, n):
-    """Return the positions of the ``n`` largest values; ties keep their order.
+    """Return the positions of the ``n`` largest values, or all if there are fewer.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_values,)
-    n : int
-        At least 1; if there are fewer values, all positions are returned.
+    Ties keep their order.
     """
     if len(values) > n:
         places = np.flatnonzero(values >= np.partition(values, -n)[-n])
@@ -123,16 +119,7 @@ LEAST_PROBABILITY = 0.1
 def model_of(estimator, embeddings=None):
     """Return the interface to a fitted estimator, chosen by its methods.
 
-    Parameters
-    ----------
-    estimator : object
-    embeddings : array-like of shape (n_samples, n_columns), default=None
-        Data of the estimator, if it was not fitted to word counts.
-
-    Raises
-    ------
-    TypeError
-        If a report cannot show the estimator.
+    ``embeddings`` are the data of the estimator, if it was not fitted to word counts.
     """
     if embeddings is not None:
         if isinstance(estimator, type) or not hasattr(estimator, "predict"):
@@ -159,13 +146,7 @@ def model_of(estimator, embeddings=None):
 
 
 class LDA:
-    """Interface to latent Dirichlet allocation, which assigns topics to each word.
-
-    Parameters
-    ----------
-    lda : object
-        The fitted estimator.
-    """
+    """Interface to latent Dirichlet allocation, which assigns topics to each word."""
 
     needs = ("topics", "explain", "transform")
 
@@ -187,18 +168,7 @@ class LDA:
         )
 
     def word_topics(self, X, facts):
-        """Return the probabilities of topics of each document's words.
-
-        Parameters
-        ----------
-        X : CSR matrix or DataFrame of shape (n_samples, n_features)
-        facts : Facts
-
-        Returns
-        -------
-        topics : list of dict of int to dict of int to float
-            A dict for each document: for each word, the probabilities of its topics.
-        """
+        """Return a dict for each document: for each word, its topics' probabilities."""
         numbers = _numbers(facts.names)
         table = self._lda.explain(X, numbers, min_probability=LEAST_PROBABILITY)
         found = [{} for _ in range(X.shape[0])]
@@ -209,13 +179,7 @@ class LDA:
 
 
 class Mixture:
-    """Interface to a mixture of multinomials, which has one topic for each document.
-
-    Parameters
-    ----------
-    mixture : object
-        The fitted estimator.
-    """
+    """Interface to a mixture of multinomials, which has one topic for each document."""
 
     needs = ("top_words", "predict_proba", "sample")
 
@@ -229,7 +193,6 @@ class Mixture:
         return _facts_of_clusters(Facts, names, rows, components, doc_topic)
 
     def word_topics(self, X, facts):
-        """Return the probabilities of topics of each document's words, as in `LDA`."""
         X = sparse.csr_matrix(X)
         X.eliminate_zeros()
         words = np.unique(X.indices)
@@ -247,12 +210,7 @@ class Mixture:
 class Clusters(Mixture):
     """Interface to clusters of data other than word counts, such as embeddings.
 
-    Parameters
-    ----------
-    estimator : object
-        Fitted estimator with ``predict_proba`` or ``predict``.
-    embeddings : array-like of shape (n_samples, n_columns)
-        The data of the documents that the estimator was fitted to.
+    The estimator has ``predict_proba`` or ``predict``.
     """
 
     def __init__(self, estimator, embeddings):

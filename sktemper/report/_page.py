@@ -63,15 +63,7 @@ def _as_json(value):
 
 # -- the file, which is replaced atomically --------------------------------------------
 def check_path(path):
-    """Return the absolute path of a file that can be written or replaced.
-
-    Raises
-    ------
-    TypeError
-        If ``path`` is neither a str nor a path.
-    FileNotFoundError, IsADirectoryError, PermissionError, ValueError
-        If no regular file can be written at ``path``.
-    """
+    """Return the absolute path of a file that can be written or replaced."""
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"path must be a str, a path or None, got {path!r}.")
     if "\0" in os.fspath(path):
@@ -99,12 +91,6 @@ def write_page(path, page):
     replaced file.  If ``path`` is a symbolic link, the file that it leads to is
     replaced.  If several threads or processes write to the same path, the last write
     remains.
-
-    Parameters
-    ----------
-    path : Path
-        See `check_path`.
-    page : str
     """
     target, before = _target_of(path)
     # a short name, because the name of the page may have the maximum length already

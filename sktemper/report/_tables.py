@@ -123,21 +123,7 @@ DATE = re.compile(
 
 
 def as_dates(dates):
-    """Return an array of dates or of numbers, or None if ``dates`` is None.
-
-    Parameters
-    ----------
-    dates : ndarray of shape (n_samples,) or None
-
-    Returns
-    -------
-    dates : ndarray of datetime64[s], of integers or of float64, or None
-
-    Raises
-    ------
-    ValueError
-        If the values are neither dates nor numbers, or are out of range.
-    """
+    """Return an array of datetime64[s], integers or float64; None if that is given."""
     if dates is None:
         return None
     if dates.dtype.kind in "OTSU":
@@ -182,13 +168,7 @@ def _is_missing(date):
 
 
 def _as_date(date):
-    """Return a date, a string or an object, as datetime64[s] without its time zone.
-
-    Raises
-    ------
-    ValueError
-        If ``date`` is not a date.
-    """
+    """Return a date, a string or an object, as datetime64[s] without its time zone."""
     if isinstance(date, np.datetime64):
         return _in_range_of_years(np.array([date]))[0]
     text = date.decode("ascii", "replace") if isinstance(date, bytes) else date

@@ -202,23 +202,11 @@ def topic_report(
     ------
     ImportError
         If Bokeh or pandas is not installed; the extra ``report`` installs both.
-    TypeError
-        If the estimator is of an unsupported class, if a document is not a str, or if
-        ``path`` is neither a str nor a path.
-    ValueError
-        If the number of words differs from the number of features; if the number of
-        documents, embeddings, names, dates or groups differs from the number of rows;
-        if a number or a date is infinite or out of range; or if the path exists and is
-        not a regular file.
-    sklearn.exceptions.NotFittedError
-        If the estimator is not fitted.
-    FileNotFoundError
-        If the folder of the path does not exist.
-    IsADirectoryError
-        If the path is a folder.
-    PermissionError
-        If the file is read-only, if no file can be made in its folder, or if the owner
-        or group of an existing file cannot be given to the new file.
+    TypeError, ValueError
+        If an argument is of the wrong type, size or range.
+    OSError
+        If the file cannot be written, or cannot get the owner and group of the file
+        that it replaces.
 
     Warns
     -----

@@ -29,16 +29,7 @@ class Skip(Exception):
 
 
 class Case:
-    """A model, some rows and the parameters after two steps of a fit.
-
-    Parameters
-    ----------
-    model : ConjugateModel
-    X : array-like
-    random_state : int
-    log_likelihood : callable or None
-        As in `check_model`.
-    """
+    """A model, some rows and the parameters after two steps of a fit."""
 
     def __init__(self, model, X, random_state, log_likelihood=None):
         self.model, self.X = model, X
@@ -171,13 +162,7 @@ class Case:
 def close(found, expected, fault, rtol=1e-7, atol=0.0):
     """Raise an error with fault, index and both numbers unless the numbers are close.
 
-    Parameters
-    ----------
-    found, expected : array-like
-    fault : str
-        Start of the error message; it names the compared numbers.
-    rtol, atol : float or array-like
-        As in `numpy.allclose`.
+    The fault, which begins the message, names the compared numbers.
     """
     found, expected = np.asarray(found), np.asarray(expected)
     if found.shape != expected.shape:
