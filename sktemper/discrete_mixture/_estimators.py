@@ -297,20 +297,17 @@ class TemperedMultinomialMixture(_MultinomialMixture):
     max_iter : int, default=100
         Largest number of passes of `fit`; more if it warns of no convergence.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
         Seed of all random numbers; an int gives the same result each time.
     feature_prior : float or "auto", default="auto"
-        Concentration of the Dirichlet prior of the words of a component; larger for
-        smoother components.  "auto" estimates it from the repeated words of rows: 0.1
-        to 1, and 1 for one-hot answers.
+        Concentration of the Dirichlet prior of words; larger for smoother components.
+        "auto" estimates it from words that repeat in rows, from 0.1 to 1.
     weight_concentration_prior : float, default=None
         Concentration of the Dirichlet prior of the weights, at least 1e-12; smaller for
         fewer components.  None is ``1 / n_components``.
     moves : Moves, "birth", "split_merge", "all" or None, default=None
-        Moves that `fit` makes after its passes to leave a poor optimum, see
-        `sktemper.moves`.  They never lower the lower bound; None saves their time.
+        Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
     batch_size : int, "auto" or None, default=None
         Number of documents of a step; None takes all (coordinate ascent).  "auto" is
         faster for millions: a tenth, at least 20 per component and at most 5,000.
@@ -344,8 +341,7 @@ class TemperedMultinomialMixture(_MultinomialMixture):
         Number of documents after which a document counts half in `partial_fit`, for
         streams that change; or a duration such as "30D", which needs ``times``.
     renewals : Renewals, "auto" or None, default="auto"
-        Fits of new components to recent rows in a stream with a half-life, see
-        `sktemper.renewals.Renewals`; None makes none, which is faster.
+        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
 
     Notes
     -----
@@ -438,14 +434,12 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
     max_iter : int, default=100
         Largest number of passes of `fit`; more if it warns of no convergence.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
         Seed of all random numbers; an int gives the same result each time.
     feature_prior : float or "auto", default="auto"
-        Concentration of the Dirichlet prior of the words of a component; larger for
-        smoother components.  "auto" estimates it from the repeated words of rows: 0.1
-        to 1, and 1 for one-hot answers.
+        Concentration of the Dirichlet prior of words; larger for smoother components.
+        "auto" estimates it from words that repeat in rows, from 0.1 to 1.
     weight_concentration_prior : float, default=None
         Concentration of the Dirichlet prior of the weights, at least 1e-12; smaller for
         fewer components.  None is ``1 / n_components``.
@@ -453,8 +447,7 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
         The part of a step that is tempered, see `sktemper.tempering.Annealing`; the
         last two are for comparisons with the papers.
     moves : Moves, "birth", "split_merge", "all" or None, default="split_merge"
-        Moves that `fit` makes after its passes to leave a poor optimum, see
-        `sktemper.moves`.  They never lower the lower bound; None saves their time.
+        Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
     batch_size : int, "auto" or None, default=None
         Number of documents of a step; None takes all (coordinate ascent).  "auto" is
         faster for millions: a tenth, at least 20 per component and at most 5,000.
@@ -488,8 +481,7 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
         Number of documents after which a document counts half in `partial_fit`, for
         streams that change; or a duration such as "30D", which needs ``times``.
     renewals : Renewals, "auto" or None, default="auto"
-        Fits of new components to recent rows in a stream with a half-life, see
-        `sktemper.renewals.Renewals`; None makes none, which is faster.
+        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
 
     Notes
     -----
@@ -581,8 +573,7 @@ class TemperedBernoulliMixture(_BernoulliMixture):
     max_iter : int, default=100
         Largest number of passes of `fit`; more if it warns of no convergence.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
         Seed of all random numbers; an int gives the same result each time.
     feature_prior : float, default=1.0
@@ -595,8 +586,7 @@ class TemperedBernoulliMixture(_BernoulliMixture):
         Concentration of the Dirichlet prior of the weights, at least 1e-12; smaller for
         fewer components.  None is ``1 / n_components``.
     moves : Moves, "birth", "split_merge", "all" or None, default=None
-        Moves that `fit` makes after its passes to leave a poor optimum, see
-        `sktemper.moves`.  They never lower the lower bound; None saves their time.
+        Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
     batch_size : int, "auto" or None, default=None
         Number of samples of a step; None takes all (coordinate ascent).  "auto" is
         faster for millions: a tenth, at least 20 per component and at most 5,000.
@@ -630,8 +620,7 @@ class TemperedBernoulliMixture(_BernoulliMixture):
         Number of samples after which a sample counts half in `partial_fit`, for streams
         that change; or a duration such as "30D", which needs ``times``.
     renewals : Renewals, "auto" or None, default="auto"
-        Fits of new components to recent rows in a stream with a half-life, see
-        `sktemper.renewals.Renewals`; None makes none, which is faster.
+        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
 
     Notes
     -----
@@ -724,8 +713,7 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
     max_iter : int, default=100
         Largest number of passes of `fit`; more if it warns of no convergence.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
         Seed of all random numbers; an int gives the same result each time.
     feature_prior : float, default=1.0
@@ -741,8 +729,7 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
         The part of a step that is tempered, see `sktemper.tempering.Annealing`; the
         last two are for comparisons with the papers.
     moves : Moves, "birth", "split_merge", "all" or None, default="split_merge"
-        Moves that `fit` makes after its passes to leave a poor optimum, see
-        `sktemper.moves`.  They never lower the lower bound; None saves their time.
+        Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
     batch_size : int, "auto" or None, default=None
         Number of samples of a step; None takes all (coordinate ascent).  "auto" is
         faster for millions: a tenth, at least 20 per component and at most 5,000.
@@ -776,8 +763,7 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
         Number of samples after which a sample counts half in `partial_fit`, for streams
         that change; or a duration such as "30D", which needs ``times``.
     renewals : Renewals, "auto" or None, default="auto"
-        Fits of new components to recent rows in a stream with a half-life, see
-        `sktemper.renewals.Renewals`; None makes none, which is faster.
+        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
 
     Notes
     -----

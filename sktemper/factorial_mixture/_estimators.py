@@ -245,8 +245,7 @@ class TemperedFactorialMixture(_FactorialMixture):
     max_iter : int, default=100
         Largest number of passes of `fit`; more if it warns of no convergence.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
         Seed of all random numbers; an int gives the same result each time.
     inclusion_probability : float, array-like or None, default=None
@@ -256,19 +255,16 @@ class TemperedFactorialMixture(_FactorialMixture):
         Variance sigma^2 of the noise of each value; the papers give its square root.
         None starts at the variance of the data and learns it; set it if it is known.
     component_variance : float, default=None
-        Prior variance of each entry of a component; set it if their size is known.
-        None is the one with which the expected number of features explains the mean
-        square of the data.
+        Prior variance of each entry of a component, if known.  With None, the expected
+        number of features explains the mean square of the data.
     posterior : {"structured", "factorized"}, default="structured"
         Posterior of the components: with correlations between them ("structured"), or
         without, for comparisons with the papers ("factorized").
     init : {"random", "data", "ica", "nmf"} or array-like, default="random"
-        Initial components: draws from their prior, samples, or components of FastICA or
-        of NMF, which may be good starts without annealing; or an array of shape
-        (n_components, n_features).
+        Initial components: draws from their prior, samples, results of FastICA or NMF,
+        or an array of shape (n_components, n_features).
     moves : Moves, "birth" or None, default=None
-        Moves that `fit` makes after its passes to leave a poor optimum, see
-        `sktemper.moves`.  They never lower the lower bound; None saves their time.
+        Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
     batch_size : int, "auto" or None, default=None
         Number of samples of a step; None takes all (coordinate ascent).  "auto" is
         faster for large data: a tenth, at least 100 and at most 1,000.
@@ -403,8 +399,7 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
     max_iter : int, default=100
         Largest number of passes of `fit`; more if it warns of no convergence.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
         Seed of all random numbers; an int gives the same result each time.
     inclusion_probability : float, array-like or None, default=None
@@ -414,22 +409,19 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
         Variance sigma^2 of the noise of each value; the papers give its square root.
         None starts at the variance of the data and learns it; set it if it is known.
     component_variance : float, default=None
-        Prior variance of each entry of a component; set it if their size is known.
-        None is the one with which the expected number of features explains the mean
-        square of the data.
+        Prior variance of each entry of a component, if known.  With None, the expected
+        number of features explains the mean square of the data.
     posterior : {"structured", "factorized"}, default="structured"
         Posterior of the components: with correlations between them ("structured"), or
         without, for comparisons with the papers ("factorized").
     init : {"random", "data", "ica", "nmf"} or array-like, default="random"
-        Initial components: draws from their prior, samples, or components of FastICA or
-        of NMF, which may be good starts without annealing; or an array of shape
-        (n_components, n_features).
+        Initial components: draws from their prior, samples, results of FastICA or NMF,
+        or an array of shape (n_components, n_features).
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
         The part of a step that is tempered, see `sktemper.tempering.Annealing`; the
         last two are for comparisons with the papers.
     moves : Moves, "birth" or None, default="birth"
-        Moves that `fit` makes after its passes to leave a poor optimum, see
-        `sktemper.moves`.  They never lower the lower bound; None saves their time.
+        Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
     batch_size : int, "auto" or None, default=None
         Number of samples of a step; None takes all (coordinate ascent).  "auto" is
         faster for large data: a tenth, at least 100 and at most 1,000.

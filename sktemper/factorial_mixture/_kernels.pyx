@@ -2,7 +2,8 @@
 
 All functions take arrays and write their results into arrays.  They draw no random
 numbers and do not depend on policies.  The loops are C, in ``_loops.h``, and are
-compiled for each instruction set.
+compiled for each instruction set.  A call returns early if another thread sets ``stop``,
+an array of shape (1,), to a nonzero number.
 """
 
 import numpy as np
@@ -61,9 +62,6 @@ def local_step(
     tol, max_iter
         The sweeps of a sample end when no probability changes by ``tol`` in a sweep, or
         after ``max_iter`` sweeps.  Sweeps during cooling do not count.
-    stop : ndarray of shape (1,)
-        Flag that is read at each sweep; if another thread sets it, the call returns
-        early.
     probabilities : ndarray of shape (n_samples, n_features)
         Initial probabilities p; the optimum on return.
     fits : ndarray of shape (n_samples,)
@@ -141,9 +139,6 @@ def grams(
         Triangle that is added for each dimension.
     completing : bool
         Whether ``spread`` is added for missing dimensions, too.
-    stop : ndarray of shape (1,)
-        Flag that is read at each sample; if another thread sets it, the call returns
-        early.
     out : ndarray of shape (n_samples, n_entries)
     diagonals : ndarray of shape (n_samples, n_features)
         Receives the diagonals, in float64.
@@ -186,13 +181,7 @@ def grams(
 
 
 def row_squares(const floating[:, :] rows, double[::1] out):
-    """Write the sums of squares of rows into ``out``; the sums are in float64.
-
-    Raises
-    ------
-    ValueError
-        If the entries of a row are not contiguous.
-    """
+    """Write the sums of squares of rows into ``out``; the sums are in float64."""
     if rows.shape[1] > 1 and rows.strides[1] != sizeof(floating):
         raise ValueError("The entries of a row must be contiguous.")
     cdef intptr_t stride = rows.strides[0] // <intptr_t>sizeof(floating)

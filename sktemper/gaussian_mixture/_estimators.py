@@ -506,17 +506,14 @@ class TemperedGaussianMixture(_GaussianMixture):
         Temperature of a fit, see `sktemper.tempering`: inferred ("global"), inferred
         for each sample, for data with outliers ("local"), of a policy, or 1 (None).
     max_iter : int, default=100
-        Largest number of passes of `fit` over the data, more if it warns of no
-        convergence; 0 keeps the start.
+        Largest number of passes of `fit`, more if it warns; 0 keeps the start.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
         Seed of all random numbers; an int gives the same result each time.
     covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default="auto"
-        Form of the covariances, as in scikit-learn; "diag" and "spherical" suit many
-        columns or few samples.  "auto" takes one of these if its evidence is higher,
-        and otherwise "full", see `covariance_type_`.
+        Form of the covariances, as in scikit-learn.  "auto" is "diag" or "spherical" if
+        their evidence is higher, as for few samples, and otherwise "full".
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_process"
         Prior of the weights, as in scikit-learn: a stick-breaking process, or a
@@ -531,9 +528,8 @@ class TemperedGaussianMixture(_GaussianMixture):
         Number of samples to which the prior mean is equivalent; larger to hold means
         near it.  None learns it.
     covariance_prior : float or array-like, default=None
-        The covariance that you expect of a component, times the degrees of freedom of
-        the prior.  None learns it, or is the covariance of the data if
-        ``covariance_type`` is "tied".
+        Expected covariance of a component, times the degrees of freedom of the prior.
+        None learns it, or is that of the data if covariances are tied.
     degrees_of_freedom_prior : float, default=None
         Number of samples to which ``covariance_prior`` is equivalent, above
         ``n_features - 1`` (above 0 for Gamma distributions).  None learns it, or is
@@ -541,16 +537,14 @@ class TemperedGaussianMixture(_GaussianMixture):
     reg_covar : float, default=1e-6
         Variance added to each covariance; larger if columns are constant in clusters.
     priors : {"learned", "scikit-learn"}, default="learned"
-        Priors that are None: learned in each step ("learned"), or for comparisons those
-        of scikit-learn, with its Wishart distributions for "diag" and "spherical"
-        ("scikit-learn"), which merge clusters if there are many columns.
+        Priors that are None: learned in each step, or for comparisons those of
+        scikit-learn, which merge clusters if there are many columns.
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
             default="kmeans"
         Initial responsibilities, as in scikit-learn, from at most 100,000 samples;
         "k-means++" and "random_from_data" are faster, and differ more between starts.
     moves : Moves, "birth", "split_merge", "all" or None, default=None
-        Moves that `fit` makes after its passes to leave a poor optimum, see
-        `sktemper.moves`.  They never lower the lower bound; None saves their time.
+        Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
     batch_size : int, "auto" or None, default=None
         Number of samples of a step; None takes all (coordinate ascent).  "auto" is
         faster for millions: a tenth, at least 20 per component and at most 10,000.
@@ -586,8 +580,7 @@ class TemperedGaussianMixture(_GaussianMixture):
         Number of samples after which a sample counts half in `partial_fit`, for streams
         that change; or a duration such as "30D", which needs ``times``.
     renewals : Renewals, "auto" or None, default="auto"
-        Fits of new components to recent rows in a stream with a half-life, see
-        `sktemper.renewals.Renewals`; None makes none, which is faster.
+        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
 
     Notes
     -----
@@ -703,17 +696,14 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         Temperature of each step, see `sktemper.schedules`.  None is
         ``ExponentialSchedule()``; try a lower start if components become equal.
     max_iter : int, default=100
-        Largest number of passes of `fit` over the data, more if it warns of no
-        convergence; 0 keeps the start.
+        Largest number of passes of `fit`, more if it warns; 0 keeps the start.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
         Seed of all random numbers; an int gives the same result each time.
     covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default="auto"
-        Form of the covariances, as in scikit-learn; "diag" and "spherical" suit many
-        columns or few samples.  "auto" takes one of these if its evidence is higher,
-        and otherwise "full", see `covariance_type_`.
+        Form of the covariances, as in scikit-learn.  "auto" is "diag" or "spherical" if
+        their evidence is higher, as for few samples, and otherwise "full".
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_process"
         Prior of the weights, as in scikit-learn: a stick-breaking process, or a
@@ -728,9 +718,8 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         Number of samples to which the prior mean is equivalent; larger to hold means
         near it.  None learns it.
     covariance_prior : float or array-like, default=None
-        The covariance that you expect of a component, times the degrees of freedom of
-        the prior.  None learns it, or is the covariance of the data if
-        ``covariance_type`` is "tied".
+        Expected covariance of a component, times the degrees of freedom of the prior.
+        None learns it, or is that of the data if covariances are tied.
     degrees_of_freedom_prior : float, default=None
         Number of samples to which ``covariance_prior`` is equivalent, above
         ``n_features - 1`` (above 0 for Gamma distributions).  None learns it, or is
@@ -738,9 +727,8 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
     reg_covar : float, default=1e-6
         Variance added to each covariance; larger if columns are constant in clusters.
     priors : {"learned", "scikit-learn"}, default="learned"
-        Priors that are None: learned in each step ("learned"), or for comparisons those
-        of scikit-learn, with its Wishart distributions for "diag" and "spherical"
-        ("scikit-learn"), which merge clusters if there are many columns.
+        Priors that are None: learned in each step, or for comparisons those of
+        scikit-learn, which merge clusters if there are many columns.
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
             default="kmeans"
         Initial responsibilities, as in scikit-learn, from at most 100,000 samples;
@@ -749,8 +737,7 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         The part of a step that is tempered, see `sktemper.tempering.Annealing`; the
         last two are for comparisons with the papers.
     moves : Moves, "birth", "split_merge", "all" or None, default="all"
-        Moves that `fit` makes after its passes to leave a poor optimum, see
-        `sktemper.moves`.  They never lower the lower bound; None saves their time.
+        Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
     batch_size : int, "auto" or None, default=None
         Number of samples of a step; None takes all (coordinate ascent).  "auto" is
         faster for millions: a tenth, at least 20 per component and at most 10,000.
@@ -786,8 +773,7 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         Number of samples after which a sample counts half in `partial_fit`, for streams
         that change; or a duration such as "30D", which needs ``times``.
     renewals : Renewals, "auto" or None, default="auto"
-        Fits of new components to recent rows in a stream with a half-life, see
-        `sktemper.renewals.Renewals`; None makes none, which is faster.
+        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
 
     Notes
     -----
@@ -909,17 +895,14 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
     tempering : Tempering, "global", "local" or None, default=None
         Temperature during training, see `sktemper.tempering`; None is T=1.
     max_iter : int, default=100
-        Largest number of passes of `fit` over the data, more if it warns of no
-        convergence; 0 keeps the start.
+        Largest number of passes of `fit`, more if it warns; 0 keeps the start.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
         Seed of all random numbers; an int gives the same result each time.
     covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default="auto"
-        Form of the covariances, as in scikit-learn; "diag" and "spherical" suit many
-        columns or few samples.  "auto" takes one of these if its evidence is higher,
-        and otherwise "full", see `covariance_type_`.
+        Form of the covariances, as in scikit-learn.  "auto" is "diag" or "spherical" if
+        their evidence is higher, as for few samples, and otherwise "full".
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_process"
         Prior of the weights, as in scikit-learn: a stick-breaking process, or a
@@ -934,9 +917,8 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         Number of samples to which the prior mean is equivalent; larger to hold means
         near it.  None learns it.
     covariance_prior : float or array-like, default=None
-        The covariance that you expect of a component, times the degrees of freedom of
-        the prior.  None learns it, or is the covariance of the data if
-        ``covariance_type`` is "tied".
+        Expected covariance of a component, times the degrees of freedom of the prior.
+        None learns it, or is that of the data if covariances are tied.
     degrees_of_freedom_prior : float, default=None
         Number of samples to which ``covariance_prior`` is equivalent, above
         ``n_features - 1`` (above 0 for Gamma distributions).  None learns it, or is
@@ -944,9 +926,8 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
     reg_covar : float, default=1e-6
         Variance added to each covariance; larger if columns are constant in clusters.
     priors : {"learned", "scikit-learn"}, default="learned"
-        Priors that are None: learned in each step ("learned"), or for comparisons those
-        of scikit-learn, with its Wishart distributions for "diag" and "spherical"
-        ("scikit-learn"), which merge clusters if there are many columns.
+        Priors that are None: learned in each step, or for comparisons those of
+        scikit-learn, which merge clusters if there are many columns.
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
             default="kmeans"
         Initial responsibilities, as in scikit-learn, from at most 100,000 samples;
@@ -955,8 +936,7 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         Distribution of the random weights of samples: "gaussian" weights, those of the
         paper, can be negative, see `sktemper.noise.SVIPlusNoise`.
     moves : Moves, "birth", "split_merge", "all" or None, default=None
-        Moves that `fit` makes after its passes to leave a poor optimum, see
-        `sktemper.moves`.  They never lower the lower bound; None saves their time.
+        Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
     batch_size : int, "auto" or None, default=None
         Number of samples of a step; None takes all (coordinate ascent).  "auto" is
         faster for millions: a tenth, at least 20 per component and at most 10,000.
@@ -990,8 +970,7 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         Number of samples after which a sample counts half in `partial_fit`, for streams
         that change; or a duration such as "30D", which needs ``times``.
     renewals : Renewals, "auto" or None, default="auto"
-        Fits of new components to recent rows in a stream with a half-life, see
-        `sktemper.renewals.Renewals`; None makes none, which is faster.
+        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
 
     Notes
     -----

@@ -53,8 +53,7 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
     max_iter : int, default=15
         Largest number of passes of `fit`; rankings hardly change after 10.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
         Seed of all random numbers; an int gives the same result each time.
     zero_weight : "auto" or float, default="auto"
@@ -62,9 +61,8 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
         "auto" is ``min(1, 8 * n_stored / (n_all - n_stored))``, with which these pairs
         together weigh 8 times as much as stored pairs of weight 1.
     pair_weight : "value", float or callable, default="value"
-        Weights w of stored pairs, with a mean of about 1: the stored numbers, one
-        number, or a function of the array of stored numbers, such as ``np.log1p`` for
-        plays.
+        Weights w of stored pairs, with a mean of about 1: the stored numbers, a number,
+        or a function of the array of stored numbers, such as ``np.log1p`` for plays.
     pair_target : "value", float or callable, default=1.0
         Targets y of stored pairs, in the same way.  A function that divides stars by 5,
         with ``pair_weight=1.0``, ranks items by how much users like them.
@@ -344,11 +342,6 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
         -------
         score : float
             From 0 to 1; higher is better.
-
-        Raises
-        ------
-        ValueError
-            If no user has two pairs.
         """
         return super().score(X, sample_weight=sample_weight)
 

@@ -3,6 +3,9 @@
 The functions only compute arrays from arrays: they draw no random numbers and depend on
 no policy.  The loops are C code in ``_loops.h``, which is compiled for each instruction
 set.  That file also describes panels, the layout of sums and moments.
+
+A call returns early if another thread sets ``stop``, an array of shape (1,), to a nonzero
+number.  The `Room` of ``room`` has memory that may be reused for the results.
 """
 
 import numpy as np
@@ -53,10 +56,6 @@ def pair_sums(
         Moments.
     n_square_panels : int
         Number of panels for E[x x^T], which come first.
-    stop : ndarray of shape (1,)
-        The call returns early if another thread sets it to a nonzero number.
-    room : Room or None
-        Memory that may be reused for the sums.
 
     Returns
     -------
@@ -106,14 +105,7 @@ cdef _sums(
 
 
 def row_sums(const intptr_t[::1] starts, const double[::1] values):
-    """Return the sum of the values of each row, ndarray of shape (n_rows,).
-
-    Parameters
-    ----------
-    starts : ndarray of shape (n_rows + 1,)
-        Row r has the values ``starts[r]`` to ``starts[r + 1]``.
-    values : ndarray of shape (n_values,)
-    """
+    """Return the sums of the values ``starts[r]`` to ``starts[r + 1]`` of rows r."""
     cdef intptr_t row, k
     cdef double total
     cdef double[::1] sums = np.empty(starts.shape[0] - 1)
@@ -197,20 +189,9 @@ def add_sums(
 ):
     """Add ``factor`` times the rows of a part to rows of a total.
 
-    Parameters
-    ----------
-    total : ndarray of shape (n_panels, n_rows, panel_width)
-    part : ndarray of shape (n_panels, n_part, panel_width)
-    places : ndarray of shape (n_part,) or None
-        The index in ``total`` of each row of the part.  None means all rows in order.
-    factor : float
-    stop : ndarray of shape (1,)
-        The call returns early if another thread sets it to a nonzero number.
-
-    Returns
-    -------
-    stopped : bool
-        Whether the call returned early.
+    Both have the layout of the sums of `pair_sums`.  ``places`` has the index in
+    ``total`` of each row of the part, and is None for all rows in order.  The call
+    returns whether it was stopped.
     """
     cdef intptr_t n_panels = part.shape[0], n_part = part.shape[1]
     cdef intptr_t n_rows = total.shape[1]
@@ -302,8 +283,6 @@ def gaussians(
         Weights of the rows in ``total``.  None means 1.
     first, last : int
         The range of rows to compute.
-    stop : ndarray of shape (1,)
-        The call returns early if another thread sets it to a nonzero number.
     table : ndarray of shape (n_panels, n_rows, panel_width)
         Output: the moments.  It may be the same array as ``sums``.
     means : ndarray of shape (n_rows, rank)
@@ -368,14 +347,12 @@ def user_means(
     weights, targets : ndarray of shape (n_pairs,)
     table, n_square_panels
         Moments of the items, see `pair_sums`.
-    prior, shared, stop
+    prior, shared
         See `gaussians`.
     zero_weight, scale : float
         Weight of a pair that is not stored, and the factor of all sums.
     means : ndarray of shape (n_users, rank)
         Output.  A user without pairs gets the mean of the posterior, too.
-    room : Room or None
-        See `pair_sums`.
 
     Returns
     -------

@@ -656,13 +656,7 @@ class ImplicitFactorizationModel(ConjugateModel):
     def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
         """Return ``powers.prior`` E log p(items) - E log q(items)."""
         items = self.items(globals_)
-        natural = hyper.items.natural()
-        precision = unpacked(natural[: self.n_packed], self.n_components)
-        log_prior = (
-            self.n_features * hyper.items.log_normaliser()
-            + items.moments.first @ natural[self.n_packed :]
-            - 0.5 * (precision * items.moments.second).sum()
-        )
+        log_prior = hyper.items.log_densities(items.moments, self.n_features)
         return float(powers.prior * log_prior + items.entropies().sum())
 
     def predictive_scores(self, block, prepared):

@@ -999,8 +999,7 @@ class TemperedLDA(_LDA):
         Number of passes of `fit` over the data; more if the held-out score still rises,
         as for short documents.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
         Seed of all random numbers; an int gives the same result each time.
     doc_topic_prior : float, array-like of shape (n_components,), "auto" or None, \
@@ -1067,8 +1066,7 @@ class TemperedLDA(_LDA):
         Number of documents after which a document counts half in `partial_fit`, for
         streams that change; or a duration such as "30D", which needs ``times``.
     renewals : Renewals, "auto" or None, default="auto"
-        Fits of new components to recent rows in a stream with a half-life, see
-        `sktemper.renewals.Renewals`; None makes none, which is faster.
+        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
 
     Notes
     -----
@@ -1175,8 +1173,7 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         Number of passes of `fit` over the data; more if the held-out score still rises,
         as for short documents.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
         Seed of all random numbers; an int gives the same result each time.
     doc_topic_prior : float, array-like of shape (n_components,), "auto" or None, \
@@ -1246,8 +1243,7 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         Number of documents after which a document counts half in `partial_fit`, for
         streams that change; or a duration such as "30D", which needs ``times``.
     renewals : Renewals, "auto" or None, default="auto"
-        Fits of new components to recent rows in a stream with a half-life, see
-        `sktemper.renewals.Renewals`; None makes none, which is faster.
+        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
 
     Notes
     -----
@@ -1358,8 +1354,7 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         Number of passes of `fit` over the data; more if the held-out score still rises,
         as for short documents.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
         Seed of all random numbers; an int gives the same result each time.
     doc_topic_prior : float, array-like of shape (n_components,), "auto" or None, \
@@ -1427,8 +1422,7 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         Number of documents after which a document counts half in `partial_fit`, for
         streams that change; or a duration such as "30D", which needs ``times``.
     renewals : Renewals, "auto" or None, default="auto"
-        Fits of new components to recent rows in a stream with a half-life, see
-        `sktemper.renewals.Renewals`; None makes none, which is faster.
+        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
 
     Notes
     -----

@@ -223,11 +223,6 @@ class _MatrixFactorization(RecommenderMixin, TemperedEstimator):
             Standard deviations of the ratings, which include the noise.  Returned only
             if ``return_std`` is True.
 
-        Raises
-        ------
-        ValueError
-            If a user or an item is unknown, or if ``pairs`` does not have two columns.
-
         Examples
         --------
         >>> from sktemper import TemperedMatrixFactorization
@@ -389,15 +384,6 @@ class _MatrixFactorization(RecommenderMixin, TemperedEstimator):
             Returned instead of the arrays, with the columns "user", "item", "rank"
             (from 1), "score" (the number that ranks the items) and "rating", and "std"
             if ``return_std`` is True.  Users for whom no item is left have no row.
-
-        Raises
-        ------
-        ValueError
-            If labels are unknown (the message lists them), if ``n_items`` is less than
-            1 or more than the number of items, or if the labels of the items of ``X``
-            differ from the labels of the fit.
-        ImportError
-            If the library of the data frame is not installed.
 
         See Also
         --------
@@ -639,8 +625,7 @@ class TemperedMatrixFactorization(_MatrixFactorization):
     max_iter : int, default=100
         Largest number of passes of `fit`; more if it warns of no convergence.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
         Seed of all random numbers; an int gives the same result each time.
     biases : bool, default=True
@@ -791,8 +776,7 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
     max_iter : int, default=100
         Largest number of passes of `fit`; more if it warns of no convergence.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
         Seed of all random numbers; an int gives the same result each time.
     biases : bool, default=True
@@ -951,8 +935,7 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
     max_iter : int, default=100
         Largest number of passes of `fit`; more if it warns of no convergence.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
         Seed of all random numbers; an int gives the same result each time.
     biases : bool, default=True

@@ -9,6 +9,9 @@ users, one in each row.  "Sums" are sums over ratings, such as natural parameter
 All functions take and return arrays.  They draw no random numbers and do not depend on
 policies.  The loops are C, in ``_loops.h``, and are compiled for each instruction set.
 The file ``_loops.h`` describes the columns of tables and of sums.
+
+A call returns early if another thread sets ``stop``, an array of shape (1,), to a nonzero
+number.  The `Room` of ``room`` has memory that may be reused for the results.
 """
 
 import numpy as np
@@ -125,10 +128,6 @@ def own_sums(
     table : ndarray of shape (n_others, `table_width`)
     rank : int
     biases : bool
-    stop : ndarray of shape (1,)
-        The call returns early if another thread sets it to a nonzero number.
-    room : Room or None
-        Memory that is reused for the sums.
 
     Returns
     -------
@@ -187,15 +186,13 @@ def other_sums(
 
     Parameters
     ----------
-    starts, others, values, factors, rank, biases, stop
+    starts, others, values, factors, rank, biases
         See `own_sums`.
     table : ndarray of shape (n_rows, `table_width`)
         Moments of the rows.
     n_others : int
     row_factors : ndarray of shape (n_rows,) or None
         A further factor for all ratings of a row.  None means 1.
-    room : Room or None
-        See `own_sums`.
 
     Returns
     -------
@@ -250,12 +247,9 @@ def other_sums(
 
 
 def _edges(const intptr_t[::1] starts, intptr_t most):
-    """Divide the rows into parts of at most ``most`` ratings, or of a single row.
+    """Return the first rows of parts of ``most`` ratings or less, and n_rows.
 
-    Returns
-    -------
-    edges : list of int
-        First row of each part, and the number of rows.
+    A part has at least one row.
     """
     cdef intptr_t row, first = 0
     edges = [0]
@@ -415,7 +409,7 @@ def moments(
 
     Parameters
     ----------
-    starts, others, table, rank, biases, stop
+    starts, others, table, rank, biases
         See `own_sums`.
     own_table : ndarray
         Moments of the rows.
@@ -476,7 +470,7 @@ def gaussians(
         ``n_own`` is ``rank + biases``.  Further columns are not read.
     scales : ndarray of shape (n_rows,)
     prior : ndarray of shape (n_own * (n_own + 3) / 2,)
-    rank, biases, stop
+    rank, biases
         See `own_sums`.
     table : ndarray of shape (n_rows, `table_width`)
     means : ndarray of shape (n_rows, n_own)

@@ -17,7 +17,6 @@ from .._families import (
     least_eigenvalue,
     packed,
     packed_fisher_product,
-    unpacked,
 )
 from .._simd.room import Room
 from .._utils._cache import LastCall
@@ -432,13 +431,7 @@ class MatrixFactorizationModel(ConjugateModel):
         """Return ``powers.prior`` E log p(items) - E log q(items)."""
         items = self.items(globals_)
         moments = self.moments_of(items.table, np.ones(self.n_features))
-        natural = hyper.items.natural()
-        precision = unpacked(natural[: self.n_packed], self.n_own)
-        log_prior = (
-            self.n_features * hyper.items.log_normaliser()
-            + moments.first @ natural[self.n_packed :]
-            - 0.5 * (precision * moments.second).sum()
-        )
+        log_prior = hyper.items.log_densities(moments, self.n_features)
         return float(powers.prior * log_prior + items.entropies().sum())
 
     def log_partition(

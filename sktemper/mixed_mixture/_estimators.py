@@ -744,8 +744,7 @@ class TemperedMixedMixture(_MixedMixture):
     max_iter : int, default=100
         Largest number of passes of `fit`; more if it warns of no convergence.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
         Seed of all random numbers; an int gives the same result each time.
     categories : dict, default=None
@@ -760,8 +759,7 @@ class TemperedMixedMixture(_MixedMixture):
         Concentration of the Dirichlet prior of the weights, at least 1e-12; smaller for
         fewer components.  None is ``1 / n_components``.
     moves : Moves, "birth", "split_merge", "all" or None, default=None
-        Moves that `fit` makes after its passes to leave a poor optimum, see
-        `sktemper.moves`.  They never lower the lower bound; None saves their time.
+        Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
     batch_size : int, "auto" or None, default=None
         Number of samples of a step; None takes all (coordinate ascent).  "auto" is
         faster for millions: a tenth, at least 20 per component and at most 5,000.
@@ -891,8 +889,7 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
     max_iter : int, default=100
         Largest number of passes of `fit`; more if it warns of no convergence.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
         Seed of all random numbers; an int gives the same result each time.
     categories : dict, default=None
@@ -910,8 +907,7 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
         The part of a step that is tempered, see `sktemper.tempering.Annealing`; the
         last two are for comparisons with the papers.
     moves : Moves, "birth", "split_merge", "all" or None, default="split_merge"
-        Moves that `fit` makes after its passes to leave a poor optimum, see
-        `sktemper.moves`.  They never lower the lower bound; None saves their time.
+        Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
     batch_size : int, "auto" or None, default=None
         Number of samples of a step; None takes all (coordinate ascent).  "auto" is
         faster for millions: a tenth, at least 20 per component and at most 5,000.

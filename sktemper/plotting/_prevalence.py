@@ -40,7 +40,7 @@ def topic_shares(
     Parameters
     ----------
     doc_topic : array-like of shape (n_samples, n_topics)
-        Topic weights of documents, as ``transform`` returns them.
+        Topic weights of documents, as ``transform`` returns them; rows sum to 1.
     tokens : array-like of shape (n_samples,)
         Number of tokens of each document.
     groups : array-like of shape (n_samples,), default=None
@@ -57,12 +57,6 @@ def topic_shares(
     places : ndarray of shape (n_places,)
         Sorted dates or numbers, which are the middles of intervals if there are more
         than 40 different ones; or sorted names.  Not returned if ``groups`` is None.
-
-    Raises
-    ------
-    ValueError
-        If ``doc_topic``, ``tokens`` and ``groups`` have different lengths, if a row of
-        ``doc_topic`` does not sum to 1, or if a number of tokens is negative.
 
     See Also
     --------

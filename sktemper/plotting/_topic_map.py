@@ -45,11 +45,6 @@ def topic_map_layout(
     radii : ndarray of shape (n_topics,)
         Radii in the unit of ``width``.
 
-    Raises
-    ------
-    ValueError
-        If the number of shares differs from the number of topics.
-
     See Also
     --------
     TopicMapDisplay : Draws such a map with matplotlib.

@@ -5,6 +5,7 @@ import copy
 import numpy as np
 
 from ..model import Powers, Request
+from ..model._contract import numbers_in
 
 #: Powers for the checks: without temperature, and for each target of `Annealing`.
 POWERS = (
@@ -183,6 +184,13 @@ def close(found, expected, fault, rtol=1e-7, atol=0.0):
     if texts[0] == texts[1]:  # they differ in later digits
         texts = [repr(float(part[worst])) for part in (expected, found)]
     raise AssertionError(f"{fault}{place}: expected {texts[0]}, got {texts[1]}{some}")
+
+
+def close_parts(found, expected, fault, rtol=0.0, atol=0.0):
+    """Compare the numbers in two values, such as parameters, as `close` does."""
+    pairs = zip(numbers_in(found), numbers_in(expected), strict=True)
+    for number, (one, other) in enumerate(pairs):
+        close(one, other, f"{fault} in part {number}", rtol, atol)
 
 
 def same(found, expected, fault):
