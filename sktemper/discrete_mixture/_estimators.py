@@ -365,8 +365,6 @@ class TemperedMultinomialMixture(_MultinomialMixture):
     (100,)
     """
 
-    _parameter_constraints = _MultinomialMixture._parameter_constraints
-
     def __init__(
         self,
         n_components: Int = 10,
@@ -642,8 +640,6 @@ class TemperedBernoulliMixture(_BernoulliMixture):
     >>> TemperedBernoulliMixture(2, random_state=0).fit(X).predict_proba(X).shape
     (40, 2)
     """
-
-    _parameter_constraints = _BernoulliMixture._parameter_constraints
 
     def __init__(
         self,

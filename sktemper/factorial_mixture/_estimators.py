@@ -325,8 +325,6 @@ class TemperedFactorialMixture(_FactorialMixture):
     (500, 8)
     """
 
-    _parameter_constraints = _FactorialMixture._parameter_constraints
-
     def __init__(
         self,
         n_components: Int = 10,

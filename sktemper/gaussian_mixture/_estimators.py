@@ -606,8 +606,6 @@ class TemperedGaussianMixture(_GaussianMixture):
     (300,)
     """
 
-    _parameter_constraints = _GaussianMixture._parameter_constraints
-
     def __init__(
         self,
         n_components: Int = 10,

@@ -705,8 +705,6 @@ class TemperedMatrixFactorization(_MatrixFactorization):
     ((2,), (2,))
     """
 
-    _parameter_constraints = _MatrixFactorization._parameter_constraints
-
     def __init__(
         self,
         n_components: Int = 10,

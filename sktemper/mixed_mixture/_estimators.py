@@ -814,8 +814,6 @@ class TemperedMixedMixture(_MixedMixture):
     (40, 2)
     """
 
-    _parameter_constraints = _MixedMixture._parameter_constraints
-
     def __init__(
         self,
         n_components: Int = 10,
