@@ -120,7 +120,7 @@ def _draws(prior, b):
     if len(prior) <= MOST_DRAWN:
         return lambda random: _log_power_sums(log_draws(prior, random), b)
 
-    def of_each(random, prior):
+    def draw_each(random, prior):
         logs = log_draws(prior, random)  # probabilities are not tiny here
         return np.array([np.log(np.exp(p * logs).sum(axis=-1)).mean() for p in b])
 
@@ -129,16 +129,16 @@ def _draws(prior, b):
     if prior.ndim == 1:
         drawn = np.full(n_drawn, ratio * concentration)
         factors = log_rising(concentration, b) - log_rising(drawn[0], b)
-        return lambda random: of_each(random, drawn) + factors + np.log(ratio)
+        return lambda random: draw_each(random, drawn) + factors + np.log(ratio)
     exact = mean_log_power_sums(b, concentration)
 
-    def of_features(random):
+    def draw_features(random):
         # The deviation from the exact mean is scaled to that of a mean over all
         # features.
-        deviation = of_each(random, prior[:n_drawn]) - exact
+        deviation = draw_each(random, prior[:n_drawn]) - exact
         return exact + deviation / np.sqrt(ratio)
 
-    return of_features
+    return draw_features
 
 
 def _log_power_sums(log_probabilities, b):
@@ -290,7 +290,7 @@ def deviations_of_counts(X, sample_weight=None):
         return None
     X, weight, tokens, largest = counts
     words = X.T @ weight
-    A, columns = _scaled(X, weight, words)
+    A, columns = _scale(X, weight, words)
     total = words.sum()
     rows = np.sqrt(weight) * tokens / np.sqrt(total)
     return Deviations(A, rows, np.sqrt(words[columns] / total), weight, tokens, largest)
@@ -311,13 +311,13 @@ def deviations_of_binary(X, threshold, sample_weight=None):
     # Values that are not stored are 0.  If 0 is above the threshold, the codes 0 and 1
     # are exchanged, so that the codes of these values are 0, too.
     ones = (X.data <= threshold) if threshold < 0.0 else (X.data > threshold)
-    gaps = _with(X, missing.astype(np.float64))
+    gaps = _with_entries(X, missing.astype(np.float64))
     observed = weight.sum() - gaps.T @ weight
-    counts = _with(X, ones.astype(np.float64)).T @ weight
+    counts = _with_entries(X, ones.astype(np.float64)).T @ weight
     share = counts / np.maximum(observed, 1e-300)
     scale = observed * share * (1.0 - share)
     entries = np.where(missing, share[X.indices], ones)
-    A, columns = _scaled(_with(X, entries), weight, scale)
+    A, columns = _scale(_with_entries(X, entries), weight, scale)
     return Deviations(
         A,
         np.sqrt(weight),
@@ -327,12 +327,12 @@ def deviations_of_binary(X, threshold, sample_weight=None):
     )
 
 
-def _with(X, entries):
+def _with_entries(X, entries):
     """Return a matrix with the sparsity structure of X and the given entries."""
     return sparse.csr_array((entries, X.indices, X.indptr), shape=X.shape)
 
 
-def _scaled(X, weight, scale):
+def _scale(X, weight, scale):
     """Return X with scaled rows and columns, and the indices of the kept columns.
 
     Rows are multiplied by the square root of ``weight``.  Columns are divided by the

@@ -129,17 +129,17 @@ LEAST_SCALE = 1e-6
 def propose_birth(model, globals_, hyper, block, random):
     """Return components and priors after a birth and a death, or after a remix.
 
-    A remix replaces all components, see `_remixed`.
+    A remix replaces all components, see `_remix`.
     """
     if random.random() < P_REMIX:
-        return _remixed(model, globals_, hyper, block, random)
+        return _remix(model, globals_, hyper, block, random)
     larger = copy.copy(model)
     larger.n_components += 1
     prior = hyper.inclusion_probability
     wider = hyper._replace(inclusion_probability=np.append(prior, prior.mean()))
-    components = _with_new_component(model, globals_, hyper, block, random)
+    components = _add_component(model, globals_, hyper, block, random)
     try:
-        components, wider = _adapted(larger, components, wider, block)
+        components, wider = _adapt(larger, components, wider, block)
         dead = least_useful(larger, components, wider, block)
     except np.linalg.LinAlgError:  # tiny noise makes the precision singular
         return globals_, hyper
@@ -153,7 +153,7 @@ def propose_birth(model, globals_, hyper, block, random):
     return proposed, hyper._replace(inclusion_probability=prior)
 
 
-def _adapted(model, components, hyper, block):
+def _adapt(model, components, hyper, block):
     """Return components and priors after a few steps on a block."""
     for _ in range(BIRTH_STEPS):
         prepared = model.prepare(components, hyper)
@@ -165,7 +165,7 @@ def _adapted(model, components, hyper, block):
     return components, hyper
 
 
-def _remixed(model, globals_, hyper, block, random):
+def _remix(model, globals_, hyper, block, random):
     _, scales, directions = np.linalg.svd(globals_.means(), full_matrices=False)
     # FastICA fails if its first coordinate belongs to an unused component
     directions = directions[scales >= LEAST_SCALE * scales[0]]
@@ -175,7 +175,7 @@ def _remixed(model, globals_, hyper, block, random):
     return Components(precision, precision @ (mixed @ directions)), hyper
 
 
-def _with_new_component(model, globals_, hyper, block, random):
+def _add_component(model, globals_, hyper, block, random):
     prepared = model.prepare(globals_, hyper)
     step = model.local_step(block, prepared, Request(want=("local",)))
     nu = np.asarray(step.local_parameters, dtype=np.float64)
@@ -221,7 +221,7 @@ def least_useful(model, components, hyper, block):
             functools.partial(bound_without, k, coupled, part, rows)
             for k, coupled in enumerate(coupling.without_each())
         )
-        if coupling.of_each:  # all couplings use the same memory
+        if coupling.per_sample:  # all couplings use the same memory
             for call in calls:
                 call()
         else:

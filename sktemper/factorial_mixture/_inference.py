@@ -199,14 +199,14 @@ class Coupling(NamedTuple):
         row.
     diagonal : ndarray of shape (1, n_components) or (n_rows, n_components)
         Diagonal of the gram.
-    of_each : bool
+    per_sample : bool
         Whether each sample has its own gram.
     """
 
     rows: Any
     gram: np.ndarray
     diagonal: np.ndarray
-    of_each: bool
+    per_sample: bool
 
     def without_each(self):
         """Yield the couplings of all features except one, for the same rows.
@@ -217,7 +217,7 @@ class Coupling(NamedTuple):
         n_features, gram = self.diagonal.shape[1], None
         for k in range(n_features):
             left = np.delete(np.arange(n_features), k)
-            if not self.of_each:
+            if not self.per_sample:
                 gram = self.gram[np.ix_(left, left)]
             elif k == 0:
                 gram = self.gram[:, n_features:].copy()
@@ -225,7 +225,7 @@ class Coupling(NamedTuple):
                 new = entries_of(k - 1, np.arange(n_features - 1), n_features - 1)
                 gram[:, new] = self.gram[:, entries_of(k - 1, left, n_features)]
             diagonal = np.take(self.diagonal, left, axis=1)
-            yield Coupling(slice(None), gram, diagonal, self.of_each)
+            yield Coupling(slice(None), gram, diagonal, self.per_sample)
 
 
 def entries_of(one, others, n_features):
@@ -377,7 +377,7 @@ class Inference:
         outcomes = [np.empty(len(nu)) for _ in range(3)]
         prior_logits = logit(self.hyper.inclusion_probability)
         n_iterations = 0
-        for rows, gram, diagonal, of_each in self.couplings:
+        for rows, gram, diagonal, per_sample in self.couplings:
             offsets = prior_logits - 0.5 * diagonal
             heats = np.maximum(0.5 * diagonal.max(axis=1), 1.0)
             parts = [part[rows] for part in (nu, *outcomes)]
@@ -386,7 +386,7 @@ class Inference:
                 np.ascontiguousarray(gram, dtype=model.dtype),
                 np.ascontiguousarray(offsets, dtype=model.dtype),
                 prior_logits.astype(model.dtype),
-                of_each,
+                per_sample,
                 np.atleast_1d(powers[rows] if powers.ndim else powers),
                 powers.ndim > 0,
                 heats if cooled else np.ones_like(heats),

@@ -130,7 +130,7 @@ class Prepared(NamedTuple):
     hyper: Hyper
 
 
-def moments_of(total, weight, rank):
+def unpack_moments(total, weight, rank):
     """Return `Moments` from one vector of packed sums of E[x x^T] and sums of E[x]."""
     n_packed = len(total) - rank
     return Moments(float(weight), total[n_packed:], unpacked(total[:n_packed], rank))
@@ -501,7 +501,7 @@ class ImplicitFactorizationModel(ConjugateModel):
             )
             self._check_solved(found)
         weight = n_rows if weights is None else weights.sum()
-        return Gaussians(out, means, *scalars, moments_of(total, weight, d))
+        return Gaussians(out, means, *scalars, unpack_moments(total, weight, d))
 
     # -- the step --------------------------------------------------------------------
     def local_step(self, block, prepared, request):

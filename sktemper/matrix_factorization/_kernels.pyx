@@ -233,7 +233,7 @@ def other_sums(
         most = max([last - first for first, last in zip(edges, edges[1:])])
         _make_room[floating](ratings, most, table)
     for first, last in zip(edges, edges[1:]):
-        _turned[floating](
+        _sort_by_other[floating](
             starts, others, values, factors, first, last, rated,
             places, ends, own, moved_values, moved_factors,
         )
@@ -260,7 +260,7 @@ def _edges(const intptr_t[::1] starts, intptr_t most):
     return [*edges, starts.shape[0] - 1]
 
 
-cdef _turned(
+cdef _sort_by_other(
     const intptr_t[::1] starts,
     const int32_t[::1] others,
     const floating[::1] values,

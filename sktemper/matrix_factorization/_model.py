@@ -29,11 +29,11 @@ from ._ratings import (
     Noise,
     Prepared,
     best_shape,
+    compute_posteriors,
     log_densities,
-    moments_of_table,
-    posteriors_of,
     ratings_of,
     refuse_precisions,
+    table_moments,
 )
 from ._users import UserInference
 
@@ -301,7 +301,7 @@ class MatrixFactorizationModel(ConjugateModel):
             refuse_precisions(self.dtype)
         return posterior
 
-    posteriors = posteriors_of
+    posteriors = compute_posteriors
 
     # -- the step --------------------------------------------------------------------
     def local_step(self, block, prepared, request):
@@ -357,9 +357,9 @@ class MatrixFactorizationModel(ConjugateModel):
         means, squares = self.moments(block, prepared, posterior)
         return values * (values - 2 * means) + squares
 
-    def moments_of(self, table, factors):
+    def weighted_moments(self, table, factors):
         """Return the `Moments` of weighted posteriors, from their table."""
-        return moments_of_table(table, factors, self.n_components, self.biases)
+        return table_moments(table, factors, self.n_components, self.biases)
 
     def target_parameters(self, statistics, scale, powers, hyper):
         """Return the prior's parameters plus statistics divided by noise variance."""
@@ -414,7 +414,7 @@ class MatrixFactorizationModel(ConjugateModel):
                 hyper = hyper._replace(noise_shape=shape)
         if self.component_variance is None:
             table = self.items(globals_).table
-            items = self.moments_of(table, np.ones(self.n_features))
+            items = self.weighted_moments(table, np.ones(self.n_features))
             hyper = hyper._replace(
                 users=blended(hyper.users, statistics.users, powers.prior, rate),
                 items=blended(hyper.items, items, powers.prior, rate),
@@ -430,7 +430,7 @@ class MatrixFactorizationModel(ConjugateModel):
     def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
         """Return ``powers.prior`` E log p(items) - E log q(items)."""
         items = self.items(globals_)
-        moments = self.moments_of(items.table, np.ones(self.n_features))
+        moments = self.weighted_moments(items.table, np.ones(self.n_features))
         log_prior = hyper.items.log_densities(moments, self.n_features)
         return float(powers.prior * log_prior + items.entropies().sum())
 

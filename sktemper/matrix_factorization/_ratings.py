@@ -143,7 +143,7 @@ class Gaussians(NamedTuple):
         return 0.5 * (constant - self.log_determinants)
 
 
-def posteriors_of(model, sums, scales, prior, with_covariances=False):
+def compute_posteriors(model, sums, scales, prior, with_covariances=False):
     """Return posteriors with the natural parameters prior + scales * sums.
 
     The rows of ``sums`` may have more numbers than ``prior``.  The second value is the
@@ -182,7 +182,7 @@ def posteriors_of(model, sums, scales, prior, with_covariances=False):
     return out, n_indefinite
 
 
-def moments_of_table(table, factors, n_components, biases):
+def table_moments(table, factors, n_components, biases):
     sums = _kernels.table_sums(table, np.ascontiguousarray(factors, dtype=np.float64))
     d, n_own = n_components, n_components + biases
     n_products = d * (d + 1) // 2

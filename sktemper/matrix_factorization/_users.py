@@ -250,7 +250,7 @@ class UserInference:
             ((items, rows),),
             float(noise.means @ errors),
             n_ratings,
-            model.moments_of(table, row_weights),
+            model.weighted_moments(table, row_weights),
             self._item_counts(),
             float(row_weights @ (noise.log_means() - noise.means)),
             model.room,

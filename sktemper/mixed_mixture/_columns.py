@@ -396,13 +396,13 @@ class Column(NamedTuple):
             Distinct values that are not categories.
         """
         if self.kind in ("categorical", "binary"):
-            return self._coded(values)
+            return self._encode(values)
         numbers = values.numbers()
         if self.kind == "poisson":
             _check_counts(numbers, values.name)
         return numbers, []
 
-    def _coded(self, values):
+    def _encode(self, values):
         """Return the numbers of options, and the distinct unknown values."""
         option_values, ordered = _option_values(self.categories)
         if values.is_numeric and ordered is not None:
@@ -437,7 +437,7 @@ class Column(NamedTuple):
         numbers = self.option_values
         return bool((numbers == numbers.astype(np.float32)).all())
 
-    def decoded(self, codes):
+    def decode(self, codes):
         """Return the values of options, in an array of the type of the categories.
 
         The codes of a column without options are the values themselves.
@@ -511,7 +511,7 @@ def _readings(value):
     return repr(number), *([str(single)] if single == number else [])
 
 
-def kinds_of(kinds, names, n_features):
+def declared_kinds(kinds, names, n_features):
     """Return the kinds that the user set, and None for other columns.
 
     Parameters
@@ -562,7 +562,7 @@ def by_column_index(given, names, n_features, parameter):
     return found
 
 
-def options_of(given, name):
+def declared_options(given, name):
     """Return the categories that the user declared for a column as a list."""
     is_list = hasattr(given, "__iter__") and not isinstance(
         given, str | bytes | dict | set | frozenset
@@ -596,7 +596,7 @@ def describe(values, kind, categories=None, n_bins=5):
         if categories is None:
             categories = values.categories()
         else:
-            categories = options_of(categories, values.name)
+            categories = declared_options(categories, values.name)
         categories = tuple(map(_plain_category, categories))
         _check_categories(kind, categories, values.name)
         return Column(kind, categories)

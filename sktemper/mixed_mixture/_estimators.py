@@ -42,7 +42,7 @@ from ..moves import Moves
 from ..noise import GradientNoise
 from ..schedules import Schedule
 from ..tempering import Tempering
-from ._columns import INEXACT, by_column_index, column_values, describe, kinds_of
+from ._columns import INEXACT, by_column_index, column_values, declared_kinds, describe
 from ._model import MixedMixtureModel
 
 # -- mixin for estimators whose data are coded as numbers ------------------------------
@@ -57,7 +57,7 @@ FLOATS = [np.float64, np.float32]
 NAMED = 3
 
 
-class OfCollection(Validation):
+class CollectionValidation(Validation):
     """Validation of a collection; workers of a cluster validate whole blocks."""
 
     def __reduce__(self):
@@ -73,13 +73,13 @@ class Rows(ConjugateModel):
         return np.asarray(X[rows])
 
 
-def labels_of(X):
+def column_labels(X):
     """Return the labels of the columns of a data frame; None if it has no labels."""
     labels = list(X.columns) if is_frame(X) else [()]
     return None if any(isinstance(label, tuple) for label in labels) else labels
 
 
-def _joined(blocks):
+def _join(blocks):
     return functools.reduce(
         lambda total, block: [
             one.joined(other, MOST_KEPT)
@@ -194,18 +194,18 @@ class _MixedMixture(MixtureMixin, TemperedEstimator):
 
     def _validate(self, X, reset):
         """Return ``X`` as an array of numeric codes of its values."""
-        X = self._checked(X, reset)
+        X = self._check_table(X, reset)
         values = list(column_values(X))
         if reset:
-            self.columns_ = self._described(values, labels_of(X), X.shape[0])
-        coded = self._coded(X, values)
+            self.columns_ = self._describe(values, column_labels(X), X.shape[0])
+        coded = self._encode(X, values)
         check_values(coded, coded.dtype, training=reset)
         return coded
 
     def _validation(self, X, method, reset):
         """Return the `Validation` of data; the numbers of collections have no codes."""
         if isinstance(X, Source):
-            return OfCollection(self, "_validate_numbers", reset)
+            return CollectionValidation(self, "_validate_numbers", reset)
         return super()._validation(X, method, reset)
 
     def _validate_numbers(self, X, reset):
@@ -230,11 +230,11 @@ class _MixedMixture(MixtureMixin, TemperedEstimator):
                     "frame, or use numbers as categories."
                 )
 
-    def _checked(self, X, reset):
+    def _check_table(self, X, reset):
         """Return a data frame or an array of two dimensions; store column names."""
         check_no_container(X)
         if is_frame(X):
-            labels = self._checked_labels(X, reset)
+            labels = self._check_labels(X, reset)
             if not labels:
                 raise ValueError(
                     f"X has no columns (shape={X.shape}): pass at least one."
@@ -256,7 +256,7 @@ class _MixedMixture(MixtureMixin, TemperedEstimator):
             self, X, reset=reset, dtype=FLOATS, ensure_all_finite="allow-nan"
         )
 
-    def _checked_labels(self, X, reset):
+    def _check_labels(self, X, reset):
         """Return the labels of a data frame; raise if they repeat or are unknown.
 
         Labels that are text are compared by `validate_data`.
@@ -278,15 +278,15 @@ class _MixedMixture(MixtureMixin, TemperedEstimator):
             )
         return labels
 
-    def _described(self, values, names, n_rows):
+    def _describe(self, values, names, n_rows):
         if self._same_columns is not None:
             return self._same_columns
         if values[0].weight is None and self._weight_of_columns is not None:
             weight = self._weights_of_columns(n_rows)
             values = [one.weighted(weight) for one in values]
         values = [one.compressed() for one in values]
-        kinds = kinds_of(self.kinds, names, len(values))
-        categories = self._declared(names, len(values))
+        kinds = declared_kinds(self.kinds, names, len(values))
+        categories = self._declared_options(names, len(values))
         columns = tuple(
             describe(one, kind, categories.get(number), self.n_bins)
             for number, (one, kind) in enumerate(zip(values, kinds, strict=True))
@@ -303,14 +303,14 @@ class _MixedMixture(MixtureMixin, TemperedEstimator):
         other._same_columns = self.columns_
         return other.fit(X, sample_weight=sample_weight)
 
-    def _declared(self, names, n_features):
+    def _declared_options(self, names, n_features):
         if self.categories is None:
             return {}
         if not isinstance(self.categories, dict):
             refuse("categories", "a dict of lists by column, or None", self.categories)
         return by_column_index(self.categories, names, n_features, "categories")
 
-    def _coded(self, X, values):
+    def _encode(self, X, values):
         """Return an array of the numeric codes of values, or ``X`` itself if equal."""
         pairs = zip(self.columns_, values, strict=True)
         parts, unknown = [], {}
@@ -409,14 +409,14 @@ class _MixedMixture(MixtureMixin, TemperedEstimator):
     def _training_data(self, X, fresh, sample_weight):
         """Return validated training data; columns are described by all parts."""
         self._weight_of_columns = sample_weight
-        is_collection, names = isinstance(X, Source), labels_of(X)
+        is_collection, names = isinstance(X, Source), column_labels(X)
         if fresh and not is_collection and matrices_of(X) is X:
-            self._same_columns = self._described_by_parts(X)
+            self._same_columns = self._describe_parts(X)
         data = super()._training_data(X, fresh, sample_weight)
         if fresh and is_collection:
             blocks = self._summaries(data)
             names = data.feature_names
-            self.columns_ = self._described(blocks, names, len(data))
+            self.columns_ = self._describe(blocks, names, len(data))
             self._check_own(self.columns_)
         if fresh:
             self._names_ = names
@@ -424,24 +424,24 @@ class _MixedMixture(MixtureMixin, TemperedEstimator):
             vars(self).pop(name, None)
         return data
 
-    def _described_by_parts(self, parts):
+    def _describe_parts(self, parts):
         """Return the `Column` of each column of data in parts in memory."""
         sizes = [part.shape[0] for part in parts]
         weights = self._weights_of_columns(sum(sizes))
         weights = np.split(weights, np.cumsum(sizes)[:-1])
         blocks = (
-            _summary(None, self._checked(part, reset=True), None, weight)
+            _summary(None, self._check_table(part, reset=True), None, weight)
             for part, weight in zip(parts, weights, strict=True)
             if len(weight)
         )
         check_widths(parts)
-        return self._described(_joined(blocks), None, sum(sizes))
+        return self._describe(_join(blocks), None, sum(sizes))
 
     def _summaries(self, data):
         model, weight = Rows(), self._weights_of_columns(len(data))
         with workers_for(self.n_jobs, model, data) as workers:
             problem = Problem(model, data, workers)
-            return _joined(problem.map(_summary, None, values=weight))
+            return _join(problem.map(_summary, None, values=weight))
 
     def _weights_of_columns(self, n_rows):
         """Return the weights of rows; a wrong shape is refused later."""
@@ -647,14 +647,14 @@ class _MixedMixture(MixtureMixin, TemperedEstimator):
         """
         y, random = self._draw_components(n_samples)
         columns = {
-            name: column.decoded(self._drawn(column, place, y, random))
+            name: column.decode(self._draw_column(column, place, y, random))
             for name, column, place in self._places()
         }
         if vars(self).get("_names_") is not None:
             return data_frame("pandas", columns), y
         return np.column_stack(list(columns.values())), y
 
-    def _drawn(self, column, place, y, random):
+    def _draw_column(self, column, place, y, random):
         """Draw values of a column, or indices of options, given components."""
         means = self._means(column, place)[y]
         if column.n_options:
@@ -720,7 +720,7 @@ class _MixedMixture(MixtureMixin, TemperedEstimator):
         means = shares @ self._means(column, place)
         if column.kind == "binned":
             return means @ np.asarray(column.centres)
-        return column.decoded(means.argmax(axis=1)) if column.n_options else means
+        return column.decode(means.argmax(axis=1)) if column.n_options else means
 
 
 class TemperedMixedMixture(_MixedMixture):

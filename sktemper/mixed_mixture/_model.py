@@ -192,8 +192,8 @@ def draw_partition(
     family, concentration = model.family, hyper.weight_concentration
     options, counts, normals = family.split_kinds(hyper.component[None])
     if priors is not None and not isinstance(priors, str):
-        concentration, of_options = concentrations_of(priors, "options")
-        options = np.full_like(options, of_options - 1.0)
+        concentration, option_prior = concentrations_of(priors, "options")
+        options = np.full_like(options, option_prior - 1.0)
     b, n_draws = np.asarray(inverse_temperatures), n_samples * model.n_components
     log_weights = np.stack(
         [model.weights.log_draws(concentration, random) for _ in range(n_samples)]
@@ -207,30 +207,30 @@ def draw_partition(
     if len(family.counts):
         shapes, rates = np.split(counts[0], 2)
         for shape, rate in zip(shapes + 1.0, rates, strict=True):
-            total += _of_counts(random.gamma(shape, 1.0 / rate, n_draws), b)
+            total += _count_power_sums(random.gamma(shape, 1.0 / rate, n_draws), b)
     if len(family.normals):
         _, _, shapes, rates = family.parts[-1].usual(normals)
         for shape, rate, scale in zip(shapes[0], rates[0], family.scale, strict=True):
             tau = random.gamma(shape, 1.0 / rate, n_draws)
-            total += _of_normals(np.log(tau) - 2.0 * np.log(scale), b)
+            total += _normal_power_sums(np.log(tau) - 2.0 * np.log(scale), b)
     means = total.reshape(n_samples, model.n_components, len(b)) / len(family.columns)
     return MixturePartition(log_weights[..., None] * b, means)
 
 
-def _of_normals(log_precision, b):
+def _normal_power_sums(log_precision, b):
     """Return the logarithms of integrals of normal densities to the power b."""
     spread = np.multiply.outer(log_precision - LOG_2_PI, 0.5 * (b - 1.0))
     return spread - 0.5 * np.log(b)
 
 
-def _of_counts(rates, b):
+def _count_power_sums(rates, b):
     """Return logarithms of sums of Poisson probabilities to the power b.
 
     The shape is (n_rates, n_temperatures).
     """
     rates = np.maximum(rates, np.finfo(float).tiny)
     # for b = 1, these values and the sums below are 0
-    logs = _of_normals(-np.log(rates), b)
+    logs = _normal_power_sums(-np.log(rates), b)
     small = rates <= LARGE_RATE
     if small.any():
         logs[small] = _sums(rates[small], b, MOST_SUMMED)

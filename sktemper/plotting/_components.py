@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils._typing import ArrayLike, Axes, Int
-from ._axes import Display, axes_of, grid_on, needs_matplotlib
+from ._axes import Display, make_panels
 
 #: Maximum number of images that are drawn by default.
 MOST_IMAGES = 64
@@ -83,7 +83,7 @@ class ComponentsDisplay(Display):
         -------
         display : ComponentsDisplay
         """
-        needs_matplotlib(cls, "from_estimator")
+        cls._check_matplotlib("from_estimator")
         check_is_fitted(estimator)
         name = "components_" if hasattr(estimator, "components_") else "means_"
         rows = np.asarray(getattr(estimator, name))
@@ -139,8 +139,8 @@ class ComponentsDisplay(Display):
         n_rows = -(-n_images // n_columns)
         inches = min(1.1, 10.0 / n_columns)
         size = n_columns * inches + 1, n_rows * (inches * height / width + 0.2) + 0.3
-        ax = axes_of(self, ax, size)
-        self.axes_ = grid_on(ax, n_images, n_columns)
+        ax = self._make_axes(ax, size)
+        self.axes_ = make_panels(ax, n_images, n_columns)
         image_kw = {**_scale(images), **image_kw}
         self.images_ = []
         for panel, image, number in zip(self.axes_, images, self.numbers, strict=True):

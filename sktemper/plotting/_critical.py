@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from .._utils._typing import ArrayLike, Axes, DataLike
-from ._axes import Display, axes_of, grid_on, needs_matplotlib
+from ._axes import Display, make_panels
 
 #: Number of points of the curve of a schedule.
 N_POINTS = 200
@@ -96,7 +96,7 @@ class CriticalTemperaturesDisplay(Display):
         -------
         display : CriticalTemperaturesDisplay
         """
-        needs_matplotlib(cls, "from_estimator")
+        cls._check_matplotlib("from_estimator")
         from .. import critical_temperatures
 
         found, schedule = critical_temperatures(
@@ -133,8 +133,8 @@ class CriticalTemperaturesDisplay(Display):
         if (self.time is None) != (self.temperature is None):
             raise ValueError("time and temperature must be given together.")
         n_panels = 1 if self.time is None else 2
-        ax = axes_of(self, ax, (3.6 * n_panels, 3.2))
-        self.axes_ = grid_on(ax, n_panels, n_panels)
+        ax = self._make_axes(ax, (3.6 * n_panels, 3.2))
+        self.axes_ = make_panels(ax, n_panels, n_panels)
         spectrum = np.asarray(self.critical_temperatures, dtype=float)
         numbers = np.arange(2, len(spectrum) + 2)
         (self.points_,) = self.axes_[0].plot(numbers, spectrum, ".", color="C0")

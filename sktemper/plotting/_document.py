@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._utils._typing import ArrayLike, Axes, DataLike
-from ._axes import Display, axes_of, colours_of, label_of, needs, needs_matplotlib
+from ._axes import Display, require_attribute, topic_colours, topic_label
 
 #: Words of a text, as scikit-learn's vectorizers find them by default.
 WORDS = re.compile(r"\b\w\w+\b")
@@ -100,8 +100,8 @@ class DocumentDisplay(Display):
         -------
         display : DocumentDisplay
         """
-        needs_matplotlib(cls, "from_estimator")
-        needs(estimator, "topics", "a fitted LDA")
+        cls._check_matplotlib("from_estimator")
+        require_attribute(estimator, "topics", "a fitted LDA")
         if len(getattr(x, "shape", (1,))) == 2 and x.shape[0] != 1:
             raise ValueError(f"x must be one document, got {x.shape[0]} rows.")
         table = estimator.explain(x, feature_names)
@@ -125,7 +125,7 @@ class DocumentDisplay(Display):
             pieces=[piece for piece, _ in pieces],
             topics=topics,
             probabilities=sure,
-            labels={int(k): label_of(words[k], k) for k in order},
+            labels={int(k): topic_label(words[k], k) for k in order},
         )
         return display.plot(ax, **text_kw)
 
@@ -145,7 +145,7 @@ class DocumentDisplay(Display):
             This display.
         """
         n_letters = sum(map(len, self.pieces))
-        ax = axes_of(self, ax, (9, min(1.0 + 0.25 * (n_letters // 110 + 1), 20)))
+        ax = self._make_axes(ax, (9, min(1.0 + 0.25 * (n_letters // 110 + 1), 20)))
         ax.set_axis_off()
         self._draw_legend(ax)
         text_kw = {"fontsize": 10, "family": "DejaVu Sans", "va": "baseline", **text_kw}
@@ -159,7 +159,9 @@ class DocumentDisplay(Display):
             return
         handles = [
             Patch(color=colour, alpha=0.55, label=self.labels[topic])
-            for topic, colour in zip(self.labels, colours_of(self.labels), strict=True)
+            for topic, colour in zip(
+                self.labels, topic_colours(self.labels), strict=True
+            )
         ][:MOST_TOPICS]
         if len(self.labels) > MOST_TOPICS:
             left = len(self.labels) - MOST_TOPICS
@@ -180,7 +182,7 @@ class DocumentDisplay(Display):
         renderer = figure.canvas.get_renderer()
         frame = ax.get_window_extent(renderer)
         height = text_kw["fontsize"] * figure.dpi / 72.0 * SPACING
-        tints = dict(zip(self.labels, colours_of(self.labels), strict=True))
+        tints = dict(zip(self.labels, topic_colours(self.labels), strict=True))
         x, y = 0.0, height
         self.texts_ = []
         for piece, topic, sure in zip(

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils._typing import ArrayLike, Axes, Float
-from ._axes import Display, axes_of, colours_of, needs, needs_matplotlib
+from ._axes import Display, require_attribute, topic_colours
 
 #: Largest number of points that are drawn.
 MOST_POINTS = 10_000
@@ -101,10 +101,10 @@ class MixtureEllipsesDisplay(Display):
         -------
         display : MixtureEllipsesDisplay
         """
-        needs_matplotlib(cls, "from_estimator")
+        cls._check_matplotlib("from_estimator")
         check_is_fitted(estimator)
-        needs(estimator, "means_", "a fitted Gaussian mixture")
-        features = _checked(features, np.shape(estimator.means_)[1])
+        require_attribute(estimator, "means_", "a fitted Gaussian mixture")
+        features = _check_features(features, np.shape(estimator.means_)[1])
         kept = np.flatnonzero(np.asarray(estimator.weights_) >= min_weight)
         covariances = _full_covariances(estimator)[np.ix_(kept, features, features)]
         points = labels = None
@@ -146,10 +146,10 @@ class MixtureEllipsesDisplay(Display):
         display : MixtureEllipsesDisplay
             This display.
         """
-        ax = axes_of(self, ax)
+        ax = self._make_axes(ax)
         from matplotlib.patches import Ellipse
 
-        colours = colours_of(range(len(self.means)))
+        colours = topic_colours(range(len(self.means)))
         self.points_ = None
         if self.points is not None:
             tints = "0.6"
@@ -177,7 +177,7 @@ class MixtureEllipsesDisplay(Display):
         return self
 
 
-def _checked(features, n_features):
+def _check_features(features, n_features):
     features = np.asarray(features)
     right = features.shape == (2,) and features.dtype.kind in "iu"
     if not right or features.min() < 0 or features.max() >= n_features:

@@ -8,7 +8,7 @@ from sklearn.utils._param_validation import StrOptions, validate_parameter_const
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils._typing import Axes
-from ._axes import Display, axes_of, needs_matplotlib
+from ._axes import Display
 
 #: Column of ``history_`` and label of the axis for each name of a quantity.
 X_COLUMNS = {
@@ -47,7 +47,7 @@ def check_name(parameter, name, names):
 
 
 def draw_line(display, x, y, labels, ax, name, line_kw):
-    ax = axes_of(display, ax)
+    ax = display._make_axes(ax)
     name = display.name if name is None else name
     if name is not None:
         line_kw = {"label": name, **line_kw}
@@ -141,7 +141,7 @@ class TrainingCurveDisplay(Display):
         -------
         display : TrainingCurveDisplay
         """
-        needs_matplotlib(cls, "from_estimator")
+        cls._check_matplotlib("from_estimator")
         points = read_history(estimator, x, y, {"heldout_score", "batch_bound"})
         name = type(estimator).__name__ if name is None else name
         display = cls(x=points[0], y=points[1], x_name=x, y_name=y, name=name)
@@ -268,7 +268,7 @@ class TemperatureDisplay(Display):
         -------
         display : TemperatureDisplay
         """
-        needs_matplotlib(cls, "from_estimator")
+        cls._check_matplotlib("from_estimator")
         constraints = {"kind": [StrOptions({"line", "heatmap"})]}
         validate_parameter_constraints(constraints, {"kind": kind}, "from_estimator")
         points = read_history(estimator, x, "temperature", {"temperature"})

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils._typing import Axes
-from ._axes import Display, axes_of, needs_matplotlib
+from ._axes import Display
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -107,11 +107,11 @@ class NumberOfComponentsDisplay(Display):
         -------
         display : NumberOfComponentsDisplay
         """
-        needs_matplotlib(cls, "from_estimator")
+        cls._check_matplotlib("from_estimator")
         check_is_fitted(estimator, "cv_results_")
         results = estimator.cv_results_
-        param = _varied(results, param)
-        metric = _taken(results, metric, estimator.refit)
+        param = _parameter_name(results, param)
+        metric = _metric_name(results, metric, estimator.refit)
         numbers = np.asarray(results[f"param_{param}"], dtype=float)
         scores = np.asarray(results[f"mean_test_{metric}"])
         errors = results[f"std_test_{metric}"] / np.sqrt(
@@ -161,7 +161,7 @@ class NumberOfComponentsDisplay(Display):
         least = scores[best] - np.asarray(self.errors)[best]
         enough = int(np.flatnonzero(scores >= least)[0])
         self.best_, self.one_standard_error_ = int(numbers[best]), int(numbers[enough])
-        ax = axes_of(self, ax)
+        ax = self._make_axes(ax)
         name = self.name if name is None else name
         style = {"marker": "o", "capsize": 3, "label": name, **line_kw}
         container = ax.errorbar(numbers, scores, yerr=self.errors, **style)
@@ -193,28 +193,29 @@ class NumberOfComponentsDisplay(Display):
         return self
 
 
-def _varied(results, param):
+def _parameter_name(results, param):
     names = _names(results, "param_")
     found = [name for name in names if name.endswith(f"__{param}")]
     if param not in names and len(found) != 1:
         raise ValueError(
             f"param={param!r} must name one parameter that the search varied: "
-            f"{_listed(names)}."
+            f"{_choices(names)}."
         )
     return param if param in names else found[0]
 
 
-def _taken(results, metric, refit):
+def _metric_name(results, metric, refit):
     names = _names(results, "mean_test_")
     if metric is None:
         metric = refit if isinstance(refit, str) else "score"
         if metric not in names:
             raise ValueError(
-                f"The search has several scores; set metric to one of {_listed(names)}."
+                "The search has several scores; set metric to one of "
+                f"{_choices(names)}."
             )
     if metric not in names:
         raise ValueError(
-            f"The search has no score metric={metric!r}, only {_listed(names)}."
+            f"The search has no score metric={metric!r}, only {_choices(names)}."
         )
     return metric
 
@@ -223,5 +224,5 @@ def _names(results, prefix):
     return [key.removeprefix(prefix) for key in results if key.startswith(prefix)]
 
 
-def _listed(names):
+def _choices(names):
     return " or ".join(map(repr, names))

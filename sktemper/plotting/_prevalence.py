@@ -12,15 +12,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from .._engine import matrices_of
 from .._utils._typing import ArrayLike, Axes, DataLike, Int
-from ._axes import (
-    Display,
-    axes_of,
-    chosen,
-    colours_of,
-    label_of,
-    needs,
-    needs_matplotlib,
-)
+from ._axes import Display, require_attribute, select_topics, topic_colours, topic_label
 
 #: Largest number of distinct dates or numbers that are not merged into intervals.
 MOST_POINTS = 40
@@ -244,8 +236,8 @@ class TopicPrevalenceDisplay(Display):
         -------
         display : TopicPrevalenceDisplay
         """
-        needs_matplotlib(cls, "from_estimator")
-        needs(estimator, "topics", "a fitted LDA")
+        cls._check_matplotlib("from_estimator")
+        require_attribute(estimator, "topics", "a fitted LDA")
         weights = estimator.transform(X)
         tokens = _tokens(X)
         shares, places, most = topic_shares(weights, tokens), None, 30
@@ -258,11 +250,11 @@ class TopicPrevalenceDisplay(Display):
             if places.dtype.kind in "OUS" and len(places) > MOST_GROUPS:
                 n_groups, largest = len(places), _largest(groups, tokens)
                 shares, places = shares[:, largest], places[largest]
-        kept = chosen(topics, in_all, most)
+        kept = select_topics(topics, in_all, most)
         words = estimator.top_words(feature_names, 3)
         display = cls(
             shares=shares[kept],
-            labels=[label_of(words[k], k) for k in kept],
+            labels=[topic_label(words[k], k) for k in kept],
             topics=kept,
             places=places,
             n_groups=n_groups,
@@ -295,9 +287,9 @@ class TopicPrevalenceDisplay(Display):
 
     def _draw_bars(self, ax, bar_kw):
         n_topics = len(self.labels)
-        ax = axes_of(self, ax, (7, 1.0 + 0.22 * n_topics))
+        ax = self._make_axes(ax, (7, 1.0 + 0.22 * n_topics))
         places = np.arange(n_topics)
-        bar_kw = {"color": colours_of(self.topics), **bar_kw}
+        bar_kw = {"color": topic_colours(self.topics), **bar_kw}
         self.artists_ = list(ax.barh(places, self.shares, **bar_kw))
         ax.set_yticks(places, self.labels, fontsize=8)
         ax.set_ylim(n_topics - 0.4, -0.6)
@@ -307,10 +299,10 @@ class TopicPrevalenceDisplay(Display):
         ax.spines[["top", "right"]].set_visible(False)
 
     def _draw_lines(self, ax, line_kw):
-        ax = axes_of(self, ax, (9, 4.5))
+        ax = self._make_axes(ax, (9, 4.5))
         self.artists_ = []
         for number, (shares, label, colour) in enumerate(
-            zip(self.shares, self.labels, colours_of(self.topics), strict=True)
+            zip(self.shares, self.labels, topic_colours(self.topics), strict=True)
         ):
             line, marker = STYLES[number // N_ALIKE % len(STYLES)]
             style = {"linestyle": line, "marker": marker, "markersize": 4}
@@ -327,7 +319,7 @@ class TopicPrevalenceDisplay(Display):
     def _draw_mesh(self, ax, mesh_kw):
         n_topics, n_places = np.shape(self.shares)
         size = 3.0 + max(0.45 * n_places, 2.0), 1.2 + 0.24 * n_topics
-        ax = axes_of(self, ax, size)
+        ax = self._make_axes(ax, size)
         mesh_kw = {"cmap": "Blues", "vmin": 0.0, **mesh_kw}
         mesh = ax.pcolormesh(self.shares, **mesh_kw)
         self.artists_ = [mesh]

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils._typing import Axes, DataFrame
-from ._axes import Display, axes_of, needs_matplotlib
+from ._axes import Display
 
 #: Inches of a row and of a column, of the row labels, and of the column heads.
 ROW, COLUMN, LABELS, HEAD = 0.24, 0.85, 3.2, 0.9
@@ -75,7 +75,7 @@ class ClassProfilesDisplay(Display):
         -------
         display : ClassProfilesDisplay
         """
-        needs_matplotlib(cls, "from_estimator")
+        cls._check_matplotlib("from_estimator")
         check_is_fitted(estimator)
         return cls(profiles=estimator.profiles()).plot(ax, items=items)
 
@@ -96,7 +96,7 @@ class ClassProfilesDisplay(Display):
         """
         classes, sizes, rows = _table(self.profiles, items)
         size = LABELS + COLUMN * len(classes), HEAD + ROW * len(rows)
-        ax = axes_of(self, ax, size)
+        ax = self._make_axes(ax, size)
         colours = np.array([row.colours for row in rows])
         style = {"aspect": "auto", "cmap": "Blues", "vmin": 0.0, "vmax": 1.0}
         self.image_ = ax.imshow(colours, **style)

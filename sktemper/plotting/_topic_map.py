@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._utils._typing import ArrayLike, Axes, Float, Int
-from ._axes import Display, axes_of, colours_of, needs, needs_matplotlib, topic_word_of
+from ._axes import Display, require_attribute, topic_colours
 
 #: Smallest distance between the centres of two circles, relative to the sum of their
 #: radii, and largest number of steps of `push_apart`.
@@ -64,7 +64,7 @@ def topic_map_layout(
             f"prevalence must have one share for each of the {len(topic_word)} rows of "
             f"topic_word, got shape {shares.shape}."
         )
-    centres = positions_of(topic_word / topic_word.sum(axis=1, keepdims=True))
+    centres = positions_of(topic_word)
     area = SHARE_OF_CIRCLES * width * height * shares / max(shares.sum(), 1e-300)
     radii = np.maximum(np.sqrt(area / np.pi), LEAST_RADIUS * height)
     low, high = centres.min(axis=0), centres.max(axis=0)
@@ -76,7 +76,7 @@ def topic_map_layout(
 
 def positions_of(topic_word):
     """Place topics by classical multidimensional scaling of Hellinger distances."""
-    root = np.sqrt(topic_word)
+    root = np.sqrt(topic_word / topic_word.sum(axis=1, keepdims=True))
     root -= root.mean(axis=0)
     left, values, _ = np.linalg.svd(root @ root.T)
     points = left[:, :2] * np.sqrt(values[:2])
@@ -208,12 +208,12 @@ class TopicMapDisplay(Display):
         -------
         display : TopicMapDisplay
         """
-        needs_matplotlib(cls, "from_estimator")
-        needs(estimator, "topics", "a fitted LDA")
+        cls._check_matplotlib("from_estimator")
+        require_attribute(estimator, "topics", "a fitted LDA")
         table = estimator.topics(feature_names, n_words, relevance=0.6)
         by_topic = [rows for _, rows in table.groupby("topic")]
         display = cls(
-            positions=positions_of(topic_word_of(estimator)),
+            positions=positions_of(np.asarray(estimator.components_, np.float64)),
             prevalence=np.array([rows["prevalence"].iloc[0] for rows in by_topic]),
             labels=[" ".join(rows["word"]) for rows in by_topic],
         )
@@ -235,11 +235,11 @@ class TopicMapDisplay(Display):
             This display.
         """
         n_topics = len(self.labels)
-        ax = axes_of(self, ax, (9, 7))
+        ax = self._make_axes(ax, (9, 7))
         area = SHARE_OF_CIRCLES * _points_of(ax).prod() * np.asarray(self.prevalence)
         defaults = {
             "s": np.maximum(area, LEAST_AREA),
-            "c": colours_of(range(n_topics)),
+            "c": topic_colours(range(n_topics)),
             "alpha": 0.55,
             "edgecolors": "white",
         }

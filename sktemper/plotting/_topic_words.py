@@ -7,15 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._utils._typing import ArrayLike, Axes, Float, Int
-from ._axes import (
-    Display,
-    axes_of,
-    chosen,
-    colours_of,
-    grid_on,
-    needs,
-    needs_matplotlib,
-)
+from ._axes import Display, make_panels, require_attribute, select_topics, topic_colours
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -107,12 +99,12 @@ class TopicWordsDisplay(Display):
         -------
         display : TopicWordsDisplay
         """
-        needs_matplotlib(cls, "from_estimator")
-        needs(estimator, "topics", "a fitted LDA")
+        cls._check_matplotlib("from_estimator")
+        require_attribute(estimator, "topics", "a fitted LDA")
         table = estimator.topics(feature_names, n_words, relevance=relevance)
         by_topic = [rows for _, rows in table.groupby("topic")]
         prevalence = np.array([rows["prevalence"].iloc[0] for rows in by_topic])
-        numbers = chosen(topics, prevalence, 12)
+        numbers = select_topics(topics, prevalence, 12)
         display = cls(
             words=[by_topic[k]["word"].tolist() for k in numbers],
             weights=[by_topic[k]["weight"].to_numpy() for k in numbers],
@@ -143,10 +135,10 @@ class TopicWordsDisplay(Display):
         n_panels, n_words = len(self.words), max(map(len, self.words))
         n_columns = min(n_columns, n_panels)
         n_rows = -(-n_panels // n_columns)
-        ax = axes_of(self, ax, (2.6 * n_columns, (0.6 + 0.19 * n_words) * n_rows))
-        self.axes_ = grid_on(ax, n_panels, n_columns)
+        ax = self._make_axes(ax, (2.6 * n_columns, (0.6 + 0.19 * n_words) * n_rows))
+        self.axes_ = make_panels(ax, n_panels, n_columns)
         for number, (panel, colour) in enumerate(
-            zip(self.axes_, colours_of(self.topics), strict=True)
+            zip(self.axes_, topic_colours(self.topics), strict=True)
         ):
             self._draw(panel, number, {"color": colour, **bar_kw})
         return self

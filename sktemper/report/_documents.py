@@ -83,7 +83,7 @@ def _phrases(text, known):
                 yield start, end, [phrase]
 
 
-def tinted_pieces(text, spans, topics_of):
+def coloured_pieces(text, spans, topics_of):
     """Return a text as a list of pieces.
 
     A piece without a topic is a str, and a piece with one is ``[str, topic, percent]``.
@@ -164,7 +164,7 @@ class Texts:
         topics_of = {facts.names[v]: topics for v, topics in topics_of.items()}
         spans = self._reader.spans(cut, topics_of)
         return {
-            "pieces": tinted_pieces(cut, spans, topics_of),
+            "pieces": coloured_pieces(cut, spans, topics_of),
             "of": len(text),
             "shown": len(cut),
         }

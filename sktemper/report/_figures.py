@@ -22,7 +22,7 @@ def label_places(centres, radii, prevalence, labels, size):
     for topic in np.argsort(-prevalence, kind="stable"):
         half = np.array([LETTER * len(labels[topic]), LINE]) / 2
         others = np.arange(len(radii)) != topic
-        for place in _tried(centres[topic], radii[topic], half):
+        for place in _label_candidates(centres[topic], radii[topic], half):
             inside = (np.abs(place) + half <= np.asarray(size) / 2).all()
             nearest = np.clip(centres, place - half, place + half)
             covers = np.hypot(*(centres - nearest).T) < radii
@@ -34,7 +34,7 @@ def label_places(centres, radii, prevalence, labels, size):
     return places
 
 
-def _tried(centre, radius, half):
+def _label_candidates(centre, radius, half):
     """Yield places for a label: below, above, beside and diagonally beside a circle."""
     for gap in GAPS:
         away = radius + gap + half

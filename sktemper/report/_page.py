@@ -105,7 +105,7 @@ def write_page(path, page):
             file.flush()
             os.fsync(file.fileno())
         if before is not None:
-            _keep(target, before, temporary)
+            _copy_attributes(target, before, temporary)
         os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
@@ -145,7 +145,7 @@ def _status_of_file(target):
     return status if stat.S_ISREG(status.st_mode) else None
 
 
-def _keep(target, before, temporary):
+def _copy_attributes(target, before, temporary):
     """Copy owner, permissions and extended attributes from ``target``."""
     now = os.stat(temporary)
     if (before.st_uid, before.st_gid) != (now.st_uid, now.st_gid):

@@ -46,7 +46,7 @@ def word_tables(facts, n_words):
         "counts": [round(float(count), 1) for count in facts.counts[known]],
         "topics_of_words": _topics_of_words(facts, known),
         "words_of_topics": [
-            _by_turns(
+            _interleave(
                 np.searchsorted(known, words).tolist(),
                 np.log(facts.topic_word[k, words]).round(7).tolist(),
                 _log_lift(facts, k)[words].round(7).tolist(),
@@ -82,12 +82,12 @@ def _topics_of_words(facts, known):
     lengths = np.maximum((shares >= LEAST_SHARE).sum(axis=1), 1)
     thousandths = np.rint(1000 * shares).astype(int)
     return [
-        _by_turns(row[:length].tolist(), share[:length].tolist())
+        _interleave(row[:length].tolist(), share[:length].tolist())
         for row, share, length in zip(order, thousandths, lengths, strict=True)
     ]
 
 
-def _by_turns(*lists):
+def _interleave(*lists):
     """Interleave lists: the first items of all lists, then the second ones, ..."""
     return [value for values in zip(*lists, strict=True) for value in values]
 
@@ -127,7 +127,7 @@ def as_dates(dates):
     if dates is None:
         return None
     if dates.dtype.kind in "OTSU":
-        dates = _of_objects(dates.astype(object))
+        dates = _parse_objects(dates.astype(object))
     if dates.dtype.kind == "M":
         return _in_range_of_years(dates)
     if dates.dtype.kind not in "iuf":
@@ -142,7 +142,7 @@ def as_dates(dates):
     return dates.astype(np.float64) if dates.dtype.kind == "f" else dates
 
 
-def _of_objects(dates):
+def _parse_objects(dates):
     """Return objects as an array of numbers or dates; strings are parsed as dates."""
     known = np.array([not _is_missing(date) for date in dates], dtype=bool)
     values = dates[known].tolist()
