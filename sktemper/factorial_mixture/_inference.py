@@ -138,7 +138,7 @@ def check_range(X, dtype, noise_variance, name="X"):
 
 
 def sample_step(X):
-    """Return the step between the indices of the rows that `sample_rows` returns."""
+    """Return the distance between rows that `sample_rows` returns."""
     return -(-len(X) // ROWS_SAMPLED)
 
 
@@ -310,16 +310,8 @@ def grams(model, block, rows, prepared, completing, out):
 class Inference:
     """Optimisation of nu, the probabilities of the features of some samples.
 
-    Parameters
-    ----------
-    model : FactorialMixtureModel
-    block : Samples
-    hyper : Hyper
-    powers : Powers
-    products : ndarray of shape (n_rows, n_components)
-        Products of samples and means, divided by the noise variance.
-    couplings : iterable of Coupling
-        Couplings of all rows.
+    ``products``, of shape (n_rows, n_components), are those of samples and means,
+    divided by the noise variance.  ``couplings`` are those of all rows.
     """
 
     def __init__(self, model, block, hyper, powers, products, couplings):
@@ -351,12 +343,7 @@ class Inference:
     def run(self, nu, *, cooled):
         """Optimise nu in place.
 
-        Returns
-        -------
-        likelihoods, scores, bounds : ndarray of shape (n_rows,)
-            Results for each row.
-        n_iterations : int
-            Number of sweeps, summed over the rows.
+        Return likelihoods, scores and bounds of the rows, and the number of all sweeps.
         """
         noise, prior = self.hyper.noise_variance, self.hyper.inclusion_probability
         likelihoods, scores, bounds, n_iterations = self._optimise(

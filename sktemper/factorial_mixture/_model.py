@@ -51,13 +51,9 @@ class FactorialMixtureModel(NaturalModel):
     Parameters
     ----------
     n_components, n_features : int
-    noise_variance : float or None
-        Initial value of sigma^2; None means the variance of the data.
-    component_variance : float or None
-        s^2; None means the value with which the expected number of features explains
-        the mean square of the data.
-    inclusion_probability : ndarray of shape (n_components,)
-        pi.
+    noise_variance, component_variance, inclusion_probability, local_cooling
+        As in the estimators; ``inclusion_probability`` is an array.  The first and the
+        third are initial values if they are learned.
     learn_noise_variance, learn_inclusion_probability : bool
     structured : bool
         Whether q(mu) has correlations between components.
@@ -68,9 +64,6 @@ class FactorialMixtureModel(NaturalModel):
     init : callable
         ``init(X, hyper, random)`` returns the initial means, of shape (n_components,
         n_features).
-    local_cooling : float or None
-        Factor by which the temperature of a sample falls in each sweep; None disables
-        cooling.
     """
 
     watches_bound = True

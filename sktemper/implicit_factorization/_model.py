@@ -365,19 +365,10 @@ LEAST_NOISE = {"float32": 1e-4, "float64": 1e-6}
 class ImplicitFactorizationModel(ConjugateModel):
     """Model of all pairs of users and items by products of Gaussian factors.
 
-    Parameters
-    ----------
-    n_components, n_features : int
-        Rank, and number of items.
-    zero_weight : float or None
-        Weight w0 of pairs that are not stored.  None is computed from the first data,
-        see `_starts.auto_zero_weight`.
-    weight_of, target_of : callable
-        Functions from an array of stored numbers to weights and targets.
-    dtype : {float32, float64}
-        Type of the numbers with which the kernels compute.
-    init : ndarray of shape (n_components, n_features) or None
-        Initial means of the items' factors, or None for random means.
+    The parameters are those of the estimator, but a ``zero_weight`` of None is computed
+    from the first data by `auto_zero_weight`, and ``weight_of`` and ``target_of`` are
+    functions of an array of stored numbers.  The kernels compute with numbers of the
+    type ``dtype``.
     """
 
     watches_bound = True

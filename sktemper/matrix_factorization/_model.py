@@ -159,24 +159,9 @@ class MatrixFactorizationModel(ConjugateModel):
     The global parameters are an array with a row for each item, which has the packed
     lower triangle of the precision, and precision times mean.
 
-    Parameters
-    ----------
-    n_components, n_features : int
-        Rank, and number of items.
-    biases : bool
-    global_mean : float or None
-        None is the mean of the ratings.
-    noise_variance : float or None
-        sigma^2.  None learns it, starting at the variance of the ratings.
-    component_variance : float or None
-        c, the prior variance of factors and biases, whose prior mean is 0.  None learns
-        the prior means and covariances of users and of items.
-    user_noise : bool
-        Whether each user has a separate noise variance.
-    dtype : {float32, float64}
-        Type of the numbers with which the kernels compute.
-    init : ndarray of shape (n_components, n_features) or None
-        Initial means of the items' factors, or None for random means.
+    The parameters are those of the estimators, where None has the same meaning.  If
+    ``user_noise``, each user has a separate noise variance.  The kernels compute with
+    numbers of the type ``dtype``.
     """
 
     watches_bound = True

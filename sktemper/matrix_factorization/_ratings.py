@@ -200,7 +200,7 @@ def table_moments(table, factors, n_components, biases):
 def refuse_precisions(dtype, items=None):
     """Raise an error about a precision that is not positive definite.
 
-    The precision is of a user if the moments of items are given.
+    It is the precision of a user if the moments of items are given.
     """
     found = f"A precision is not positive definite after rounding to {dtype}"
     if items is not None:
