@@ -9,7 +9,7 @@ from scipy.integrate import trapezoid
 from scipy.special import expit, xlogy
 
 from sktemper.factorial_mixture import _births, _inference, _kernels
-from sktemper.factorial_mixture._births import least_useful, propose_birth
+from sktemper.factorial_mixture._births import least_useful, replace_components
 from sktemper.factorial_mixture._inference import Components, FeatureStatistics
 from sktemper.factorial_mixture._model import FactorialMixtureModel
 from sktemper.model import Powers, Request, Stopped
@@ -740,7 +740,9 @@ def test_a_birth_replaces_one_of_two_equal_components(monkeypatch):
     precision = 100.0 * np.eye(3)
     start = Components(precision, precision @ means[[0, 1, 1]])
     block = model.take(X, slice(None))
-    found, prior = propose_birth(model, start, hyper, block, np.random.default_rng(1))
+    found, prior = replace_components(
+        model, start, hyper, block, np.random.default_rng(1)
+    )
     distances = np.abs(found.means()[:, None] - means).max(axis=2)
     assert sorted(distances.argmin(axis=1)) == [0, 1, 2]
     assert distances.min(axis=0).max() < 0.5
@@ -755,7 +757,9 @@ def test_a_birth_without_a_regular_precision_changes_nothing(monkeypatch):
     monkeypatch.setattr(_births, "_adapt", adapted)
     X, model, components = problem()
     hyper, block = model.initial_hyper(X), model.take(X, slice(None))
-    found = propose_birth(model, components, hyper, block, np.random.default_rng(0))
+    found = replace_components(
+        model, components, hyper, block, np.random.default_rng(0)
+    )
     assert found == (components, hyper)
 
 

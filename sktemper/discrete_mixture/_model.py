@@ -65,8 +65,8 @@ def auto_feature_prior(X, n_components, sample_weight=None):
         return LEAST
     others = np.maximum(tokens - 1.0, 1.0)
     same = X.data / np.repeat(others, np.diff(X.indptr)) * np.maximum(X.data - 1.0, 0.0)
-    of_rows = sparse.csr_array((same, X.indices, X.indptr), shape=X.shape).sum(axis=1)
-    share = weight[has_pairs] @ of_rows[has_pairs] / total
+    pairs = sparse.csr_array((same, X.indices, X.indptr), shape=X.shape).sum(axis=1)
+    share = weight[has_pairs] @ pairs[has_pairs] / total
     excess = X.shape[1] * share - 1.0
     found = (1.0 - share) / excess if excess > 0.0 else MOST
     heaviest = SHARE_OF_TOKENS * total / (n_components * X.shape[1])
@@ -199,9 +199,9 @@ class Deviations(NamedTuple):
         noise = self._noise()
         edge = noise.edge()
         for axis, eigenvalue in enumerate(found):
-            if eigenvalue <= noise.seen(edge):
+            if eigenvalue <= noise.eigenvalue(edge):
                 break
-            temperatures[axis] = noise.without(eigenvalue, edge)
+            temperatures[axis] = noise.variance(eigenvalue, edge)
         return np.minimum.accumulate(np.maximum(temperatures, 1.0))
 
     def _noise(self):
@@ -226,10 +226,10 @@ class Deviations(NamedTuple):
 class Noise(NamedTuple):
     """The Marchenko-Pastur spectrum of noise of variance 1 in a sample.
 
-    If rows have the variance ``t = 1 + x / of_rows(x)`` in a direction, the sample has
-    the eigenvalue ``seen(x)`` in this direction.  This holds for x beyond the edge of
-    the noise, which is the x with the smallest ``seen(x)`` [1]_.  For rows of equal
-    length, a direction with the variance ``t = 1 + s`` has the eigenvalue
+    If rows have the variance ``1 + x / row_term(x)`` in a direction, the sample has the
+    ``eigenvalue(x)`` in this direction.  This holds for x beyond the edge of the noise,
+    which is the x with the smallest eigenvalue [1]_.  For rows of equal length, a
+    direction with the variance ``1 + s`` has the eigenvalue
     ``(s + 1) (s + ratio) / s``.
 
     Attributes
@@ -251,16 +251,16 @@ class Noise(NamedTuple):
     sizes: np.ndarray
     shares: np.ndarray
 
-    def seen(self, x):
+    def eigenvalue(self, x):
         """Return the eigenvalue for x, which must exceed ``ratio * max(sizes)``."""
-        return x + self.of_rows(x)
+        return x + self.row_term(x)
 
-    def of_rows(self, x):
-        """Return the term of `seen` that is 1 without noise."""
+    def row_term(self, x):
+        """Return the term of `eigenvalue` that is 1 without noise."""
         return self.shares @ (self.sizes / (1.0 - self.ratio * self.sizes / x))
 
     def edge(self):
-        """Return the x with the smallest `seen`."""
+        """Return the x with the smallest `eigenvalue`."""
         spread = self.ratio * self.shares * self.sizes**2
 
         def slope(x):
@@ -271,10 +271,10 @@ class Noise(NamedTuple):
         lower = largest + np.sqrt(spread[-1]) / 2.0
         return brentq(slope, lower, largest + 2.0 * np.sqrt(spread.sum()))
 
-    def without(self, eigenvalue, edge):
+    def variance(self, eigenvalue, edge):
         """Return the variance of a direction, given an eigenvalue beyond the noise."""
-        x = brentq(lambda x: self.seen(x) - eigenvalue, edge, eigenvalue)
-        return 1.0 + x / self.of_rows(x)
+        x = brentq(lambda x: self.eigenvalue(x) - eigenvalue, edge, eigenvalue)
+        return 1.0 + x / self.row_term(x)
 
 
 def deviations_of_counts(X, sample_weight=None):

@@ -126,10 +126,15 @@ BIRTH_STEPS, NEAREST = 10, 10
 LEAST_SCALE = 1e-6
 
 
-def propose_birth(model, globals_, hyper, block, random):
+def replace_components(model, globals_, hyper, block, random, row_weight=None):
     """Return components and priors after a birth and a death, or after a remix.
 
-    A remix replaces all components, see `_remix`.
+    A component is added, a few steps on ``block`` follow, and the component whose
+    removal lowers the bound least is removed.  The new component is the residual of a
+    sample, drawn in proportion to its square, or the difference between this sample and
+    one of its nearest neighbours.  Alternatively, all components are replaced by the
+    independent components of their span, which separates features that were merged into
+    sums and differences.  Proposals do not depend on the weights.
     """
     if random.random() < P_REMIX:
         return _remix(model, globals_, hyper, block, random)

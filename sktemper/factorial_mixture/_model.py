@@ -15,7 +15,7 @@ from .._utils._linalg import tiled_matmul
 from ..model import LocalStep, Powers, Request
 from ..model._contract import tenth_of_rows
 from . import _kernels
-from ._births import propose_birth
+from ._births import replace_components
 from ._inference import (
     LARGEST_VALUES,
     Components,
@@ -372,15 +372,4 @@ class FactorialMixtureModel(NaturalModel):
         return np.where(seen, step.row_bounds, 0.0), seen.astype(float)
 
     # -- leaving a poor optimum --------------------------------------------------------
-    def propose_birth(self, globals_, hyper, block, random, row_weight=None):
-        """Return components and priors after a birth and a death.
-
-        A component is added, a few steps on ``block`` follow, and the component whose
-        removal lowers the bound least is removed.  The new component is
-        the residual of a sample, drawn in proportion to its square, or the difference
-        between this sample and one of its nearest neighbours.  Alternatively, all
-        components are replaced by the independent components of their span, which
-        separates features that were merged into sums and differences.  Proposals do not
-        depend on the weights.
-        """
-        return propose_birth(self, globals_, hyper, block, random)
+    propose_birth = replace_components

@@ -416,9 +416,7 @@ class ImplicitFactorizationModel(ConjugateModel):
         return tenth_of_rows(total, 100, 10_000)
 
     # -- the state of a fit ----------------------------------------------------------
-    def initial_hyper(self, X, sample_weight=None):
-        """Return the initial `Hyper`."""
-        return first_hyper(self, X, sample_weight)
+    initial_hyper = first_hyper
 
     def initial_globals(self, X, random, hyper=None, sample_weight=None):
         """Return small draws from the prior, or ``init``."""

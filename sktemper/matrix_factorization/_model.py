@@ -236,8 +236,7 @@ class MatrixFactorizationModel(ConjugateModel):
         return max(2 * hyper.rating_variance / hyper.noise_variance, 1.0)
 
     # -- the state of a fit ----------------------------------------------------------
-    def initial_hyper(self, X, sample_weight=None):
-        return first_hyper(self, X, sample_weight)
+    initial_hyper = first_hyper
 
     def initial_globals(self, X, random, hyper=None, sample_weight=None):
         """Return small draws from the prior, or ``init``."""

@@ -241,7 +241,7 @@ class TopicPrevalenceDisplay(Display):
         weights = estimator.transform(X)
         tokens = _tokens(X)
         shares, places, most = topic_shares(weights, tokens), None, 30
-        in_all, n_groups = shares, None
+        overall, n_groups = shares, None
         if groups is not None:
             check_consistent_length(tokens, groups)
             groups = _with_dates(groups)
@@ -250,7 +250,7 @@ class TopicPrevalenceDisplay(Display):
             if places.dtype.kind in "OUS" and len(places) > MOST_GROUPS:
                 n_groups, largest = len(places), _largest(groups, tokens)
                 shares, places = shares[:, largest], places[largest]
-        kept = select_topics(topics, in_all, most)
+        kept = select_topics(topics, overall, most)
         words = estimator.top_words(feature_names, 3)
         display = cls(
             shares=shares[kept],
