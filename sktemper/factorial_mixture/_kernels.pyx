@@ -38,38 +38,12 @@ def local_step(
     Each sweep updates the probabilities p of the features in their order, by
     ``logit(p_k) = power * (products_k + offsets_k - sum_{j != k} gram_kj p_j)``.
 
-    Parameters
-    ----------
-    products : ndarray of shape (n_samples, n_features)
-        Products of samples and components, divided by the noise variance.
-    gram : ndarray of shape (n_features, n_features)
-        Expected products of components, divided by the noise variance; symmetric.
-    offsets : ndarray of shape (1, n_features)
-        ``prior_logits`` minus half of the gram's diagonal.
-    prior_logits : ndarray of shape (n_features,)
-    gram_per_sample : bool
-        Whether each sample has its own gram and offsets.  ``gram`` (the result of
-        `grams`) and ``offsets`` then have a row for each sample.
-    powers : ndarray of shape (1,) or (n_samples,)
-        Exponent of the likelihood.
-    power_per_sample : bool
-        Whether each sample has its own power.
-    heats : ndarray of shape (1,), or (n_samples,) if ``gram_per_sample``
-        Factor by which the temperature of the first sweep is multiplied.  There is no
-        cooling if the factor is infinite or NaN.
-    cooling : float
-        The factor is divided by ``cooling`` after each sweep, until the factor is 1.
-    tol, max_iter
-        The sweeps of a sample end when no probability changes by ``tol`` in a sweep, or
-        after ``max_iter`` sweeps.  Sweeps during cooling do not count.
-    probabilities : ndarray of shape (n_samples, n_features)
-        Initial probabilities p; the optimum on return.
-    fits : ndarray of shape (n_samples,)
-        Receives ``p @ products - E[z @ gram @ z] / 2``.
-    scores : ndarray of shape (n_samples,)
-        Receives ``fits + p @ prior_logits``.
-    entropies : ndarray of shape (n_samples,)
-        Receives the entropies of the probabilities.
+    The struct ``binary_block`` in ``_blocks.h`` describes the arguments.  If
+    ``gram_per_sample``, ``gram`` is a result of `grams`.  There is no cooling of a sample
+    whose factor in ``heats`` is infinite or NaN.  The sweeps of a sample end when no
+    probability changes by ``tol`` in a sweep, or after ``max_iter`` sweeps, without
+    those of the cooling.  ``probabilities`` has the initial ones, and the optimum on
+    return; it and the arrays after it are outputs.
 
     Returns
     -------
@@ -126,22 +100,8 @@ def grams(
 ):
     """Write the gram of each sample, computed from observed dimensions, into ``out``.
 
-    A triangle is the upper triangle of a matrix, row by row, with ``n_entries =
-    n_features (n_features + 1) / 2`` entries.
-
-    Parameters
-    ----------
-    missing : ndarray of shape (n_samples, n_dimensions), bool
-    means : ndarray of shape (n_features, n_dimensions)
-    products : ndarray of shape (n_entries,)
-        Triangle of ``means @ means.T``.
-    spread : ndarray of shape (n_entries,)
-        Triangle that is added for each dimension.
-    completing : bool
-        Whether ``spread`` is added for missing dimensions, too.
-    out : ndarray of shape (n_samples, n_entries)
-    diagonals : ndarray of shape (n_samples, n_features)
-        Receives the diagonals, in float64.
+    The struct ``grams_block`` in ``_blocks.h`` describes the arguments, but here
+    ``means`` has the shape (n_features, n_dimensions).
 
     Returns
     -------

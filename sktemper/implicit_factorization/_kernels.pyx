@@ -267,33 +267,11 @@ def gaussians(
 ):
     """Compute the moments of some Gaussians from sums and a prior.
 
-    Parameters
-    ----------
-    sums : ndarray of shape (n_panels, n_rows, panel_width)
-    scales : ndarray of shape (n_rows,) or None
-        Factors of the sums and of ``shared``.  None means 1.
-    prior : ndarray of shape (rank * (rank + 3) / 2,)
-        Natural parameters: the packed lower triangle of the precision, and the
-        precision times the mean.
-    shared : ndarray of shape (rank * (rank + 1) / 2,) or None
-        Added to the sums that belong to the precision, for all rows.  None means 0.
-    traced : ndarray of shape (rank * (rank + 1) / 2,)
-        Packed matrix of the traces in ``scalars``.
-    weights : ndarray of shape (n_rows,) or None
-        Weights of the rows in ``total``.  None means 1.
-    first, last : int
-        The range of rows to compute.
-    table : ndarray of shape (n_panels, n_rows, panel_width)
-        Output: the moments.  It may be the same array as ``sums``.
-    means : ndarray of shape (n_rows, rank)
-        Output: E[x].
-    scalars : ndarray of shape (3, n_rows)
-        Output.  The first row has the log determinants of the precisions, or NaN for
-        precisions that are not positive definite.  The second row has
-        trace(traced E[x x^T]).  The third row has the products of E[x] and the linear
-        sums.
-    total : ndarray of shape (rank * (rank + 3) / 2,)
-        The weighted sums of packed E[x x^T] and of E[x] are added to it.
+    The struct ``gaussians_block`` in ``_blocks.h`` describes the arguments, but None
+    stands for its NULL.  Natural parameters are the packed lower triangle of a
+    precision, and precision times mean.  ``table`` and all arrays after it are outputs;
+    the rows of ``scalars`` are log determinants (NaN for precisions that are not
+    positive definite), traces and products.
 
     Returns
     -------

@@ -460,29 +460,10 @@ def gaussians(
 ):
     """Compute the moments of Gaussians from their natural parameters.
 
-    The natural parameters are prior + scales * sums.  ``table`` and all arrays after it
-    are outputs.
-
-    Parameters
-    ----------
-    sums : ndarray of shape (n_rows, n_own * (n_own + 3) / 2 or more)
-        Packed lower triangles of precisions, followed by precisions times means.
-        ``n_own`` is ``rank + biases``.  Further columns are not read.
-    scales : ndarray of shape (n_rows,)
-    prior : ndarray of shape (n_own * (n_own + 3) / 2,)
-    rank, biases
-        See `own_sums`.
-    table : ndarray of shape (n_rows, `table_width`)
-    means : ndarray of shape (n_rows, n_own)
-    covariances : ndarray of shape (n_rows, n_own * (n_own + 1) / 2) or None
-        Packed lower triangles.
-    log_determinants : ndarray of shape (n_rows,)
-        Log determinants of the precisions; NaN if these are not positive definite.
-    prior_traces : ndarray of shape (n_rows,)
-        trace(prior precision E[x x^T]).
-    products, prior_products : ndarray of shape (n_rows,)
-        Inner products of E[x] with the linear sums, and with the linear parameters of
-        the prior.
+    The struct ``gaussians_block`` in ``_blocks.h`` describes the arguments, but None
+    stands for its NULL.  The natural parameters are prior + scales * sums, where further
+    columns of the sums are not read.  ``table`` and all arrays after it are outputs.  The
+    log determinants of precisions that are not positive definite are NaN.
 
     Returns
     -------
