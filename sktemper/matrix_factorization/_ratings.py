@@ -290,15 +290,6 @@ class Ratings(NamedTuple):
     def users(self):
         return np.repeat(np.arange(len(self.starts) - 1), self.counts)
 
-    def rows(self, rows):
-        """Return the user and the item of each rating in a slice of rows.
-
-        The users are numbered from 0 within the slice.
-        """
-        starts = self.starts[rows.start : rows.stop + 1]
-        users = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-        return users, self.items[starts[0] : starts[-1]]
-
     def select(self, mask):
         users = self.users()
         counts = np.bincount(users[mask], minlength=len(self.counts))

@@ -91,5 +91,5 @@ def require_attribute(estimator, attribute, what):
     raise TypeError(f"estimator must be {what}, got {type(estimator).__name__}{hint}.")
 
 
-def topic_label(words, number, n_words=3):
-    return f"{number}: {' '.join(words[:n_words])}"
+def topic_label(words, number):
+    return f"{number}: {' '.join(words[:3])}"
