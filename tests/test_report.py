@@ -629,7 +629,7 @@ def test_an_owner_that_cannot_be_kept_is_reported(tmp_path, monkeypatch):
     path.write_text("before", encoding="utf-8")
     of_another = os.stat_result((*os.stat(path)[:4], 4242, 4242, *os.stat(path)[6:]))
     target = Path(os.path.realpath(path))
-    monkeypatch.setattr(_page, "_target_of", lambda path: (target, of_another))
+    monkeypatch.setattr(_page, "_resolve_target", lambda path: (target, of_another))
 
     def refused(*arguments):
         raise PermissionError("not permitted")

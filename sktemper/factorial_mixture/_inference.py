@@ -222,13 +222,13 @@ class Coupling(NamedTuple):
             elif k == 0:
                 gram = self.gram[:, n_features:].copy()
             else:  # feature k - 1 replaces feature k
-                new = entries_of(k - 1, np.arange(n_features - 1), n_features - 1)
-                gram[:, new] = self.gram[:, entries_of(k - 1, left, n_features)]
+                new = pair_entries(k - 1, np.arange(n_features - 1), n_features - 1)
+                gram[:, new] = self.gram[:, pair_entries(k - 1, left, n_features)]
             diagonal = np.take(self.diagonal, left, axis=1)
             yield Coupling(slice(None), gram, diagonal, self.per_sample)
 
 
-def entries_of(one, others, n_features):
+def pair_entries(one, others, n_features):
     """Return the indices, in an upper triangle, of pairs of ``one`` with ``others``."""
     low, high = np.minimum(one, others), np.maximum(one, others)
     return low * (2 * n_features - low - 1) // 2 + high

@@ -28,7 +28,7 @@ from .._utils._validation import (
 from ..learning_rates import LearningRate
 from ..model import Powers, all_finite
 from ._model import ImplicitFactorizationModel, UserInference
-from ._pairs import Pairs, values_of_pairs
+from ._pairs import Pairs, pair_values
 
 #: If the mean of the stored numbers is above this or below its inverse, they are
 #: probably not meant as weights.
@@ -244,8 +244,8 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
             settings.n_components,
             n_features,
             zero_weight=None if zero_weight == "auto" else zero_weight,
-            weight_of=values_of_pairs("pair_weight", weight, dtype, non_negative=True),
-            target_of=values_of_pairs("pair_target", target, dtype),
+            weight_of=pair_values("pair_weight", weight, dtype, non_negative=True),
+            target_of=pair_values("pair_target", target, dtype),
             dtype=dtype,
             init=initial_vectors(settings, n_features, dtype),
         )

@@ -31,7 +31,7 @@ from .._utils._linalg import tiled_matmul
 from ..model import ConjugateModel, LocalStep, Powers, Stopped, all_finite
 from ..model._contract import tenth_of_rows
 from . import _kernels
-from ._pairs import PairStatistics, add_sums, pairs_of
+from ._pairs import PairStatistics, add_sums, read_pairs
 
 
 # -- classes for the parameters of implicit feedback, and for moments of Gaussians -----
@@ -141,7 +141,7 @@ def unpack_moments(total, weight, rank):
 N_PLACES = 100
 
 
-def ndcg_of_held_out(users, items, observed, held_out, stop):
+def held_out_ndcg(users, items, observed, held_out, stop):
     """Return the normalized discounted cumulative gain at 100 of each user.
 
     Observed items are not ranked.  A user without held-out pairs has 0.
@@ -409,7 +409,7 @@ class ImplicitFactorizationModel(ConjugateModel):
 
     # -- data ------------------------------------------------------------------------
     def take(self, X, rows):
-        return pairs_of(X, rows, self.weight_of, self.target_of)
+        return read_pairs(X, rows, self.weight_of, self.target_of)
 
     def auto_batch_size(self, X, total):
         """Return a tenth of the rows, but 100 to 10,000 rows; for a stream, 1,000."""
@@ -657,7 +657,7 @@ class ImplicitFactorizationModel(ConjugateModel):
         number = np.arange(len(block.items)) - block.starts[block.users()]
         held_out = number % 2 == 1
         observed, rest = block.select(~held_out), block.select(held_out)
-        gains = ndcg_of_held_out(
+        gains = held_out_ndcg(
             self.factors(observed, prepared).astype(self.dtype),
             prepared.items.means.astype(self.dtype),
             observed,

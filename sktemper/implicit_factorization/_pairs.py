@@ -127,7 +127,7 @@ def _times(factor, sums):
     return (factor * sums).astype(sums.dtype, copy=False)
 
 
-def pairs_of(X, rows, weight_of, target_of):
+def read_pairs(X, rows, weight_of, target_of):
     """Return rows of a CSR matrix as `Pairs`, without stored zeros.
 
     ``weight_of`` and ``target_of`` are functions of an array of stored numbers.
@@ -149,7 +149,7 @@ def pairs_of(X, rows, weight_of, target_of):
     )
 
 
-def values_of_pairs(name, given, dtype, non_negative=False):
+def pair_values(name, given, dtype, non_negative=False):
     """Return the function of stored numbers that a parameter specifies.
 
     Parameters

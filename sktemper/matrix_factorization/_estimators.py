@@ -185,9 +185,9 @@ class _MatrixFactorization(RecommenderMixin, TemperedEstimator):
         ratings : ndarray of shape (n_samples, n_items)
             Expected ratings of all items, including rated ones.
         """
-        return self._predicted(self._local_parameters(X), self._items())
+        return self._expected_ratings(self._local_parameters(X), self._items())
 
-    def _predicted(self, users, items):
+    def _expected_ratings(self, users, items):
         """Return expected ratings for posterior means; the last column is the bias."""
         users = users.astype(self.state_.dtype)
         factors, biases = users[:, : self._n_features_out], self._biases(users)
@@ -460,7 +460,7 @@ class _MatrixFactorization(RecommenderMixin, TemperedEstimator):
             "most_popular", lambda: np.argsort(-log_shares, kind="stable")
         )
 
-        def of_users(query):
+        def make_rescoring(query):
             noise = np.sqrt(self._noise_variances(query.posteriors[1]))[:, None]
 
             def scores(ratings, users, items):
@@ -471,7 +471,7 @@ class _MatrixFactorization(RecommenderMixin, TemperedEstimator):
             bounds = log_shares.astype(self.state_.dtype)
             return Rescoring(scores, bounds, order)
 
-        return of_users
+        return make_rescoring
 
     def _log_shares(self):
         """Return the log of each item's share of the ratings, smoothed by `UNSEEN`."""

@@ -339,14 +339,14 @@ class RatingStatistics:
             self.log_noise + other.log_noise,
             self.room,
         )
-        return total._merged() if total._has_many_parts() else total
+        return total._merge_parts() if total._has_many_parts() else total
 
     def _has_many_parts(self):
         n_bytes = max(rows.nbytes for _, rows in self.parts)
         most = max(min(MOST_PARTS, PART_BYTES // max(n_bytes, 1)), FEWEST_PARTS)
         return len(self.parts) > most
 
-    def _merged(self):
+    def _merge_parts(self):
         known = np.zeros(len(self.item_counts), dtype=bool)
         for items, _ in self.parts:
             known[items] = True

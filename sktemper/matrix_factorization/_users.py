@@ -153,7 +153,7 @@ class UserInference:
             scales = users.scales.copy()
             scales[active] = users.local / hyper.noise_variance * tried[active]
             moved, n_indefinite = self.model.posteriors(
-                self._rows_of_sums(users.sums, active), scales[active], users.prior
+                self._select_sums(users.sums, active), scales[active], users.prior
             )
             if n_indefinite:  # because of negative unit noise
                 break
@@ -164,7 +164,7 @@ class UserInference:
             )
         return users
 
-    def _rows_of_sums(self, sums, rows):
+    def _select_sums(self, sums, rows):
         """Return rows of sums, in memory that is reused."""
         if len(rows) == len(sums):
             return sums

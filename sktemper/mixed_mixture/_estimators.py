@@ -190,7 +190,7 @@ class _MixedMixture(MixtureMixin, TemperedEstimator):
     #: Descriptions of columns from another fit, which are used if they are not None.
     _same_columns = None
     #: Weights of the rows, from which columns are described.
-    _weight_of_columns = None
+    _column_weight = None
 
     def _validate(self, X, reset):
         """Return ``X`` as an array of numeric codes of its values."""
@@ -281,8 +281,8 @@ class _MixedMixture(MixtureMixin, TemperedEstimator):
     def _describe(self, values, names, n_rows):
         if self._same_columns is not None:
             return self._same_columns
-        if values[0].weight is None and self._weight_of_columns is not None:
-            weight = self._weights_of_columns(n_rows)
+        if values[0].weight is None and self._column_weight is not None:
+            weight = self._column_weights(n_rows)
             values = [one.weighted(weight) for one in values]
         values = [one.compressed() for one in values]
         kinds = declared_kinds(self.kinds, names, len(values))
@@ -408,7 +408,7 @@ class _MixedMixture(MixtureMixin, TemperedEstimator):
 
     def _training_data(self, X, fresh, sample_weight):
         """Return validated training data; columns are described by all parts."""
-        self._weight_of_columns = sample_weight
+        self._column_weight = sample_weight
         is_collection, names = isinstance(X, Source), column_labels(X)
         if fresh and not is_collection and matrices_of(X) is X:
             self._same_columns = self._describe_parts(X)
@@ -420,14 +420,14 @@ class _MixedMixture(MixtureMixin, TemperedEstimator):
             self._check_own(self.columns_)
         if fresh:
             self._names_ = names
-        for name in ("_weight_of_columns", "_same_columns"):  # no results of the fit
+        for name in ("_column_weight", "_same_columns"):  # no results of the fit
             vars(self).pop(name, None)
         return data
 
     def _describe_parts(self, parts):
         """Return the `Column` of each column of data in parts in memory."""
         sizes = [part.shape[0] for part in parts]
-        weights = self._weights_of_columns(sum(sizes))
+        weights = self._column_weights(sum(sizes))
         weights = np.split(weights, np.cumsum(sizes)[:-1])
         blocks = (
             _summary(None, self._check_table(part, reset=True), None, weight)
@@ -438,14 +438,14 @@ class _MixedMixture(MixtureMixin, TemperedEstimator):
         return self._describe(_join(blocks), None, sum(sizes))
 
     def _summaries(self, data):
-        model, weight = Rows(), self._weights_of_columns(len(data))
+        model, weight = Rows(), self._column_weights(len(data))
         with workers_for(self.n_jobs, model, data) as workers:
             problem = Problem(model, data, workers)
             return _join(problem.map(_summary, None, values=weight))
 
-    def _weights_of_columns(self, n_rows):
+    def _column_weights(self, n_rows):
         """Return the weights of rows; a wrong shape is refused later."""
-        weight = self._weight_of_columns
+        weight = self._column_weight
         weight = np.ones(n_rows) if weight is None else np.asarray(weight, dtype=float)
         return weight if weight.shape == (n_rows,) else np.ones(n_rows)
 
@@ -553,10 +553,10 @@ class _MixedMixture(MixtureMixin, TemperedEstimator):
     def _entropy(self, X, sample_weight):
         """Return the sum of the entropies of samples, and their number."""
         shares = self.predict_proba(X).astype(np.float64)
-        weight = self._weights_of(shares, sample_weight)
+        weight = self._sample_weights(shares, sample_weight)
         return float(-weight @ xlogy(shares, shares).sum(axis=1)), weight.sum()
 
-    def _weights_of(self, rows, sample_weight):
+    def _sample_weights(self, rows, sample_weight):
         weight = validated_weight(sample_weight, rows)
         return np.ones(len(rows)) if weight is None else weight
 
@@ -625,7 +625,7 @@ class _MixedMixture(MixtureMixin, TemperedEstimator):
     def _deviance(self, X, sample_weight):
         """Return minus twice the log-likelihood, and the number of samples."""
         scores = self.score_samples(X)
-        weight = self._weights_of(scores, sample_weight)
+        weight = self._sample_weights(scores, sample_weight)
         return float(-2.0 * (weight @ scores)), float(weight.sum())
 
     # -- data --------------------------------------------------------------------------
@@ -712,10 +712,13 @@ class _MixedMixture(MixtureMixin, TemperedEstimator):
         ):
             gaps = one.missing()
             if gaps.any() and (column.categories or not column.n_options):
-                filled[number] = gaps, self._expected(column, place, shares[gaps])
+                filled[number] = (
+                    gaps,
+                    self._expectations(column, place, shares[gaps]),
+                )
         return with_values(X, filled)
 
-    def _expected(self, column, place, shares):
+    def _expectations(self, column, place, shares):
         """Return the expected values of a column for rows with these shares."""
         means = shares @ self._means(column, place)
         if column.kind == "binned":

@@ -47,7 +47,8 @@ class MixedFamily(ProductFamily):
         self.sizes = sizes[self.options]
         self.option_columns = np.repeat(self.options, self.sizes)
         self.option_values = np.concatenate(
-            [self._values_of(self.columns[number]) for number in self.options] or [[]]
+            [self._option_numbers(self.columns[number]) for number in self.options]
+            or [[]]
         )
         used = [self.columns[number] for number in self.normals]
         self.location = np.array([column.location for column in used])
@@ -68,7 +69,7 @@ class MixedFamily(ProductFamily):
         super().__init__(parts)
 
     @staticmethod
-    def _values_of(column):
+    def _option_numbers(column):
         """Return the numbers that represent options, or NaN for intervals.
 
         NaN differs from all values; `block` computes indicators of intervals later.

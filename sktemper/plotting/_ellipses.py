@@ -168,7 +168,7 @@ class MixtureEllipsesDisplay(Display):
                 "linewidth": 1.5,
                 **ellipse_kw,
             }
-            widths, angle = _axes_of_ellipse(covariance, n_std)
+            widths, angle = _diameters(covariance, n_std)
             ellipse = Ellipse(mean, *widths, angle=angle, **style)
             self.ellipses_.append(ax.add_patch(ellipse))
         ax.plot(*np.asarray(self.means).T, "k+", markersize=7)
@@ -201,7 +201,7 @@ def _full_covariances(estimator):
     return np.ascontiguousarray(diagonal[..., None] * np.eye(n_features))
 
 
-def _axes_of_ellipse(covariance, n_std):
+def _diameters(covariance, n_std):
     """Return the two diameters of an ellipse, and the angle of the first in degrees."""
     values, vectors = np.linalg.eigh(covariance)
     widths = 2.0 * n_std * np.sqrt(np.maximum(values, 0.0))

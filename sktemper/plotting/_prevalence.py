@@ -82,7 +82,7 @@ def topic_shares(
     )
     weights *= tokens.reshape(-1, 1)
     if groups is None:
-        return _normalized(weights.sum(axis=0))
+        return _normalize(weights.sum(axis=0))
     check_consistent_length(doc_topic, groups)
     groups = _as_values(groups)
     if groups.dtype.kind in "mMf":
@@ -91,10 +91,10 @@ def topic_shares(
     places, numbers = _places(groups, n_bins)
     sums = np.zeros((len(places), weights.shape[1]))
     np.add.at(sums, numbers, weights)
-    return _normalized(sums).T, places
+    return _normalize(sums).T, places
 
 
-def _normalized(sums):
+def _normalize(sums):
     return sums / np.maximum(sums.sum(axis=-1, keepdims=True), 1e-300)
 
 

@@ -134,7 +134,7 @@ class _Row:
 
     def __init__(self, item, kind, option, values):
         self.item = item
-        self.label = f"{_shortened(item)}: {_shortened(option)}"
+        self.label = f"{_shorten(item)}: {_shorten(option)}"
         is_number = kind in ("gaussian", "poisson")
         if is_number:
             span = np.ptp(values)
@@ -176,5 +176,5 @@ def _number(value):
     return f"{value:,.0f}" if 1e3 <= abs(value) < 1e7 else f"{value:.3g}"
 
 
-def _shortened(text):
+def _shorten(text):
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

@@ -64,7 +64,7 @@ def topic_map_layout(
             f"prevalence must have one share for each of the {len(topic_word)} rows of "
             f"topic_word, got shape {shares.shape}."
         )
-    centres = positions_of(topic_word)
+    centres = place_topics(topic_word)
     area = SHARE_OF_CIRCLES * width * height * shares / max(shares.sum(), 1e-300)
     radii = np.maximum(np.sqrt(area / np.pi), LEAST_RADIUS * height)
     low, high = centres.min(axis=0), centres.max(axis=0)
@@ -74,7 +74,7 @@ def topic_map_layout(
     return push_apart(centres, radii, (width, height)), radii
 
 
-def positions_of(topic_word):
+def place_topics(topic_word):
     """Place topics by classical multidimensional scaling of Hellinger distances."""
     root = np.sqrt(topic_word / topic_word.sum(axis=1, keepdims=True))
     root -= root.mean(axis=0)
@@ -213,7 +213,7 @@ class TopicMapDisplay(Display):
         table = estimator.topics(feature_names, n_words, relevance=0.6)
         by_topic = [rows for _, rows in table.groupby("topic")]
         display = cls(
-            positions=positions_of(np.asarray(estimator.components_, np.float64)),
+            positions=place_topics(np.asarray(estimator.components_, np.float64)),
             prevalence=np.array([rows["prevalence"].iloc[0] for rows in by_topic]),
             labels=[" ".join(rows["word"]) for rows in by_topic],
         )
@@ -236,7 +236,7 @@ class TopicMapDisplay(Display):
         """
         n_topics = len(self.labels)
         ax = self._make_axes(ax, (9, 7))
-        area = SHARE_OF_CIRCLES * _points_of(ax).prod() * np.asarray(self.prevalence)
+        area = SHARE_OF_CIRCLES * _points(ax).prod() * np.asarray(self.prevalence)
         defaults = {
             "s": np.maximum(area, LEAST_AREA),
             "c": topic_colours(range(n_topics)),
@@ -307,7 +307,7 @@ class TopicMapDisplay(Display):
             self.labels_.append(label)
 
 
-def _points_of(ax):
+def _points(ax):
     extent = ax.get_window_extent()
     return np.array([extent.width, extent.height]) * 72.0 / ax.figure.dpi
 

@@ -128,7 +128,7 @@ def shown_documents(model, rows, facts, texts, n_documents):
     numbers = np.unique(np.concatenate(top))
     X = rows.taken(numbers)
     topics_of = model.word_topics(X, facts) if len(numbers) else []
-    counts = _counts_of(X)
+    counts = _count_words(X)
     shown = [
         {
             "row": int(number),
@@ -158,7 +158,7 @@ class Texts:
 
     def body(self, number, counts, topics_of, facts):
         if self.documents is None:
-            return _words_of(counts, topics_of, facts)
+            return _word_pieces(counts, topics_of, facts)
         text = self.documents[number]
         cut = text[:MOST_LETTERS]
         topics_of = {facts.names[v]: topics for v, topics in topics_of.items()}
@@ -189,7 +189,7 @@ def _main_topics(weights):
     return [[int(k), round(100 * float(weights[k]))] for k in kept]
 
 
-def _counts_of(X):
+def _count_words(X):
     X = sparse.csr_matrix(X)
     X.sum_duplicates()
     ends = zip(X.indptr[:-1], X.indptr[1:], strict=True)
@@ -199,7 +199,7 @@ def _counts_of(X):
     ]
 
 
-def _words_of(counts, topics_of, facts):
+def _word_pieces(counts, topics_of, facts):
     words = np.fromiter(topics_of, dtype=np.intp)
     times = [counts[int(v)] for v in words]
     order = np.argsort(np.log(facts.in_corpus[words]) * times, kind="stable")

@@ -116,7 +116,7 @@ COHERENT_WORDS = 10
 LEAST_PROBABILITY = 0.1
 
 
-def model_of(estimator, embeddings=None):
+def find_interface(estimator, embeddings=None):
     """Return the interface to a fitted estimator, chosen by its methods.
 
     ``embeddings`` are the data of the estimator, if it was not fitted to word counts.
@@ -154,7 +154,7 @@ class LDA:
         self._lda = lda
 
     def facts(self, X, rows, feature_names):
-        names = _names_of(self._lda, feature_names, rows)
+        names = _word_names(self._lda, feature_names, rows)
         # indices instead of names, because pyarrow can store only valid Unicode
         table = self._lda.topics(_numbers(names), COHERENT_WORDS, X=X)
         first = table[table["rank"] == 1]
@@ -187,10 +187,10 @@ class Mixture:
         self._mixture = mixture
 
     def facts(self, X, rows, feature_names):
-        names = _names_of(self._mixture, feature_names, rows)
+        names = _word_names(self._mixture, feature_names, rows)
         components = np.asarray(self._mixture.components_, dtype=np.float64)
         doc_topic = np.asarray(self._mixture.predict_proba(X))
-        return _facts_of_clusters(Facts, names, rows, components, doc_topic)
+        return _cluster_facts(Facts, names, rows, components, doc_topic)
 
     def word_topics(self, X, facts):
         X = sparse.csr_matrix(X)
@@ -220,7 +220,7 @@ class Clusters(Mixture):
         """Return the `Facts` of the clusters that have documents."""
         if feature_names is None:
             feature_names = getattr(X, "columns", None)
-        names = _names_of(None, feature_names, rows)
+        names = _word_names(None, feature_names, rows)
         memberships = self._memberships()
         if len(memberships) != len(rows):
             raise ValueError(
@@ -233,7 +233,7 @@ class Clusters(Mixture):
         counts += PRIOR_TOKENS * corpus / corpus.sum()
         rest = 1.0 - memberships[:, filled].sum(axis=1, keepdims=True)
         memberships = memberships[:, filled] + rest / len(filled)
-        facts = _facts_of_clusters(ClusterFacts, names, rows, counts, memberships)
+        facts = _cluster_facts(ClusterFacts, names, rows, counts, memberships)
         return replace(facts, numbers=filled)
 
     def _memberships(self):
@@ -244,7 +244,7 @@ class Clusters(Mixture):
         return np.equal.outer(labels, np.arange(labels.max() + 1)).astype(np.float64)
 
 
-def _facts_of_clusters(kind, names, rows, components, doc_topic):
+def _cluster_facts(kind, names, rows, components, doc_topic):
     topics = np.argsort(-components, axis=1, kind="stable")[:, :COHERENT_WORDS]
     words, places = np.unique(topics, return_inverse=True)
     return kind.from_rows(
@@ -259,7 +259,7 @@ def _facts_of_clusters(kind, names, rows, components, doc_topic):
     )
 
 
-def _names_of(estimator, feature_names, rows):
+def _word_names(estimator, feature_names, rows):
     """Return ``feature_names``, the names of the training data, or column indices."""
     n_features = len(rows.counts)
     if feature_names is None:

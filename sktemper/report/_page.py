@@ -15,7 +15,7 @@ from pathlib import Path
 FIELD = re.compile(r"\{\{(\w+)\}\}")
 
 
-def page_of(data, figures):
+def render_page(data, figures):
     """Return a self-contained HTML page.
 
     Parameters
@@ -69,7 +69,7 @@ def check_path(path):
     if "\0" in os.fspath(path):
         raise ValueError(f"path has a null character: {path!r}.")
     path = Path(path).absolute()
-    target, _ = _target_of(path)
+    target, _ = _resolve_target(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(
             f"There is no folder to write to: make {target.parent} or change path."
@@ -92,7 +92,7 @@ def write_page(path, page):
     replaced.  If several threads or processes write to the same path, the last write
     remains.
     """
-    target, before = _target_of(path)
+    target, before = _resolve_target(path)
     # a short name, because the name of the page may have the maximum length already
     temporary = target.with_name(f".{secrets.token_hex(8)}.part")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
@@ -112,7 +112,7 @@ def write_page(path, page):
     return path
 
 
-def _target_of(path):
+def _resolve_target(path):
     """Return the file that a path leads to, and its status; None for a new file."""
     target = Path(os.path.realpath(path))
     try:
@@ -121,7 +121,7 @@ def _target_of(path):
         return target, None
     if is_folder:
         raise IsADirectoryError(f"path is a folder, and must be a file: {path}")
-    status = _status_of_file(target)
+    status = _file_status(target)
     if status is None:
         raise ValueError(
             f"path is no regular file, but for example a device or a pipe: {path}. "
@@ -136,7 +136,7 @@ def _target_of(path):
     return target, status
 
 
-def _status_of_file(target):
+def _file_status(target):
     """Return the status of a regular file; None if ``target`` is not a regular file."""
     try:
         status = os.lstat(target)

@@ -147,7 +147,7 @@ def _parse_objects(dates):
     known = np.array([not _is_missing(date) for date in dates], dtype=bool)
     values = dates[known].tolist()
     if all(isinstance(date, Real) and not isinstance(date, bool) for date in values):
-        return _numbers_of(dates, known, values)
+        return _parse_numbers(dates, known, values)
     found = np.full(len(dates), "NaT", dtype="datetime64[s]")
     found[known] = [_as_date(date) for date in values]
     return found
@@ -184,7 +184,7 @@ def _as_date(date):
         _refuse(date)
 
 
-def _numbers_of(dates, known, values):
+def _parse_numbers(dates, known, values):
     found = np.full(len(dates), np.nan)
     try:
         found[known] = np.array(values, dtype=np.float64)

@@ -15,8 +15,8 @@ from .._utils._extras import missing_packages
 from .._utils._typing import ArrayLike, DataLike, Int, StrPath
 from ._documents import Texts, shown_documents
 from ._figures import line_figure, map_figure
-from ._models import model_of
-from ._page import check_path, page_of, write_page
+from ._models import find_interface
+from ._page import check_path, render_page, write_page
 from ._tables import as_dates, group_table, line_table, word_tables
 
 
@@ -241,7 +241,7 @@ def topic_report(
     '<!doctype html>'
     """
     check_packages("topic_report")
-    model = model_of(lda, embeddings)
+    model = find_interface(lda, embeddings)
     check_is_fitted(lda)
     path = None if path is None else check_path(path)
     n_words = check_count(n_words, "n_words")
@@ -265,7 +265,7 @@ def topic_report(
     }
     lines = None if data["dates"] is None else line_figure(data["dates"])
     figures = {"map-figure": map_figure(facts), "dates-figure": lines}
-    page = page_of(data, figures)
+    page = render_page(data, figures)
     return page if path is None else write_page(path, page)
 
 

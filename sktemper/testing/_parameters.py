@@ -21,13 +21,13 @@ def check_the_start_repeats(case):
     for name, found, expected in (
         ("initial_hyper", hyper, case.hyper),
         ("initial_globals", case.initial_globals(hyper), case.start),
-        ("the data", _numbers_of(case.X), _numbers_of(X)),
+        ("the data", _data_numbers(case.X), _data_numbers(X)),
     ):
         fault = f"{name} change if the model is started again,"
         close_parts(found, expected, fault)
 
 
-def _numbers_of(X):
+def _data_numbers(X):
     X = X.data if sparse.issparse(X) else np.asarray(X)
     return np.nan_to_num(X) if X.dtype.kind in "fiub" else np.zeros(0)
 

@@ -113,7 +113,7 @@ def check_scores_do_not_see_what_is_held_out(case):
     _, n_held_out = case.predictive_scores()
     seen = []
     for row in _longest_rows(case, n_held_out):
-        X, columns = _changed(case, row)
+        X, columns = _change_values(case, row)
         if len(columns) < 4:
             continue
         block = case.model.take(X, slice(0, X.shape[0]))
@@ -148,7 +148,7 @@ def _longest_rows(case, n_held_out):
     return [int(row) for row in order if n_held_out[row] > 1]
 
 
-def _changed(case, row):
+def _change_values(case, row):
     """Return copies of a row as data, with other values, and the changed columns.
 
     The copies are the row itself, the row with each of the columns changed, and the row
