@@ -28,7 +28,11 @@ from sktemper import (
 from sktemper._engine import InMemory
 from sktemper.learning_rates import HalfLife
 from sktemper.mixed_mixture._columns import Column
-from sktemper.mixed_mixture._model import MixedFamily, MixedMixtureModel, _of_counts
+from sktemper.mixed_mixture._model import (
+    MixedFamily,
+    MixedMixtureModel,
+    _count_power_sums,
+)
 from sktemper.model_selection import _draws, bootstrap_n_components, bootstrap_profiles
 from sktemper.plotting import ClassProfilesDisplay
 from sktemper.schedules import ConstantSchedule
@@ -679,7 +683,7 @@ def test_blocks_are_not_kept_between_calls_nor_in_pickles():
 def test_powers_of_poisson_probabilities_are_summed(b, n_counts):
     rates = np.array([1e-300, 1.0, 30.0, 99.9, 101.0, 1e5])
     counts = np.arange(n_counts)
-    sums = _of_counts(rates, np.array([b]))[:, 0]
+    sums = _count_power_sums(rates, np.array([b]))[:, 0]
     exact = [logsumexp(b * poisson.logpmf(counts, rate)) for rate in rates]
     # the logarithm of a normal distribution misses (1 / b - b) / (12 rate)
     normal = (rates > 100) & (b * rates > 40)
@@ -699,7 +703,7 @@ def test_tiny_powers_of_poisson_probabilities_are_integrated(rate):
     # the first correction of Euler and Maclaurin is half of the first term, here 1/2
     expected = np.log(sum(parts) + 0.5)
     np.testing.assert_allclose(
-        _of_counts(np.array([rate]), np.array([b])), [[expected]], rtol=1e-9
+        _count_power_sums(np.array([rate]), np.array([b])), [[expected]], rtol=1e-9
     )
 
 

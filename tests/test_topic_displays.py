@@ -22,7 +22,7 @@ from sktemper.plotting import (
     TopicPrevalenceDisplay,
     TopicWordsDisplay,
 )
-from sktemper.plotting._axes import ORDER, colours_of
+from sktemper.plotting._axes import ORDER, topic_colours
 
 WORDS = [f"w{v}" for v in range(60)]
 
@@ -384,10 +384,10 @@ def test_the_legend_of_two_searches_groups_their_lines(plt, search):
 def test_colours_differ_while_there_are_some():
     pytest.importorskip("matplotlib")
     numbers = [6, 24, 0, 18, 6]
-    colours = colours_of(numbers)
+    colours = topic_colours(numbers)
     assert len(set(colours)) == 4 and colours[0] == colours[4]
-    assert len(set(colours_of(range(40)))) == len(ORDER)
-    assert colours_of([5]) == colours_of([5, 6])[:1]
+    assert len(set(topic_colours(range(40)))) == len(ORDER)
+    assert topic_colours([5]) == topic_colours([5, 6])[:1]
 
 
 DISPLAYS = {

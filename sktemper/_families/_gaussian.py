@@ -135,6 +135,15 @@ class GaussianPrior(NamedTuple):
         log_determinant = np.linalg.slogdet(precision / (2 * math.pi))[1]
         return 0.5 * (log_determinant - self.mean @ linear)
 
+    def log_densities(self, moments, n_rows):
+        """Return the sum of E log p over posteriors with these `Moments`."""
+        natural, n_own = self.natural(), len(self.mean)
+        return (
+            n_rows * self.log_normaliser()
+            + moments.first @ natural[-n_own:]
+            - 0.5 * (unpacked(natural, n_own) * moments.second).sum()
+        )
+
 
 class Moments(NamedTuple):
     """Weighted sums of moments of posteriors of x.

@@ -4,7 +4,9 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_array
 
 from .._simd.special import packed_columns
 from .._utils._arguments import check_flag, is_integer, refuse
@@ -172,7 +174,7 @@ def _columns(pairs):
 MOST_PANEL_BYTES = 2**24
 
 
-class RecommenderMixin:
+class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Mixin for estimators whose scores are products of user and item vectors.
 
     An estimator must define `_users_of_block`.  By default, the vectors of users are
@@ -185,6 +187,47 @@ class RecommenderMixin:
     """Labels of the rows of the last `fit` or `partial_fit`; None without labels."""
     item_labels_: np.ndarray | None
     """Labels of the columns; None if the data have none."""
+
+    @property
+    def noise_variance_(self) -> float:
+        """Variance of the noise of an entry of weight 1, float; given or learned."""
+        return self._state().hyper.noise_variance
+
+    @property
+    def user_prior_(self) -> tuple:
+        """Mean and covariance of the users' prior, ndarrays; given or learned."""
+        return tuple(self._state().hyper.users)
+
+    @property
+    def item_prior_(self) -> tuple:
+        """Mean and covariance of the items' prior, ndarrays; given or learned."""
+        return tuple(self._state().hyper.items)
+
+    @property
+    def relevance_(self) -> np.ndarray:
+        """Variance of the scores that each factor explains, decreasing.
+
+        An ndarray of shape (n_components,), near 0 for factors that are not needed.
+        """
+        d = self._n_features_out
+        users, items = self.user_prior_[1][:d, :d], self.item_prior_[1][:d, :d]
+        return np.sort(np.abs(np.linalg.eigvals(users @ items)))[::-1]
+
+    @property
+    def _n_features_out(self):
+        return self._state().hyper.n_components
+
+    def _checked_factors(self, X):
+        """Return factors of users as a valid array; raise if their number differs."""
+        self._check_fitted()
+        X = check_array(X, dtype=[np.float64, np.float32])
+        if X.shape[1] != self._n_features_out:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but there are {self._n_features_out} "
+                "components."
+            )
+        check_values(X, self.state_.dtype)
+        return X
 
     # -- hooks of an estimator ---------------------------------------------------------
     def _item_vectors(self):
