@@ -330,18 +330,6 @@ def test_terms_of_the_bound_are_those_of_the_probabilities(dtype, of_each, k):
         np.testing.assert_allclose(outcome / scale, terms / scale, atol=size)
 
 
-@pytest.mark.parametrize("cooling", [None, 2.0])
-def test_no_probability_overflows(cooling):
-    X, model, components = problem(local_cooling=cooling)
-    X[:3] = [[1e6], [-1e6], [0.0]]
-    for dtype in (np.float32, np.float64):
-        model.dtype = np.dtype(dtype)
-        step = local(model, X, components, Powers())
-        assert np.isfinite(step.row_bounds).all()
-        nu = step.local_parameters
-        assert ((nu >= 0) & (nu <= 1)).all()
-
-
 @pytest.mark.every(3)
 @pytest.mark.parametrize("structured", [True, False])
 @pytest.mark.parametrize("missing", [0.0, 0.2])
@@ -803,19 +791,6 @@ def test_a_stopped_gram_is_void():
     with pytest.raises(Stopped):
         out = np.empty((N, K * (K + 1) // 2))
         _inference.grams(model, block, np.arange(N), prepared, True, out)
-
-
-def test_rows_without_values_have_the_prior():
-    X, model, components = problem(missing=1.0)
-    step = observed(model, X, components)
-    np.testing.assert_allclose(
-        step.local_parameters, np.tile(model.inclusion_probability, (N, 1)), rtol=1e-12
-    )
-    np.testing.assert_allclose(step.row_bounds, 0, atol=1e-12)
-    block = model.take(X, slice(None))
-    prepared = model.prepare(components, model.initial_hyper(X))
-    scores, n_held_out = model.predictive_scores(block, prepared)
-    assert not scores.any() and not n_held_out.any()
 
 
 def test_take_copies_and_fills_gaps():
