@@ -99,7 +99,7 @@ def test_the_first_data_fix_the_dtype(documents, first):
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("batch_size", [30, None])
 def test_integers_in_float32_agree_with_float64(many_documents, target, batch_size):
-    lda = lda_of(target=target, batch_size=batch_size, max_iter=6)
+    lda = lda_of(target=target, batch_size=batch_size, max_iter=12)
     X = many_documents.astype(np.float64)
     single, double = clone(lda).fit(many_documents), clone(lda).fit(X)
     assert single.components_.dtype == np.float32
