@@ -180,12 +180,12 @@ def test_a_callback_stops_the_fits_of_a_grid_search(documents, n_jobs):
         def on_fit_task_end(self, estimator, context):
             return estimator.n_iter_ == 3
 
-    lda = lda_of(batch_size=20, max_iter=5).set_callbacks(Stop())
+    lda = lda_of(batch_size=10, max_iter=5).set_callbacks(Stop())
     grid = {"schedule__start": [1.5, 4]}
     search = GridSearchCV(lda, grid, cv=2, n_jobs=n_jobs, error_score="raise")
     search.fit(documents)
     three, all_five = (
-        GridSearchCV(lda_of(batch_size=20, max_iter=n), grid, cv=2).fit(documents)
+        GridSearchCV(lda_of(batch_size=10, max_iter=n), grid, cv=2).fit(documents)
         for n in (3, 5)
     )
     scores = search.cv_results_["mean_test_score"]
