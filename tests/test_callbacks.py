@@ -82,21 +82,6 @@ def test_a_callback_sees_the_state_of_its_time(documents):
     snapshot.partial_fit(documents)  # the copy shares nothing with the estimator
 
 
-@pytest.mark.parametrize("stop_after", [1, 3])
-def test_a_callback_can_stop_a_fit(documents, stop_after):
-    recorder = Recorder(stop_after)
-    lda = lda_of(schedule=LinearSchedule(2, 1, 2), learning_rate=0.5)
-    lda.set_callbacks(recorder).fit(documents)
-    assert lda.n_iter_ == stop_after
-    assert lda.n_batch_iter_ == 4 * stop_after
-    assert [event[0] for event in recorder.events[-2:]] == ["end", "teardown"]
-
-
-def test_stopping_too_early_warns(documents):
-    with pytest.warns(ConvergenceWarning, match="temperature"):
-        lda_of(learning_rate=0.5).set_callbacks(Recorder(1)).fit(documents)
-
-
 def test_partial_fit_calls_no_hooks(documents):
     recorder = Recorder()
     lda = lda_of().set_callbacks(recorder).partial_fit(documents)

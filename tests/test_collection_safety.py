@@ -5,7 +5,6 @@ import json
 import os
 import pickle
 import re
-import signal
 import socket
 import subprocess
 import sys
@@ -381,30 +380,6 @@ def test_another_process_is_refused(folder):
     messages = []
     both(folder, np.eye(3), lambda: messages.append(run(OTHER, folder)))
     assert f"is being written by process {os.getpid()} on" in messages[0]
-
-
-KILLED_WRITER = """
-import os, signal, sys
-import numpy as np
-from sktemper.datasets import write_counts
-
-def given():
-    yield np.eye(3)
-    os.kill(os.getpid(), signal.SIGKILL)
-
-write_counts(sys.argv[1], given(), shard_rows=3)
-"""
-
-
-@pytest.mark.deep
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no kill -9")
-def test_a_killed_writer_leaves_no_lock(folder):
-    command = [sys.executable, "-P", "-c", KILLED_WRITER, str(folder)]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    assert subprocess.run(command, env=environment).returncode == -signal.SIGKILL
-    assert (folder / "writer.txt").exists()
-    write_counts(folder, [np.eye(3)], shard_rows=3).verify()
-    assert not (folder / "writer.txt").exists()
 
 
 def test_a_file_system_without_locks_is_named(folder, monkeypatch):
