@@ -563,16 +563,6 @@ def is_valid(model, components, statistics, hyper, rate, scale=20.0):
     return np.linalg.eigvalsh(stepped.precision)[0] > 0
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_the_largest_rate_is_where_the_precision_ends(seed):
-    arguments = with_negative_weights(seed, -1.0)
-    model, components, statistics, hyper = arguments
-    rate = model.largest_rate(components, statistics, 20.0, Powers(), hyper)
-    assert 0 < rate < 1
-    assert is_valid(*arguments, 0.999 * rate)
-    assert not is_valid(*arguments, 1.001 * rate)
-
-
 @pytest.mark.every(5)
 @pytest.mark.parametrize("noise", [True, False])
 @pytest.mark.parametrize("inclusion", [True, False])
@@ -695,29 +685,6 @@ def test_grams_that_are_not_kept_are_made_again(monkeypatch, most):
     assert least_useful(model, components, hyper, block) == dead
 
 
-@pytest.mark.parametrize("missing", [0.0, 0.4])
-def test_couplings_without_a_feature_are_those_of_the_other_features(missing):
-    X, model, components = problem(missing=missing)
-    prepared = model.prepare(components, model.initial_hyper(X))
-    block = model.take(X, slice(None))
-
-    def squares(coupling, n):
-        if not coupling.of_each:
-            return coupling.gram[None].copy()
-        found = np.empty((len(coupling.gram), n, n))
-        upper = np.triu_indices(n)
-        found[:, *upper] = found[:, upper[1], upper[0]] = coupling.gram
-        return found
-
-    for coupling in _inference.Couplings(model, block, prepared, completing=True):
-        whole, diagonal = squares(coupling, K), coupling.diagonal.copy()
-        for k, other in enumerate(coupling.without_each()):
-            left = np.delete(np.arange(K), k)
-            expected = whole[:, left[:, None], left]
-            np.testing.assert_array_equal(squares(other, K - 1), expected)
-            np.testing.assert_array_equal(other.diagonal, diagonal[:, left])
-
-
 def test_a_birth_replaces_one_of_two_equal_components(monkeypatch):
     monkeypatch.setattr(_births, "P_REMIX", 0.0)
     random = np.random.default_rng(0)
@@ -791,20 +758,6 @@ def test_a_stopped_gram_is_void():
     with pytest.raises(Stopped):
         out = np.empty((N, K * (K + 1) // 2))
         _inference.grams(model, block, np.arange(N), prepared, True, out)
-
-
-def test_take_copies_and_fills_gaps():
-    X, model, _ = problem(missing=0.3)
-    before = X.copy()
-    block = model.take(X, slice(3, 9))
-    np.testing.assert_array_equal(X, before)
-    np.testing.assert_array_equal(block.values, np.nan_to_num(X[3:9]))
-    np.testing.assert_array_equal(block.missing, np.isnan(X[3:9]))
-    np.testing.assert_allclose(block.squares, np.nansum(X[3:9] ** 2, axis=1))
-    assert model.take(np.nan_to_num(X), slice(None)).missing is None
-    for other in (np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2]):
-        for one, two in zip(model.take(other, slice(3, 9)), block, strict=True):
-            np.testing.assert_array_equal(one, two)
 
 
 # -- the score -------------------------------------------------------------------------

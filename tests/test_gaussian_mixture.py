@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from fits import fitted_model, with_models
+from fits import Hooks, fitted_model, with_models
 from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
@@ -216,23 +216,15 @@ def test_passes_are_logged_at_intervals(caplog):
         assert [int(line.split()[1]) for line in lines] == expected
 
 
-class Snapshot:
+class Snapshot(Hooks):
     """Callback that pickles the fitted copy after each pass and each move."""
 
     dumps = []  # a class attribute, so that pickles do not contain it
 
-    def setup(self, estimator, context):
-        pass
+    def at_pass(self, estimator, fitted_estimator):
+        self.dumps.append(pickle.dumps(fitted_estimator))
 
-    def teardown(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context):
-        pass
-
-    def on_fit_task_end(self, estimator, context, *, fitted_estimator):
-        if context.task_name != "fit":
-            self.dumps.append(pickle.dumps(fitted_estimator))
+    at_move = at_pass
 
 
 # -- streams and weights ---------------------------------------------------------------

@@ -882,31 +882,6 @@ def test_copies_of_a_component_are_merged_at_once(covariance_type):
     assert sorted(np.round(after.sum(axis=0))) == [0, 40, 40, 40]
 
 
-@each_type
-@each_prior
-def test_proposals_end_at_the_clusters(covariance_type, weight_prior):
-    model = model_of(covariance_type, weight_prior, k=3, d=2)
-    labels = np.zeros(120, int)
-    labels[TOP] = np.tile([1, 2], 20)
-    model.init = lambda X, n_components, random, weight: np.eye(3)[labels]
-    hyper = model.initial_hyper(BLOBS)
-    globals_ = model.initial_globals(BLOBS, None)
-    random, refused = np.random.default_rng(0), {"order"}
-    moved, same_hyper, key = model.propose_split_merge(
-        globals_, hyper, BLOBS, random, refused
-    )
-    assert same_hyper is hyper
-    assert key == model.propose_split_merge(globals_, hyper, BLOBS, random, refused)[2]
-    shares = local(model, BLOBS, moved, hyper, Powers()).local_parameters
-    groups = [set(np.flatnonzero(shares.argmax(axis=1) == k)) for k in range(3)]
-    assert sorted(map(sorted, groups)) == [list(LEFT), list(RIGHT), list(TOP)]
-    assert tempered_bound(model, BLOBS, moved, hyper, Powers()) > tempered_bound(
-        model, BLOBS, globals_, hyper, Powers()
-    )
-    counts = model.usual(moved).precision - hyper.mean_precision
-    assert counts.sum() == pytest.approx(120)
-
-
 def test_the_covariance_of_many_weighted_rows_is_that_of_numpy():
     random = np.random.default_rng(0)
     X = random.normal(size=(9000, 2)) * np.linspace(1, 3, 9000)[:, None]
