@@ -2,6 +2,7 @@
 
 import tracemalloc
 
+import fits
 import numpy as np
 import pytest
 from fits import with_models
@@ -20,21 +21,13 @@ from sktemper._utils._validation import _check_compressed, _is_plain_csr, check_
 from sktemper.datasets import make_ratings
 from sktemper.schedules import LinearSchedule
 
-SCHEDULE = LinearSchedule(start=3, length=8)
 TARGETS = ("local_step", "likelihood", "posterior")
 
 
 def lda_of(n_components=4, **parameters):
-    defaults = {
-        "schedule": SCHEDULE,
-        "batch_size": 30,
-        "learning_rate": 0.5,
-        "max_iter": 5,
-        "doc_topic_prior": 0.25,
-        "topic_word_prior": 0.25,
-        "random_state": 0,
-    }
-    return AnnealedLDA(n_components, **{**defaults, **parameters})
+    given = {"learning_rate": 0.5, "doc_topic_prior": 0.25, "topic_word_prior": 0.25}
+    lda = fits.lda_of(**given | parameters)
+    return lda.set_params(n_components=n_components)
 
 
 def assert_finite(lda, X):

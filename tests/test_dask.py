@@ -1,7 +1,6 @@
 """Fits on a Dask cluster have the bits of fits by threads, even if workers die."""
 
 import contextlib
-import dataclasses
 import functools
 import gc
 import os
@@ -25,6 +24,7 @@ import sktemper
 from sktemper import AnnealedGaussianMixture, AnnealedLDA, SVIPlusLDA
 from sktemper._engine import Data, InMemory, Source
 from sktemper.datasets import open_dense, write_dense
+from sktemper.model._contract import numbers_in
 from sktemper.moves import BirthMoves
 from sktemper.renewals import Renewals
 from sktemper.schedules import LinearSchedule
@@ -83,20 +83,10 @@ def array_of(parts):
 
 def state_of(estimator):
     state = estimator.state_
-    history = {k: v for k, v in estimator.history_.items() if "seconds" not in k}
-    values = numbers((state.globals_, state.hyper, sorted(history.items())))
+    history = [v for k, v in sorted(estimator.history_.items()) if "seconds" not in k]
+    numbers = *numbers_in((state.globals_, state.hyper)), *history
+    values = map(np.asarray, numbers)
     return [(value.dtype, value.shape, value.tobytes()) for value in values]
-
-
-def numbers(value):
-    """Yield the arrays of a state, because pickles of equal states may differ."""
-    if dataclasses.is_dataclass(value):
-        value = list(vars(value).values())
-    if isinstance(value, list | tuple):
-        for part in value:
-            yield from numbers(part)
-    else:
-        yield np.asarray(value)
 
 
 def lda_of(**parameters):

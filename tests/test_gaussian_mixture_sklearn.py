@@ -101,12 +101,6 @@ def test_tests_of_scikit_learn_for_all_mixtures_pass(name, cls):
         shared.test_mixture_n_components_greater_than_n_samples_error(cls())
 
 
-def test_tests_that_do_not_apply_exist():
-    """The names in the list are those of existing tests."""
-    assert all(hasattr(theirs, name) for name in NOT_APPLICABLE)
-    assert len(list(cases_of(theirs))) >= 15
-
-
 def test_parameters_are_those_of_scikit_learn():
     ours = inspect.signature(TemperedGaussianMixture).parameters
     expected = inspect.signature(mixture.BayesianGaussianMixture).parameters
@@ -126,7 +120,7 @@ def test_attributes_and_methods_are_those_of_scikit_learn():
         AnnealedGaussianMixture,
         SVIPlusGaussianMixture,
     ):
-        ours = cls(2, max_iter=5, random_state=0).fit(X)
+        ours = cls(2, max_iter=5, moves=None, random_state=0).fit(X)
         assert names <= set(dir(ours))
         for name in names:
             value = getattr(expected, name)
