@@ -122,7 +122,7 @@ def test_convergence_is_judged_after_moves():
     """Convergence is judged after the moves, not after the passes before them."""
     random = np.random.default_rng(2)
     centres = random.uniform(-10, 10, size=(8, 2))  # far apart
-    X = centres[random.integers(8, size=160)] + 0.5 * random.normal(size=(160, 2))
+    X = centres[random.integers(8, size=300)] + 0.5 * random.normal(size=(300, 2))
     mixture = TemperedGaussianMixture(8, tempering=None, init_params="random")
     mixture.set_params(random_state=0, max_iter=500, tol=1e-6, covariance_type="full")
     before = clone(mixture).set_params(moves=None).fit(X)

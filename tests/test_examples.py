@@ -105,12 +105,14 @@ RUNS = {
     ),
     "own_model_poisson": Example("", "checks passed, skipped: ", is_quick=True),
     "recommender": Example(
-        "--n-users=100 --n-items=40 --rank=4", "the same: True", PICTURE
+        "--n-users=100 --n-items=40 --rank=4", "the same: True", PICTURE, True
     ),
     "serve_recommendations": Example(
         "--n-users=300 --n-items=200 --n-connections=8 --seconds=0.3", "one call each"
     ),
-    "stream_text": Example("--documents=1200 --n-components=5", "1200 documents, "),
+    "stream_text": Example(
+        "--documents=1200 --n-components=5", "1200 documents, ", is_quick=True
+    ),
 }
 #: An example that starts processes and therefore runs as a process.
 OF_ITS_OWN = "larger_than_memory"
