@@ -272,7 +272,7 @@ def test_data_without_information():
 
 def test_annealing_begins_above_the_first_critical_temperature():
     X, _ = answers(600)
-    estimator = AnnealedMultinomialMixture(4, random_state=0)
+    estimator = AnnealedMultinomialMixture(4, moves=None, max_iter=20, random_state=0)
     first = critical_temperatures(estimator, X)[0]
     fitted = estimator.fit(X)
     assert_allclose(fitted.schedule_.start, 1.2 * first)
@@ -325,7 +325,7 @@ def test_prior_in_use_is_reported():
 @pytest.mark.every(2)
 @pytest.mark.parametrize("seed", range(2))
 def test_classes_of_surveys_are_found(seed):
-    X, y = answers(600, 60, 4, 8, 2.0, seed)
+    X, y = answers(400, 60, 4, 8, 2.0, seed)
     labels = AnnealedMultinomialMixture(8, random_state=seed).fit(X).labels_
     assert adjusted_rand_score(y, labels) > 0.95
 

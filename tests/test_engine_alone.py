@@ -13,6 +13,7 @@ from sktemper._engine import InlineWorkers, Problem, data_of, fit, new_states
 from sktemper.model._contract import numbers_in
 
 
+@pytest.mark.deep  # the tests of imports see what the sources import
 def test_the_engine_loads_neither_estimators_nor_models():
     loaded = "[m for m in sys.modules if m.startswith('sktemper._estimator')]"
     program = f"{ALONE}import sys, sktemper._engine; assert not {loaded}"

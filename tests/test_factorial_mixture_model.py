@@ -330,18 +330,6 @@ def test_terms_of_the_bound_are_those_of_the_probabilities(dtype, per_sample, k)
         np.testing.assert_allclose(outcome / scale, terms / scale, atol=size)
 
 
-@pytest.mark.parametrize("cooling", [None, 2.0])
-def test_no_probability_overflows(cooling):
-    X, model, components = problem(local_cooling=cooling)
-    X[:3] = [[1e6], [-1e6], [0.0]]
-    for dtype in (np.float32, np.float64):
-        model.dtype = np.dtype(dtype)
-        step = local(model, X, components, Powers())
-        assert np.isfinite(step.row_bounds).all()
-        nu = step.local_parameters
-        assert ((nu >= 0) & (nu <= 1)).all()
-
-
 @pytest.mark.every(3)
 @pytest.mark.parametrize("structured", [True, False])
 @pytest.mark.parametrize("missing", [0.0, 0.2])
@@ -575,16 +563,6 @@ def is_valid(model, components, statistics, hyper, rate, scale=20.0):
     return np.linalg.eigvalsh(stepped.precision)[0] > 0
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_the_largest_rate_is_where_the_precision_ends(seed):
-    arguments = with_negative_weights(seed, -1.0)
-    model, components, statistics, hyper = arguments
-    rate = model.largest_rate(components, statistics, 20.0, Powers(), hyper)
-    assert 0 < rate < 1
-    assert is_valid(*arguments, 0.999 * rate)
-    assert not is_valid(*arguments, 1.001 * rate)
-
-
 @pytest.mark.every(5)
 @pytest.mark.parametrize("noise", [True, False])
 @pytest.mark.parametrize("inclusion", [True, False])
@@ -707,29 +685,6 @@ def test_grams_that_are_not_kept_are_made_again(monkeypatch, most):
     assert least_useful(model, components, hyper, block) == dead
 
 
-@pytest.mark.parametrize("missing", [0.0, 0.4])
-def test_couplings_without_a_feature_are_those_of_the_other_features(missing):
-    X, model, components = problem(missing=missing)
-    prepared = model.prepare(components, model.initial_hyper(X))
-    block = model.take(X, slice(None))
-
-    def squares(coupling, n):
-        if not coupling.per_sample:
-            return coupling.gram[None].copy()
-        found = np.empty((len(coupling.gram), n, n))
-        upper = np.triu_indices(n)
-        found[:, *upper] = found[:, upper[1], upper[0]] = coupling.gram
-        return found
-
-    for coupling in _inference.Couplings(model, block, prepared, completing=True):
-        whole, diagonal = squares(coupling, K), coupling.diagonal.copy()
-        for k, other in enumerate(coupling.without_each()):
-            left = np.delete(np.arange(K), k)
-            expected = whole[:, left[:, None], left]
-            np.testing.assert_array_equal(squares(other, K - 1), expected)
-            np.testing.assert_array_equal(other.diagonal, diagonal[:, left])
-
-
 def test_a_birth_replaces_one_of_two_equal_components(monkeypatch):
     monkeypatch.setattr(_births, "P_REMIX", 0.0)
     random = np.random.default_rng(0)
@@ -807,33 +762,6 @@ def test_a_stopped_gram_is_void():
     with pytest.raises(Stopped):
         out = np.empty((N, K * (K + 1) // 2))
         _inference.grams(model, block, np.arange(N), prepared, True, out)
-
-
-def test_rows_without_values_have_the_prior():
-    X, model, components = problem(missing=1.0)
-    step = observed(model, X, components)
-    np.testing.assert_allclose(
-        step.local_parameters, np.tile(model.inclusion_probability, (N, 1)), rtol=1e-12
-    )
-    np.testing.assert_allclose(step.row_bounds, 0, atol=1e-12)
-    block = model.take(X, slice(None))
-    prepared = model.prepare(components, model.initial_hyper(X))
-    scores, n_held_out = model.predictive_scores(block, prepared)
-    assert not scores.any() and not n_held_out.any()
-
-
-def test_take_copies_and_fills_gaps():
-    X, model, _ = problem(missing=0.3)
-    before = X.copy()
-    block = model.take(X, slice(3, 9))
-    np.testing.assert_array_equal(X, before)
-    np.testing.assert_array_equal(block.values, np.nan_to_num(X[3:9]))
-    np.testing.assert_array_equal(block.missing, np.isnan(X[3:9]))
-    np.testing.assert_allclose(block.squares, np.nansum(X[3:9] ** 2, axis=1))
-    assert model.take(np.nan_to_num(X), slice(None)).missing is None
-    for other in (np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2]):
-        for one, two in zip(model.take(other, slice(3, 9)), block, strict=True):
-            np.testing.assert_array_equal(one, two)
 
 
 # -- the score -------------------------------------------------------------------------
