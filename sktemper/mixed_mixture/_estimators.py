@@ -43,7 +43,14 @@ from ..moves import Moves
 from ..noise import GradientNoise
 from ..schedules import Schedule
 from ..tempering import Tempering
-from ._columns import INEXACT, by_column_index, column_values, describe, kinds_of
+from ._columns import (
+    INEXACT,
+    by_column_index,
+    column_values,
+    describe,
+    kinds_of,
+    row_numbers,
+)
 from ._model import MixedMixtureModel
 
 # -- mixin for estimators whose data are coded as numbers ------------------------------
@@ -216,10 +223,14 @@ class _MixedMixture(
     def _validate(self, X, reset):
         """Return ``X`` as an array of numeric codes of its values."""
         X = self._checked(X, reset)
-        values = list(column_values(X))
-        if reset:
-            self.columns_ = self._described(values, labels_of(X), X.shape[0])
-        coded = self._coded(X, values)
+        coded = None
+        if not reset and is_frame(X) and X.shape[0] == 1:
+            coded = row_numbers(X, self.columns_)
+        if coded is None:
+            values = list(column_values(X))
+            if reset:
+                self.columns_ = self._described(values, labels_of(X), X.shape[0])
+            coded = self._coded(X, values)
         check_values(coded, coded.dtype, training=reset)
         return coded
 
