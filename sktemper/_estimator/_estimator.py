@@ -154,10 +154,6 @@ class Validation:
         estimator = self.estimator
         known = vars(estimator)
         results = {name: known[name] for name in estimator._validated if name in known}
-        if "state_" in known:  # validation needs dtypes and priors only
-            results["state_"] = replace(
-                known["state_"], globals_=None, local=None, best=None, history=None
-            )
         kind, parameters = type(estimator), estimator.get_params(deep=False)
         return _validation, (kind, parameters, results, self.method, self.reset)
 
@@ -629,8 +625,8 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         # cached, because scikit-learn reads the signature in each `partial_fit`
         return super()._get_param_names()
 
-    #: Attributes of a fit that validation reads, besides the state.
-    _validated = ("n_features_in_", "feature_names_in_", "training_dtype_")
+    #: Attributes of a fit that validation reads.
+    _validated = ("n_features_in_", "feature_names_in_")
 
     def _validate(self, X, reset):
         """Return ``X`` in the form that the model needs, or raise an error."""
@@ -652,6 +648,12 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
     def _prepare_fit(self, data, sample_weight):
         """Choose parameters from the `Data` of a `fit`; not called for a stream."""
 
+    def _check_range(self, X, dtype, training=False):
+        """Raise if a model of this dtype cannot compute with the values of valid data.
+
+        ``training`` is whether a new fit learns variances from the data.
+        """
+
     def _check_weighted(self, X, sample_weight):
         """Raise if valid data cannot have these weights."""
 
@@ -671,13 +673,6 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
     def _compute_dtype(self, X):
         """Return the dtype of kernels and public arrays for these data."""
         return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
-
-    def _dtype_for(self, X, reset):
-        """Return the dtype of computations with data during their validation."""
-        if reset:
-            return self._compute_dtype(X)
-        dtype = vars(self).get("training_dtype_")
-        return self.state_.dtype if dtype is None else dtype
 
     def _tempering(self):
         """Return the tempering policy, in which "auto" is not yet resolved."""
@@ -877,6 +872,9 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
             self._names_ = data.feature_names
         else:
             check_names(data, known_names(self))
+        dtype = self._compute_dtype(data) if fresh else self.state_.dtype
+        for matrix in data.validated:
+            self._check_range(matrix, dtype, training=fresh)
         if fresh and len(data) < self._min_samples:
             raise ValueError(
                 f"Found array with {len(data)} sample(s) (shape={data.shape}) while a "
@@ -915,12 +913,11 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         """Return the problem with the validation data of the user, if given."""
         if X_val is None:
             return problem
-        dtype = {"training_dtype_": problem.model.dtype}
-        other = self._with_results(vars(self) | dtype)
         try:
-            data = data_of(X_val, other._validation(X_val, "_validate", reset=False))
-            check_names(data, known_names(other))
+            data = data_of(X_val, self._validation(X_val, "_validate", reset=False))
+            check_names(data, known_names(self))
             for matrix in data.validated:
+                self._check_range(matrix, problem.model.dtype)
                 self._check_weighted(matrix, None)
         except (TypeError, ValueError) as error:
             kind = TypeError if isinstance(error, TypeError) else ValueError
@@ -985,6 +982,8 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
             check_is_fitted(self, "state_")
         data = data_of(X, self._validation(X, "_validate", reset=False))
         check_names(data, known_names(self))
+        for matrix in data.validated:
+            self._check_range(matrix, self.state_.dtype)
         sample_weight = validated_weight(sample_weight, data)
         for matrix in data.validated:
             self._check_weighted(matrix, sample_weight)
@@ -1033,6 +1032,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         """Return a list of ``function(model, block, prepared)``, one for each block."""
         if self._is_few_rows(X):
             X = self._validate(X, reset=False)
+            self._check_range(X, self.state_.dtype)
             self._check_weighted(X, None)
             model = self._ready.model(self)
             warn_if_above_one(self)

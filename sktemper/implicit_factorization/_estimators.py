@@ -240,8 +240,10 @@ class ImplicitFactorization(
         )
         if not sparse.issparse(X):  # scipy.sparse does not support all dtypes of numpy
             X = sparse.csr_array(X.astype(self._compute_dtype(X), copy=False))
-        check_values(X, self._dtype_for(X, reset), training=reset)
         return X
+
+    def _check_range(self, X, dtype, training=False):
+        check_values(X, dtype, training=training)
 
     def _largest_final_change(self, run):
         return max(super()._largest_final_change(run), LARGEST_CHANGE * len(run.train))
