@@ -10,7 +10,7 @@ from .._simd.special import packed_columns
 from .._utils._arguments import check_flag, is_integer, refuse
 from .._utils._cache import LastCall, are_same_objects
 from .._utils._frames import data_frame, frame_library
-from .._utils._sklearn import remove_callbacks
+from .._utils._results import portable_copy
 from .._utils._typing import ArrayLike, DataFrame, Int
 from .._utils._validation import check_init, check_unmasked, check_values
 from ._best import UserEntries, best_items, products
@@ -694,9 +694,7 @@ class RecommenderMixin:
         self._check_fitted()
         self._item_vectors(), self._user_vectors(), self._prepared(self._fitted_model())
         self._cached("directions", self._directions)
-        served = self._with_results(self._results() | {"_serves": True})
-        remove_callbacks(served)
-        return served
+        return portable_copy(self, {"_serves": True})
 
     def _pickled_attributes(self):
         """Return the attributes, and for a serving copy also the cached values."""
