@@ -931,7 +931,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         return {name: getattr(self, name) for name in self._fixed_by_fit}
 
     def _install(self, state, policies):
-        """Set the attributes of a fit; `_take_results` follows."""
+        """Set the attributes of a fit; `install_results` follows."""
         self.state_ = state
         self._loaded = False
         vars(self).setdefault("_ready", ReadyModel())

@@ -478,7 +478,7 @@ class ImplicitFactorization(
             return
         if self._users_[0].dtype != model.dtype:
             raise ValueError("posteriors of users have the wrong type")
-        if self._rated_.values.shape[1:] != (2,):
+        if self._entries_.values.shape[1:] != (2,):
             raise ValueError("pairs of users have no weights and targets")
 
     def _fits(self, prepared, model):
