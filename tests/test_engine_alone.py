@@ -10,6 +10,7 @@ from registry import ROWS
 from sources import ALONE
 
 from sktemper._engine import InlineWorkers, Problem, data_of, fit, new_states
+from sktemper._estimator import training_settings
 from sktemper.model._contract import numbers_in
 
 
@@ -31,7 +32,7 @@ def contents(state):
 def test_a_model_is_fitted_without_an_estimator(row):
     X = row.data(120)
     estimator = row.estimator().set_params(random_state=3, max_iter=4).fit(X)
-    model, training = fitted_model(estimator), estimator._training()
+    model, training = fitted_model(estimator), training_settings(estimator)
     data = data_of(X, lambda X: estimator._validate(X, reset=False))
     problem = Problem(model, data, InlineWorkers(1, model.stop))
     state = fit(problem, training, new_states(problem, 1, 3)).state

@@ -35,7 +35,7 @@ class BayesianGaussianMixture(TemperedGaussianMixture):
         pass
 
     def _initialize_parameters(self, X, random_state):
-        model = self._new_model(X.shape[1], X.dtype)
+        model = self._make_model(self._settings(), X.shape[1], X.dtype)
         random = check_random_state(random_state)
         self.state_ = State(
             model.initial_globals(X, random),

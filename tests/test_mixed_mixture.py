@@ -144,6 +144,16 @@ def test_other_containers_give_the_same_bits(convert):
     assert list(one.categories_.values()) == list(other.categories_.values())
 
 
+@pytest.mark.parametrize("convert", [as_polars, pd.DataFrame], ids=["polars", "pandas"])
+def test_single_rows_have_the_bits_of_many(convert):
+    X, _ = survey(200)
+    X = convert(X)
+    mixture = AnnealedMixedMixture(3, random_state=0).fit(X)
+    rows = [mixture._validate(X[i : i + 1], reset=False) for i in range(len(X))]
+    found = np.concatenate(rows)
+    np.testing.assert_array_equal(found, mixture._validate(X, reset=False))
+
+
 def test_options_in_another_code_have_the_same_fit():
     X, _ = survey(300)
     mixture = AnnealedMixedMixture(3, random_state=0)

@@ -719,16 +719,16 @@ def test_values_for_serving_are_checked(fitted):
         pickle.loads(pickle.dumps(served))
     values["prepared"] = intact
     model = pickle.loads(pickle.dumps(fitted.model))
-    rated = model._rated_
+    entries = model._entries_
     for damaged in (
         None,
-        rated._replace(starts=rated.starts[1:]),
-        rated._replace(items=rated.items + np.int32(1000)),
-        rated._replace(starts=rated.starts[::-1]),
-        rated._replace(items=rated.items.astype(np.int64)),
-        rated._replace(values=rated.values[1:]),
+        entries._replace(starts=entries.starts[1:]),
+        entries._replace(items=entries.items + np.int32(1000)),
+        entries._replace(starts=entries.starts[::-1]),
+        entries._replace(items=entries.items.astype(np.int64)),
+        entries._replace(values=entries.values[1:]),
     ):
-        model._rated_ = damaged
+        model._entries_ = damaged
         with pytest.raises(ValueError, match="cannot be loaded"):
             pickle.loads(pickle.dumps(model))
 

@@ -12,7 +12,7 @@ from .._simd.special import packed_columns
 from .._utils._arguments import check_flag, is_integer, refuse
 from .._utils._cache import LastCall, are_same_objects
 from .._utils._frames import data_frame, frame_library
-from .._utils._sklearn import remove_callbacks
+from .._utils._results import portable_copy
 from .._utils._typing import ArrayLike, DataFrame, Int
 from .._utils._validation import check_init, check_unmasked, check_values
 from ._best import UserEntries, best_items, products
@@ -537,7 +537,7 @@ class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _install(self, state, policies):
         super()._install(state, policies)
         self._cache = LastCall(are_same_objects)
-        self._users_ = self._rated_ = None  # discard users of an earlier fit
+        self._users_ = self._entries_ = None  # discard users of an earlier fit
 
     def _training_data(self, X, fresh, sample_weight):
         data = super()._training_data(X, fresh, sample_weight)
@@ -556,7 +556,7 @@ class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """Store posteriors, entries and labels of the users of the training data."""
         prepared = problem.model.prepare(state.globals_, state.hyper)
         parts = problem.map(self._users_of_block, prepared)
-        self._users_, self._rated_ = _joined(parts, len(problem.data))
+        self._users_, self._entries_ = _joined(parts, len(problem.data))
         self.user_labels_ = getattr(problem.data, "user_labels", None)
 
     # -- checks ------------------------------------------------------------------------
@@ -590,9 +590,9 @@ class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             raise ValueError("posteriors of users have the wrong shapes")
         if not all(np.isfinite(array).all() for array in posteriors):
             raise ValueError("posteriors of users are not finite")
-        if vars(self).get("_rated_") is None:
+        if vars(self).get("_entries_") is None:
             raise ValueError("entries of users are missing")
-        self._rated_.check(n_users, model.n_features)
+        self._entries_.check(n_users, model.n_features)
         sizes = {"user_labels_": n_users, "item_labels_": model.n_features}
         for name, size in sizes.items():
             labels = vars(self).get(name)
@@ -619,7 +619,7 @@ class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             posteriors = self._fitted_users()
             rows = self._user_index().positions(users)
             posteriors = tuple(array[rows] for array in posteriors)
-            entries = self._rated_.select(rows)
+            entries = self._entries_.select(rows)
             return QueryUsers(
                 self._user_vectors()[rows], entries, users, True, posteriors
             )
@@ -737,9 +737,7 @@ class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         self._check_fitted()
         self._item_vectors(), self._user_vectors(), self._prepared(self._fitted_model())
         self._cached("directions", self._directions)
-        served = self._with_results(self._results() | {"_serves": True})
-        remove_callbacks(served)
-        return served
+        return portable_copy(self, {"_serves": True})
 
     def _pickled_attributes(self):
         """Return the attributes, and for a serving copy also the cached values."""
@@ -775,7 +773,7 @@ class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
         Damaged values may raise any exception.
         """
-        n_items, n_users = self.n_features_in_, len(self._rated_.starts) - 1
+        n_items, n_users = self.n_features_in_, len(self._entries_.starts) - 1
         dtype, width = self.state_.dtype, self._vector_width()
         expected = {
             "item_vectors": ((n_items, width), dtype),

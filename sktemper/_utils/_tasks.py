@@ -77,6 +77,12 @@ class Task:
             error = None  # breaks a cycle: the traceback refers to this frame
 
 
+def cancel(tasks):
+    """Cancel all tasks, and then wait until those that have begun have ended."""
+    for begun in [task for task in tasks if not task.cancel()]:
+        begun.wait()
+
+
 class Pool:
     """Pool of threads, which are started when tasks are submitted.
 
@@ -161,8 +167,7 @@ def run_shared(functions):
             run()
         return [task.result() for task in tasks]
     except BaseException:
-        for begun in [task for task in tasks if not task.cancel()]:
-            begun.wait()
+        cancel(tasks)
         raise
 
 

@@ -56,17 +56,18 @@ class _FactorialMixture(
         return tags
 
     def _validate(self, X, reset):
-        X = check_data(
+        return check_data(
             self,
             X,
             reset=reset,
             dtype=[np.float64, np.float32],
             ensure_all_finite="allow-nan",
         )
-        fresh = reset or not hasattr(self, "state_")
+
+    def _check_range(self, X, dtype, training=False):
+        fresh = not hasattr(self, "state_")
         noise = self.noise_variance if fresh else self.state_.hyper.noise_variance
-        check_range(X, self._dtype_for(X, reset), noise)
-        return X
+        check_range(X, dtype, noise)
 
     _fixed_by_fit = (
         "n_components",

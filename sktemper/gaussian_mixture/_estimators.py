@@ -137,21 +137,16 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         return tags
 
     def _validate(self, X, reset):
-        return self._checked(X, reset, training=False)
-
-    def _validate_training(self, X, reset):
-        return self._checked(X, reset, training=reset)
-
-    def _checked(self, X, reset, training):
-        X = check_data(
+        return check_data(
             self,
             X,
             reset=reset,
             dtype=[np.float64, np.float32],
             ensure_all_finite="allow-nan",
         )
-        check_values(X, self._dtype_for(X, reset), training=training)
-        return X
+
+    def _check_range(self, X, dtype, training=False):
+        check_values(X, dtype, training=training)
 
     _fixed_by_fit = (
         "n_components",

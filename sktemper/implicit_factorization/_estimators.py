@@ -218,8 +218,10 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
         )
         if not sparse.issparse(X):  # scipy.sparse does not support all dtypes of numpy
             X = sparse.csr_array(X.astype(self._compute_dtype(X), copy=False))
-        check_values(X, self._dtype_for(X, reset), training=reset)
         return X
+
+    def _check_range(self, X, dtype, training=False):
+        check_values(X, dtype, training=training)
 
     def _largest_final_change(self, run):
         return max(super()._largest_final_change(run), LARGEST_CHANGE * len(run.train))
@@ -414,7 +416,7 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
             return
         if self._users_[0].dtype != model.dtype:
             raise ValueError("posteriors of users have the wrong type")
-        if self._rated_.values.shape[1:] != (2,):
+        if self._entries_.values.shape[1:] != (2,):
             raise ValueError("pairs of users have no weights and targets")
 
     def _fits(self, prepared, model):

@@ -31,7 +31,6 @@ from .._estimator import (
     warn_if_above_one,
     warn_once,
     widened_for,
-    without_callbacks,
 )
 from .._utils._arguments import (
     Interval,
@@ -42,6 +41,7 @@ from .._utils._arguments import (
     refuse,
 )
 from .._utils._frames import data_frame, frame_library
+from .._utils._results import copy_fit, install_results, portable_copy
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Duration, Float, Int, Seed
 from .._utils._validation import check_prior, check_sparse
 from ..learning_rates import LearningRate
@@ -892,7 +892,7 @@ class _LDA(
             n_rows = len(problem.data)
             rows = np.arange(0, n_rows, -(-n_rows // MOST_ROWS))
             prior = {"prediction_prior_": best_prior(problem, self.state_, rows)}
-        self._take_results(self._with_results(self._results() | prior))
+        install_results(self, copy_fit(self, prior))
         return self
 
     def _hyper_of_predictions(self):
@@ -970,7 +970,7 @@ class _LDA(
             policies=replace(state.policies, learning_rate=None),
         )
         own = {"state_": served, "_warned": {}, "_ready": ReadyModel()}
-        other = without_callbacks(self)._with_results(self._results() | own)
+        other = portable_copy(self, own)
         vars(other).pop("_lengths_", None)
         other._serves = True
         return other

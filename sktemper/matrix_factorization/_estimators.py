@@ -63,7 +63,7 @@ class _MatrixFactorization(RecommenderMixin, TemperedEstimator):
         return tags
 
     def _validate(self, X, reset):
-        X = check_data(
+        return check_data(
             self,
             X,
             reset=reset,
@@ -71,8 +71,9 @@ class _MatrixFactorization(RecommenderMixin, TemperedEstimator):
             dtype="numeric",
             ensure_all_finite=True if sparse.issparse(X) else "allow-nan",
         )
-        check_values(X, self._dtype_for(X, reset), training=reset)
-        return X
+
+    def _check_range(self, X, dtype, training=False):
+        check_values(X, dtype, training=training)
 
     def _validate_training(self, X, reset):
         X = super()._validate_training(X, reset)

@@ -511,6 +511,51 @@ def _readings(value):
     return repr(number), *([str(single)] if single == number else [])
 
 
+#: Types of the values of a row that `row_numbers` converts.
+PLAIN_TYPES = {str, int, float, np.int64, np.float64}
+
+
+def row_numbers(X, columns):
+    """Return the numbers of a data frame with one row, of shape (1, n_features).
+
+    The conversion of whole columns would take longer than all other computations with
+    one row.
+
+    Parameters
+    ----------
+    X : DataFrame
+    columns : tuple of Column
+
+    Returns
+    -------
+    numbers : ndarray or None
+        None if some value is no text or number that is exact as a float, or does not
+        fit its column.
+    """
+    row = X.row(0) if is_polars(X) else X.iloc[0].tolist()
+    numbers = []
+    for column, value in zip(columns, row, strict=True):
+        if type(value) not in PLAIN_TYPES:
+            return None
+        if value != value:
+            numbers.append(np.nan)
+            continue
+        is_exact = isinstance(value, str) or abs(value) < INEXACT
+        if is_exact and column.kind in ("categorical", "binary"):
+            value = _numbers_by_category(column.categories).get(value)
+        elif not is_exact or isinstance(value, str):
+            return None
+        elif column.kind == "poisson" and (value < 0 or value != int(value)):
+            return None
+        numbers.append(value)
+    return None if None in numbers else np.array([numbers], dtype=float)
+
+
+@functools.lru_cache
+def _numbers_by_category(categories):
+    return dict(zip(categories, _option_values(categories)[0].tolist(), strict=True))
+
+
 def declared_kinds(kinds, names, n_features):
     """Return the kinds that the user set, and None for other columns.
 

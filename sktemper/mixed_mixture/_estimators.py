@@ -42,7 +42,14 @@ from ..moves import Moves
 from ..noise import GradientNoise
 from ..schedules import Schedule
 from ..tempering import Tempering
-from ._columns import INEXACT, by_column_index, column_values, declared_kinds, describe
+from ._columns import (
+    INEXACT,
+    by_column_index,
+    column_values,
+    declared_kinds,
+    describe,
+    row_numbers,
+)
 from ._model import MixedMixtureModel
 
 # -- mixin for estimators whose data are coded as numbers ------------------------------
@@ -195,10 +202,14 @@ class _MixedMixture(MixtureMixin, TemperedEstimator):
     def _validate(self, X, reset):
         """Return ``X`` as an array of numeric codes of its values."""
         X = self._check_table(X, reset)
-        values = list(column_values(X))
-        if reset:
-            self.columns_ = self._describe(values, column_labels(X), X.shape[0])
-        coded = self._encode(X, values)
+        coded = None
+        if not reset and is_frame(X) and X.shape[0] == 1:
+            coded = row_numbers(X, self.columns_)
+        if coded is None:
+            values = list(column_values(X))
+            if reset:
+                self.columns_ = self._describe(values, column_labels(X), X.shape[0])
+            coded = self._encode(X, values)
         check_values(coded, coded.dtype, training=reset)
         return coded
 
