@@ -80,18 +80,9 @@ def log_mean_powers(exponents, log_weights, concentrations):
 
     which the trapezoidal rule integrates over asinh(log s).  The integrand is positive.
 
-    Parameters
-    ----------
-    exponents : ndarray of shape (n_exponents,)
-        b, above 0 and less than 3.
-    log_weights : ndarray of shape (n_sums, n_variables)
-        log w.
-    concentrations : ndarray of shape (n_variables, n_groups)
-        Concentrations a of each group of variables, for all sums.
-
-    Returns
-    -------
-    logs : ndarray of shape (n_sums, n_exponents, n_groups)
+    ``log_weights`` has a row for each sum, and ``concentrations`` a column for each
+    group of variables.  The result has the shape (n_sums, n_exponents, n_groups);
+    exponents b are above 0 and below 3.
     """
     low = VANISHED + np.log(max(1.0, concentrations.sum(axis=0).max()))
     high = VANISHED / exponents.min()
@@ -118,16 +109,7 @@ def mean_log_power_sums(exponents, concentration):
     The density and the function are even in the logit of x.  The trapezoidal rule
     integrates over the logarithm of the logit.
 
-    Parameters
-    ----------
-    exponents : ndarray of shape (n_exponents,)
-        b, above 0 and at most 1.
-    concentration : float
-        a.
-
-    Returns
-    -------
-    means : ndarray of shape (n_exponents,)
+    Exponents b are above 0 and at most 1.
     """
     a = min(concentration, POINT)
     first = -0.5 * np.log1p(a) - VANISHED
@@ -327,17 +309,8 @@ class MultinomialFamily(DirichletFamily):
 def log_predictive_of_counts(concentration, totals, counts):
     """Return log E prod_v theta_v^n_v of sparse counts n.
 
-    Parameters
-    ----------
-    concentration : ndarray of shape (n_components, n_features)
-        Concentrations of the Dirichlet distributions of theta.
-    totals : ndarray of shape (n_components,)
-        Sums of the concentrations over all features.
-    counts : CSR of shape (n_samples, n_features)
-
-    Returns
-    -------
-    logs : ndarray of shape (n_samples, n_components)
+    The result has a row for each row of counts and a column for each row of
+    concentrations, whose sums over all features are ``totals``.
     """
     sizes = np.asarray(counts.sum(axis=1)).reshape(-1, 1)
 

@@ -145,34 +145,14 @@ def dense(array):
 
 
 def times(moments, matrix):
-    """Return ``moments @ matrix``; the bits of a row do not depend on other rows.
-
-    Parameters
-    ----------
-    moments : ndarray or CSR array of shape (n_rows, n_moments)
-    matrix : ndarray of shape (n_moments, n_columns)
-
-    Returns
-    -------
-    product : ndarray of shape (n_rows, n_columns)
-    """
+    """Return ``moments @ matrix``; the bits of a row do not depend on other rows."""
     if not sparse.issparse(moments):
         return tiled_matmul(moments, matrix)
     return sparse_times(*_entries(moments), _rows(matrix))
 
 
 def sums_of(moments, shares):
-    """Return ``shares.T @ moments``, the sums of the moments of components.
-
-    Parameters
-    ----------
-    moments : ndarray or CSR array of shape (n_rows, n_moments)
-    shares : ndarray of shape (n_rows, n_components)
-
-    Returns
-    -------
-    sums : ndarray of shape (n_components, n_moments)
-    """
+    """Return ``shares.T @ moments``, the sums of the moments of components."""
     if not sparse.issparse(moments):
         return shares.T @ moments
     # one row of memory for each moment, because a row of data has few moments

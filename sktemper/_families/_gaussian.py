@@ -106,13 +106,7 @@ def _natural_parameters(mean, covariance):
 
 
 class GaussianPrior(NamedTuple):
-    """The Gaussian prior of the users or of the items.
-
-    Attributes
-    ----------
-    mean : ndarray of shape (n_own,)
-    covariance : ndarray of shape (n_own, n_own)
-    """
+    """The Gaussian prior of the users or of the items, of n_own numbers."""
 
     mean: np.ndarray
     covariance: np.ndarray
@@ -137,17 +131,7 @@ class GaussianPrior(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """Weighted sums of moments of posteriors of x.
-
-    Attributes
-    ----------
-    total : float
-        Sum of the weights.
-    first : ndarray of shape (n_own,)
-        Sum of E[x].
-    second : ndarray of shape (n_own, n_own)
-        Sum of E[x x^T].
-    """
+    """Sum of weights of posteriors of x, and weighted sums of E[x] and E[x x^T]."""
 
     total: float
     first: np.ndarray
@@ -208,14 +192,9 @@ def unpacked(triangles, n_own):
 def least_eigenvalue(rows, n_own, other=None):
     """Return the least eigenvalue of the precisions of Gaussians.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n_rows, n_packed + n_own)
-        Natural parameters: packed precisions, and precisions times means.
-    n_own : int
-    other : ndarray of the same shape or None
-        Gaussians whose precisions are the identity matrix in the coordinates for the
-        eigenvalues.  None means the original coordinates.
+    Rows are packed precisions, then precisions times means.  The eigenvalues are in
+    coordinates in which the precisions of the Gaussians ``other`` are the identity
+    matrix; None means the original coordinates.
     """
     n_packed = rows.shape[1] - n_own
     precisions = unpacked(rows[:, :n_packed], n_own)
@@ -229,15 +208,9 @@ def least_eigenvalue(rows, n_own, other=None):
 def packed_fisher_product(means, covariances, changes):
     """Return the changes of mean parameters along changes of natural parameters.
 
-    Parameters
-    ----------
-    means : ndarray of shape (n_rows, n_own)
-    covariances : ndarray of shape (n_rows, n_packed)
-        Packed covariances.
-    changes : ndarray of shape (n_rows, n_packed + n_own)
-        Changes of packed precisions, followed by changes of precisions times means.
-        Packed precisions are the coefficients of -x x^T / 2, in which off-diagonal
-        elements count twice.  Precisions times means are the coefficients of x.
+    Covariances are packed.  Changes are those of packed precisions, the coefficients of
+    -x x^T / 2 in which off-diagonal elements count twice, and then those of precisions
+    times means, the coefficients of x.
     """
     n_own, n_packed = means.shape[1], covariances.shape[1]
     covariance = unpacked(covariances, n_own)

@@ -494,18 +494,8 @@ class MixtureModel(NaturalModel):
     def _with_others(self, block, row_weight, globals_, hyper, logs):
         """Return a model of the current components and of other components.
 
-        Parameters
-        ----------
-        block, row_weight, globals_, hyper : object
-        logs : ndarray of shape (n_rows, n_others)
-            Result of `log_shares` for the other components.
-
-        Returns
-        -------
-        model : MixtureModel
-        globals_ : Mixture
-            Optimum for the responsibilities of all components together.
-        hyper : object
+        ``logs`` is the result of `log_shares` for the other components.  The parameters
+        are the optimum for the responsibilities of all components together.
         """
         logs = np.hstack([self.log_shares(block, globals_, hyper), logs])
         shares = special.softmax(logs, axis=1) * row_weight[:, None]
@@ -601,14 +591,7 @@ class MixtureModel(NaturalModel):
 
 
 def softmax(logs, power):
-    """Return responsibilities, bounds and scores; see `MixtureModel.responsibilities`.
-
-    Parameters
-    ----------
-    logs : ndarray of shape (n_rows, n_components)
-        E log p(x, component).
-    power : ndarray of shape (n_rows,) or ()
-    """
+    """Return the results of `MixtureModel.responsibilities`, given E log p(x, k)."""
     # one row for each component, because sums over an axis of few values are slow
     logs = np.ascontiguousarray(logs.T)
     shares = logs * power

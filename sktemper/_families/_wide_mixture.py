@@ -49,14 +49,8 @@ class Wide:
     def select(self, columns):
         """Return a dense array of some columns, followed by one for all others.
 
-        Parameters
-        ----------
-        columns : ndarray of int of shape (n,)
-            Indices in increasing order, which include ``self.columns``.
-
-        Returns
-        -------
-        narrow : ndarray of shape (n_rows, (n + 1) * n_each)
+        ``columns`` are in increasing order and include ``self.columns``.  The result
+        has the shape (n_rows, (n_columns + 1) * n_each).
         """
         rest = self.rest[:, None]
         if columns is self.columns:
@@ -104,11 +98,8 @@ class Wide:
     def placed(self, places):
         """Return a `Wide` with the columns in another order, and with new columns.
 
-        Parameters
-        ----------
-        places : ndarray of int
-            For each column of the result, the index of the column in this object, or -1
-            for a new column without entries.
+        ``places`` has the index in this object of each column of the result, or -1 for
+        a new column without entries.
         """
         kept = np.full(self.n_columns + 1, -1)  # the last element is for places of -1
         kept[self.columns] = np.arange(len(self.columns))
@@ -129,12 +120,7 @@ class Wide:
 
 
 class Entries(NamedTuple):
-    """A block of sparse rows with all columns, before it is `Aligned`.
-
-    Attributes
-    ----------
-    X : CSR of shape (n_rows, n_features)
-    """
+    """A block of CSR rows with all columns, before it is `Aligned`."""
 
     X: Any
 
@@ -174,18 +160,8 @@ class Aligned(NamedTuple):
 def rows_at(columns, others, rows):
     """Return the rows of a table for other columns.
 
-    Parameters
-    ----------
-    columns, others : ndarray of int
-        Indices of columns in increasing order.
-    rows : ndarray of shape (len(columns) + 1, ...)
-        Table with a row for each of ``columns``.  The last row is for each other
-        column.
-
-    Returns
-    -------
-    rows : ndarray of shape (len(others) + 1, ...)
-        Table of the same form for ``others``.
+    ``rows`` has a row for each of ``columns``, in increasing order, and a last row for
+    all other columns.  The result has the same form for ``others``.
     """
     if others is columns:
         return rows
@@ -288,30 +264,11 @@ class WideMixtureModel(MixtureModel):
 
     # -- methods of subclasses ---------------------------------------------------------
     def moments_of_entries(self, X):
-        """Return the moments of the entries of rows, minus moments of absent entries.
-
-        Parameters
-        ----------
-        X : CSR of shape (n_rows, n)
-
-        Returns
-        -------
-        moments : CSR of shape (n_rows, n * n_each)
-        """
+        """Return moments of CSR rows' entries, minus the moments of absent entries."""
         raise NotImplementedError
 
     def predictive(self, block, prepared):
-        """Return the log predictive densities of the rows in the components.
-
-        Parameters
-        ----------
-        block : Aligned
-        prepared : Prepared
-
-        Returns
-        -------
-        logs : ndarray of shape (n_rows, n_components)
-        """
+        """Return the log predictive densities of the rows of an `Aligned` block."""
         raise NotImplementedError
 
     # -- columns of computations -------------------------------------------------------
@@ -364,14 +321,8 @@ class WideMixtureModel(MixtureModel):
     def linear(self, block, prepared, table, constant):
         """Return a linear function of the moments of each row of a block.
 
-        Parameters
-        ----------
-        block : Aligned
-        prepared : Prepared
-        table : ndarray
-            Table of the form of ``prepared.tables``.
-        constant : ndarray of shape (n_components,)
-            Value of a row without entries.
+        ``table`` has the form of ``prepared.tables``, and ``constant`` is the value of
+        a row without entries, (n_components,).
         """
         rows = table.reshape(len(prepared.columns) + 1, -1)
         rows = rows_at(prepared.columns, block.columns, rows)

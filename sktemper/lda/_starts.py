@@ -28,20 +28,8 @@ def critical_temperatures(eigenvalues, tokens_per_row, n_topics, alpha):
     and a difference in the weights of a single document by u.  The critical temperature
     is the highest temperature at which one of these two factors is 1.
 
-    Parameters
-    ----------
-    eigenvalues : ndarray of shape (n_axes,)
-    tokens_per_row : float
-        n, the mean number of tokens of nonempty documents.
-    n_topics : int
-        K, at least 2.
-    alpha : float
-        Dirichlet parameter of the documents' prior.
-
-    Returns
-    -------
-    temperatures : ndarray of shape (n_axes,)
-        At least 1.
+    n are the tokens of a mean nonempty document, K the topics, and alpha the parameter
+    of the documents' prior.  The temperatures, (n_axes,), are at least 1.
     """
 
     def excess(temperature):
@@ -134,18 +122,8 @@ class Correspondence(NamedTuple):
 def analyse(X, sample_weight, n_axes):
     """Return the `Correspondence` of at most `ROWS_ANALYSED` evenly spaced rows.
 
-    Parameters
-    ----------
-    X : ndarray or CSR of shape (n_samples, n_features)
-        Counts.
-    sample_weight : ndarray of shape (n_samples,) or None
-    n_axes : int
-        Largest number of axes; data of a lower rank have fewer.
-
-    Returns
-    -------
-    correspondence : Correspondence or None
-        None if no document has tokens.
+    The result is None if no document has tokens.  Data of a low rank have fewer than
+    ``n_axes`` axes.
     """
     counts = sample_counts(X, sample_weight)
     if counts is None:
@@ -186,16 +164,8 @@ def spectral_tokens(correspondence, n_topics):
     The scores of the documents are rotated such that each document is near few axes.
     The rotated coordinates of a document are proportional to its topic weights.
 
-    Parameters
-    ----------
-    correspondence : Correspondence
-    n_topics : int
-        K.  Each topic has 1 / K of the tokens of the sample.
-
-    Returns
-    -------
-    tokens : ndarray of shape (n_axes, n_features)
-        At most K rows, sorted by the mean column index of a topic's words.
+    The result has the shape (n_axes, n_features), with at most K rows, each with 1 / K
+    of the tokens of the sample, sorted by the mean column index of their words.
     """
     weight, scores = correspondence.weight, correspondence.scores
     with one_blas_thread():
@@ -225,12 +195,8 @@ def _rotation(scores, weight):
     finds.  Each iteration replaces the rotation by the polar factor of the gradient of
     the varimax criterion [1]_.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_rows, n_axes)
-        Scores of rows, for a weight of 1.  Weighted by ``weight``, the columns are
-        orthonormal.
-    weight : ndarray of shape (n_rows,)
+    ``scores`` are for rows of weight 1: weighted by ``weight``, their columns are
+    orthonormal.
 
     References
     ----------

@@ -195,13 +195,8 @@ class Topics:
         word that was in the model from the start, but never occurred in a document,
         would have the same parameters if its initial value were the mean, 1.
 
-        Parameters
-        ----------
-        places : ndarray of int of shape (n_words,)
-            Row of each word in the current topics, -1 for a new word.
-        prior : ndarray of shape (1 or n_words, 1 or n_topics)
-        start_share : float
-            Weight of the initial topics in the current topics.
+        ``places`` has the row of each word in the current topics, -1 for a new word,
+        and ``start_share`` is the weight of the initial topics in the current ones.
         """
         is_new = places < 0
         u = self.u[places]
