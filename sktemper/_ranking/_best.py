@@ -246,17 +246,7 @@ def _places(rated, some):
 
 
 def products(users, items):
-    """Return the products of users and all items, with the same bits as `best_items`.
-
-    Parameters
-    ----------
-    users : ndarray of shape (n_users, width)
-    items : ndarray of shape (n_items, width)
-
-    Returns
-    -------
-    products : ndarray of shape (n_users, n_items)
-    """
+    """Return products of users and all items, with the same bits as `best_items`."""
     out = np.empty((len(items), len(users)), items.dtype)
     multiply(items, packed_columns(users.T), out)
     return out.T

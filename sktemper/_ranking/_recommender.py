@@ -86,12 +86,8 @@ class QueryUsers(NamedTuple):
 def _joined(parts, n_users):
     """Join the posterior parameters and `UserEntries` of the users of all blocks.
 
-    Parameters
-    ----------
-    parts : iterable
-        Pairs of a tuple of arrays and a `UserEntries`.  The memory of the arrays may be
-        used again when they are deleted.
-    n_users : int
+    ``parts`` are pairs of a tuple of arrays and a `UserEntries`.  The memory of the
+    arrays may be used again when they are deleted.
     """
     joined, all_entries, first = None, [], 0
     for posteriors, entries in parts:

@@ -195,21 +195,8 @@ def as_number(value, policy, what, least=-LARGEST, most=LARGEST):
     Values are checked here and in `as_numbers`, because policies may be functions or
     classes of the user.
 
-    Parameters
-    ----------
-    value : object
-    policy : Policy
-    what : str
-        Meaning of the value, for messages.
-    least, most : float
-        Limits of the value; by default any finite number is valid.
-
-    Raises
-    ------
-    TypeError
-        If the value is no real number.
-    ValueError
-        If it is NaN, or not between ``least`` and ``most``.
+    ``what`` is the meaning of the value, for messages.  By default any finite number is
+    valid.
     """
     result = float(value) if isinstance(value, float) else _float_of(value)
     if result is None:

@@ -133,14 +133,7 @@ def run_shared(functions):
     functions must not depend on each other, so that results do not depend on the number
     of threads.
 
-    Parameters
-    ----------
-    functions : list of callable
-        They must not call `run_shared`.
-
-    Returns
-    -------
-    results : list
+    The functions must not call `run_shared`.
     """
     pool = getattr(_of_thread, "pool", None)
     n_threads = 1 if pool is None else min(pool.n_threads, len(functions))
