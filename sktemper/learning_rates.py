@@ -83,7 +83,6 @@ class RobbinsMonro(LearningRate):
         return (self.offset + t) ** -self.decay
 
     def next_rate(self, state, clock, gradient) -> tuple[float, Any]:
-        """Return the rate of the next step, and the state after it."""
         return self(clock.steps + 1), state
 
 
@@ -144,7 +143,6 @@ class HalfLife(LearningRate):
         self.samples = samples
 
     def validate(self) -> Self:
-        """Check the half-life; return self."""
         self.unit()
         return self
 
@@ -159,11 +157,9 @@ class HalfLife(LearningRate):
         return half_life_of(self.samples)
 
     def knows(self, state) -> bool:
-        """Return whether this policy can continue from ``state``."""
         return isinstance(state, Population)
 
     def initial_state(self) -> Any:
-        """Return an empty population."""
         return Population()
 
     def next_rate(self, state, clock, gradient) -> tuple[float, Any]:
@@ -193,7 +189,6 @@ class ConstantRate(LearningRate):
         self.rate = rate
 
     def next_rate(self, state, clock, gradient) -> tuple[float, Any]:
-        """Return the rate of the next step, and the state after it."""
         return float(self.rate), state
 
 
@@ -310,11 +305,9 @@ class AdaptiveRate(LearningRate):
         return isinstance(state, GradientMoments) and state.metric == self.metric
 
     def initial_state(self) -> Any:
-        """Return empty averages."""
         return GradientMoments(self.metric)
 
     def next_rate(self, state, clock, gradient) -> tuple[float, Any]:
-        """Return the rate of the next step, and the state after it."""
         g, h = gradient()
         if self.metric == "identity":
             h = g
@@ -337,16 +330,7 @@ class AdaptiveRate(LearningRate):
 def as_learning_rate(value, default):
     """Return the learning rate that ``value`` stands for.
 
-    Parameters
-    ----------
-    value : LearningRate, float or None
-        A number stands for a `ConstantRate`, None for ``default``.
-    default : LearningRate
-
-    Raises
-    ------
-    sklearn.utils._param_validation.InvalidParameterError
-        If ``value`` is of another type.
+    A number stands for a `ConstantRate`, and None for ``default``.
     """
     if value is None:
         return default

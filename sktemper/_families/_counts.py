@@ -221,7 +221,6 @@ class DirichletFamily(Family):
 
     # -- the distribution of the parameters --------------------------------------------
     def log_normaliser(self, parameters) -> np.ndarray:
-        """Return A, of shape (n_components,)."""
         concentration = parameters + 1.0
         logs = self.totals(log_gamma(concentration))
         logs = logs - log_gamma(self.totals(concentration))
@@ -234,23 +233,19 @@ class DirichletFamily(Family):
         return digamma(concentration) - self.repeat_for_options(totals)
 
     def expected_log(self, parameters, sums) -> np.ndarray:
-        """Return expected log-likelihoods of rows, given the sums of their moments."""
         return sums @ self.weigh_options(self.expected(parameters)).T
 
     def prepare(self, parameters) -> Any:
-        """Return the `Tables` of components."""
         expected = self.weigh_options(self.expected(parameters))
         return Tables(np.ascontiguousarray(expected.T), parameters)
 
     def bound(self, parameters, prior, power) -> np.ndarray:
-        """Return power * E log p - E log q of each component."""
         expected = self.weigh_options(self.expected(parameters))
         log_prior = (prior * expected).sum(axis=1) - self.log_normaliser(prior)
         log_q = (parameters * expected).sum(axis=1)
         return power * log_prior - log_q + self.log_normaliser(parameters)
 
     def fisher_product(self, parameters, change) -> np.ndarray:
-        """Return the derivative of E log theta in the direction ``change``."""
         concentration = parameters + 1.0
         product = polygamma(1, concentration) * change
         totals = polygamma(1, self.totals(concentration)) * self.totals(change)
@@ -380,7 +375,6 @@ class GammaFamily(Family):
         return np.hsplit(values, 2)
 
     def log_normaliser(self, parameters) -> np.ndarray:
-        """Return A, of shape (n_components,)."""
         shape, rate = self.split(parameters)
         shape = shape + 1.0
         return (gammaln(shape) - shape * np.log(rate)).sum(axis=1)
@@ -392,7 +386,6 @@ class GammaFamily(Family):
         return np.hstack([psi(shape) - np.log(rate), -shape / rate])
 
     def fisher_product(self, parameters, change) -> np.ndarray:
-        """Return the change of E u along a change of the parameters."""
         shape, rate = self.split(parameters)
         shape = shape + 1.0
         shape_change, rate_change = self.split(change)

@@ -120,15 +120,12 @@ class NaturalModel(ConjugateModel):
         return low
 
     def natural_parameters(self, globals_) -> np.ndarray:
-        """Return the natural parameters as one vector."""
         return globals_.vector()
 
     def from_natural_parameters(self, vector) -> Any:
-        """Return the global parameters of a vector."""
         return self.parameters.of_vector(vector, self.shapes())
 
     def target_parameters(self, statistics, scale, powers, hyper) -> np.ndarray:
-        """Return the target of a step as a vector."""
         return self.target(statistics, scale, powers, hyper).vector()
 
 

@@ -203,7 +203,6 @@ class MixtureModel(NaturalModel):
         return self.family.block(own)
 
     def initial_hyper(self, X, sample_weight=None) -> Any:
-        """Return the priors."""
         prior = self.prior_of_component(X, sample_weight)
         return MixtureHyper(self.weight_concentration, np.asarray(prior, np.float64))
 
@@ -289,25 +288,20 @@ class MixtureModel(NaturalModel):
         )
 
     def shapes(self) -> tuple:
-        """Return the shapes of the arrays of the parameters."""
         return self.weights.prior(1.0).shape, self.family.shape(self.n_components)
 
     def hyper_shapes(self) -> list[tuple[int, ...]] | None:
-        """Return the shapes of the parts of `hyper`."""
         return [(), (self.family.n_natural,)]
 
     def global_shapes(self, globals_) -> list | None:
-        """Return the shapes of the parts of the global parameters."""
         return list(self.shapes())
 
     def is_valid(self, globals_) -> bool:
-        """Return whether these are parameters of distributions."""
         return bool((globals_.weights > -1).all()) and self.family.is_valid(
             globals_.components
         )
 
     def prepare(self, globals_, hyper) -> Any:
-        """Return the arguments of `local_step` that are computed once per step."""
         return Prepared(
             self.weights.expected_log(globals_.weights),
             self.family_of(hyper).prepare(globals_.components),
@@ -317,7 +311,6 @@ class MixtureModel(NaturalModel):
 
     # -- the step ----------------------------------------------------------------------
     def local_step(self, block, prepared, request) -> LocalStep:
-        """Compute the responsibilities of a block; see `ConjugateModel.local_step`."""
         local = np.asarray(request.powers.local, dtype=np.float64)
         responsibilities, bounds, scores = self.responsibilities(block, prepared, local)
         statistics = None
@@ -425,7 +418,6 @@ class MixtureModel(NaturalModel):
     def propose_birth(
         self, globals_, hyper, block, random, row_weight=None
     ) -> tuple[Any, Any]:
-        """Return the mixture with one component replaced by a new component."""
         if row_weight is None:
             row_weight = np.ones(block.shape[0])
         responsibilities = propose_birth(
@@ -436,7 +428,6 @@ class MixtureModel(NaturalModel):
     def propose_split_merge(
         self, globals_, hyper, block, random, refused, row_weight=None
     ) -> tuple[Any, Any, Any]:
-        """Return the mixture after the most promising splits and merges."""
         if row_weight is None:
             row_weight = np.ones(block.shape[0])
         responsibilities, key = split_merge(
@@ -485,7 +476,6 @@ class MixtureModel(NaturalModel):
     def joined(
         self, globals_, hyper, born, X, row_weight
     ) -> tuple[ConjugateModel, Any, Any]:
-        """Return a model of the current components and the new components."""
         block = self.take(X, slice(0, X.shape[0]))
         logs = self.resized(len(born.weights)).log_shares(block, born, hyper)
         logs = logs[:, self.n_components :]
@@ -585,7 +575,6 @@ class MixtureModel(NaturalModel):
         return prior + statistics.scaled(1.0 / (1.0 - share))
 
     def component_counts(self, globals_, hyper) -> np.ndarray:
-        """Return the number of rows of each component."""
         prior = self.weights.prior(hyper.weight_concentration)
         return self.weights.counts(globals_.weights - prior)
 

@@ -344,7 +344,6 @@ class WideMixtureModel(MixtureModel):
         return Mixture(prior.weights, wide)
 
     def dealt(self, block, seeds, row_weight, scale, hyper):
-        """Return the optimum after each row is assigned to its nearest seed."""
         arguments = seeds, row_weight, scale
         if not isinstance(block, Entries):
             return super().dealt(block, *arguments, hyper)
@@ -428,7 +427,6 @@ class WideMixtureModel(MixtureModel):
         return self.family.n_observed(block)
 
     def log_joint(self, block, prepared):
-        """Return E log p(x, component) of each row, (n_rows, n_components)."""
         if not isinstance(block, Aligned):
             return super().log_joint(block, prepared)
         logs = self.linear(block, prepared, prepared.tables, prepared.empty_row)
@@ -453,7 +451,6 @@ class WideMixtureModel(MixtureModel):
 
     # -- objectives --------------------------------------------------------------------
     def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
-        """Return ``powers.prior`` E log p - E log q of weights and components."""
         if not self._may_be_wide:
             return super().global_bound(globals_, hyper, powers)
         columns = getattr(globals_.components, "columns", None)
@@ -482,7 +479,6 @@ class WideMixtureModel(MixtureModel):
 
     # -- leaving a poor optimum --------------------------------------------------------
     def propose_birth(self, globals_, hyper, block, random, row_weight=None):
-        """Return the mixture with one component started again."""
         arguments = random, row_weight
         if not isinstance(block, Entries):
             return super().propose_birth(_dense(globals_), hyper, block, *arguments)
