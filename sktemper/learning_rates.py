@@ -87,17 +87,11 @@ class RobbinsMonro(LearningRate):
 
 
 class Population(NamedTuple):
-    """Decayed number of rows, the state of `HalfLife` between steps.
+    """Decayed number of rows, the state of `HalfLife` between steps."""
 
-    Attributes
-    ----------
-    size : float
-        n, the sum of the weights of all rows so far, each halved with every half-life.
-    weight : float
-        Sum of the weights of the rows of the next step, which `size` includes.
-    """
-
+    # n, the sum of the weights of all rows, halved with each half-life
     size: float = 0.0
+    # sum of the weights of the rows of the next step, in `size` too
     weight: float = 0.0
 
     def with_rows(self, weight, half_lives):
@@ -193,33 +187,18 @@ class ConstantRate(LearningRate):
 
 
 class GradientMoments(NamedTuple):
-    """Moving averages of the gradient g, of h = F g, and of the product g h.
+    """Moving averages of the gradient g, of h = F g, and of the product g h."""
 
-    Attributes
-    ----------
-    metric : str
-        Metric F.
-    steps : int
-        Number of gradients so far.
-    window : float
-        Number of steps in the averages; 0 before the first step.
-    gradient, product : ndarray or float
-    square : float
-    noise_share : float
-        Sum of the squared weights of the gradients: the share of the noise of one
-        gradient that their average still has.
-    first_rate : float
-        Rate at the end of the warm-up.
-    """
-
-    metric: str = "fisher"
-    steps: int = 0
-    window: float = 0.0
+    metric: str = "fisher"  # F
+    steps: int = 0  # number of gradients so far
+    window: float = 0.0  # number of steps in the averages; 0 before the first
     gradient: Any = 0.0
     product: Any = 0.0
     square: float = 0.0
+    # Sum of the squared weights of the gradients: the share of the noise of one
+    # gradient that their average still has.
     noise_share: float = 0.0
-    first_rate: float = 0.0
+    first_rate: float = 0.0  # at the end of the warm-up
 
     def updated(self, gradient, product, weight):
         keep = 1.0 - weight

@@ -301,28 +301,15 @@ def as_partition(answer):
 
 
 class LadderState(NamedTuple):
-    """State of `GlobalTempering` and `LocalTempering`.
+    """State of `GlobalTempering` and `LocalTempering`."""
 
-    Attributes
-    ----------
-    inverse_temperatures : ndarray of shape (n_temperatures,)
-    log_prior : ndarray of shape (n_temperatures,)
-    partition : object
-        Log C, the log normalisers of the tempered likelihood.
-    probabilities : ndarray of shape (n_temperatures,)
-        Probabilities of the temperatures; for `LocalTempering`, means over a batch.
-    score : float
-        Moving average of the score per observation; NaN before the first step.
-    settings : str
-        Digest of the parameters of the policy.
-    """
-
+    # (n_temperatures,), as log_prior and probabilities
     inverse_temperatures: np.ndarray
     log_prior: np.ndarray
-    partition: Any
-    probabilities: np.ndarray
-    score: float = math.nan
-    settings: str = ""
+    partition: Any  # log C, the log normalisers of the tempered likelihood
+    probabilities: np.ndarray  # for `LocalTempering`, means over a batch
+    score: float = math.nan  # moving average per observation; NaN before the first step
+    settings: str = ""  # digest of the parameters of the policy
 
     @property
     def log_partition(self):

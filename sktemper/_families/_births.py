@@ -1,4 +1,4 @@
-"""Splits and merges of a mixture's components, by the evidence of responsibilities.
+"""Births, splits and merges of a mixture's components.
 
 The best lower bound for given responsibilities is, up to a constant,
 
@@ -94,18 +94,7 @@ def axes(coordinates, weight):
     return np.concatenate([leading, start[:, AXES - missing :]], axis=1)
 
 
-# -- splits and merges of a mixture's components, by the evidence of responsibilities
-# The best lower bound for given responsibilities is, up to a constant,
-#
-#     sum_k F(s_k) + W(n) + H,
-#
-# where F(s_k) is the log evidence of component k with statistics s_k, W(n) is the log
-# evidence of the components' row counts n, and H is the entropy of the
-# responsibilities. The gain of a split or a merge is the increase of this sum.  The
-# lower bound increases by at least the gain, because the responsibilities of the other
-# components are optimised afterwards.  Therefore changes of slightly negative gain are
-# also proposed.
-
+# -- splits and merges, see the beginning of this file ---------------------------------
 #: Smallest gain of a proposal, in nats.
 LEAST_GAIN = -20.0
 #: Typical further gain of a split, in nats, from rows that later move between
@@ -183,27 +172,10 @@ class Search:
     stays empty.  If ``second`` equals ``first``, this component was empty before, and
     no merge is made.
 
-    Parameters
-    ----------
-    model : MixtureModel
-    hyper : object
-    block : object
-    shares : ndarray of shape (n_rows, n_components)
-        Responsibilities.
-    row_weight : ndarray of shape (n_rows,)
-    splits : bool
-        Whether to search for splits as well as for merges.
-
-    Attributes
-    ----------
-    counts : ndarray of shape (n_components,)
-    statistics : ndarray of shape (n_components, n_natural)
-    parts : dict of Part
-        The best split of each component that can be split.
-    merges, splits : dict
-        Gains of merges by (first, second), and of splits by component.
-    together : tuple of changes
-        The combination of changes that raises the bound most.
+    With ``splits=False``, it searches for merges only.  ``parts`` has the best split of
+    each component that can be split.  ``merges`` and ``splits`` have the gains by
+    (first, second) and by component, and ``together`` is the combination of changes
+    that raises the bound most.
     """
 
     def __init__(self, model, hyper, block, shares, row_weight, splits=True):

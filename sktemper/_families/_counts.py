@@ -122,7 +122,7 @@ def mean_log_power_sums(exponents, concentration):
     return (sums - np.outer(exponents, below)) @ weights
 
 
-# -- conjugate families of counts: numbers of words, answers, and numbers of events ----
+# -- the families ----------------------------------------------------------------------
 #: Number of rows whose predictive probabilities a thread computes at once.
 ROWS_AT_ONCE = 1024
 

@@ -54,24 +54,12 @@ def _merged(X, weight):
 
 
 class Counts(NamedTuple):
-    """Sample of rows of counts, without empty rows.
+    """Sample of rows of counts, without empty rows."""
 
-    Attributes
-    ----------
-    X : csr_array of shape (n_rows, n_features)
-        Counts divided by ``largest``, so that sums and products stay finite.
-    weight : ndarray of shape (n_rows,)
-        Number of times that each row counts.
-    tokens : ndarray of shape (n_rows,)
-        Sums of the rows of ``X``.
-    largest : float
-        Largest count of the sample.
-    """
-
-    X: Any
-    weight: np.ndarray
-    tokens: np.ndarray
-    largest: float
+    X: Any  # CSR; counts divided by ``largest``, so that sums and products stay finite
+    weight: np.ndarray  # number of times that each row counts, (n_rows,)
+    tokens: np.ndarray  # sums of the rows of ``X``, (n_rows,)
+    largest: float  # the largest count of the sample
 
 
 def sample_counts(X, sample_weight):
@@ -156,17 +144,10 @@ class MixturePartition(NamedTuple):
         a_k(b) = \log \sum_v \beta_{kv}^b
 
     The mean is over mixtures drawn from the prior (a quenched average).
-
-    Attributes
-    ----------
-    log_weights : ndarray of shape (n_draws, n_components, n_temperatures)
-        b log pi.
-    per_observation : ndarray of shape (n_draws, n_components, n_temperatures)
-        a(b).
     """
 
-    log_weights: np.ndarray
-    per_observation: np.ndarray
+    log_weights: np.ndarray  # b log pi, (n_draws, n_components, n_temperatures)
+    per_observation: np.ndarray  # a(b), (n_draws, n_components, n_temperatures)
 
     def of_rows(self, n_observed):
         """Return log C of rows, of shape (n_rows, n_temperatures)."""

@@ -23,16 +23,10 @@ class SharedGaussian(Natural):
 
     Methods with ``structured=False`` use a diagonal covariance.  The means are computed
     from the whole precision in both cases.
-
-    Attributes
-    ----------
-    precision : ndarray of shape (n_components, n_components)
-    weighted_means : ndarray of shape (n_components, n_features)
-        ``precision @ means``.
     """
 
-    precision: np.ndarray
-    weighted_means: np.ndarray
+    precision: np.ndarray  # (n_components, n_components)
+    weighted_means: np.ndarray  # ``precision @ means``, (n_components, n_features)
 
     def means(self):
         root = _root(self.precision, lower=1)
@@ -108,8 +102,8 @@ def _natural_parameters(mean, covariance):
 class GaussianPrior(NamedTuple):
     """The Gaussian prior of the users or of the items, of n_own numbers."""
 
-    mean: np.ndarray
-    covariance: np.ndarray
+    mean: np.ndarray  # (n_own,)
+    covariance: np.ndarray  # (n_own, n_own)
 
     def natural(self):
         """Return the packed precision, and precision times mean, as one vector."""
@@ -133,9 +127,9 @@ class GaussianPrior(NamedTuple):
 class Moments(NamedTuple):
     """Sum of weights of posteriors of x, and weighted sums of E[x] and E[x x^T]."""
 
-    total: float
-    first: np.ndarray
-    second: np.ndarray
+    total: float  # sum of the weights
+    first: np.ndarray  # sum of E[x], (n_own,)
+    second: np.ndarray  # sum of E[x x^T], (n_own, n_own)
 
     def scaled(self, factor):
         return Moments(*(factor * part for part in self))

@@ -49,20 +49,10 @@ class MixtureHyper(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """Values of a mixture for local steps.
+    """Values of a mixture for local steps."""
 
-    Attributes
-    ----------
-    log_weights : ndarray of shape (n_components,)
-        E log pi.
-    tables : object
-        Result of `Family.prepare` for the components.
-    globals_ : Mixture
-    hyper : object
-    """
-
-    log_weights: np.ndarray
-    tables: Any
+    log_weights: np.ndarray  # E log pi, (n_components,)
+    tables: Any  # the result of `Family.prepare` for the components
     globals_: Mixture
     hyper: Any
 

@@ -20,10 +20,10 @@ class NormalGammas(NamedTuple):
     The fields have the shape (n_components, n_columns), and are kappa, m, a and b.
     """
 
-    precision: np.ndarray
-    means: np.ndarray
-    shape: np.ndarray
-    rate: np.ndarray
+    precision: np.ndarray  # kappa, like all fields of shape (n_components, n_columns)
+    means: np.ndarray  # m
+    shape: np.ndarray  # a
+    rate: np.ndarray  # b
 
 
 class NormalGammaFamily(Family):

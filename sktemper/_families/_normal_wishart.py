@@ -491,54 +491,26 @@ class Spherical(Diagonal):
 COVARIANCES = {"full": Covariance, "diag": Diagonal, "spherical": Spherical}
 
 
-# -- the Normal-Wishart family, the conjugate prior of means and precisions of Gaussians
-# The parameters have the usual symbols m, kappa, W and nu.
-
-
+# -- the Normal-Wishart family ---------------------------------------------------------
 class NormalWishartParts(NamedTuple):
-    """Natural parameters of components, split into their parts.
+    """Natural parameters of components, split into their parts."""
 
-    Attributes
-    ----------
-    precision : ndarray of shape (n_components,)
-        kappa.
-    means : ndarray of shape (n_components, n_features)
-        kappa m.
-    second : ndarray
-        W^-1 + kappa m m^T, in the form of the covariance type.
-    freedom : ndarray of shape (n_components,) or ()
-        nu - n_features.
-    """
-
-    precision: Any
-    means: Any
-    second: Any
-    freedom: Any
+    precision: Any  # kappa, (n_components,)
+    means: Any  # kappa m, (n_components, n_features)
+    second: Any  # W^-1 + kappa m m^T, in the form of the covariance type
+    freedom: Any  # nu - n_features, (n_components,) or ()
 
 
 class Usual(NamedTuple):
-    """Parameters of components in their usual form.
+    """Parameters of components in their usual form."""
 
-    Attributes
-    ----------
-    precision : ndarray of shape (n_components,)
-    means : ndarray of shape (n_components, n_features)
-    inverse_scale : ndarray
-        Inverse scale W^-1 in the form of the covariance type.
-    freedom : ndarray of shape (n_components,) or ()
-    factors, log_determinants : ndarray
-        See `Covariance.factors`.
-    terms : tuple of three ndarray of shape (n_components,)
-        See `WishartPrecision.terms`.
-    """
-
-    precision: Any
-    means: Any
-    inverse_scale: Any
-    freedom: Any
-    factors: Any
-    log_determinants: Any
-    terms: Any
+    precision: Any  # (n_components,)
+    means: Any  # (n_components, n_features)
+    inverse_scale: Any  # W^-1, in the form of the covariance type
+    freedom: Any  # (n_components,) or ()
+    factors: Any  # see `Covariance.factors`
+    log_determinants: Any  # see `Covariance.factors`
+    terms: Any  # see `WishartPrecision.terms`
 
 
 class NormalWishartFamily(Family):

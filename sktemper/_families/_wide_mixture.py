@@ -27,21 +27,11 @@ class Wide:
     A column is a group of ``n_each`` consecutive numbers.  The sum of two `Wide` is
     `Wide`, or an array if many columns differ.  The sum of a `Wide` and an array is an
     array, and `numpy.asarray` converts a `Wide` to an array.
-
-    Attributes
-    ----------
-    columns : ndarray of int of shape (n_kept,)
-        The columns that may differ from the others, in increasing order.
-    values : ndarray of shape (n_rows, n_kept, n_each)
-        The values of these columns.
-    rest : ndarray of shape (n_rows, n_each)
-        The value that all other columns share.
-    n_columns : int
     """
 
-    columns: np.ndarray
-    values: np.ndarray
-    rest: np.ndarray
+    columns: np.ndarray  # those that may differ from the others, increasing, (n_kept,)
+    values: np.ndarray  # of these columns, (n_rows, n_kept, n_each)
+    rest: np.ndarray  # the value of all other columns, (n_rows, n_each)
     n_columns: int
 
     __array_ufunc__ = None  # so that NumPy calls __radd__ and __rmul__ of this class
@@ -142,18 +132,12 @@ class Entries(NamedTuple):
 
 
 class Aligned(NamedTuple):
-    """A block of sparse rows in the form that `WideMixtureModel` computes with.
+    """A block of sparse rows in the form that `WideMixtureModel` computes with."""
 
-    Attributes
-    ----------
-    columns : ndarray of int of shape (n,)
-        Indices in increasing order.
-    moments : CSR of shape (n_rows, (n + 1) * n_each)
-        Moments of the entries minus the moments of an absent entry.  The last column
-        represents all columns that are not in ``columns``, and is empty.
-    """
-
-    columns: np.ndarray
+    columns: np.ndarray  # indices in increasing order, (n,)
+    # Moments of the entries minus the moments of an absent entry, CSR of shape (n_rows,
+    # (n + 1) * n_each).  The last column represents all columns that are not in
+    # ``columns``, and is empty.
     moments: Any
 
 
@@ -181,43 +165,22 @@ class Prepared(NamedTuple):
 
     Kept columns are the columns that had entries.  Tables have ``n_each`` rows for each
     kept column, followed by ``n_each`` rows that represent all other columns.
-
-    Attributes
-    ----------
-    columns : ndarray of int of shape (n_kept,)
-    log_weights : ndarray of shape (n_components,)
-        E log pi.
-    tables : ndarray of shape ((n_kept + 1) * n_each, n_components)
-        E u.
-    empty_row : ndarray of shape (n_components,)
-        E log p(x) of a row without entries.
-    globals_ : Mixture
-    hyper : MixtureHyper
     """
 
-    columns: np.ndarray
-    log_weights: np.ndarray
-    tables: np.ndarray
-    empty_row: np.ndarray
+    columns: np.ndarray  # (n_kept,)
+    log_weights: np.ndarray  # E log pi, (n_components,)
+    tables: np.ndarray  # E u, ((n_kept + 1) * n_each, n_components)
+    empty_row: np.ndarray  # E log p(x) of a row without entries, (n_components,)
     globals_: Mixture
     hyper: Any
 
 
 class View(NamedTuple):
-    """A model of some columns and of one that represents all others, and a block of it.
+    """A model of some columns and of one that represents all others, and a block."""
 
-    Attributes
-    ----------
-    model : WideMixtureModel
-        Model of these columns, or of all columns if ``columns`` is None.
-    columns : ndarray of int or None
-    block : object
-        Block of the model.
-    """
-
-    model: Any
+    model: Any  # of these columns, or of all columns if ``columns`` is None
     columns: Any
-    block: Any = None
+    block: Any = None  # a block of the model
 
     def hyper(self, hyper):
         if self.columns is None:

@@ -28,7 +28,7 @@ def _is_inside(frame):
     return frame.f_globals.get("__name__", "").partition(".")[0] in INSIDE
 
 
-# -- log lines of estimators, and warnings that refer to a line of the user's code -----
+# -- log lines and warnings of estimators ----------------------------------------------
 logger = logging.getLogger("sktemper")
 
 

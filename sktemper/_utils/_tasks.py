@@ -24,12 +24,7 @@ _of_thread = local()
 
 
 class Task:
-    """A function call that another thread runs at most once.
-
-    Parameters
-    ----------
-    function : callable
-    """
+    """A function call that another thread runs at most once."""
 
     def __init__(self, function):
         self._function = function
@@ -78,12 +73,7 @@ class Task:
 
 
 class Pool:
-    """Pool of threads, which are started when tasks are submitted.
-
-    Parameters
-    ----------
-    n_threads : int
-    """
+    """Pool of threads, which are started when tasks are submitted."""
 
     def __init__(self, n_threads):
         self.n_threads = n_threads

@@ -42,14 +42,7 @@ from ._merging import (
     groups_of_topics,
 )
 from ._priors import auto_prior, positive
-from ._starts import (
-    ROWS_PER_AXIS,
-    SAMPLED_START,
-    START_OF_A_WORD,
-    analyse,
-    critical_temperatures,
-    spectral_tokens,
-)
+from ._starts import analyse, critical_temperatures, spectral_tokens
 from ._topics import Documents, Prepared, Topics, WordStatistics, split_words
 
 # -- log normaliser of the tempered likelihood, estimated by sampling ------------------
@@ -81,7 +74,7 @@ def log_partition(inverse_temperatures, alpha, eta, n_features, random, n_sample
 class _EachWord(NamedTuple):
     """Vocabulary in which every word is drawn, with concentrations for each topic."""
 
-    concentrations: np.ndarray
+    concentrations: np.ndarray  # (n_topics, n_features)
 
     def log_sums(self, exponents, log_p, log_theta):
         """Return log sum_v p_v^b, summed over documents: (n_exponents,).
@@ -93,21 +86,11 @@ class _EachWord(NamedTuple):
 
 
 class _StandIns(NamedTuple):
-    """Vocabulary of groups of exchangeable words; a few words of each group are drawn.
+    """Vocabulary of groups of exchangeable words; a few words of each group are drawn."""
 
-    Attributes
-    ----------
-    sizes : ndarray of shape (n_groups,)
-        Number of words of each group.
-    n_drawn : ndarray of int of shape (n_groups,)
-        Number of words that represent a group, see `sktemper._families._counts`.
-    of_words : ndarray of shape (n_topics, n_groups)
-        Concentration of each word of a group.
-    """
-
-    sizes: np.ndarray
-    n_drawn: np.ndarray
-    of_words: np.ndarray
+    sizes: np.ndarray  # number of words of each group, (n_groups,)
+    n_drawn: np.ndarray  # number of words that represent each group, (n_groups,)
+    of_words: np.ndarray  # concentration of each word of a group, (n_topics, n_groups)
 
     @property
     def concentrations(self):
@@ -199,6 +182,12 @@ ROWS_OF_BLOCK, MORE_ROWS, NARROW_ROW = 256, 512, 256
 #: Numbers of tokens of a batch with ``batch_size="auto"``, in fits, and in streams of
 #: unknown size.
 TOKENS_PER_BATCH, TOKENS_PER_PIECE = 30_000, 20_000
+#: Start temperature of an annealing with sampled documents.
+SAMPLED_START = 1.2
+#: Initial tokens of each word in a topic, to which the tokens of an axis are added.
+START_OF_A_WORD = 0.1
+#: Smallest number of rows of a correspondence analysis, per topic.
+ROWS_PER_AXIS = 2
 #: Number of documents per topic in `LDAModel.stream_rows`.
 ROWS_PER_TOPIC = 200
 

@@ -1,4 +1,4 @@
-"""Start of a fit of topics: the topics, the prior, and the temperature."""
+"""Topics and temperatures at the start of a fit, by correspondence analysis."""
 
 from typing import Any, NamedTuple
 
@@ -63,30 +63,17 @@ class Correspondence(NamedTuple):
     Let n_d be the number of tokens of document d, m_v the number of tokens of word v,
     and N the number of all tokens.  The analysed matrix has the entries
     ``(x_dv - n_d m_v / N) / sqrt(n_d m_v)``.
-
-    Attributes
-    ----------
-    eigenvalues : ndarray of shape (n_axes,)
-        The largest squared singular values of the matrix, decreasing, between 0 and 1.
-    scores : ndarray of shape (n_rows, 1 + n_axes)
-        Orthonormal columns: the trivial axis ``sqrt(n_d / N)``, and the left singular
-        vectors.
-    X : csr_array of shape (n_rows, n_features)
-        Counts of the sampled documents that have tokens, divided by the largest count.
-    weight : ndarray of shape (n_rows,)
-        Number of times that each of these documents counts.
-    tokens_per_row : float
-        Mean number of tokens of these documents.
-    n_words : int
-        Number of words that occur in these documents.
     """
 
+    # The largest squared singular values of the matrix, decreasing, from 0 to 1.
     eigenvalues: np.ndarray
+    # Orthonormal columns, (n_rows, 1 + n_axes): the trivial axis ``sqrt(n_d / N)``, and
+    # the left singular vectors.
     scores: np.ndarray
-    X: Any
-    weight: np.ndarray
-    tokens_per_row: float
-    n_words: int
+    X: Any  # CSR; counts of documents with tokens, divided by the largest count
+    weight: np.ndarray  # number of times that each of these documents counts
+    tokens_per_row: float  # mean number of tokens of these documents
+    n_words: int  # number of words that occur in these documents
 
     @property
     def n_rows(self):
@@ -219,12 +206,3 @@ def _polar(matrix):
     """Return the orthogonal matrix nearest to a square matrix."""
     left, _, right = np.linalg.svd(matrix)
     return left @ right
-
-
-# -- start of a fit of topics: the topics, the prior, and the temperature --------------
-#: Start temperature of an annealing with sampled documents.
-SAMPLED_START = 1.2
-#: Initial tokens of each word in a topic, to which the tokens of an axis are added.
-START_OF_A_WORD = 0.1
-#: Smallest number of rows of a correspondence analysis, per topic.
-ROWS_PER_AXIS = 2
