@@ -270,18 +270,13 @@ class LinearSchedule(_Ramp):
     Parameters
     ----------
     start : float or "auto", default="auto"
-        First value, such as a temperature; higher to forget more of the start.  "auto"
-        is 1.2 times the first critical temperature of the data
-        (`sktemper.critical_temperatures`), at most the start temperature of the model.
+        First value, as in `ExponentialSchedule`.
     stop : float, default=1.0
         Last value; 1 for temperatures.
     length : float or "auto", default="auto"
-        Time at which ``stop`` is reached; longer if results differ between starts.
-        "auto" is 150 steps, but at most half of the planned steps and five passes, or
-        15 steps in a stream of unknown length, see the guide on schedules.
+        Time at which ``stop`` is reached, as in `ExponentialSchedule`.
     unit : {"steps", "passes"}, default="steps"
-        Unit of ``t`` and ``length``.  "passes" are the samples used, divided by the
-        size of the data, so that a stream needs ``total_samples``.
+        Unit of ``t`` and ``length``, as in `ExponentialSchedule`.
 
     Examples
     --------

@@ -86,7 +86,7 @@ class _EachWord(NamedTuple):
 
 
 class _StandIns(NamedTuple):
-    """Vocabulary of groups of exchangeable words; a few words of each group are drawn."""
+    """Vocabulary of groups of exchangeable words; a few of each group are drawn."""
 
     sizes: np.ndarray  # number of words of each group, (n_groups,)
     n_drawn: np.ndarray  # number of words that represent each group, (n_groups,)
