@@ -153,30 +153,11 @@ class DirichletFamily(Family):
 
     # -- options that represent many ---------------------------------------------------
     def grouped(self, repeats: np.ndarray) -> DirichletFamily:
-        """Return the family of fewer columns, each of which represents several columns.
-
-        Parameters
-        ----------
-        repeats : ndarray of shape (n_columns,)
-            Number of columns with the same parameters that each column represents.
-
-        Returns
-        -------
-        family : DirichletFamily
-        """
+        """Return the family of fewer columns, each of which represents several."""
         raise NotImplementedError
 
     def weigh_options(self, values: np.ndarray) -> np.ndarray:
-        """Return values of options, times the number of options that each represents.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows, n_natural)
-
-        Returns
-        -------
-        values : ndarray of shape (n_rows, n_natural)
-        """
+        """Return values of options, times the number that each represents."""
         return values if self.repeats is None else values * self.repeats
 
     def weigh_questions(self, values) -> np.ndarray:
@@ -184,24 +165,13 @@ class DirichletFamily(Family):
         return values
 
     def by_question(self, values: np.ndarray) -> np.ndarray:
-        """Return values of options by question, if all questions have the same size.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows, n_natural)
-        """
+        """Return values of options by question, if all questions have the same size."""
         return values.reshape(len(values), -1, self.sizes[0])
 
     def totals(self, values: np.ndarray) -> np.ndarray:
         """Return the sums over the options of each question.
 
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows, n_natural)
-
-        Returns
-        -------
-        totals : ndarray of shape (n_rows, n_questions)
+        Values have the shape (n_rows, n_natural), and totals (n_rows, n_questions).
         """
         if self._same_size:
             return self.by_question(values).sum(axis=2)

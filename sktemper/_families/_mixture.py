@@ -148,31 +148,12 @@ class MixtureModel(NaturalModel):
     def n_observed(self, block: Any) -> np.ndarray:
         """Return the number of observations of each row, by which scores are divided.
 
-        Parameters
-        ----------
-        block : object
-            Result of `take`.
-
-        Returns
-        -------
-        counts : ndarray of shape (n_rows,)
-            By default the result of `Family.n_observed`.
+        By default it is `Family.n_observed`.
         """
         return self.family.n_observed(block)
 
     def n_scored(self, n_observed: np.ndarray) -> np.ndarray:
-        """Return the numbers by which the scores of rows are divided.
-
-        Parameters
-        ----------
-        n_observed : ndarray of shape (n_rows,)
-            Result of `n_observed`.
-
-        Returns
-        -------
-        n_scored : ndarray of shape (n_rows,)
-            By default 1.
-        """
+        """Return the divisors of rows' scores, by default 1, given their `n_observed`."""
         return np.ones(len(n_observed))
 
     def family_of(self, hyper: Any) -> Family:
@@ -224,19 +205,8 @@ class MixtureModel(NaturalModel):
     ) -> Mixture:
         """Return the optimum after each row is assigned to its nearest seed.
 
-        Parameters
-        ----------
-        block : object
-        seeds : ndarray of int of shape (n_components,)
-            Rows of the block.
-        row_weight : ndarray of shape (n_rows,)
-        scale : float
-            Factor of the statistics that the rows add to the prior.
-        hyper : object
-
-        Returns
-        -------
-        globals_ : Mixture
+        ``seeds`` are rows of the block, and ``scale`` is the factor of the statistics
+        that the rows add to the prior.
         """
         family = self.family_of(hyper)
         alone = family.counted(dense(family.moments(block[seeds])))
@@ -250,18 +220,9 @@ class MixtureModel(NaturalModel):
     ) -> Mixture:
         """Return the best parameters for responsibilities of rows.
 
-        Parameters
-        ----------
-        block : object
-        shares : ndarray of shape (n_rows, n_components)
-            Responsibilities, times the number of times that each row counts.
-        hyper : object
-        scale : float
-            Factor of the statistics that the rows add to the prior.
-
-        Returns
-        -------
-        globals_ : Mixture
+        ``shares``, (n_rows, n_components), are responsibilities times the number of
+        times that each row counts.  ``scale`` is the factor of the statistics that the
+        rows add to the prior.
         """
         statistics = self.statistics(block, shares, hyper)
         return self.target(statistics, scale, Powers(), hyper)
@@ -357,17 +318,7 @@ class MixtureModel(NaturalModel):
     ) -> Mixture:
         """Return the sums of the statistics that rows add to the parameters.
 
-        Parameters
-        ----------
-        block : object
-        shares : ndarray of shape (n_rows, n_components)
-        hyper : object
-        factors, tables
-            See `Family.statistics`.
-
-        Returns
-        -------
-        statistics : Mixture
+        For ``factors`` and ``tables`` see `Family.statistics`.
         """
         family = self.family_of(hyper)
         counts, statistics = family.statistics(block, shares, factors, tables)
