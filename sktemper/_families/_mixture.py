@@ -153,7 +153,7 @@ class MixtureModel(NaturalModel):
         return self.family.n_observed(block)
 
     def n_scored(self, n_observed: np.ndarray) -> np.ndarray:
-        """Return the divisors of rows' scores, by default 1, given their `n_observed`."""
+        """Return divisors of rows' scores, by default 1, given their `n_observed`."""
         return np.ones(len(n_observed))
 
     def family_of(self, hyper: Any) -> Family:
