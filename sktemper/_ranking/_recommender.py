@@ -62,38 +62,21 @@ PLAIN_TYPES = np.ndarray, sparse.csr_matrix, sparse.csr_array
 
 
 class QueryUsers(NamedTuple):
-    """Users to recommend to.
+    """Users to recommend to."""
 
-    Attributes
-    ----------
-    vectors : ndarray of shape (n_users, width)
-        Vectors of the users.  Scores are the products with the vectors of items.
-    entries : UserEntries
-        Entries of these users.
-    labels : ndarray of shape (n_users,)
-        Labels of the users, or row numbers if there are no labels.
-    by_name : bool
-        Whether the caller passed labels instead of rows.
-    posteriors : tuple of ndarrays
-        Posterior parameters with one row per user, in the form of the estimator.
-    """
-
-    vectors: np.ndarray
+    vectors: np.ndarray  # (n_users, width); scores are products with vectors of items
     entries: UserEntries
-    labels: np.ndarray
-    by_name: bool
+    labels: np.ndarray  # row numbers if there are no labels
+    by_name: bool  # whether the caller passed labels instead of rows
+    # parameters with a row for each user, in the form of the estimator
     posteriors: tuple
 
 
 def _joined(parts, n_users):
     """Join the posterior parameters and `UserEntries` of the users of all blocks.
 
-    Parameters
-    ----------
-    parts : iterable
-        Pairs of a tuple of arrays and a `UserEntries`.  The memory of the arrays may be
-        used again when they are deleted.
-    n_users : int
+    ``parts`` are pairs of a tuple of arrays and a `UserEntries`.  The memory of the
+    arrays may be used again when they are deleted.
     """
     joined, all_entries, first = None, [], 0
     for posteriors, entries in parts:
