@@ -53,7 +53,7 @@ OF_PARAMETERS = {
     "check_valid_tag_types",
 }
 #: Each slow check is quick for one of this number of models in turn.
-EVERY = 6
+EVERY = 8
 
 
 def checked():
