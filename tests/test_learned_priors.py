@@ -367,7 +367,6 @@ def test_a_fit_with_too_few_components_warns():
     settings = {"covariance_type": "diag", "random_state": 0}
     with pytest.warns(ConvergenceWarning, match="All 3 components are in use.* nats"):
         AnnealedGaussianMixture(3, **settings).fit(X)
-    for n_components in (4, 6):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            AnnealedGaussianMixture(n_components, **settings).fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        AnnealedGaussianMixture(4, **settings).fit(X)
