@@ -53,7 +53,7 @@ OF_PARAMETERS = {
     "check_valid_tag_types",
 }
 #: Each slow check is quick for one of this number of models in turn.
-EVERY = 8
+EVERY = 6
 
 
 def checked():
