@@ -750,10 +750,11 @@ def with_one(array, value):
         lambda array: array.astype(object),
         lambda array: array[:, :-1],
         lambda array: array[None],
+        np.asfortranarray,
         lambda array: 3,
         lambda array: "text",
     ],
-    ids=["none", "list", "nan", "inf", "half", "objects", "narrow", "3d", "3", "text"],
+    ids="none list nan inf half objects narrow 3d fortran 3 text".split(),
 )
 @pytest.mark.parametrize("name", ["item_vectors", "user_vectors", "directions"])
 def test_arrays_for_serving_are_complete_and_finite(fitted, name, damage):
@@ -856,21 +857,3 @@ def test_any_number_of_jobs_recommends_the_same(fitted, monkeypatch):
     model = pickle.loads(pickle.dumps(fitted.model)).set_params(n_jobs=3)
     for ours, theirs in zip(model.recommend(fitted.X), expected, strict=True):
         np.testing.assert_array_equal(ours, theirs)
-
-
-@pytest.mark.parametrize("name", ["item_vectors", "user_vectors", "directions"])
-def test_arrays_for_serving_are_c_contiguous(fitted, name):
-    served = fitted.model.for_serving()
-    values = served._cached_values()
-    if name not in values:
-        pytest.skip("this model keeps no such array")
-    array = np.array(values[name])
-    assert np.array_equal(
-        pickle.loads(pickle.dumps(served)).item_scores(fitted.X),
-        (fitted.model.item_scores(fitted.X)),
-    )
-    values[name] = np.asfortranarray(array)
-    state = pickle.dumps(served)
-    values[name] = array
-    with pytest.raises(ValueError, match="cannot be loaded"):
-        pickle.loads(state)

@@ -362,14 +362,14 @@ def test_many_lines_of_prevalence_differ_also_without_colours(plt):
 
 def test_numbers_of_small_topics_have_room_on_the_map(plt):
     display = TopicMapDisplay(
-        positions=np.random.default_rng(0).normal(size=(60, 2)),
-        prevalence=np.r_[0.94, np.full(59, 0.001)],
-        labels=["word"] * 60,
+        positions=np.random.default_rng(0).normal(size=(30, 2)),
+        prevalence=np.r_[0.971, np.full(29, 0.001)],
+        labels=["word"] * 30,
     ).plot()
     renderer = display.figure_.canvas.get_renderer()
     radii = np.sqrt(display.circles_.get_sizes() / np.pi) * display.figure_.dpi / 72
     numbers = [text for text in display.ax_.texts if text.get_text().isdigit()]
-    assert len(numbers) == 60
+    assert len(numbers) == 30
     widths = [text.get_window_extent(renderer).width for text in numbers]
     assert (np.array(widths) < 2 * radii).all()
 
