@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from .._families import GammaPrecision, GammasPrecision, Mixture
-from ..model import Stopped
+from .._families import ILL_DEFINED, GammaPrecision, GammasPrecision, Mixture
+from ..model import IllDefined, Stopped
 from ..model._contract import Ascent
 from . import _kernels
 from ._gaps import GappedRows
@@ -33,6 +33,10 @@ class GaussianAscent(Ascent):
         shape = model.n_components, model.n_features
         self._scratch = _kernels.ascent_scratch(*shape, kind, law)
         self.row_bounds = np.empty(len(block))
+        observed = model.n_observed(block)
+        if row_weight is not None:
+            observed = row_weight * observed
+        self.n_observed = float(observed.sum())
 
     def start(self, globals_, hyper):
         """Start from parameters, which stay unchanged."""
@@ -70,6 +74,10 @@ class GaussianAscent(Ascent):
             raise Stopped
         return status, n_done, before, bounds
 
+    def ill_defined(self):
+        """See `Ascent.ill_defined`."""
+        return IllDefined(ILL_DEFINED)
+
     def parameters(self):
         """Return new objects with the current parameters."""
         weights, components, (precision, freedom), covariance = self._state
@@ -89,8 +97,26 @@ class GaussianAscent(Ascent):
         return globals_, hyper
 
 
+#: Methods whose work the kernel does.
+DONE_BY_KERNEL = {
+    "prepare",
+    "local_step",
+    "responsibilities",
+    "statistics",
+    "update_hyper",
+    "step",
+    "global_bound",
+    "is_finite",
+}
+
+
 def ascent(model, block, hyper, row_weight):
-    """Return a `GaussianAscent`, or None for rows with gaps."""
+    """Return a `GaussianAscent`, or None if the rows or the model need single steps.
+
+    Rows with gaps do, and models of which a method is replaced.
+    """
     if isinstance(block, GappedRows) or hyper.is_diagonal or hyper.noise_variance:
+        return None
+    if not DONE_BY_KERNEL.isdisjoint(vars(model)):
         return None
     return GaussianAscent(model, block, row_weight)

@@ -316,7 +316,9 @@ class GaussianMixtureModel(MixtureModel):
         )
 
     def ascent(self, block, hyper, row_weight=None):
-        """Return an `Ascent` on a block, or None for rows with gaps."""
+        """Return an `Ascent` on a block, or None if it needs single steps."""
+        if type(self) is not GaussianMixtureModel:
+            return None
         return ascent(self, block, hyper, row_weight)
 
     def step(self, globals_, statistics, scale, powers, rate, hyper):

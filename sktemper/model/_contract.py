@@ -517,6 +517,8 @@ class Ascent:
     ----------
     row_bounds : ndarray of shape (n_rows,)
         Bounds of the rows in the last step, before its update of the parameters.
+    n_observed : float
+        Weighted number of observations of the rows.
     """
 
     #: Results of `run`: all steps were taken; the loop's `stop` was set; the ascent is
@@ -528,6 +530,7 @@ class Ascent:
     WATCHED, BOUND_ONLY, KEEPS_ON = 1, 2, 4
 
     row_bounds: np.ndarray
+    n_observed: float
 
     def start(self, globals_: Any, hyper: Any) -> None:
         """Start from parameters.
@@ -584,6 +587,10 @@ class Ascent:
     def parameters(self) -> tuple[Any, Any]:
         """Return the current ``globals_`` and ``hyper``."""
         raise NotImplementedError
+
+    def ill_defined(self) -> IllDefined:
+        """Return the error of a step that leaves the domain of the parameters."""
+        return IllDefined()
 
 
 # -- capabilities of models: optional methods that some policies need ------------------
