@@ -136,7 +136,6 @@ class Moves(Policy):
         has_returned = abs(deficit) < SAME_BOUND and abs(gain) < AT_REST
         return n_left > 1 and (has_returned or deficit > n_left * max(gain, 0.0))
 
-
     def _limits(self, best):
         """Return the numbers by which `is_hopeless` decides, for `Ascent.run`.
 

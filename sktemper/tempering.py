@@ -53,6 +53,11 @@ class Tempering(Policy):
         """Whether the critical temperatures of a model matter to this policy."""
         return self.cools
 
+    @property
+    def _depends_on_time_only(self):
+        """Whether powers are equal for all rows, and follow a schedule or are 1."""
+        return type(self) in (Untempered, Annealing)
+
     def resolved(self, plan: Plan) -> Tempering:
         """Return the policy with each "auto" replaced by a value for the `Plan`."""
         return self

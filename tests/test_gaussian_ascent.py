@@ -1,4 +1,4 @@
-"""Ascents of Gaussian mixtures in one call, beside single steps of the model in Python."""
+"""Ascents of Gaussian mixtures in one call, beside single steps in Python."""
 
 import itertools
 import math
@@ -6,9 +6,13 @@ import math
 import numpy as np
 import pytest
 
-from sktemper.gaussian_mixture._estimators import AnnealedGaussianMixture
-from sktemper.model import Powers, Request
+from sktemper import AnnealedGaussianMixture
+from sktemper._engine import _ascents
+from sktemper.gaussian_mixture._model import GaussianMixtureModel
+from sktemper.model import Powers, Request, Stopped
 from sktemper.model._contract import Ascent
+from sktemper.moves import BirthMoves, MoveSequence, ReheatMoves, SplitMergeMoves
+from sktemper.schedules import LinearSchedule
 
 TYPES = "full", "diag", "spherical", "tied"
 PRIORS = {
@@ -135,3 +139,118 @@ def test_the_bits_do_not_depend_on_the_number_of_steps_of_a_call(covariance_type
         np.testing.assert_array_equal(found, known)
     np.testing.assert_array_equal(one[2], others[2])
     np.testing.assert_array_equal(one[1].covariance, others[1].covariance)
+
+
+# -- fits ------------------------------------------------------------------------------
+
+
+def data(seed=0, n_rows=600):
+    random = np.random.default_rng(seed)
+    centres = random.normal(scale=4, size=(5, 2))
+    return centres[random.integers(5, size=n_rows)] + random.normal(size=(n_rows, 2))
+
+
+def fitted(X, moves="all", weight=None, **parameters):
+    mixture = AnnealedGaussianMixture(6, moves=moves, random_state=0, **parameters)
+    return mixture.fit(X, sample_weight=weight)
+
+
+def assert_same_bits(one, other):
+    np.testing.assert_array_equal(one.means_, other.means_)
+    np.testing.assert_array_equal(one.covariances_, other.covariances_)
+    for name in one.history_.keys() - {"seconds", "move_seconds"}:
+        np.testing.assert_array_equal(one.history_[name], other.history_[name])
+
+
+def without_ascents(monkeypatch):
+    monkeypatch.setattr(GaussianMixtureModel, "ascent", lambda *arguments: None)
+
+
+@pytest.mark.parametrize("covariance_type", TYPES)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("max_samples", [200, 5000])
+def test_fits_are_those_of_single_steps(
+    covariance_type, weighted, max_samples, monkeypatch
+):
+    X = data()
+    weight = np.random.default_rng(1).integers(0, 3, 600) / 2.0 if weighted else None
+    moves = MoveSequence(
+        [
+            SplitMergeMoves(max_samples=max_samples),
+            ReheatMoves(max_samples=max_samples),
+            BirthMoves(max_samples=max_samples, n_moves=8),
+        ]
+    )
+    one = fitted(X, moves, weight, covariance_type=covariance_type)
+    without_ascents(monkeypatch)
+    other = fitted(X, moves, weight, covariance_type=covariance_type)
+    assert one.history_.keys() == other.history_.keys()
+    for name in one.history_.keys() - {"seconds", "move_seconds"}:
+        np.testing.assert_allclose(
+            one.history_[name], other.history_[name], rtol=1e-6, err_msg=name
+        )
+    np.testing.assert_allclose(one.means_, other.means_, rtol=1e-5, atol=1e-8)
+
+
+def test_bits_do_not_depend_on_threads_or_on_the_length_of_calls(monkeypatch):
+    X = data()
+    one = fitted(X)
+    assert_same_bits(one, fitted(X, n_jobs=2))
+    assert_same_bits(one, fitted(X, verbose=1))  # a log watches each pass
+    monkeypatch.setattr(_ascents, "PRODUCTS_OF_CALL", 1.0)
+    assert_same_bits(one, fitted(X))
+
+
+def test_a_continued_fit_has_the_same_bits():
+    X = data()
+    one = fitted(X, None, max_iter=8, tol=0.0, schedule=LinearSchedule(2, length=3))
+    other = AnnealedGaussianMixture(
+        6,
+        moves=None,
+        max_iter=4,
+        tol=0.0,
+        schedule=LinearSchedule(2, length=3),
+        warm_start=True,
+        random_state=0,
+    )
+    assert_same_bits(one, other.fit(X).fit(X))
+
+
+def test_a_policy_of_the_user_decides_in_python(monkeypatch):
+    called = []
+
+    class Patient(BirthMoves):
+        def is_hopeless(self, deficit, gain, n_left):
+            called.append(n_left)
+            return False
+
+    fitted(data(), Patient(n_moves=2))
+    assert called
+
+
+def test_a_mixture_of_a_subclass_takes_single_steps():
+    model, block, globals_, hyper = problem_of(0, covariance_type="full")
+    assert model.ascent(block, hyper) is not None
+    model.update_hyper = model.update_hyper
+    assert model.ascent(block, hyper) is None
+
+
+def test_a_step_that_is_ill_defined_ends_the_fit_with_the_steps_before():
+    model, block, globals_, hyper = problem_of(0, covariance_type="full")
+    ascent = model.ascent(block, hyper)
+    ascent.start(globals_, hyper)
+    powers, flags = np.ones((5, 3)), np.zeros(5, dtype=np.intc)
+    powers[3, 2] = math.nan
+    status, n_done, *_ = ascent.run(powers, flags, 5, NO_LIMITS, math.nan, 1.0)
+    assert status == Ascent.NOT_FINITE
+    assert n_done == 3
+    assert all(np.isfinite(array).all() for array in ascent.parameters()[0].arrays())
+
+
+def test_a_stopped_ascent_raises():
+    model, block, globals_, hyper = problem_of(0, covariance_type="full")
+    ascent = model.ascent(block, hyper)
+    ascent.start(globals_, hyper)
+    model.stop[0] = 1
+    with pytest.raises(Stopped):
+        ascent.run(np.ones((5, 3)), np.zeros(5, np.intc), 5, NO_LIMITS, math.nan, 1.0)

@@ -6,12 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..learning_rates import ConstantRate
 from ..model import IllDefined
 from ..model._contract import Ascent
-from ..noise import NoNoise
 from ..schedules import Clock
-from ..tempering import Annealing, Untempered
 from ._data import InMemory
 
 #: Largest number of multiplications of a step that is taken in one call with others.
@@ -25,16 +22,19 @@ NO_LIMITS = -math.inf, 0.0, 0.0, -math.inf, 0.0
 
 
 class Plan(NamedTuple):
-    """Powers and temperatures of the steps of an ascent.
+    """Steps of an ascent.
 
     Attributes
     ----------
     powers : ndarray of shape (n_steps, 3)
     temperatures : ndarray of shape (n_steps,)
+    flags : ndarray of int32 of shape (n_steps,)
+        See `Ascent`.
     """
 
     powers: Any
     temperatures: Any
+    flags: Any
 
     def after(self, n_steps):
         """Return the plan after its first steps."""
@@ -73,25 +73,23 @@ def clocks_of_steps(clock, numbers, n_rows):
 
 def are_planned(policies, state):
     """Return whether powers depend on the time only, and are equal for all rows."""
-    return state is None and type(policies.tempering) in (Untempered, Annealing)
+    return state is None and policies.tempering._depends_on_time_only
 
 
 def planned(policies, clocks):
     """Return the `Plan` of steps whose powers depend on the time only."""
-    if type(policies.tempering) is Untempered:
-        return Plan(np.ones((len(clocks), 3)), np.ones(len(clocks)))
-    powers, temperatures = [], []
-    for clock in clocks:
-        temperatures.append(policies.temperature(None, clock))
-        powers.append(policies.powers(None, clock, 1))
-    return Plan(np.array(powers, dtype=np.float64), np.array(temperatures))
+    flags = np.zeros(len(clocks), dtype=np.intc)
+    if policies.tempering.schedule_of_temperatures() is None:  # T=1
+        return Plan(np.ones((len(clocks), 3)), np.ones(len(clocks)), flags)
+    temperatures = [policies.temperature(None, clock) for clock in clocks]
+    powers = [policies.powers(None, clock, 1) for clock in clocks]
+    return Plan(np.array(powers, dtype=np.float64), np.array(temperatures), flags)
 
 
 def takes_whole_steps(policies, state):
     """Return whether all steps have the rate 1 and no noise."""
-    rate = policies.learning_rate
-    is_whole = type(rate) is ConstantRate and rate.rate == 1
-    return is_whole and type(policies.gradient_noise) is NoNoise and state is None
+    is_one = policies.learning_rate._is_one and state is None
+    return is_one and policies.gradient_noise._is_absent
 
 
 class Outcome(NamedTuple):
@@ -110,21 +108,26 @@ class Outcome(NamedTuple):
     bounds: Any
 
 
-def ascend(ascent, problem, rows, plan, flags, limits=NO_LIMITS, before=math.nan, scale=1):
-    """Take the steps of a plan, in calls of limited length; return an `Outcome`."""
-    n_steps, n_done, found = len(flags), 0, []
-    size = max(1, int(PRODUCTS_OF_CALL / max(n_products(problem, rows), 1.0)))
+def steps_of_call(problem, rows):
+    """Return the number of steps on some rows that a call takes."""
+    return max(1, int(PRODUCTS_OF_CALL / max(n_products(problem, rows), 1.0)))
+
+
+def ascend(ascent, plan, size, limits, before, scale):
+    """Take the steps of a plan, ``size`` in each call; return an `Outcome`.
+
+    See `Ascent.run` for the other parameters.
+    """
+    n_steps, n_done, found = len(plan.flags), 0, []
     limits = np.array(limits, dtype=np.float64)
     status = Ascent.DONE
-    while n_done < n_steps:
-        part = slice(n_done, n_done + size)
+    while status == Ascent.DONE and n_done < n_steps:
+        powers, _, flags = (part[n_done : n_done + size] for part in plan)
         status, taken, before, bounds = ascent.run(
-            plan.powers[part], flags[part], n_steps - n_done, limits, before, scale
+            powers, flags, n_steps - n_done, limits, before, scale
         )
         n_done += taken
         found.append(bounds)
-        if status != Ascent.DONE or taken < bounds.shape[1]:
-            break
     n_known = n_done + (status == Ascent.GIVEN_UP)
     return Outcome(status, n_done, np.concatenate(found, axis=1)[:, :n_known])
 
@@ -166,7 +169,7 @@ class WholePasses:
     def __init__(self, problem, policies, state, ascent, rows, tol):
         self.problem, self.policies, self.state = problem, policies, state
         self.ascent, self.rows, self.tol = ascent, rows, tol
-        self.n_together = max(1, int(PRODUCTS_OF_CALL / n_products(problem, rows)))
+        self.n_together = steps_of_call(problem, rows)
 
     def take(self, clocks, on_commit):
         """Take steps at some clocks, and commit them together."""
@@ -174,17 +177,15 @@ class WholePasses:
         plan = planned(self.policies, clocks)
         is_whole = len(self.rows) == self.problem.total
         watched = is_whole & (plan.temperatures == 1.0)
-        flags = np.where(watched, Ascent.WATCHED, 0).astype(np.intc)
+        plan.flags[watched] = Ascent.WATCHED
         self.ascent.start(state.globals_, state.hyper)
         limits = (*NO_LIMITS[:4], self.tol)
         before = state.convergence.lower_bound
         scale = self.problem.total / len(self.rows)
 
         def steps(_):
-            return ascend(
-                *(self.ascent, self.problem, self.rows, plan, flags),
-                *(limits, before, scale),
-            )
+            size = len(clocks)
+            return ascend(self.ascent, plan, size, limits, before, scale)
 
         outcome = self.problem.workers.call_with_workers(steps, 1)
         if outcome.n_done:

@@ -25,6 +25,7 @@ from ._ascents import (
     check,
     clocks_of_steps,
     planned,
+    steps_of_call,
 )
 from ._data import Rows
 from ._passes import TaskHooks
@@ -497,7 +498,8 @@ class _Trials:
             return chosen, best
 
         finished = present.beside(present.globals_, present.hyper)
-        self.improve(finished, self.rows, FINISHING_STEPS, given_up=_AtRest(self.least_gain))
+        at_rest = _AtRest(self.least_gain)
+        self.improve(finished, self.rows, FINISHING_STEPS, given_up=at_rest)
         reached = self.bound(finished)
         return (finished, reached) if reached > best else (chosen, best)
 
@@ -546,14 +548,12 @@ class _Trials:
         watched[0] = False
         watched[max(n_steps - 2, 0) :] |= watches
         watched &= plan.temperatures == 1.0
-        flags, n_done = np.where(watched, AscentInOneCall.WATCHED, 0).astype(np.intc), 0
+        plan.flags[watched], n_done = AscentInOneCall.WATCHED, 0
+        size = steps_of_call(self.problem, batch.rows)
         while True:
             ascent.start(trial.globals_, trial.hyper)
-            rest = slice(n_done, None)
-            outcome = ascend(
-                *(ascent, self.problem, batch.rows, plan.after(n_done), flags[rest]),
-                *(limits, before, batch.scale),
-            )
+            rest, scale = plan.after(n_done), batch.scale
+            outcome = ascend(ascent, rest, size, limits, before, scale)
             check(ascent, outcome.status)
             trial.globals_, trial.hyper = ascent.parameters()
             n_done, bounds = n_done + outcome.n_done, outcome.bounds[1]
@@ -561,14 +561,14 @@ class _Trials:
             if watches and len(bounds) > 1:
                 trial.convergence.lower_bound = float(bounds[-1])
                 trial.convergence.bound_change = float(bounds[-1] - bounds[-2])
-            trial.local = None
-            trial.progress.steps, trial.progress.samples = n_done, n_done * len(batch.rows)
+            trial.local, trial.progress.steps = None, n_done
+            trial.progress.samples = n_done * len(batch.rows)
             if outcome.status != AscentInOneCall.GIVEN_UP:
                 return True
             if given_up.confirm():
                 return False
             before = float(bounds[-2])
-            flags[n_done] |= AscentInOneCall.KEEPS_ON
+            plan.flags[n_done] |= AscentInOneCall.KEEPS_ON
 
     def _scale_of(self, rows):
         """Return the factor that scales sums over some rows to all rows."""

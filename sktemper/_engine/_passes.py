@@ -225,7 +225,7 @@ def run_passes(problem, policies, state, hooks=TaskHooks(), shuffle=True):  # no
 
 
 def _run_together(problem, policies, state, hooks):
-    """Finish passes of one step each by an `Ascent`; return whether this is possible."""
+    """Finish passes of one step by an `Ascent`; return whether this is possible."""
     progress, rows = state.progress, problem.rows.at(slice(None))
     begun = progress.batches_into_pass and progress.rows_of_pass == len(rows)
     if begun or not takes_whole_steps(policies, state.policies.learning_rate):

@@ -963,6 +963,8 @@ static int NAME(ascent_local_step)(const ascent_block *b, ascent_room *room,
     memset(room->sums, 0, (size_t)(K * D) * sizeof(double));
     memset(room->second, 0, (size_t)(room->n_matrices * room->stored) * sizeof(double));
     n_few = NAME(select_components)(b, room, least);
+    if (n_few == 0)
+        n_few = NAME(select_components)(b, room, -HUGE_VAL);
     mixture_block block = {0};
     block.n_features = D;
     block.means = room->few_means;

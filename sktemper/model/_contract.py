@@ -510,8 +510,8 @@ class Ascent:
     """Steps of rate 1 on the same rows in memory, many in one call.
 
     The results are those of `ConjugateModel.local_step`, `update_hyper` and `step`,
-    except for rounding.  A step is taken completely or not at all, and the rounding does
-    not depend on the number of steps of a call.
+    except for rounding.  A step is taken completely or not at all, and the rounding
+    does not depend on the number of steps of a call.
 
     Attributes
     ----------
@@ -562,8 +562,8 @@ class Ascent:
         limits : ndarray of shape (5,)
             The bound without the move, the differences of bounds and the gain at which
             a proposal has returned, and the least gain of a step: see
-            `Moves.is_hopeless`.  The last number is the change of the bound at which the
-            ascent has converged.
+            `Moves.is_hopeless`.  The last number is the change of the bound below which
+            the ascent has converged.
         before : float
             Lower bound of the last step, or NaN.
         scale : float
@@ -1191,11 +1191,11 @@ class ConjugateModel(Options, Capabilities):
         "dense_vectors" (`natural_parameters`, `from_natural_parameters`,
         `target_parameters`), "fisher_products" (`fisher_product`), "largest_rates"
         (`largest_rate`, `is_valid`), "log_partitions" (`log_partition`),
-        "critical_temperatures" (`critical_temperatures`), "ascents" (`ascent`), "births"
-        (`propose_birth`), "splits" (`propose_split_merge`), "other_features" (`on_features`) and
-        "renewals" (`with_births`, `joined`, `merged`, `matched`, `blended`,
-        `component_counts`).  A model has a capability if it defines all its methods;
-        `capabilities` returns the names.
+        "critical_temperatures" (`critical_temperatures`), "ascents" (`ascent`),
+        "births" (`propose_birth`), "splits" (`propose_split_merge`), "other_features"
+        (`on_features`) and "renewals" (`with_births`, `joined`, `merged`, `matched`,
+        `blended`, `component_counts`).  A model has a capability if it
+        defines all its methods; `capabilities` returns the names.
 
     Attributes
     ----------
