@@ -17,6 +17,9 @@ MOST_PRODUCTS = 4e7
 #: Number of multiplications of a call, which takes about 15 milliseconds.  Ctrl-C in
 #: the calling thread acts between calls.
 PRODUCTS_OF_CALL = 1e8
+#: Largest number of passes of a commit; the schedule is evaluated for all of them, also
+#: if the fit converges before.
+MOST_TOGETHER = 32
 #: Limits of an ascent that ends with its last step, see `Ascent.run`.
 NO_LIMITS = -math.inf, 0.0, 0.0, -math.inf, 0.0
 
@@ -81,8 +84,8 @@ def planned(policies, clocks):
     flags = np.zeros(len(clocks), dtype=np.intc)
     if policies.tempering.schedule_of_temperatures() is None:  # T=1
         return Plan(np.ones((len(clocks), 3)), np.ones(len(clocks)), flags)
-    temperatures = [policies.temperature(None, clock) for clock in clocks]
-    powers = [policies.powers(None, clock, 1) for clock in clocks]
+    steps = map(policies.tempering._planned_step, clocks)
+    temperatures, powers = zip(*steps, strict=True)
     return Plan(np.array(powers, dtype=np.float64), np.array(temperatures), flags)
 
 
@@ -169,7 +172,7 @@ class WholePasses:
     def __init__(self, problem, policies, state, ascent, rows, tol):
         self.problem, self.policies, self.state = problem, policies, state
         self.ascent, self.rows, self.tol = ascent, rows, tol
-        self.n_together = steps_of_call(problem, rows)
+        self.n_together = min(steps_of_call(problem, rows), MOST_TOGETHER)
 
     def take(self, clocks, on_commit):
         """Take steps at some clocks, and commit them together."""
