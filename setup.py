@@ -58,7 +58,8 @@ def paths(directory, pattern):
 
 def extensions():
     """Return an extension for each .pyx; a changed header rebuilds it."""
-    shared = [*paths(SIMD, "**/*.h"), *paths(PACKAGE, "**/*.pxd"), "setup.py"]
+    shared = [*paths(SIMD, "**/*.h"), *paths(PACKAGE / "_families", "*.h")]
+    shared += [*paths(PACKAGE, "**/*.pxd"), "setup.py"]
     return [
         Extension(
             name=source.removesuffix(".pyx").replace("/", "."),

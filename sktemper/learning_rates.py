@@ -25,6 +25,11 @@ class LearningRate(Policy):
     #: Whether the weight of old data decays, see `HalfLife`.
     forgets = False
 
+    @property
+    def _is_one(self):
+        """Whether the rate of all steps is 1."""
+        return type(self) is ConstantRate and self.rate == 1
+
     def initial_state(self) -> Any:
         """Return the initial state, a picklable value that is kept between steps."""
         return None

@@ -136,6 +136,15 @@ class Moves(Policy):
         has_returned = abs(deficit) < SAME_BOUND and abs(gain) < AT_REST
         return n_left > 1 and (has_returned or deficit > n_left * max(gain, 0.0))
 
+    def _limits(self, best):
+        """Return the numbers by which `is_hopeless` decides, for `Ascent.run`.
+
+        None means that a subclass decides in another way.
+        """
+        if type(self).is_hopeless is not Moves.is_hopeless:
+            return None
+        return best, SAME_BOUND, AT_REST, -math.inf, 0.0
+
 
 class NoMoves(Moves):
     """No moves: nothing is proposed (``moves=None``)."""

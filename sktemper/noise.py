@@ -24,6 +24,11 @@ class GradientNoise(Policy):
     #: Whether factors are random.  If not, `unit_noise` may get None for ``random``.
     is_random = True
 
+    @property
+    def _is_absent(self):
+        """Whether there is no noise, and rates are not reduced."""
+        return type(self) is NoNoise
+
     def resolved(self, plan: Plan) -> GradientNoise:
         """Return the policy with each "auto" replaced by a value for the `Plan`."""
         return self

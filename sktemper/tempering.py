@@ -53,6 +53,15 @@ class Tempering(Policy):
         """Whether the critical temperatures of a model matter to this policy."""
         return self.cools
 
+    @property
+    def _depends_on_time_only(self):
+        """Whether powers are equal for all rows, and follow a schedule or are 1."""
+        return type(self) in (Untempered, Annealing)
+
+    def _planned_step(self, clock):
+        """Return the temperature and the powers of a step without a state."""
+        return self.temperature(None, clock), self.powers(None, clock)
+
     def resolved(self, plan: Plan) -> Tempering:
         """Return the policy with each "auto" replaced by a value for the `Plan`."""
         return self
@@ -235,6 +244,10 @@ class Annealing(Tempering):
 
     def powers(self, state, clock) -> Powers:
         return TARGETS[self.target](1.0 / self.temperature(state, clock))
+
+    def _planned_step(self, clock):
+        temperature = self.temperature(None, clock)  # the schedule is evaluated once
+        return temperature, TARGETS[self.target](1.0 / temperature)
 
     def is_settled(self, state, clock) -> bool:
         return as_schedule(self.schedule).is_settled(clock)

@@ -106,6 +106,9 @@ class FitHooks:
     def finish(self, run):
         """Called with the best run, while its workers still exist."""
 
+    #: Whether a call before and after each task matters.
+    watches_tasks = False
+
     def log(self, message, *values):
         """Called with lines of a log."""
 
@@ -439,6 +442,8 @@ class _Fit:
 
         if not self._check_early_stopping(run):
             hooks_of_passes = steps("pass", after_pass)
+            if not hooks.watches_tasks and run.held_out is None:
+                hooks_of_passes = hooks_of_passes._replace(tol=training.tol)
             run_passes(problem, policies, state, hooks_of_passes, training.shuffle)
 
         def keep():

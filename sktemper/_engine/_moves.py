@@ -12,8 +12,21 @@ import numpy as np
 from .._utils._cache import LastCall
 from ..learning_rates import ConstantRate
 from ..model import IllDefined, all_finite
+from ..model._contract import Ascent as AscentInOneCall
 from ..noise import NoNoise
+from ..schedules import Clock
 from ..tempering import Untempered
+from ._ascents import (
+    NO_LIMITS,
+    are_planned,
+    ascend,
+    ascent_on,
+    bound_of,
+    check,
+    clocks_of_steps,
+    planned,
+    steps_of_call,
+)
 from ._data import Rows
 from ._passes import TaskHooks
 from ._policies import Policies, proposed, steps_on_proposal
@@ -143,6 +156,10 @@ class Ascent:
         return self._blocks.result(powers, listed)
 
 
+def _clocks(n_steps, n_rows):
+    return clocks_of_steps(Clock(), range(n_steps), n_rows)
+
+
 # -- moves: proposals are fitted to a part of the rows, then tested on more rows -------
 #: Number of steps on all test rows before the test of a proposal that was fitted to a
 #: part of the rows.
@@ -265,9 +282,47 @@ def _commit(state, outcome, hooks, begin):
     hooks.on_commit()
 
 
-def _is_given_up(policy, best, before, now, n_left):
-    """Return whether the policy gives up a proposal, see `Moves.is_hopeless`."""
-    return bool(policy.is_hopeless(best - now, now - before, n_left))
+class _Hopeless(NamedTuple):
+    """Decision of a policy to give up a proposal, see `Moves.is_hopeless`.
+
+    Attributes
+    ----------
+    policy : Moves
+    best : float
+        Lower bound without the move.
+    confirm : callable
+        Called without arguments if the policy gives up; if it returns False, steps
+        continue.
+    """
+
+    policy: Any
+    best: float
+    confirm: Any = lambda: True
+
+    @property
+    def limits(self):
+        return self.policy._limits(self.best)
+
+    def __call__(self, before, now, n_left):
+        if not self.policy.is_hopeless(self.best - now, now - before, n_left):
+            return False
+        return self.confirm()
+
+
+class _AtRest(NamedTuple):
+    """Decision to end steps if the bound rises by less than ``least``."""
+
+    least: float
+
+    @property
+    def limits(self):
+        return *NO_LIMITS[:3], self.least, 0.0
+
+    def confirm(self):
+        return True
+
+    def __call__(self, before, now, n_left):
+        return now - before < self.least
 
 
 class _Trials:
@@ -298,7 +353,16 @@ class _Trials:
         drawing = generator(state.seed, state.progress.passes, JUDGING)
         self.rows = rows.some(most, drawing)
         self.on_part = len(self.rows) < len(rows)
-        self._present_bounds = LastCall(operator.eq)
+        self._present_bounds, self._ascents = LastCall(operator.eq), []
+
+    def _ascent(self, rows, hyper):
+        """Return the `Ascent` on some rows, or None; the last two are cached."""
+        for known, ascent in self._ascents:
+            if known is rows or np.array_equal(known, rows):
+                return ascent
+        ascent = ascent_on(self.problem, rows, hyper)
+        self._ascents[:] = [*self._ascents[-1:], (rows, ascent)]
+        return ascent
 
     def of(self, policy, state, best):
         """Propose a move of a state whose lower bound is ``best``.
@@ -354,18 +418,15 @@ class _Trials:
         """Fit a trial and return its lower bound, see `of`."""
         n_steps, tempering = steps_on_proposal(policy, self.model)
         if len(part) == len(self.rows):
-            given_up = functools.partial(_is_given_up, policy, best)
+            given_up = _Hopeless(policy, best)
             if self.improve(trial, part, n_steps, tempering, given_up):
                 return self.bound(trial)
             return -math.inf
         present = self._fitted(state, part, (number, id(policy)), n_steps)
         least = present[0].sum() + present[1]
 
-        def given_up(*bounds):
-            if not _is_given_up(policy, least, *bounds):
-                return False
-            return self._is_worse(trial, present, part)
-
+        worse = functools.partial(self._is_worse, trial, present, part)
+        given_up = _Hopeless(policy, least, worse)
         if not self.improve(trial, part, n_steps, tempering, given_up):
             return -math.inf
         if self._is_worse(trial, present, part):
@@ -397,10 +458,13 @@ class _Trials:
     def _bounds(self, state, rows):
         """Return the rows' terms of the lower bound, and the parameters' term."""
         model, weight = self.model, self.problem.sample_weight
+        scale, ascent = self._scale_of(rows), self._ascent(rows, state.hyper)
+        row_scale = scale if weight is None else scale * weight[rows]
+        if ascent is not None:
+            local, bound = bound_of(ascent, state.globals_, state.hyper, scale)
+            return row_scale * ascent.row_bounds, bound - scale * local
         prepared = model.prepare(state.globals_, state.hyper)
-        scale = self._scale_of(rows)
-        if weight is not None:
-            scale = scale * weight[rows]
+        scale = row_scale
         bounds = scale * self.problem.row_bounds(prepared, rows)
         return bounds, model.global_bound(state.globals_, state.hyper)
 
@@ -433,11 +497,9 @@ class _Trials:
         if not (self.model.watches_bound and has_moved):
             return chosen, best
 
-        def is_finished(before, now, n_left):
-            return now - before < self.least_gain
-
         finished = present.beside(present.globals_, present.hyper)
-        self.improve(finished, self.rows, FINISHING_STEPS, given_up=is_finished)
+        at_rest = _AtRest(self.least_gain)
+        self.improve(finished, self.rows, FINISHING_STEPS, given_up=at_rest)
         reached = self.bound(finished)
         return (finished, reached) if reached > best else (chosen, best)
 
@@ -456,6 +518,13 @@ class _Trials:
         steps left.
         """
         batch = Batch(rows, self._scale_of(rows) * len(rows))
+        policies = Policies(tempering, ConstantRate(1.0), NoNoise())
+        limits = NO_LIMITS if given_up is None else given_up.limits
+        if limits is not None and are_planned(policies, trial.policies.tempering):
+            fast = self._ascent(rows, trial.hyper)
+            if fast is not None:
+                plan = planned(policies, _clocks(n_steps, len(rows)))
+                return self._ascend(fast, batch, trial, plan, limits, given_up)
         ascent, before = Ascent(self.problem, tempering, batch, trial), math.nan
         watches = self.model.watches_bound and batch.is_whole
         for number in range(n_steps):
@@ -470,6 +539,36 @@ class _Trials:
             ascent.global_step(last=number == n_steps - 1)
             before = now
         return True
+
+    def _ascend(self, ascent, batch, trial, plan, limits, given_up):
+        """Take the steps of a plan by an `Ascent`, see `improve`."""
+        n_steps, before = len(plan.temperatures), math.nan
+        watches = self.model.watches_bound and batch.is_whole
+        watched = np.full(n_steps, given_up is not None)
+        watched[0] = False
+        watched[max(n_steps - 2, 0) :] |= watches
+        watched &= plan.temperatures == 1.0
+        plan.flags[watched], n_done = AscentInOneCall.WATCHED, 0
+        size = steps_of_call(self.problem, batch.rows)
+        while True:
+            ascent.start(trial.globals_, trial.hyper)
+            rest, scale = plan.after(n_done), batch.scale
+            outcome = ascend(ascent, rest, size, limits, before, scale)
+            check(ascent, outcome.status)
+            trial.globals_, trial.hyper = ascent.parameters()
+            n_done, bounds = n_done + outcome.n_done, outcome.bounds[1]
+            bounds = np.append(before, bounds)
+            if watches and len(bounds) > 1:
+                trial.convergence.lower_bound = float(bounds[-1])
+                trial.convergence.bound_change = float(bounds[-1] - bounds[-2])
+            trial.local, trial.progress.steps = None, n_done
+            trial.progress.samples = n_done * len(batch.rows)
+            if outcome.status != AscentInOneCall.GIVEN_UP:
+                return True
+            if given_up.confirm():
+                return False
+            before = float(bounds[-2])
+            plan.flags[n_done] |= AscentInOneCall.KEEPS_ON
 
     def _scale_of(self, rows):
         """Return the factor that scales sums over some rows to all rows."""

@@ -7,7 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..schedules import Clock
+from ._ascents import (
+    WholePasses,
+    are_planned,
+    ascent_on,
+    clocks_of_steps,
+    takes_whole_steps,
+)
 from ._problem import Batch, generator
 from ._step import Steps
 
@@ -115,11 +121,15 @@ class TaskHooks(NamedTuple):
         Called after each pass or move.  If it returns True, no further pass or move
         follows.  After a move it is called with the lower bound and whether the move
         was accepted.
+    tol : float or None
+        If it is not None, `before` and `after` may be called once for several passes,
+        unless the lower bound changes by less than ``tol``.
     """
 
     on_commit: Any = lambda: None
     before: Any = lambda: None
     after: Any = lambda *outcome: False
+    tol: float | None = None
 
 
 def order_of_pass(rows, seed, number):
@@ -176,10 +186,7 @@ def planned_clocks(clock, n_steps, n_rows):
     if n_steps > MOST_CHECKED:
         ends = np.geomspace(1, n_steps, MOST_CHECKED)
         numbers = np.unique(ends.astype(np.int64) - 1).tolist()
-    return [
-        Clock(clock.steps + number, clock.samples + int(number * n_rows), clock.total)
-        for number in numbers
-    ]
+    return clocks_of_steps(clock, numbers, n_rows)
 
 
 def run_passes(problem, policies, state, hooks=TaskHooks(), shuffle=True):  # noqa: B008
@@ -192,6 +199,8 @@ def run_passes(problem, policies, state, hooks=TaskHooks(), shuffle=True):  # no
     steps = Steps(problem, policies, state)
     rows, total = problem.rows, problem.total
     n_batches = -(-len(rows) // state.policies.batch_size)
+    if n_batches == 1 and _run_together(problem, policies, state, hooks):
+        return
     while state.progress.passes < state.progress.planned_passes:
         hooks.before()
         order = rows
@@ -213,6 +222,36 @@ def run_passes(problem, policies, state, hooks=TaskHooks(), shuffle=True):  # no
             steps.take(Batch(batch, total, total), count)
         if hooks.after():
             return
+
+
+def _run_together(problem, policies, state, hooks):
+    """Finish passes of one step by an `Ascent`; return whether this is possible."""
+    progress, rows = state.progress, problem.rows.at(slice(None))
+    begun = progress.batches_into_pass and progress.rows_of_pass == len(rows)
+    if begun or not takes_whole_steps(policies, state.policies.learning_rate):
+        return False
+    if progress.passes >= progress.planned_passes:
+        return True
+    ascent = ascent_on(problem, rows, state.hyper)
+    if ascent is None or not are_planned(policies, state.policies.tempering):
+        return False
+    passes = WholePasses(problem, policies, state, ascent, rows, hooks.tol or 0.0)
+
+    def count(n_taken):
+        progress.rows_of_pass, progress.batches_of_pass = len(rows), 1
+        progress.batches_into_pass = 0
+        progress.passes += n_taken
+        hooks.on_commit()
+
+    while progress.passes < progress.planned_passes:
+        hooks.before()
+        n_together = 1 if hooks.tol is None else passes.n_together
+        n_steps = min(progress.planned_passes - progress.passes, n_together)
+        clock = state.clock(problem.total)
+        passes.take(clocks_of_steps(clock, range(n_steps), len(rows)), count)
+        if hooks.after():
+            return True
+    return True
 
 
 def run_pieces(problem, policies, state, size, on_commit):

@@ -436,6 +436,8 @@ class _FitHooks(FitHooks):
     def __init__(self, estimator, work, problem):
         self.estimator, self.work, self.problem = estimator, work, problem
         self._installed = self._task = None
+        has_callbacks = bool(getattr(estimator, "_skl_callbacks", ()))
+        self.watches_tasks = has_callbacks or bool(estimator.verbose)
         self._arguments = {
             "estimator": estimator,
             "X": problem.data.source,

@@ -33,8 +33,17 @@ if hasattr(os, "register_at_fork"):  # another thread of the parent may hold the
 
 
 @functools.cache
+def thread_pools():
+    """Return the controller of the threads of loaded libraries.
+
+    It takes milliseconds to find them, more than a small fit.
+    """
+    return ThreadpoolController()
+
+
+@functools.cache
 def _libraries():
-    return ThreadpoolController().select(user_api="blas").lib_controllers
+    return thread_pools().select(user_api="blas").lib_controllers
 
 
 @contextlib.contextmanager

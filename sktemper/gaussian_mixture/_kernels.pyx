@@ -7,6 +7,8 @@ compiled for each instruction set.
 
 import numpy as np
 
+from sktemper._simd.special import aligned, lanes_scratch
+
 from cython cimport floating
 
 include "_loops.pxi"
@@ -281,3 +283,106 @@ def weighted_moments(
             status = SIMD.weighted_moments_f64(&block)
         simd_restore_subnormals(mode)
     return status
+
+
+def ascent_scratch(
+    intptr_t n_components, intptr_t n_features, int kind, int law
+):
+    """Return the scratch memory of `ascent` for all samples of a mixture."""
+    cdef ascent_block block
+    block.n_components, block.n_features = n_components, n_features
+    block.kind, block.law = kind, law
+    n_lanes = lanes_scratch(n_features, 1, 0)
+    n_moments = 1 + n_features + n_features * (n_features + 1) // 2
+    width = n_components + n_components // 3 + 2
+    row = width + n_features + min(n_moments, MOMENT_COLUMNS) + SIMD_BYTES
+    n_sums = width * (n_moments + SIMD_BYTES)
+    size = SIMD.gaussian_ascent_size_f64(&block, n_lanes, MOMENT_ROWS * row + n_sums)
+    return aligned(np.empty, size, np.float64)
+
+
+def ascent(
+    const floating[:, ::1] samples,
+    const double[::1] origin,
+    const double[::1] row_weight,
+    tuple kinds,
+    tuple numbers,
+    const double[::1] prior_mean,
+    const int[::1] stop,
+    const double[:, ::1] powers,
+    const int[::1] flags,
+    intptr_t n_left,
+    const double[::1] limits,
+    double before,
+    tuple state,
+    double[:, ::1] bounds,
+    double[::1] row_bounds,
+    double[::1] scratch,
+):
+    """Take several steps of coordinate ascent, and change the parameters.
+
+    Parameters
+    ----------
+    samples : ndarray of shape (n_samples, n_features)
+    origin : ndarray of shape (n_features,)
+        Origin of the coordinates of the parameters.
+    row_weight : ndarray of shape (n_samples,) or None
+    kinds : tuple of four int
+        Covariance type, law, whether weights are stick-breaking, and learned priors,
+        see `ascent_block`.
+    numbers : tuple of three float
+        `reg_covar`, the concentration of the weights, and the scale of the statistics.
+    prior_mean : ndarray of shape (n_features,)
+        Prior mean, about the origin.
+    stop : ndarray of shape (1,)
+        Flag; if another thread sets it, the call returns early.
+    powers : ndarray of shape (n_steps, 3)
+    flags : ndarray of int of shape (n_steps,)
+    n_left : int
+        Number of steps of the ascent that are left.
+    limits : ndarray of shape (5,)
+    before : float
+        Lower bound of the last step, or NaN.
+    state : tuple of four ndarray
+        Weights, components, hyperparameters and covariance, which the call changes.
+    bounds : ndarray of shape (2, n_steps)
+        Receives the sums of the rows' bounds, and the lower bounds.
+    row_bounds : ndarray of shape (n_samples,)
+        Receives the rows' bounds of the last step.
+    scratch : ndarray
+        Result of `ascent_scratch`.
+
+    Returns
+    -------
+    status, n_done : int
+    before : float
+    """
+    cdef ascent_block block
+    cdef int status
+    cdef unsigned int mode
+    cdef intptr_t n_lanes = lanes_scratch(samples.shape[1], 1, 0)
+    cdef double[::1] weights = state[0], components = state[1]
+    cdef double[::1] hyper = state[2], covariance = state[3]
+    block.n_samples, block.n_features = samples.shape[0], samples.shape[1]
+    block.kind, block.law, block.sticks, block.learned = kinds
+    block.n_components = weights.shape[0] // (2 if block.sticks else 1)
+    block.samples, block.origin = &samples[0, 0], &origin[0]
+    block.row_weight = NULL if row_weight is None else &row_weight[0]
+    block.prior_mean = &prior_mean[0]
+    block.reg_covar, block.concentration, block.scale = numbers
+    block.stop = &stop[0]
+    block.n_steps, block.n_left = powers.shape[0], n_left
+    block.powers, block.flags, block.limits = &powers[0, 0], &flags[0], &limits[0]
+    block.before = before
+    block.weights, block.components = &weights[0], &components[0]
+    block.hyper, block.covariance = &hyper[0], &covariance[0]
+    block.local_bounds, block.lower_bounds = &bounds[0, 0], &bounds[1, 0]
+    block.row_bounds, block.scratch = &row_bounds[0], &scratch[0]
+    with nogil:
+        mode = simd_flush_subnormals()
+        if floating is float:
+            status = SIMD.gaussian_ascent_f32(&block, n_lanes)
+        else:
+            status = SIMD.gaussian_ascent_f64(&block, n_lanes)
+        simd_restore_subnormals(mode)
+    return status, block.n_done, block.before

@@ -1,6 +1,8 @@
 /* Responsibilities of Gaussian components for samples, for one floating type.  A panel of
  * samples, one in each lane, is processed at a time.  Means are subtracted before squares
  * are computed, so that no digits are lost for samples far from the origin. */
+#include "sktemper/_families/_loops.h"
+
 #include "_panels.h"
 
 /* total += p^2 for p = F z, for the rows i to i + 3 of the triangle F. */
@@ -344,6 +346,8 @@ LOOP void NAME(moments)(intptr_t n, intptr_t n_features, int triangular,
 }
 
 #include "_moments.h"
+
+#include "_ascent.h"
 
 #undef VECTOR
 #undef WIDTH

@@ -18,6 +18,7 @@ from .._families import (
 )
 from ..model import IllDefined, Powers, all_finite
 from ..model._contract import tenth_of_rows
+from ._ascent import ascent
 from ._gaps import GappedRows, GaussianWithGaps, TiedWithGaps, block_of, has_gaps
 from ._priors import evidence_of_priors, learned_priors, restarted, searched
 from ._starts import (
@@ -313,6 +314,12 @@ class GaussianMixtureModel(MixtureModel):
         return super().propose_split_merge(
             globals_, hyper, block, random, refused, row_weight
         )
+
+    def ascent(self, block, hyper, row_weight=None):
+        """Return an `Ascent` on a block, or None if it needs single steps."""
+        if type(self) is not GaussianMixtureModel:
+            return None
+        return ascent(self, block, hyper, row_weight)
 
     def step(self, globals_, statistics, scale, powers, rate, hyper):
         """Step the natural parameters; raise if they would leave their domain."""

@@ -10,9 +10,9 @@ import functools
 
 import numpy as np
 from sklearn.cluster import KMeans, kmeans_plusplus
-from threadpoolctl import ThreadpoolController
 
 from .._families import COVARIANCES
+from .._utils._linalg import thread_pools
 from ._gaps import GappedRows, block_of, conditional, sum_covariances
 
 # -- initial responsibilities, as in scikit-learn's mixtures ---------------------------
@@ -49,7 +49,7 @@ def _one_openmp_thread():
 
 @functools.cache
 def _openmp():
-    return ThreadpoolController().select(user_api="openmp")
+    return thread_pools().select(user_api="openmp")
 
 
 def from_kmeans_plusplus(X, n_components, random, weight=None):

@@ -460,6 +460,94 @@ class Renewing:
         raise NotImplementedError
 
 
+# -- the capability "ascents": several steps of coordinate ascent in one call ----------
+class Ascent:
+    """Steps of rate 1 on the same rows in memory, many in one call.
+
+    The results are those of `ConjugateModel.local_step`, `update_hyper` and `step`,
+    except for rounding.  A step is taken completely or not at all, and the rounding
+    does not depend on the number of steps of a call.
+
+    Attributes
+    ----------
+    row_bounds : ndarray of shape (n_rows,)
+        Bounds of the rows in the last step, before its update of the parameters.
+    n_observed : float
+        Weighted number of observations of the rows.
+    """
+
+    #: Results of `run`: all steps were taken; the loop's `stop` was set; the ascent is
+    #: given up; the bound has converged; a step would leave the domain of the
+    #: parameters, or would not be finite.  The last three steps are not taken.
+    DONE, STOPPED, GIVEN_UP, CONVERGED, ILL_DEFINED, NOT_FINITE = range(6)
+    #: Flags of steps: compute the lower bound; compute only the bounds, and end; do not
+    #: give up in this step.
+    WATCHED, BOUND_ONLY, KEEPS_ON = 1, 2, 4
+
+    row_bounds: np.ndarray
+    n_observed: float
+
+    def start(self, globals_: Any, hyper: Any) -> None:
+        """Start from parameters.
+
+        Parameters
+        ----------
+        globals_, hyper : object
+        """
+        raise NotImplementedError
+
+    def run(
+        self,
+        powers: np.ndarray,
+        flags: np.ndarray,
+        n_left: int,
+        limits: np.ndarray,
+        before: float,
+        scale: float,
+    ) -> tuple[int, int, float, np.ndarray]:
+        """Take steps, and change the parameters.
+
+        Parameters
+        ----------
+        powers : ndarray of shape (n_steps, 3)
+            The `Powers` of each step.
+        flags : ndarray of int32 of shape (n_steps,)
+        n_left : int
+            Number of steps of the ascent that are left, for the decision to give up.
+        limits : ndarray of shape (5,)
+            The bound without the move, the differences of bounds and the gain at which
+            a proposal has returned, and the least gain of a step: see
+            `Moves.is_hopeless`.  The last number is the change of the bound below which
+            the ascent has converged.
+        before : float
+            Lower bound of the last step, or NaN.
+        scale : float
+            D / S.
+
+        Returns
+        -------
+        status, n_done : int
+        before : float
+            Lower bound of the last step that was taken.
+        bounds : ndarray of shape (2, n_steps)
+            Sums of the rows' bounds, and the lower bounds.
+
+        Raises
+        ------
+        Stopped
+            If `stop` was set.
+        """
+        raise NotImplementedError
+
+    def parameters(self) -> tuple[Any, Any]:
+        """Return the current ``globals_`` and ``hyper``."""
+        raise NotImplementedError
+
+    def ill_defined(self) -> IllDefined:
+        """Return the error of a step that leaves the domain of the parameters."""
+        return IllDefined()
+
+
 # -- capabilities of models: optional methods that some policies need ------------------
 #: Methods of each capability.
 _CAPABILITIES = {
@@ -472,6 +560,7 @@ _CAPABILITIES = {
     "largest_rates": ("largest_rate", "is_valid"),
     "log_partitions": ("log_partition",),
     "critical_temperatures": ("critical_temperatures",),
+    "ascents": ("ascent",),
     "births": ("propose_birth",),
     "splits": ("propose_split_merge",),
     "other_features": ("on_features",),
@@ -623,6 +712,21 @@ class Capabilities(Renewing):
             sample.  Components do not differ at T=1 in a direction whose temperature is
             below 1.  None if there are no critical temperatures: the priors of
             components differ, or X has too few rows.
+        """
+        raise NotImplementedError
+
+    # -- ascents: for fits to few rows -------------------------------------------------
+    def ascent(
+        self, block: Any, hyper: Any, row_weight: np.ndarray | None = None
+    ) -> Ascent | None:
+        """Return an `Ascent` on a block, or None if these rows need single steps.
+
+        Parameters
+        ----------
+        block : object
+        hyper : object
+        row_weight : ndarray of shape (n_rows,) or None
+            Number of times that each row counts; None means once.
         """
         raise NotImplementedError
 
@@ -880,11 +984,11 @@ class ConjugateModel(Options, Capabilities):
         "dense_vectors" (`natural_parameters`, `from_natural_parameters`,
         `target_parameters`), "fisher_products" (`fisher_product`), "largest_rates"
         (`largest_rate`, `is_valid`), "log_partitions" (`log_partition`),
-        "critical_temperatures" (`critical_temperatures`), "births" (`propose_birth`),
-        "splits" (`propose_split_merge`), "other_features" (`on_features`) and
-        "renewals" (`with_births`, `joined`, `merged`, `matched`, `blended`,
-        `component_counts`).  A model has a capability if it defines all its methods;
-        `capabilities` returns the names.
+        "critical_temperatures" (`critical_temperatures`), "ascents" (`ascent`),
+        "births" (`propose_birth`), "splits" (`propose_split_merge`), "other_features"
+        (`on_features`) and "renewals" (`with_births`, `joined`, `merged`, `matched`,
+        `blended`, `component_counts`).  A model has a capability if it
+        defines all its methods; `capabilities` returns the names.
 
     Attributes
     ----------

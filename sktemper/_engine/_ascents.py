@@ -1,0 +1,231 @@
+"""Ascents: several steps of coordinate ascent in one call of the model."""
+
+import math
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..model import IllDefined
+from ..model._contract import Ascent
+from ..schedules import Clock
+from ._data import InMemory
+
+#: Largest number of multiplications of a step that is taken in one call with others.
+#: Larger steps are divided into blocks, which threads share.
+MOST_PRODUCTS = 4e7
+#: Number of multiplications of a call, which takes about 15 milliseconds.  Ctrl-C in
+#: the calling thread acts between calls.
+PRODUCTS_OF_CALL = 1e8
+#: Largest number of passes of a commit; the schedule is evaluated for all of them, also
+#: if the fit converges before.
+MOST_TOGETHER = 32
+#: Limits of an ascent that ends with its last step, see `Ascent.run`.
+NO_LIMITS = -math.inf, 0.0, 0.0, -math.inf, 0.0
+
+
+class Plan(NamedTuple):
+    """Steps of an ascent.
+
+    Attributes
+    ----------
+    powers : ndarray of shape (n_steps, 3)
+    temperatures : ndarray of shape (n_steps,)
+    flags : ndarray of int32 of shape (n_steps,)
+        See `Ascent`.
+    """
+
+    powers: Any
+    temperatures: Any
+    flags: Any
+
+    def after(self, n_steps):
+        """Return the plan after its first steps."""
+        return Plan(*(part[n_steps:] for part in self))
+
+
+def ascent_on(problem, rows, hyper):
+    """Return the `Ascent` of the model on some rows, or None.
+
+    Whether there is one depends on the sizes of the problem only, so that results do
+    not depend on the number of threads.
+    """
+    model, data = problem.model, problem.data
+    fits = "ascents" in model.capabilities() and len(data.parts) == 1
+    fits = fits and isinstance(data.parts[0], InMemory)
+    if not fits or n_products(problem, rows) > MOST_PRODUCTS:
+        return None
+    weight = problem.sample_weight
+    weight = None if weight is None else weight[rows]
+    return model.ascent(data.take(model, rows), hyper, weight)
+
+
+def n_products(problem, rows):
+    """Return the number of multiplications of a step."""
+    per_row = problem.data.values_per_row * problem.model.products_per_value
+    return len(rows) * per_row
+
+
+def clocks_of_steps(clock, numbers, n_rows):
+    """Return the clocks of later steps on ``n_rows`` rows each."""
+    return [
+        Clock(clock.steps + number, clock.samples + int(number * n_rows), clock.total)
+        for number in numbers
+    ]
+
+
+def are_planned(policies, state):
+    """Return whether powers depend on the time only, and are equal for all rows."""
+    return state is None and policies.tempering._depends_on_time_only
+
+
+def planned(policies, clocks):
+    """Return the `Plan` of steps whose powers depend on the time only."""
+    flags = np.zeros(len(clocks), dtype=np.intc)
+    if policies.tempering.schedule_of_temperatures() is None:  # T=1
+        return Plan(np.ones((len(clocks), 3)), np.ones(len(clocks)), flags)
+    steps = map(policies.tempering._planned_step, clocks)
+    temperatures, powers = zip(*steps, strict=True)
+    return Plan(np.array(powers, dtype=np.float64), np.array(temperatures), flags)
+
+
+def takes_whole_steps(policies, state):
+    """Return whether all steps have the rate 1 and no noise."""
+    is_one = policies.learning_rate._is_one and state is None
+    return is_one and policies.gradient_noise._is_absent
+
+
+class Outcome(NamedTuple):
+    """Outcome of steps.
+
+    Attributes
+    ----------
+    status, n_done : int
+        See `Ascent.run`.
+    bounds : ndarray of shape (2, n_known)
+        Bounds of the steps that were taken, and of the step that was given up.
+    """
+
+    status: int
+    n_done: int
+    bounds: Any
+
+
+def steps_of_call(problem, rows):
+    """Return the number of steps on some rows that a call takes."""
+    return max(1, int(PRODUCTS_OF_CALL / max(n_products(problem, rows), 1.0)))
+
+
+def ascend(ascent, plan, size, limits, before, scale):
+    """Take the steps of a plan, ``size`` in each call; return an `Outcome`.
+
+    See `Ascent.run` for the other parameters.
+    """
+    n_steps, n_done, found = len(plan.flags), 0, []
+    limits = np.array(limits, dtype=np.float64)
+    status = Ascent.DONE
+    while status == Ascent.DONE and n_done < n_steps:
+        powers, _, flags = (part[n_done : n_done + size] for part in plan)
+        status, taken, before, bounds = ascent.run(
+            powers, flags, n_steps - n_done, limits, before, scale
+        )
+        n_done += taken
+        found.append(bounds)
+    n_known = n_done + (status == Ascent.GIVEN_UP)
+    return Outcome(status, n_done, np.concatenate(found, axis=1)[:, :n_known])
+
+
+def check(ascent, status):
+    """Raise `IllDefined` if an ascent ended with an invalid step."""
+    if status == Ascent.NOT_FINITE:
+        raise IllDefined()
+    if status == Ascent.ILL_DEFINED:
+        raise ascent.ill_defined()
+
+
+def bound_of(ascent, globals_, hyper, scale):
+    """Return the sum of the rows' bounds at T=1, and the lower bound."""
+    ascent.start(globals_, hyper)
+    flags = np.full(1, Ascent.WATCHED | Ascent.BOUND_ONLY, dtype=np.intc)
+    limits = np.array(NO_LIMITS)
+    status, *_, bounds = ascent.run(np.ones((1, 3)), flags, 1, limits, math.nan, scale)
+    check(ascent, status)
+    return bounds[:, 0]
+
+
+# -- passes over all rows, each of which is one step -----------------------------------
+class WholePasses:
+    """Consecutive passes of a fit, each one step of rate 1, several in one commit.
+
+    Parameters
+    ----------
+    problem : Problem
+    policies : Policies
+    state : State
+    ascent : Ascent
+    rows : ndarray
+        All training rows.
+    tol : float
+        Change of the lower bound below which the passes end.
+    """
+
+    def __init__(self, problem, policies, state, ascent, rows, tol):
+        self.problem, self.policies, self.state = problem, policies, state
+        self.ascent, self.rows, self.tol = ascent, rows, tol
+        self.n_together = min(steps_of_call(problem, rows), MOST_TOGETHER)
+
+    def take(self, clocks, on_commit):
+        """Take steps at some clocks, and commit them together."""
+        begin, state = time.perf_counter(), self.state
+        plan = planned(self.policies, clocks)
+        is_whole = len(self.rows) == self.problem.total
+        watched = is_whole & (plan.temperatures == 1.0)
+        plan.flags[watched] = Ascent.WATCHED
+        self.ascent.start(state.globals_, state.hyper)
+        limits = (*NO_LIMITS[:4], self.tol)
+        before = state.convergence.lower_bound
+        scale = self.problem.total / len(self.rows)
+
+        def steps(_):
+            size = len(clocks)
+            return ascend(self.ascent, plan, size, limits, before, scale)
+
+        outcome = self.problem.workers.call_with_workers(steps, 1)
+        if outcome.n_done:
+            seconds = time.perf_counter() - begin
+            globals_, hyper = self.ascent.parameters()
+
+            def commit():
+                state.globals_, state.hyper, state.local = globals_, hyper, None
+                for number in range(outcome.n_done):
+                    self._note(plan, outcome, number, seconds / outcome.n_done)
+                on_commit(outcome.n_done)
+
+            self.problem.workers.run_whole(commit)
+        check(self.ascent, outcome.status)
+
+    def _note(self, plan, outcome, number, seconds):
+        """Change the progress and the history by one step."""
+        state, n_rows = self.state, len(self.rows)
+        progress, convergence = state.progress, state.convergence
+        local, now = outcome.bounds[:, number].tolist()
+        temperature = float(plan.temperatures[number])
+        state.policies.temperature = temperature
+        progress.steps += 1
+        progress.samples += n_rows
+        progress.seconds += seconds
+        convergence.bound_change = now - convergence.lower_bound
+        convergence.lower_bound = now
+        convergence.start_share = 0.0
+        n_observed = self.ascent.n_observed
+        state.history.append(
+            step=progress.steps,
+            seconds=progress.seconds,
+            passes=progress.samples / self.problem.total,
+            temperature=temperature,
+            learning_rate=1.0,
+            rate_share=1.0,
+            batch_bound=local / n_observed if n_observed else 0.0,
+            mean_iterations=1.0,
+            lower_bound=now,
+        )

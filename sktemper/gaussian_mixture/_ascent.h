@@ -1,0 +1,1089 @@
+/* Ascent of a Gaussian mixture: several steps of coordinate ascent on all samples in one call,
+ * with learned priors, lower bounds, and the decision to give up.  Samples are processed by the
+ * loops of single local steps.  Everything else is in float64, and is compiled once.  The
+ * methods of `GaussianMixtureModel` are the reference, and have the same names. */
+#ifndef SKTEMPER_GAUSSIAN_ASCENT_H
+#define SKTEMPER_GAUSSIAN_ASCENT_H
+
+#include "sktemper/_families/mixture_ascent.h"
+
+enum { FULL, DIAGONAL, SPHERICAL, TIED };
+enum { WISHART, GAMMAS, GAMMA };
+enum { LEARNS_PRECISION = 1, LEARNS_FREEDOM = 2, LEARNS_COVARIANCE = 4 };
+
+#define LOG_2_ 0.693147180559945309417
+#define LOG_2_PI_ 1.83787706640934548356
+/* Constants of `_priors.py` and `_model.py`, see there. */
+#define USED_ROWS 0.5
+#define OCCUPIED_ROWS 1e-3
+#define LEAST_FREE 0.5
+#define MOST_FREE 2e4
+#define AT_REST 0.01
+#define AT_OPTIMUM 0.001
+#define LEAST_RISE 0.01
+#define FREE_TOL 1e-10
+/* Components whose constants are lower by this number of nats are left out of a block, and
+ * included if their responsibilities could exceed exp(-NO_SHARE). */
+#define NO_COMPONENT 100.0
+#define NO_SHARE 80.0
+
+/* Components in their usual form, see `Usual`. */
+typedef struct {
+    double *precision, *means, *inverse, *freedom, *factors, *log_determinants;
+    double *log_precisions, *log_normalisers, *log_densities;
+} usual_form;
+
+/* Learned priors. */
+typedef struct {
+    double precision, freedom;
+    double *covariance;
+} learned_form;
+
+/* Scratch memory of an ascent, and its sizes. */
+typedef struct {
+    intptr_t entries, stored, natural, n_factors, n_matrices, n_moments;
+    double least, shift;
+    usual_form now, next, prior;
+    learned_form present, learned, best, trial;
+    double *counts, *sums, *second, *total;
+    double *weights, *components, *logs, *log_weights, *constants;
+    double *halves, *values, *more, *scatter, *rows, *dets, *matrices, *vector, *lanes;
+    double *used, *few_constants, *few, *factors, *scores, *moments;
+    void *means, *triangles, *few_means, *few_triangles, *shares, *white, *panels;
+} ascent_room;
+
+static double *room_for(double **end, intptr_t n)
+{
+    double *start = *end;
+    *end += (n + 7) / 8 * 8;
+    return start;
+}
+
+static void room_of_usual(double **end, intptr_t K, intptr_t D, intptr_t n, usual_form *usual,
+                          const ascent_room *room)
+{
+    usual->precision = room_for(end, K);
+    usual->means = room_for(end, K * D);
+    usual->inverse = room_for(end, n * room->entries);
+    usual->freedom = room_for(end, K);
+    usual->factors = room_for(end, n * room->n_factors);
+    usual->log_determinants = room_for(end, K);
+    usual->log_precisions = room_for(end, K);
+    usual->log_normalisers = room_for(end, K);
+    usual->log_densities = room_for(end, K);
+}
+
+/* Divides the scratch memory, and returns the end of it. */
+static double *divide_room(const ascent_block *b, intptr_t lanes_size, ascent_room *room)
+{
+    const intptr_t K = b->n_components, D = b->n_features;
+    const int is_full = b->kind == FULL || b->kind == TIED;
+    double *end = b->scratch;
+    room->entries = is_full ? D * D : b->kind == DIAGONAL ? D : 1;
+    room->stored = is_full ? D * (D + 1) / 2 : b->kind == DIAGONAL ? D : 1;
+    room->natural = 2 + D + room->stored;
+    room->n_factors = is_full ? D * D : D;
+    room->n_matrices = b->kind == TIED ? 1 : K;
+    room->n_moments = 1 + D + (b->kind == TIED ? 0 : is_full ? D * (D + 1) / 2 : D);
+    room->least = b->law == WISHART ? D - 1.0 : 0.0;
+    room->shift = b->law == WISHART ? (double)D : b->law == GAMMAS ? 1.0 : 1.0 / D;
+    room_of_usual(&end, K, D, room->n_matrices, &room->now, room);
+    room_of_usual(&end, K, D, room->n_matrices, &room->next, room);
+    room_of_usual(&end, 1, D, 1, &room->prior, room);
+    room->present.covariance = room_for(&end, room->entries);
+    room->learned.covariance = room_for(&end, room->entries);
+    room->best.covariance = room_for(&end, room->entries);
+    room->trial.covariance = room_for(&end, room->entries);
+    room->counts = room_for(&end, K);
+    room->sums = room_for(&end, K * D);
+    room->second = room_for(&end, room->n_matrices * room->stored);
+    room->total = room_for(&end, 1 + D + D * (D + 1) / 2);
+    room->weights = room_for(&end, 2 * K);
+    room->components = room_for(&end, K * room->natural);
+    room->logs = room_for(&end, 2 * K);
+    room->log_weights = room_for(&end, K);
+    room->constants = room_for(&end, K);
+    room->halves = room_for(&end, (K + 1) * D);
+    room->values = room_for(&end, (K + 1) * D);
+    room->more = room_for(&end, 2 * (K + 1));
+    room->scatter = room_for(&end, (K + 1) * room->entries);
+    room->rows = room_for(&end, K + 1);
+    room->dets = room_for(&end, K + 1);
+    room->matrices = room_for(&end, 2 * D * D + D);
+    room->vector = room_for(&end, 2 * D);
+    room->lanes = room_for(&end, lanes_size);
+    room->used = room_for(&end, K);
+    room->few_constants = room_for(&end, K);
+    room->few = room_for(&end, K);
+    room->factors = room_for(&end, ASCENT_ROWS);
+    room->scores = room_for(&end, ASCENT_ROWS);
+    room->moments = room_for(&end, K * (1 + D + D * (D + 1) / 2));
+    room->means = room_for(&end, K * D);
+    room->triangles = room_for(&end, K * room->n_factors);
+    room->few_means = room_for(&end, K * D);
+    room->few_triangles = room_for(&end, K * room->n_factors);
+    room->shares = room_for(&end, ASCENT_ROWS * K);
+    room->white = room_for(&end, ASCENT_ROWS * D);
+    room->panels = room_for(&end, (2 * D + K) * (MIXTURE_BYTES / 8) + K * D);
+    return end;
+}
+
+/* -- laws of the precisions, see `WishartPrecision` ------------------------------------ */
+
+/* Computes E log |precision| of the identity, and the logarithms of Gamma functions of the
+ * normaliser, for n degrees of freedom.  Either result may be NULL. */
+static void law_values(const ascent_block *b, const ascent_room *room, intptr_t n,
+                       const double *freedom, double *expected, double *gammas)
+{
+    const intptr_t D = b->n_features, width = b->law == WISHART ? D : 1;
+    for (intptr_t i = 0; i < n; i++)
+        for (intptr_t d = 0; d < width; d++)
+            room->halves[i * width + d] =
+                0.5 * (b->law == GAMMA ? D * freedom[i] : freedom[i] - (double)d);
+    if (expected) {
+        digamma_f64(n * width, room->halves, room->values);
+        for (intptr_t i = 0; i < n; i++) {
+            double sum = 0;
+            for (intptr_t d = 0; d < width; d++)
+                sum += room->values[i * width + d];
+            expected[i] = b->law == WISHART  ? sum + D * LOG_2_
+                          : b->law == GAMMAS ? D * (sum + LOG_2_)
+                                             : D * (sum - log(0.5 * D));
+        }
+    }
+    if (gammas) {
+        log_gamma_f64(n * width, room->halves, room->values);
+        for (intptr_t i = 0; i < n; i++) {
+            double sum = 0;
+            for (intptr_t d = 0; d < width; d++) {
+                const double half = room->halves[i * width + d];
+                sum += half < 1e15 ? room->values[i * width + d] : ascent_log_gamma(half);
+            }
+            const double half = room->halves[i * width];
+            gammas[i] = b->law == WISHART  ? sum + 0.5 * D * LOG_2_ * freedom[i]
+                        : b->law == GAMMAS ? D * (sum + half * LOG_2_)
+                                           : sum - half * log(0.5 * D);
+        }
+    }
+}
+
+/* Computes the terms of n components from the other parts of their usual form. */
+static void law_terms(const ascent_block *b, const ascent_room *room, intptr_t n,
+                      usual_form *usual)
+{
+    const double D = (double)b->n_features;
+    const double constant =
+        b->law == WISHART ? 0.25 * D * (D - 1) * 1.14472988584940017414 : 0;
+    double *gammas = room->more;
+    law_values(b, room, n, usual->freedom, usual->log_precisions, gammas);
+    for (intptr_t k = 0; k < n; k++) {
+        const double log_determinant = usual->log_determinants[k];
+        usual->log_precisions[k] += log_determinant;
+        usual->log_normalisers[k] = 0.5 * D * (log(usual->precision[k]) - LOG_2_PI_)
+                                    - 0.5 * usual->freedom[k] * log_determinant - gammas[k]
+                                    - constant;
+        usual->log_densities[k] =
+            0.5 * (usual->log_precisions[k] - D * (LOG_2_PI_ + 1 / usual->precision[k]));
+    }
+}
+
+/* -- matrices in the form of the covariance type, see `Covariance` ----------------------- */
+
+/* Factors and log |matrix^-1| of n inverse scales; returns whether one is ill-defined. */
+static int factors_of(const ascent_block *b, const ascent_room *room, intptr_t n,
+                      const double *inverse, double *factors, double *log_determinants)
+{
+    const intptr_t D = b->n_features;
+    if (room->entries == D * D && (b->kind == FULL || b->kind == TIED))
+        return inverse_factors_f64(n, D, inverse, factors, log_determinants, room->lanes)
+               != 0;
+    for (intptr_t k = 0; k < n; k++) {
+        double sum = 0;
+        for (intptr_t d = 0; d < D; d++) {
+            const double own = inverse[k * room->entries + (room->entries == 1 ? 0 : d)];
+            if (!(own > 0 && own < HUGE_VAL))
+                return 1;
+            factors[k * D + d] = 1 / sqrt(own);
+            if (d == 0 || room->entries > 1)
+                sum += log(own);
+        }
+        log_determinants[k] = -(room->entries == 1 ? D * sum : sum);
+    }
+    return 0;
+}
+
+/* log |matrix^-1| of n matrices plus another matrix; returns whether one is ill-defined. */
+static int determinants_of(const ascent_block *b, const ascent_room *room, intptr_t n,
+                           const double *scatter, const double *added, double *logs)
+{
+    const intptr_t D = b->n_features, LANE = SIMD_BYTES / (intptr_t)sizeof(double);
+    if (!(b->kind == FULL || b->kind == TIED)) {
+        for (intptr_t k = 0; k < n; k++) {
+            logs[k] = 0;
+            for (intptr_t e = 0; e < room->entries; e++) {
+                const double own = scatter[k * room->entries + e] + added[e];
+                if (!(own > 0 && own < HUGE_VAL))
+                    return 1;
+                logs[k] -= log(own);
+            }
+            if (room->entries == 1)
+                logs[k] *= D;
+        }
+        return 0;
+    }
+    double *a = room->lanes, *inverse = a + triangle_entries(D);
+    for (intptr_t first = 0; first < n; first += LANE) {
+        const intptr_t width = n - first < LANE ? n - first : LANE;
+        double least[SIMD_BYTES / sizeof(double)], own[SIMD_BYTES / sizeof(double)];
+        for (intptr_t lane = 0; lane < LANE; lane++) {
+            const double *from =
+                scatter + (first + (lane < width ? lane : width - 1)) * D * D;
+            least[lane] = 1;
+            for (intptr_t i = 0; i < D; i++)
+                for (intptr_t j = 0; j <= i; j++)
+                    a[element_place(i, j) + lane] = from[i * D + j] + added[i * D + j];
+        }
+        factor_tiles(D, a, inverse, least);
+        log_lanes(D, a, own);
+        for (intptr_t lane = 0; lane < width; lane++) {
+            if (!(least[lane] > 0) || !isfinite(own[lane]))
+                return 1;
+            logs[first + lane] = -own[lane];
+        }
+    }
+    return 0;
+}
+
+/* matrix += factor * v v^T in the type's form */
+static void add_outer(const ascent_block *b, double factor, const double *v, double *matrix)
+{
+    const intptr_t D = b->n_features;
+    double sum = 0;
+    for (intptr_t i = 0; i < D; i++) {
+        if (b->kind == FULL || b->kind == TIED)
+            for (intptr_t j = 0; j < D; j++)
+                matrix[i * D + j] += factor * v[i] * v[j];
+        else if (b->kind == DIAGONAL)
+            matrix[i] += factor * (v[i] * v[i]);
+        else
+            sum += v[i] * v[i];
+    }
+    if (b->kind == SPHERICAL)
+        *matrix += factor * (sum / D);
+}
+
+/* tr(scale matrix) and v^T scale v for factors of a component */
+static void trace_and_square(const ascent_block *b, const ascent_room *room,
+                             const double *factors, const double *matrix, const double *v,
+                             double *trace, double *square)
+{
+    const intptr_t D = b->n_features;
+    if (b->kind == FULL || b->kind == TIED) {
+        traces_and_squares_f64(1, D, factors, matrix, v, trace, square, room->vector + D);
+        return;
+    }
+    *trace = *square = 0;
+    for (intptr_t d = 0; d < D; d++) {
+        const double scale = factors[d] * factors[d];
+        *trace += scale * matrix[b->kind == SPHERICAL ? 0 : d];
+        *square += scale * v[d] * v[d];
+    }
+}
+
+/* -- natural parameters, in the layout of the family -------------------------------------- */
+
+static double *natural_at(const ascent_block *b, const ascent_room *room, double *components,
+                          intptr_t k, double **sums, double **second, double **freedom)
+{
+    const intptr_t K = b->n_components, D = b->n_features;
+    if (b->kind == TIED) {
+        *sums = components + K + k * D;
+        *second = components + K + K * D;
+        *freedom = *second + room->stored;
+        return components + k;
+    }
+    components += k * room->natural;
+    *sums = components + 1;
+    *second = *sums + D;
+    *freedom = *second + room->stored;
+    return components;
+}
+
+/* Computes usual parameters; returns whether natural parameters are ill-defined. */
+static int usual_of(const ascent_block *b, const ascent_room *room, double *components,
+                    usual_form *usual)
+{
+    const intptr_t K = b->n_components, D = b->n_features, E = room->entries;
+    const int is_full = b->kind == FULL || b->kind == TIED;
+    double *sums, *second, *freedom;
+    for (intptr_t k = 0; k < K; k++) {
+        const double precision =
+            *natural_at(b, room, components, k, &sums, &second, &freedom);
+        double *means = usual->means + k * D;
+        usual->precision[k] = precision;
+        usual->freedom[k] = *freedom + room->shift;
+        if (!(precision > 0) || !(usual->freedom[k] > room->least))
+            return 1;
+        for (intptr_t d = 0; d < D; d++)
+            means[d] = sums[d] / precision;
+        double *own = usual->inverse + (b->kind == TIED ? 0 : k * E);
+        if (b->kind != TIED || k == 0) {
+            if (is_full)
+                for (intptr_t i = 0, at = 0; i < D; i++)
+                    for (intptr_t j = i; j < D; j++, at++)
+                        own[i * D + j] = own[j * D + i] = second[at];
+            else
+                memcpy(own, second, (size_t)E * sizeof(double));
+        }
+        add_outer(b, b->kind == TIED ? -precision / K : -precision, means, own);
+    }
+    if (factors_of(b, room, room->n_matrices, usual->inverse, usual->factors,
+                   usual->log_determinants))
+        return 1;
+    for (intptr_t k = 1; b->kind == TIED && k < K; k++)
+        usual->log_determinants[k] = usual->log_determinants[0];
+    law_terms(b, room, K, usual);
+    return 0;
+}
+
+/* Computes the usual form of a prior; returns whether it is ill-defined. */
+static int usual_prior(const ascent_block *b, ascent_room *room, const learned_form *hyper)
+{
+    usual_form *prior = &room->prior;
+    prior->precision[0] = hyper->precision;
+    prior->freedom[0] = hyper->freedom;
+    if (!(hyper->precision > 0) || !(hyper->freedom > room->least))
+        return 1;
+    memcpy(prior->inverse, hyper->covariance, (size_t)room->entries * sizeof(double));
+    if (factors_of(b, room, 1, prior->inverse, prior->factors, prior->log_determinants))
+        return 1;
+    law_terms(b, room, 1, prior);
+    return 0;
+}
+
+/* components = power * prior + scale * statistics */
+static void target_components(const ascent_block *b, const ascent_room *room,
+                              const learned_form *hyper, double power, double *components)
+{
+    const intptr_t K = b->n_components, D = b->n_features;
+    const int is_full = b->kind == FULL || b->kind == TIED;
+    double *prior = room->matrices, mean_count = 0;
+    double *sums, *second, *freedom;
+    memcpy(prior, hyper->covariance, (size_t)room->entries * sizeof(double));
+    add_outer(b, hyper->precision, b->prior_mean, prior);
+    for (intptr_t k = 0; k < K; k++)
+        mean_count += room->counts[k] / K;
+    for (intptr_t k = 0; k < K; k++) {
+        double *own = natural_at(b, room, components, k, &sums, &second, &freedom);
+        *own = power * hyper->precision + b->scale * room->counts[k];
+        for (intptr_t d = 0; d < D; d++)
+            sums[d] = power * (hyper->precision * b->prior_mean[d])
+                      + b->scale * room->sums[k * D + d];
+        if (b->kind == TIED && k > 0)
+            continue;
+        const double *statistics = room->second + k * room->stored;
+        if (is_full)
+            for (intptr_t i = 0, at = 0; i < D; i++)
+                for (intptr_t j = i; j < D; j++, at++)
+                    second[at] = power * prior[i * D + j] + b->scale * statistics[at];
+        else
+            for (intptr_t e = 0; e < room->stored; e++)
+                second[e] = power * prior[e] + b->scale * statistics[e];
+        *freedom = power * (hyper->freedom - room->shift)
+                   + b->scale * (b->kind == TIED ? mean_count : room->counts[k]);
+    }
+}
+
+/* -- learned priors, see `_priors.py` ------------------------------------------------------ */
+
+static double freedom_slope(const ascent_block *b, const ascent_room *room, double mean_log,
+                            int is_learned, double log_free)
+{
+    const double freedom = room->least + exp(log_free);
+    double expected;
+    law_values(b, room, 1, &freedom, &expected, 0);
+    return mean_log + (is_learned ? b->n_features * log(freedom) : 0) - expected;
+}
+
+/* Brent's method, as `scipy.optimize.brentq`. */
+static double best_freedom(const ascent_block *b, const ascent_room *room, double mean_log,
+                           int is_learned)
+{
+    double low = log(LEAST_FREE), high = log(MOST_FREE), last = 0;
+    double f_low = freedom_slope(b, room, mean_log, is_learned, low);
+    double f_high, f_last = 0, step = 0, step_before = 0;
+    if (!(f_low > 0))
+        return room->least + LEAST_FREE;
+    f_high = freedom_slope(b, room, mean_log, is_learned, high);
+    if (!(f_high < 0))
+        return room->least + MOST_FREE;
+    double x0 = low, f0 = f_low, x = high, f = f_high;
+    for (int i = 0; i < 100; i++) {
+        if (f0 != 0 && f != 0 && (f0 < 0) != (f < 0)) {
+            last = x0;
+            f_last = f0;
+            step_before = step = x - x0;
+        }
+        if (fabs(f_last) < fabs(f)) {
+            x0 = x;
+            x = last;
+            last = x0;
+            f0 = f;
+            f = f_last;
+            f_last = f0;
+        }
+        const double delta = (FREE_TOL + 8.881784197001252e-16 * fabs(x)) / 2;
+        const double half = (last - x) / 2;
+        if (f == 0 || fabs(half) < delta)
+            break;
+        if (fabs(step_before) > delta && fabs(f) < fabs(f0)) {
+            double move;
+            if (x0 == last)
+                move = -f * (x - x0) / (f - f0);
+            else {
+                const double one = (f0 - f) / (x0 - x), other = (f_last - f) / (last - x);
+                move = -f * (f_last * other - f0 * one) / (other * one * (f_last - f0));
+            }
+            const double most = fabs(step_before) < 3 * fabs(half) - delta
+                                    ? fabs(step_before)
+                                    : 3 * fabs(half) - delta;
+            if (2 * fabs(move) < most) {
+                step_before = step;
+                step = move;
+            } else
+                step_before = step = half;
+        } else
+            step_before = step = half;
+        x0 = x;
+        f0 = f;
+        x += fabs(step) > delta ? step : half > 0 ? delta : -delta;
+        f = freedom_slope(b, room, mean_log, is_learned, x);
+    }
+    return room->least + exp(x);
+}
+
+/* The precision of the means, see `learned_priors`. */
+static double best_precision(const ascent_block *b, const ascent_room *room,
+                             const usual_form *usual)
+{
+    const intptr_t D = b->n_features;
+    double spread = 0, n_used = 0, trace, square;
+    for (intptr_t k = 0; k < b->n_components; k++) {
+        if (!room->used[k])
+            continue;
+        for (intptr_t d = 0; d < D; d++)
+            room->vector[d] = usual->means[k * D + d] - b->prior_mean[d];
+        const intptr_t at = b->kind == TIED ? 0 : k;
+        trace_and_square(b, room, usual->factors + at * room->n_factors,
+                         usual->inverse + at * room->entries, room->vector, &trace, &square);
+        spread += D / usual->precision[k] + usual->freedom[k] * square;
+        n_used += 1;
+    }
+    return n_used * D / spread;
+}
+
+/* covariance = the inverse of the mean expected precision of the used components; writes
+ * log |covariance^-1|.  Returns whether it is ill-defined. */
+static int mean_covariance(const ascent_block *b, const ascent_room *room,
+                           const usual_form *usual, double *covariance,
+                           double *log_determinant)
+{
+    const intptr_t K = b->n_components, D = b->n_features, E = room->entries;
+    const int is_full = b->kind == FULL;
+    double *precision = room->matrices, *factors = precision + D * D, n_used = 0;
+    memset(precision, 0, (size_t)E * sizeof(double));
+    for (intptr_t k = 0; k < K; k++) {
+        if (!room->used[k])
+            continue;
+        const double nu = usual->freedom[k], *own = usual->factors + k * room->n_factors;
+        n_used += 1;
+        if (!is_full) {
+            for (intptr_t e = 0; e < E; e++)
+                precision[e] += nu / usual->inverse[k * E + e];
+            continue;
+        }
+        for (intptr_t l = 0; l < D; l++)
+            for (intptr_t i = 0; i <= l; i++) {
+                const double factor = nu * own[l * D + i];
+                for (intptr_t j = 0; j <= i; j++)
+                    precision[i * D + j] += factor * own[l * D + j];
+            }
+    }
+    for (intptr_t e = 0; e < E; e++)
+        precision[e] /= n_used;
+    if (factors_of(b, room, 1, precision, factors, log_determinant))
+        return 1;
+    *log_determinant = -*log_determinant;
+    if (!is_full) {
+        for (intptr_t e = 0; e < E; e++)
+            covariance[e] = 1 / precision[e];
+        return 0;
+    }
+    for (intptr_t i = 0; i < D; i++)
+        for (intptr_t j = 0; j <= i; j++) {
+            double sum = 0;
+            for (intptr_t l = i; l < D; l++)
+                sum += factors[l * D + i] * factors[l * D + j];
+            covariance[i * D + j] = covariance[j * D + i] = sum;
+        }
+    return 0;
+}
+
+static void copy_learned(const ascent_room *room, const learned_form *from, learned_form *to)
+{
+    to->precision = from->precision;
+    to->freedom = from->freedom;
+    memcpy(to->covariance, from->covariance, (size_t)room->entries * sizeof(double));
+}
+
+/* The function that `evidence_of_priors` returns. */
+static double evidence_of_prior(const ascent_block *b, const ascent_room *room, intptr_t n,
+                                const learned_form *hyper)
+{
+    double *gammas = room->more, *freedom = gammas + b->n_components + 1;
+    double sum = 0, first = 0;
+    for (intptr_t k = 0; k <= n; k++)
+        freedom[k] = room->rows[k] + hyper->freedom;
+    if (determinants_of(b, room, n + 1, room->scatter, hyper->covariance, room->dets))
+        return -HUGE_VAL;
+    law_values(b, room, n + 1, freedom, 0, gammas);
+    for (intptr_t k = 0; k <= n; k++) {
+        const double own = 0.5 * freedom[k] * room->dets[k] + gammas[k];
+        if (k == 0)
+            first = own;
+        else
+            sum += own - first;
+    }
+    return sum;
+}
+
+/* Prepares `evidence_of_prior`; returns the number of used components. */
+static intptr_t begin_evidence(const ascent_block *b, const ascent_room *room,
+                               const learned_form *old, double precision,
+                               const usual_form *usual)
+{
+    const intptr_t D = b->n_features, E = room->entries;
+    intptr_t n = 0;
+    room->rows[0] = 0;
+    memset(room->scatter, 0, (size_t)E * sizeof(double));
+    for (intptr_t k = 0; k < b->n_components; k++) {
+        if (!room->used[k])
+            continue;
+        const double kappa = usual->precision[k], rows = kappa - old->precision;
+        const double shrinkage =
+            precision * rows / (precision + rows) - old->precision * rows / kappa;
+        double *own = room->scatter + ++n * E;
+        room->rows[n] = rows;
+        for (intptr_t d = 0; d < D; d++)
+            room->vector[d] = usual->means[k * D + d] - b->prior_mean[d];
+        for (intptr_t e = 0; e < E; e++)
+            own[e] = usual->inverse[k * E + e] - old->covariance[e];
+        add_outer(b, shrinkage * (kappa / rows) * (kappa / rows), room->vector, own);
+    }
+    return n;
+}
+
+/* Replaces the best priors by the trial if its evidence is higher; returns whether it is. */
+static int better(const ascent_block *b, ascent_room *room, intptr_t n, double *most)
+{
+    const double value = evidence_of_prior(b, room, n, &room->trial);
+    if (!(value > *most + LEAST_RISE))
+        return 0;
+    *most = value;
+    copy_learned(room, &room->trial, &room->best);
+    return 1;
+}
+
+/* See `searched`; replaces `learned` by better priors. */
+static void search_priors(const ascent_block *b, ascent_room *room, double mean_rows,
+                          const usual_form *usual)
+{
+    const learned_form *old = &room->present;
+    learned_form *new = &room->learned, *best = &room->best, *trial = &room->trial;
+    const double share = mean_rows / (mean_rows + new->freedom);
+    double largest = 0, top = -HUGE_VAL, rise = 0;
+    for (intptr_t e = 0; e < room->entries; e++) {
+        const double before = old->covariance[e] / old->freedom;
+        const double after = new->covariance[e] / new->freedom;
+        const double change = fabs((after - before) / share);
+        largest = change > largest ? change : largest;
+        top = after > top ? after : top;
+    }
+    const int learns = (b->learned & LEARNS_COVARIANCE) != 0;
+    const int moves = learns && largest > AT_OPTIMUM * top;
+    if (b->learned & LEARNS_FREEDOM)
+        rise = log((new->freedom - room->least) / (old->freedom - room->least));
+    const int is_freed = fabs(rise) > AT_OPTIMUM * share;
+    if (!(moves || is_freed))
+        return;
+    const intptr_t n = begin_evidence(b, room, old, new->precision, usual);
+    double most = evidence_of_prior(b, room, n, new);
+    copy_learned(room, new, best);
+    if (moves) {
+        copy_learned(room, new, trial);
+        for (intptr_t e = 0; e < room->entries; e++) {
+            const double before = old->covariance[e] / old->freedom;
+            const double after = new->covariance[e] / new->freedom;
+            trial->covariance[e] = new->freedom * (before + (after - before) / share);
+        }
+        better(b, room, n, &most);
+    }
+    if (is_freed && learns) {
+        double changes[3] = {log(4.0), log(1.25), log(0.8)};
+        const int n_changes = fabs(rise) > AT_REST ? 3 : 1;
+        for (int i = 0; i < 3; i++)
+            changes[i] = copysign(changes[i], rise * changes[i]);
+        if (n_changes == 1)
+            changes[0] = rise / share - rise;
+        for (int i = 0; i < n_changes; i++)
+            for (int repeat = 0; repeat < 3; repeat++) {
+                double free = (best->freedom - room->least) * exp(changes[i]);
+                free = free < LEAST_FREE ? LEAST_FREE : free > MOST_FREE ? MOST_FREE : free;
+                copy_learned(room, best, trial);
+                trial->freedom = room->least + free;
+                for (intptr_t e = 0; e < room->entries; e++)
+                    trial->covariance[e] *= trial->freedom / best->freedom;
+                if (!better(b, room, n, &most))
+                    break;
+            }
+    }
+    copy_learned(room, best, new);
+}
+
+/* Computes `learned` from the components with more than `least` rows; returns whether they are
+ * ill-defined. */
+static int learn_priors(const ascent_block *b, ascent_room *room, const usual_form *usual,
+                        double least)
+{
+    const intptr_t K = b->n_components;
+    double n_used = 0, mean_rows = 0, mean_log = 0, log_determinant;
+    learned_form *new = &room->learned;
+    for (intptr_t k = 0; k < K; k++) {
+        const double count = b->scale * room->counts[k];
+        room->used[k] = count > least;
+        n_used += room->used[k];
+        mean_rows += room->used[k] * count;
+    }
+    copy_learned(room, &room->present, new);
+    if (b->learned & LEARNS_PRECISION)
+        new->precision = best_precision(b, room, usual);
+    if (!(b->learned & (LEARNS_FREEDOM | LEARNS_COVARIANCE)))
+        return 0;
+    if (mean_covariance(b, room, usual, new->covariance, &log_determinant))
+        return 1;
+    if (b->learned & LEARNS_FREEDOM) {
+        const int learns = (b->learned & LEARNS_COVARIANCE) != 0;
+        if (!learns) {
+            double *factors = room->matrices + b->n_features * b->n_features;
+            if (factors_of(b, room, 1, room->present.covariance, factors, &log_determinant))
+                return 1;
+        }
+        for (intptr_t k = 0; k < K; k++)
+            if (room->used[k])
+                mean_log += usual->log_precisions[k] / n_used;
+        new->freedom = best_freedom(b, room, mean_log - log_determinant, learns);
+    }
+    for (intptr_t e = 0; e < room->entries; e++)
+        new->covariance[e] = b->learned & LEARNS_COVARIANCE
+                                 ? new->freedom * new->covariance[e]
+                                 : room->present.covariance[e];
+    search_priors(b, room, mean_rows / n_used, usual);
+    return 0;
+}
+
+/* Computes the evidence of all components; returns whether it is ill-defined. */
+static int evidence_of_all(const ascent_block *b, ascent_room *room, const learned_form *hyper,
+                           usual_form *usual, double *evidence)
+{
+    const double constant = 0.5 * b->n_features * LOG_2_PI_;
+    target_components(b, room, hyper, 1, room->components);
+    if (usual_of(b, room, room->components, usual) || usual_prior(b, room, hyper))
+        return 1;
+    const double prior =
+        room->prior.log_normalisers[0] + constant * (room->prior.freedom[0] - room->shift);
+    *evidence = 0;
+    for (intptr_t k = 0; k < b->n_components; k++)
+        *evidence += prior - usual->log_normalisers[k]
+                     - constant * (usual->freedom[k] - room->shift);
+    return 0;
+}
+
+/* See `GaussianMixtureModel.update_hyper`; replaces `present`. */
+static void update_hyper(const ascent_block *b, ascent_room *room)
+{
+    intptr_t n_used = 0, n_occupied = 0;
+    double new, old;
+    for (intptr_t k = 0; k < b->n_components; k++) {
+        n_used += b->scale * room->counts[k] > USED_ROWS;
+        n_occupied += b->scale * room->counts[k] > OCCUPIED_ROWS;
+    }
+    if (!b->learned || n_used < 2)
+        return;
+    target_components(b, room, &room->present, 1, room->components);
+    if (usual_of(b, room, room->components, &room->next)
+        || learn_priors(b, room, &room->next, USED_ROWS))
+        return;
+    if (n_used < n_occupied) {
+        if (evidence_of_all(b, room, &room->learned, &room->next, &new)
+            || evidence_of_all(b, room, &room->present, &room->next, &old))
+            return;
+        /* `next` is the usual form under the present priors again */
+        if (new < old && learn_priors(b, room, &room->next, OCCUPIED_ROWS))
+            return;
+    }
+    copy_learned(room, &room->learned, &room->present);
+}
+
+/* E log p - E log q of weights and components, or NAN if the prior is ill-defined. */
+static double global_bound(const ascent_block *b, ascent_room *room)
+{
+    const intptr_t K = b->n_components, D = b->n_features;
+    const usual_form *q = &room->now, *p = &room->prior;
+    double bound =
+        bound_weights(b->sticks, K, b->concentration, b->weights, room->logs);
+    double trace, square;
+    if (usual_prior(b, room, &room->present))
+        return NAN;
+    for (intptr_t k = 0; k < K; k++) {
+        const intptr_t at = b->kind == TIED ? 0 : k;
+        const double nu = q->freedom[k], log_precision = q->log_precisions[k];
+        for (intptr_t d = 0; d < D; d++)
+            room->vector[d] = q->means[k * D + d] - b->prior_mean[d];
+        trace_and_square(b, room, q->factors + at * room->n_factors, p->inverse, room->vector,
+                         &trace, &square);
+        bound += p->log_normalisers[0] + 0.5 * (p->freedom[0] - room->shift) * log_precision
+                 - 0.5 * p->precision[0] * (D / q->precision[k] + nu * square)
+                 - 0.5 * nu * trace;
+        bound -= q->log_normalisers[k] + 0.5 * (nu - room->shift) * log_precision
+                 - 0.5 * D * (1 + nu);
+    }
+    return bound;
+}
+#undef LOG_2_
+#undef USED_ROWS
+#undef OCCUPIED_ROWS
+#undef LEAST_FREE
+#undef MOST_FREE
+#undef AT_REST
+#undef AT_OPTIMUM
+#undef LEAST_RISE
+#undef FREE_TOL
+#endif
+
+/* -- the local step, for one floating type ------------------------------------------------- */
+
+/* Computes the tables of the loops over samples; returns whether all numbers are finite. */
+static int NAME(ascent_tables)(const ascent_block *b, ascent_room *room, const double *weights,
+                               const usual_form *usual)
+{
+    const intptr_t K = b->n_components, D = b->n_features;
+    REAL *means = room->means, *triangles = room->triangles;
+    double sum = 0;
+    expect_weights(b->sticks, K, weights, room->logs, room->log_weights);
+    for (intptr_t k = 0; k < K; k++) {
+        const double root = sqrt(usual->freedom[k]);
+        const double *factors = usual->factors + (b->kind == TIED ? 0 : k * room->n_factors);
+        sum += room->log_weights[k] + usual->log_densities[k];
+        room->constants[k] = room->log_weights[k] + usual->log_densities[k];
+        for (intptr_t i = 0; i < D; i++) {
+            if (b->kind == TIED) { /* whitened means, and factors of 1 */
+                double mean = 0;
+                for (intptr_t j = 0; j <= i; j++)
+                    mean += usual->means[k * D + j] * (factors[i * D + j] * root);
+                means[k * D + i] = (REAL)mean;
+                *triangles++ = 1;
+                sum += means[k * D + i];
+                continue;
+            }
+            means[k * D + i] = (REAL)(usual->means[k * D + i] + b->origin[i]);
+            sum += means[k * D + i];
+            if (b->kind == FULL)
+                for (intptr_t j = 0; j <= i; j++, triangles++) {
+                    *triangles = (REAL)(root * factors[i * D + j]);
+                    sum += *triangles;
+                }
+            else {
+                *triangles = (REAL)(root * factors[i]);
+                sum += *triangles++;
+            }
+        }
+    }
+    return isfinite(sum);
+}
+
+/* Writes whitened samples of a tied covariance. */
+static void NAME(whiten)(const ascent_block *b, const ascent_room *room, intptr_t n,
+                         const REAL *samples, REAL *white)
+{
+    const intptr_t D = b->n_features;
+    const double root = sqrt(room->now.freedom[0]), *factors = room->now.factors;
+    double *moved = room->vector;
+    for (intptr_t i = 0; i < n; i++, samples += D, white += D) {
+        for (intptr_t d = 0; d < D; d++)
+            moved[d] = (double)samples[d] - b->origin[d];
+        for (intptr_t d = 0; d < D; d++) {
+            double sum = 0;
+            for (intptr_t j = 0; j <= d; j++)
+                sum += moved[j] * (factors[d * D + j] * root);
+            white[d] = (REAL)sum;
+        }
+    }
+}
+
+/* Selects components whose constants exceed `least`; returns their number. */
+static intptr_t NAME(select_components)(const ascent_block *b, ascent_room *room, double least)
+{
+    const intptr_t K = b->n_components, D = b->n_features;
+    const intptr_t size = b->kind == FULL ? D * (D + 1) / 2 : D;
+    const REAL *means = room->means, *triangles = room->triangles;
+    REAL *few_means = room->few_means, *few_triangles = room->few_triangles;
+    intptr_t n = 0;
+    for (intptr_t k = 0; k < K; k++) {
+        if (!(room->constants[k] > least))
+            continue;
+        memcpy(few_means + n * D, means + k * D, (size_t)D * sizeof(REAL));
+        memcpy(few_triangles + n * size, triangles + k * size, (size_t)size * sizeof(REAL));
+        room->few_constants[n] = room->constants[k];
+        room->few[n++] = (double)k;
+    }
+    return n;
+}
+
+/* Adds the moments of a block to the statistics. */
+static int NAME(add_statistics)(const ascent_block *b, ascent_room *room, intptr_t first,
+                                intptr_t n, intptr_t n_few, double power)
+{
+    const intptr_t D = b->n_features, M = room->n_moments;
+    moments_block moments = {0};
+    for (intptr_t i = 0; i < (b->row_weight ? n : 1); i++)
+        room->factors[i] = b->row_weight ? power * b->row_weight[first + i] : power;
+    moments.n_samples = n;
+    moments.n_features = D;
+    moments.n_components = n_few;
+    moments.n_moments = M;
+    moments.squares = b->kind == DIAGONAL || b->kind == SPHERICAL;
+    moments.samples = (const REAL *)b->samples + first * D;
+    moments.origin = b->origin;
+    moments.shares = room->shares;
+    moments.factors = room->factors;
+    moments.factor_per_sample = b->row_weight != 0;
+    moments.stop = b->stop;
+    moments.scratch = (double *)room->panels;
+    moments.out = room->moments;
+    if (NAME(weighted_moments)(&moments))
+        return -1;
+    for (intptr_t s = 0; s < n_few; s++) {
+        const intptr_t k = (intptr_t)room->few[s];
+        const double *own = room->moments + s * M;
+        room->counts[k] += own[0];
+        for (intptr_t d = 0; d < D; d++)
+            room->sums[k * D + d] += own[1 + d];
+        double *second = room->second + k * room->stored;
+        if (b->kind == SPHERICAL)
+            for (intptr_t d = 0; d < D; d++)
+                *second += own[1 + D + d] / D;
+        else if (b->kind != TIED)
+            for (intptr_t e = 0; e < room->stored; e++)
+                second[e] += own[1 + D + e];
+    }
+    return 0;
+}
+
+/* Adds `reg_covar` for each sample to the variances. */
+static void NAME(end_statistics)(const ascent_block *b, ascent_room *room, double power)
+{
+    const intptr_t K = b->n_components, D = b->n_features;
+    double mean_count = 0;
+    for (intptr_t k = 0; k < K; k++)
+        mean_count += room->counts[k] / K;
+    if (b->kind == TIED)
+        for (intptr_t e = 0; e < room->stored; e++)
+            room->second[e] = power * room->total[1 + D + e] / K;
+    for (intptr_t k = 0; k < room->n_matrices; k++) {
+        double *second = room->second + k * room->stored;
+        const double added = b->reg_covar * (b->kind == TIED ? mean_count : room->counts[k]);
+        if (b->kind == FULL || b->kind == TIED)
+            for (intptr_t i = 0, at = 0; i < D; at += D - i, i++)
+                second[at] += added;
+        else
+            for (intptr_t e = 0; e < room->stored; e++)
+                second[e] += added;
+    }
+}
+
+/* Computes the sums of second moments of all samples, for a tied covariance. */
+static int NAME(sum_all)(const ascent_block *b, ascent_room *room)
+{
+    const intptr_t D = b->n_features, M = 1 + D + D * (D + 1) / 2;
+    REAL *shares = room->shares;
+    memset(room->total, 0, (size_t)M * sizeof(double));
+    for (intptr_t i = 0; i < ASCENT_ROWS; i++)
+        shares[i] = 1;
+    for (intptr_t first = 0; first < b->n_samples; first += ASCENT_ROWS) {
+        const intptr_t left = b->n_samples - first;
+        const intptr_t n = left < ASCENT_ROWS ? left : ASCENT_ROWS;
+        moments_block moments = {0};
+        for (intptr_t i = 0; i < n; i++)
+            room->factors[i] = b->row_weight ? b->row_weight[first + i] : 1;
+        moments.n_samples = n;
+        moments.n_features = D;
+        moments.n_components = 1;
+        moments.n_moments = M;
+        moments.samples = (const REAL *)b->samples + first * D;
+        moments.origin = b->origin;
+        moments.shares = shares;
+        moments.factors = room->factors;
+        moments.factor_per_sample = 1;
+        moments.stop = b->stop;
+        moments.scratch = (double *)room->panels;
+        moments.out = room->moments;
+        if (NAME(weighted_moments)(&moments))
+            return -1;
+        for (intptr_t m = 0; m < M; m++)
+            room->total[m] += room->moments[m];
+    }
+    return 0;
+}
+
+/* Computes the local step of all samples: statistics, unless `only_bound`, and the bound.
+ * Returns 0, or -1 if `stop` is set. */
+static int NAME(ascent_local_step)(const ascent_block *b, ascent_room *room,
+                                   const double *powers, int only_bound, double *bound)
+{
+    const intptr_t K = b->n_components, D = b->n_features;
+    double top = -HUGE_VAL, excluded = -HUGE_VAL, total = 0;
+    intptr_t n_few;
+    for (intptr_t k = 0; k < K; k++)
+        top = room->constants[k] > top ? room->constants[k] : top;
+    const double least = top - NO_COMPONENT / powers[2];
+    for (intptr_t k = 0; k < K; k++)
+        if (!(room->constants[k] > least) && room->constants[k] > excluded)
+            excluded = room->constants[k];
+    memset(room->counts, 0, (size_t)K * sizeof(double));
+    memset(room->sums, 0, (size_t)(K * D) * sizeof(double));
+    memset(room->second, 0, (size_t)(room->n_matrices * room->stored) * sizeof(double));
+    n_few = NAME(select_components)(b, room, least);
+    if (n_few == 0)
+        n_few = NAME(select_components)(b, room, -HUGE_VAL);
+    mixture_block block = {0};
+    block.n_features = D;
+    block.means = room->few_means;
+    block.factors = room->few_triangles;
+    block.triangular = b->kind == FULL;
+    block.constants = room->few_constants;
+    block.powers = powers + 2;
+    block.stop = b->stop;
+    block.responsibilities = room->shares;
+    block.scores = room->scores;
+    block.scratch = room->panels;
+    for (intptr_t first = 0; first < b->n_samples; first += ASCENT_ROWS) {
+        const intptr_t left = b->n_samples - first;
+        const intptr_t n = left < ASCENT_ROWS ? left : ASCENT_ROWS;
+        double *restrict bounds = b->row_bounds + first, lowest = HUGE_VAL;
+        block.n_samples = n;
+        block.n_components = n_few;
+        block.bounds = bounds;
+        block.samples = (const REAL *)b->samples + first * D;
+        if (b->kind == TIED) {
+            NAME(whiten)(b, room, n, block.samples, room->white);
+            block.samples = room->white;
+        }
+        if (NAME(mixture_local_step)(&block))
+            return -1;
+        for (intptr_t i = 0; i < n; i++)
+            lowest = bounds[i] < lowest ? bounds[i] : lowest;
+        const int is_far = n_few < K && powers[2] * excluded > lowest - NO_SHARE;
+        if (is_far) { /* components that were left out may explain a row */
+            block.n_components = NAME(select_components)(b, room, -HUGE_VAL);
+            if (NAME(mixture_local_step)(&block))
+                return -1;
+        }
+        for (intptr_t i = 0; i < n; i++)
+            total += b->row_weight ? b->row_weight[first + i] * bounds[i] : bounds[i];
+        if (!only_bound
+            && NAME(add_statistics)(b, room, first, n, block.n_components, powers[1]))
+            return -1;
+        if (is_far)
+            n_few = NAME(select_components)(b, room, least);
+    }
+    if (!only_bound)
+        NAME(end_statistics)(b, room, powers[1]);
+    *bound = total;
+    return 0;
+}
+
+/* Returns the size of the scratch memory. */
+LOOP intptr_t NAME(gaussian_ascent_size)(ascent_block *b, intptr_t lanes_size,
+                                         intptr_t moments_size)
+{
+    ascent_room room;
+    b->scratch = 0;
+    return (divide_room(b, lanes_size, &room) - (double *)0) + moments_size;
+}
+
+/* Takes steps of coordinate ascent.  A step is taken completely or not at all.  Returns the
+ * status, see `mixture_ascent.h`. */
+LOOP int NAME(gaussian_ascent)(ascent_block *b, intptr_t lanes_size)
+{
+    ascent_room room;
+    const intptr_t K = b->n_components;
+    const size_t size_of_weights = (size_t)(b->sticks ? 2 * K : K) * sizeof(double);
+    divide_room(b, lanes_size, &room);
+    const size_t size_of_components =
+        (size_t)(b->kind == TIED ? K * (1 + b->n_features) + room.stored + 1
+                                 : K * room.natural) * sizeof(double);
+    room.present.precision = b->hyper[0];
+    room.present.freedom = b->hyper[1];
+    memcpy(room.present.covariance, b->covariance, (size_t)room.entries * sizeof(double));
+    b->n_done = 0;
+    if (usual_of(b, &room, b->components, &room.now)
+        || !weights_are_valid(b->sticks, K, b->weights))
+        return ASCENT_ILL_DEFINED;
+    if (!NAME(ascent_tables)(b, &room, b->weights, &room.now))
+        return ASCENT_NOT_FINITE;
+    if (b->kind == TIED && NAME(sum_all)(b, &room))
+        return ASCENT_STOPPED;
+    for (intptr_t t = 0; t < b->n_steps; t++) {
+        const double *powers = b->powers + 3 * t;
+        const int flags = b->flags[t];
+        double local, now = NAN;
+        if (*b->stop
+            || NAME(ascent_local_step)(b, &room, powers, flags & ASCENT_BOUND_ONLY, &local))
+            return ASCENT_STOPPED;
+        if (!isfinite(local))
+            return ASCENT_NOT_FINITE;
+        if (flags & ASCENT_WATCHED)
+            now = b->scale * local + global_bound(b, &room);
+        b->local_bounds[t] = local;
+        b->lower_bounds[t] = now;
+        if (flags & ASCENT_BOUND_ONLY)
+            return ASCENT_DONE;
+        if (!(flags & ASCENT_KEEPS_ON) && !isnan(now - b->before)
+            && ascent_is_given_up(b->limits, b->before, now, (double)(b->n_left - t)))
+            return ASCENT_GIVEN_UP;
+        if (powers[0] == 1 && powers[1] == 1 && powers[2] == 1)
+            update_hyper(b, &room);
+        target_weights(b->sticks, K, b->concentration, powers[0], b->scale, room.counts,
+                       room.weights);
+        target_components(b, &room, &room.present, powers[0], room.components);
+        if (!weights_are_valid(b->sticks, K, room.weights)
+            || usual_of(b, &room, room.components, &room.next))
+            return ASCENT_ILL_DEFINED;
+        if (!NAME(ascent_tables)(b, &room, room.weights, &room.next))
+            return ASCENT_NOT_FINITE;
+        const usual_form old = room.now;
+        room.now = room.next;
+        room.next = old;
+        memcpy(b->weights, room.weights, size_of_weights);
+        memcpy(b->components, room.components, size_of_components);
+        memcpy(b->covariance, room.present.covariance, (size_t)room.entries * sizeof(double));
+        b->hyper[0] = room.present.precision;
+        b->hyper[1] = room.present.freedom;
+        b->n_done = t + 1;
+        const double change = now - b->before;
+        b->before = now;
+        if (fabs(change) < b->limits[4])
+            return ASCENT_CONVERGED;
+    }
+    return ASCENT_DONE;
+}

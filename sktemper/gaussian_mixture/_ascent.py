@@ -1,0 +1,122 @@
+"""Ascents of Gaussian mixtures: several steps of coordinate ascent in one call."""
+
+import numpy as np
+
+from .._families import ILL_DEFINED, GammaPrecision, GammasPrecision, Mixture
+from ..model import IllDefined, Stopped
+from ..model._contract import Ascent
+from . import _kernels
+from ._gaps import GappedRows
+from ._priors import LEARNED
+
+#: Numbers of the covariance types and of the laws in the kernel.
+KINDS = {"Covariance": 0, "Diagonal": 1, "Spherical": 2, "TiedCovariance": 3}
+LAWS = {GammasPrecision: 1, GammaPrecision: 2}
+#: Bits of the learned priors in the kernel.
+BITS = {"mean_precision": 1, "degrees_of_freedom": 2, "covariance": 4}
+
+
+class GaussianAscent(Ascent):
+    """See `Ascent`; the parameters are those of `GaussianMixtureModel.ascent`."""
+
+    def __init__(self, model, block, row_weight):
+        self.model, self.block = model, block
+        self.row_weight = None
+        if row_weight is not None:
+            self.row_weight = np.ascontiguousarray(row_weight, dtype=np.float64)
+        family = model.family
+        kind = KINDS[type(family.covariance).__name__]
+        law = LAWS.get(type(family.law), 0)
+        sticks = len(model.shapes()[0]) == 2
+        learned = sum(BITS[name] for name in LEARNED if name in model.learned)
+        self._kinds = kind, law, int(sticks), learned
+        shape = model.n_components, model.n_features
+        self._scratch = _kernels.ascent_scratch(*shape, kind, law)
+        self.row_bounds = np.empty(len(block))
+        observed = model.n_observed(block)
+        if row_weight is not None:
+            observed = row_weight * observed
+        self.n_observed = float(observed.sum())
+
+    def start(self, globals_, hyper):
+        """Start from parameters, which stay unchanged."""
+        self._hyper = hyper
+        self._shapes = [np.shape(array) for array in globals_.arrays()]
+        self._state = (
+            *(np.array(array, dtype=np.float64).ravel() for array in globals_.arrays()),
+            np.array([hyper.mean_precision, hyper.degrees_of_freedom]),
+            np.array(hyper.covariance, dtype=np.float64).ravel(),
+        )
+        self._prior_mean = hyper.mean - hyper.origin
+
+    def run(self, powers, flags, n_left, limits, before, scale):
+        """Take steps; see `Ascent.run`."""
+        bounds = np.empty((2, len(powers)))
+        status, n_done, before = _kernels.ascent(
+            self.block,
+            self._hyper.origin,
+            self.row_weight,
+            self._kinds,
+            (self.model.family.reg_covar, self._hyper.weight_concentration, scale),
+            self._prior_mean,
+            self.model.stop,
+            powers,
+            flags,
+            n_left,
+            limits,
+            before,
+            self._state,
+            bounds,
+            self.row_bounds,
+            self._scratch,
+        )
+        if status == self.STOPPED:
+            raise Stopped
+        return status, n_done, before, bounds
+
+    def ill_defined(self):
+        """See `Ascent.ill_defined`."""
+        return IllDefined(ILL_DEFINED)
+
+    def parameters(self):
+        """Return new objects with the current parameters."""
+        weights, components, (precision, freedom), covariance = self._state
+        shapes = self._shapes
+        globals_ = Mixture(
+            weights.reshape(shapes[0]).copy(), components.reshape(shapes[1]).copy()
+        )
+        hyper = self._hyper
+        if self._kinds[3]:
+            shape = np.shape(hyper.covariance)
+            covariance = covariance.reshape(shape).copy() if shape else covariance[0]
+            hyper = hyper._replace(
+                mean_precision=float(precision),
+                degrees_of_freedom=float(freedom),
+                covariance=covariance,
+            )
+        return globals_, hyper
+
+
+#: Methods whose work the kernel does.
+DONE_BY_KERNEL = {
+    "prepare",
+    "local_step",
+    "responsibilities",
+    "statistics",
+    "update_hyper",
+    "step",
+    "global_bound",
+    "is_finite",
+}
+
+
+def ascent(model, block, hyper, row_weight):
+    """Return a `GaussianAscent`, or None if the rows or the model need single steps.
+
+    Rows with gaps do, and models of which a method is replaced.
+    """
+    if isinstance(block, GappedRows) or hyper.is_diagonal or hyper.noise_variance:
+        return None
+    if not DONE_BY_KERNEL.isdisjoint(vars(model)):
+        return None
+    return GaussianAscent(model, block, row_weight)

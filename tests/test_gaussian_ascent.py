@@ -1,0 +1,256 @@
+"""Ascents of Gaussian mixtures in one call, beside single steps in Python."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from sktemper import AnnealedGaussianMixture
+from sktemper._engine import _ascents
+from sktemper.gaussian_mixture._model import GaussianMixtureModel
+from sktemper.model import Powers, Request, Stopped
+from sktemper.model._contract import Ascent
+from sktemper.moves import BirthMoves, MoveSequence, ReheatMoves, SplitMergeMoves
+from sktemper.schedules import LinearSchedule
+
+TYPES = "full", "diag", "spherical", "tied"
+PRIORS = {
+    "learned": {},
+    "scikit-learn": {"priors": "scikit-learn"},
+    "precision given": {"mean_precision_prior": 0.3},
+    "degrees given": {"degrees_of_freedom_prior": 9.0},
+    "all given": {"mean_precision_prior": 2.0, "degrees_of_freedom_prior": 7.0},
+}
+WEIGHTS = "dirichlet_process", "dirichlet_distribution"
+NO_LIMITS = np.array([-math.inf, 0.0, 0.0, -math.inf, 0.0])
+
+
+def problem_of(seed, dtype=np.float64, n_rows=700, n_columns=3, **parameters):
+    """Return a model, rows, and a start."""
+    random = np.random.default_rng(seed)
+    centres = random.normal(scale=4, size=(4, n_columns))
+    roots = random.normal(size=(4, n_columns, n_columns))
+    labels = random.integers(4, size=n_rows)
+    X = 50 + centres[labels]
+    X += np.einsum("nij,nj->ni", roots[labels], random.normal(size=X.shape))
+    X = X.astype(dtype)
+    mixture = AnnealedGaussianMixture(7, random_state=seed, **parameters)
+    mixture.set_params(max_iter=0, moves=None).fit(X)
+    with mixture._fitted_problem(X) as problem:
+        model = problem.model
+    state = mixture._state()
+    return model, model.take(X, slice(None)), state.globals_, state.hyper
+
+
+def steps_in_python(model, block, globals_, hyper, powers, scale, weight):
+    """Return the parameters and bounds after steps by the methods of the model."""
+    bounds = []
+    for power in powers:
+        prepared = model.prepare(globals_, hyper)
+        factors = power.statistics * (1.0 if weight is None else weight)
+        request = Request(power._replace(statistics=factors))
+        step = model.local_step(block, prepared, request)
+        if weight is not None:
+            step = step.weighted(weight)
+        bounds.append(scale * step.bound + model.global_bound(globals_, hyper))
+        given = step.statistics, scale
+        hyper = model.update_hyper(hyper, globals_, *given, 1.0, power)
+        globals_ = model.step(globals_, *given, power, 1.0, hyper)
+    return globals_, hyper, np.array(bounds)
+
+
+def steps_in_one_call(model, block, globals_, hyper, powers, scale, weight, size=None):
+    ascent, bounds, before = model.ascent(block, hyper, weight), [], math.nan
+    ascent.start(globals_, hyper)
+    table = np.array(powers, dtype=np.float64)
+    size = len(table) if size is None else size
+    for first in range(0, len(table), size):
+        part = table[first : first + size]
+        flags = np.full(len(part), Ascent.WATCHED, dtype=np.intc)
+        left = len(table) - first
+        status, n_done, before, found = ascent.run(
+            part, flags, left, NO_LIMITS, before, scale
+        )
+        assert (status, n_done) == (Ascent.DONE, len(part))
+        bounds.append(found[1])
+    return *ascent.parameters(), np.concatenate(bounds)
+
+
+def assert_same(one, other, tol):
+    (globals_, hyper, bounds), (expected, expected_hyper, known) = one, other
+    np.testing.assert_allclose(bounds, known, rtol=tol)
+    for found, given in zip(globals_.arrays(), expected.arrays(), strict=True):
+        assert found.shape == given.shape
+        np.testing.assert_allclose(
+            found, given, rtol=30 * tol, atol=30 * tol * abs(given).max()
+        )
+    for name in "mean_precision", "degrees_of_freedom", "covariance":
+        found, given = getattr(hyper, name), getattr(expected_hyper, name)
+        assert np.shape(found) == np.shape(given)
+        np.testing.assert_allclose(found, given, rtol=100 * tol, atol=1e-12)
+
+
+def plans(n_steps=6):
+    hot = 1 / np.linspace(2.0, 1.0, n_steps)
+    return {
+        "T=1": [Powers()] * n_steps,
+        "local_step": [Powers(1.0, 1.0, b) for b in hot],
+        "likelihood": [Powers(1.0, b, b) for b in hot],
+        "posterior": [Powers(b, b, b) for b in hot],
+    }
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("weight_prior", WEIGHTS)
+@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize("covariance_type", TYPES)
+def test_a_call_takes_the_steps_of_the_model(
+    covariance_type, prior, weight_prior, dtype
+):
+    given = {
+        "covariance_type": covariance_type,
+        "weight_concentration_prior_type": weight_prior,
+    }
+    start = problem_of(3, dtype, **given, **PRIORS[prior])
+    tol = 1e-9 if dtype == np.float64 else 1e-4
+    random = np.random.default_rng(0)
+    for powers, weighted in itertools.product(plans().values(), [False, True]):
+        weight = random.integers(0, 4, size=700) / 2.0 if weighted else None
+        arguments = (*start, powers, 1.5, weight)
+        found = steps_in_one_call(*arguments)
+        assert_same(found, steps_in_python(*arguments), tol)
+
+
+@pytest.mark.parametrize("covariance_type", TYPES)
+@pytest.mark.parametrize("n_columns", [1, 2, 9])
+def test_the_number_of_columns(covariance_type, n_columns):
+    start = problem_of(5, n_columns=n_columns, covariance_type=covariance_type)
+    arguments = (*start, [Powers()] * 5, 1.0, None)
+    assert_same(steps_in_one_call(*arguments), steps_in_python(*arguments), 1e-9)
+
+
+@pytest.mark.parametrize("covariance_type", TYPES)
+def test_the_bits_do_not_depend_on_the_number_of_steps_of_a_call(covariance_type):
+    start = problem_of(4, covariance_type=covariance_type)
+    arguments = (*start, plans()["local_step"], 1.0, None)
+    one, others = (steps_in_one_call(*arguments, size=size) for size in (None, 1))
+    for found, known in zip(one[0].arrays(), others[0].arrays(), strict=True):
+        np.testing.assert_array_equal(found, known)
+    np.testing.assert_array_equal(one[2], others[2])
+    np.testing.assert_array_equal(one[1].covariance, others[1].covariance)
+
+
+# -- fits ------------------------------------------------------------------------------
+
+
+def data(seed=0, n_rows=600):
+    random = np.random.default_rng(seed)
+    centres = random.normal(scale=4, size=(5, 2))
+    return centres[random.integers(5, size=n_rows)] + random.normal(size=(n_rows, 2))
+
+
+def fitted(X, moves="all", weight=None, **parameters):
+    mixture = AnnealedGaussianMixture(6, moves=moves, random_state=0, **parameters)
+    return mixture.fit(X, sample_weight=weight)
+
+
+def assert_same_bits(one, other):
+    np.testing.assert_array_equal(one.means_, other.means_)
+    np.testing.assert_array_equal(one.covariances_, other.covariances_)
+    for name in one.history_.keys() - {"seconds", "move_seconds"}:
+        np.testing.assert_array_equal(one.history_[name], other.history_[name])
+
+
+def without_ascents(monkeypatch):
+    monkeypatch.setattr(GaussianMixtureModel, "ascent", lambda *arguments: None)
+
+
+@pytest.mark.parametrize("covariance_type", TYPES)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("max_samples", [200, 5000])
+def test_fits_are_those_of_single_steps(
+    covariance_type, weighted, max_samples, monkeypatch
+):
+    X = data()
+    weight = np.random.default_rng(1).integers(0, 3, 600) / 2.0 if weighted else None
+    moves = MoveSequence(
+        [
+            SplitMergeMoves(max_samples=max_samples),
+            ReheatMoves(max_samples=max_samples),
+            BirthMoves(max_samples=max_samples, n_moves=8),
+        ]
+    )
+    one = fitted(X, moves, weight, covariance_type=covariance_type)
+    without_ascents(monkeypatch)
+    other = fitted(X, moves, weight, covariance_type=covariance_type)
+    assert one.history_.keys() == other.history_.keys()
+    for name in one.history_.keys() - {"seconds", "move_seconds"}:
+        np.testing.assert_allclose(
+            one.history_[name], other.history_[name], rtol=1e-6, err_msg=name
+        )
+    np.testing.assert_allclose(one.means_, other.means_, rtol=1e-5, atol=1e-8)
+
+
+def test_bits_do_not_depend_on_threads_or_on_the_length_of_calls(monkeypatch):
+    X = data()
+    one = fitted(X)
+    assert_same_bits(one, fitted(X, n_jobs=2))
+    assert_same_bits(one, fitted(X, verbose=1))  # a log watches each pass
+    monkeypatch.setattr(_ascents, "PRODUCTS_OF_CALL", 1.0)
+    assert_same_bits(one, fitted(X))
+
+
+def test_a_continued_fit_has_the_same_bits():
+    X = data()
+    one = fitted(X, None, max_iter=8, tol=0.0, schedule=LinearSchedule(2, length=3))
+    other = AnnealedGaussianMixture(
+        6,
+        moves=None,
+        max_iter=4,
+        tol=0.0,
+        schedule=LinearSchedule(2, length=3),
+        warm_start=True,
+        random_state=0,
+    )
+    assert_same_bits(one, other.fit(X).fit(X))
+
+
+def test_a_policy_of_the_user_decides_in_python(monkeypatch):
+    called = []
+
+    class Patient(BirthMoves):
+        def is_hopeless(self, deficit, gain, n_left):
+            called.append(n_left)
+            return False
+
+    fitted(data(), Patient(n_moves=2))
+    assert called
+
+
+def test_a_mixture_of_a_subclass_takes_single_steps():
+    model, block, globals_, hyper = problem_of(0, covariance_type="full")
+    assert model.ascent(block, hyper) is not None
+    model.update_hyper = model.update_hyper
+    assert model.ascent(block, hyper) is None
+
+
+def test_a_step_that_is_ill_defined_ends_the_fit_with_the_steps_before():
+    model, block, globals_, hyper = problem_of(0, covariance_type="full")
+    ascent = model.ascent(block, hyper)
+    ascent.start(globals_, hyper)
+    powers, flags = np.ones((5, 3)), np.zeros(5, dtype=np.intc)
+    powers[3, 2] = math.nan
+    status, n_done, *_ = ascent.run(powers, flags, 5, NO_LIMITS, math.nan, 1.0)
+    assert status == Ascent.NOT_FINITE
+    assert n_done == 3
+    assert all(np.isfinite(array).all() for array in ascent.parameters()[0].arrays())
+
+
+def test_a_stopped_ascent_raises():
+    model, block, globals_, hyper = problem_of(0, covariance_type="full")
+    ascent = model.ascent(block, hyper)
+    ascent.start(globals_, hyper)
+    model.stop[0] = 1
+    with pytest.raises(Stopped):
+        ascent.run(np.ones((5, 3)), np.zeros(5, np.intc), 5, NO_LIMITS, math.nan, 1.0)
