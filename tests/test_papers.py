@@ -1,0 +1,148 @@
+"""Methods exactly as the papers print them, compared with transcriptions in NumPy."""
+
+import numpy as np
+import pytest
+from scipy.special import psi
+
+from sktemper import TemperedLDA
+from sktemper.learning_rates import ConstantRate, PrintedAdaptiveRate, TemperedRate
+from sktemper.schedules import Clock, ConstantSchedule
+from sktemper.tempering import Annealing
+
+ALPHA, ETA = 0.3, 0.2
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@pytest.fixture(scope="module")
+def counts():
+    return np.random.default_rng(0).poisson(0.6, (12, 8)) + np.eye(12, 8)
+
+
+def lda(**parameters):
+    shared = {
+        "doc_topic_prior": ALPHA,
+        "topic_word_prior": ETA,
+        "init_params": "random",
+        "doc_update": "variational",
+        "batch_size": None,
+        "mean_change_tol": 1e-12,
+        "max_doc_update_iter": 5000,
+        "random_state": 0,
+    }
+    return TemperedLDA(3, **shared | parameters)
+
+
+def first_topics(counts, **parameters):
+    """Return lambda before the first step: a step of a tiny rate leaves it unchanged."""
+    plain = {"tempering": None, "learning_rate": 1e-300, "max_iter": 1} | parameters
+    return lda(**plain).fit(counts).components_
+
+
+def expected_log(concentration):
+    return psi(concentration) - psi(concentration.sum(axis=-1, keepdims=True))
+
+
+def local_step(counts, topics, b, prior):
+    """Iterate equations 21 and 22 of paper 000; return phi and gamma.
+
+    ``prior`` is the constant term of gamma.
+    """
+    gamma = np.ones((len(counts), len(topics)))
+    for _ in range(5000):
+        logits = b * (expected_log(gamma)[:, :, None] + expected_log(topics))
+        phi = np.exp(logits - logits.max(axis=1, keepdims=True))
+        phi /= phi.sum(axis=1, keepdims=True)
+        gamma = prior + b * np.einsum("dv,dkv->dk", counts, phi)
+    return phi, gamma
+
+
+# -- paper 000: the step of DASVI ------------------------------------------------------
+
+
+def test_the_step_of_dasvi_is_equation_18(counts):
+    """Equation 18 for the natural parameters, which are lambda - 1 of a Dirichlet."""
+    T, rho = 1.6, 0.3
+    start = first_topics(counts)
+    phi, _ = local_step(counts, start, 1 / T, (ALPHA + T - 1) / T)
+    natural = start - 1
+    target = ETA - 1 + np.einsum("dv,dkv->kv", counts, phi)
+    printed = (1 - rho) * natural + rho * target - (T - 1) * rho * natural
+    model = lda(
+        tempering=Annealing(ConstantSchedule(T), "posterior"),
+        learning_rate=TemperedRate(rho),
+        max_iter=1,
+    ).fit(counts)
+    np.testing.assert_allclose(model.components_ - 1, printed, rtol=1e-8)
+    assert model.history_["learning_rate"] == pytest.approx(rho * T)
+
+
+@pytest.mark.parametrize("target", ["local_step", "likelihood"])
+def test_other_targets_have_no_temperature_in_their_step(counts, target):
+    fits = [
+        lda(
+            tempering=Annealing(ConstantSchedule(2.0), target),
+            learning_rate=rate,
+            max_iter=3,
+        ).fit(counts)
+        for rate in (ConstantRate(0.4), TemperedRate(0.4))
+    ]
+    np.testing.assert_array_equal(fits[0].components_, fits[1].components_)
+
+
+def test_a_plan_with_a_rate_above_one_is_refused_before_its_first_step(counts):
+    begun = []
+    tempering = Annealing(lambda t: begun.append(t) or 2.0 + (t == 2), "posterior")
+    model = lda(tempering=tempering, learning_rate=TemperedRate(0.4), max_iter=3)
+    message = r"the rate 0\.4 of ConstantRate\(rate=0\.4\) by T=3\. .* raise the offset"
+    with pytest.raises(ValueError, match=message):
+        model.fit(counts)
+    assert not hasattr(model, "components_")
+
+
+# -- paper 004: the adaptive rate ------------------------------------------------------
+
+
+@pytest.mark.parametrize("metric", ["fisher", "identity"])
+def test_the_adaptive_rate_is_equations_17_to_22(metric):
+    """With a restart of two of the three averages where their product is negative."""
+    random, F = np.random.default_rng(3), np.diag([1.0, 2.0, 0.5, 3.0])
+    gradients = random.standard_normal((40, 4)) + 0.5
+    gradients[20:] -= 1.5
+    metric_matrix = F if metric == "fisher" else np.eye(4)
+    n = 5
+    g_bar = gradients[:n].mean(axis=0)
+    h_bar = metric_matrix @ g_bar
+    q_bar = np.mean([g @ metric_matrix @ g for g in gradients[:n]])
+    tau, expected, restarts = float(n), [0.0] * n, 0
+    for g in gradients[n:]:
+        h = metric_matrix @ g
+        g_bar = (1 - 1 / tau) * g_bar + g / tau
+        h_bar = (1 - 1 / tau) * h_bar + h / tau
+        q_bar = (1 - 1 / tau) * q_bar + g @ h / tau
+        if g_bar @ h_bar < 0:
+            g_bar, h_bar, restarts = g, h, restarts + 1
+        expected.append(min(g_bar @ h_bar / q_bar, 1.0))
+        tau = tau * (1 - expected[-1]) + 1
+    policy = PrintedAdaptiveRate(metric, n_warmup_batches=n)
+    state, rates = policy.initial_state(), []
+    for t, g in enumerate(gradients):
+        rate, state = policy.next_rate(state, Clock(t), lambda g=g: (g, F @ g))
+        rates.append(rate)
+    np.testing.assert_allclose(rates, expected, rtol=1e-12)
+
+
+def test_the_printed_rate_restarts_its_averages():
+    """A quadratic form is never negative unless F changes between steps."""
+    policy, clock = PrintedAdaptiveRate(n_warmup_batches=2), Clock()
+    pairs = [([1.0, 0.0], [1.0, 0.0])] * 2 + [([-1.0, -3.0], [-3.0, 0.1])]
+    state = policy.initial_state()
+    for g, h in pairs:
+        rate, state = policy.next_rate(
+            state, clock, lambda g=g, h=h: (np.array(g), np.array(h))
+        )
+    # the averages (0, -1.5) and (-1, .05) restart; q, 1.85, does not
+    assert rate == 1.0  # 2.7 / 1.85, limited
+    assert state.square == pytest.approx(1.85)
+    np.testing.assert_array_equal(state.gradient, [-1.0, -3.0])
+    assert state.window == 1.0
