@@ -22,7 +22,7 @@ from ._utils._arguments import Interval, refuse
 from ._utils._policy import Policy, Slot
 from ._utils._typing import ArrayLike, Float, Int
 from .model import ConjugateModel, LocalStep, Powers, Request
-from .schedules import Clock, Plan, Schedule, as_schedule
+from .schedules import HOTTEST, Clock, Plan, Schedule, as_schedule
 
 __all__ = [
     "Annealing",
@@ -31,6 +31,10 @@ __all__ = [
     "Tempering",
     "Untempered",
 ]
+
+
+#: Inverse temperature that replaces 0, whose temperature would be infinite.
+COLDEST = 1.0 / HOTTEST
 
 
 class Tempering(Policy):
@@ -348,15 +352,37 @@ class LadderState(NamedTuple):
         return self.partition.per_observation
 
 
+def _quenched(model, b, hyper, random, priors, n_samples):
+    return model.log_partition(b, hyper, random, priors, n_samples)
+
+
+def _at_mode(model, b, hyper, random, priors, n_samples):
+    return model.map_partition(b, hyper, priors)
+
+
 class _Ladder(Tempering):
-    requires = ("log_partitions",)
+    #: Functions that return log C of a model, for each word of ``log_partition``.
+    _sources: dict = {}
+    #: Capabilities that the words of ``log_partition`` require.
+    _capabilities = {"map": "map_partitions", "current": "current_partitions"}
+
+    @property
+    def requires(self) -> tuple[str, ...]:
+        """Required capabilities, which depend on the source of log C."""
+        if not isinstance(self.log_partition, str):
+            return ()
+        return (self._capabilities.get(self.log_partition, "log_partitions"),)
+
+    def _wanted(self, model):
+        wanted = super()._wanted(model)
+        return (*wanted, "complete") if self.score == "complete" else wanted
 
     def _inverse_temperatures(self):
         raise NotImplementedError
 
     def ladder(self) -> np.ndarray | None:
         """Return the temperatures of the ladder, shape (n_temperatures,)."""
-        return 1.0 / self._inverse_temperatures()
+        return 1.0 / np.maximum(self._inverse_temperatures(), COLDEST)
 
     def probabilities(self, state) -> np.ndarray | None:
         """Return the probabilities of the `ladder`, shape (n_temperatures,)."""
@@ -384,20 +410,50 @@ class _Ladder(Tempering):
     def _settings(self):
         """Return a digest of the parameters on which a state depends."""
         b = self._inverse_temperatures()
-        return joblib.hash(
-            (b, self._log_prior(b), self.partition_priors, self.n_samples)
-        )
+        settings = b, self._log_prior(b), self.partition_priors, self.n_samples
+        given = self._given_partition(b)
+        if not np.array_equal(given, "quenched"):
+            settings += (given,)
+        return joblib.hash(settings)
+
+    def _given_partition(self, b):
+        """Return ``log_partition``: a word, or an array for the ladder."""
+        given = self.log_partition
+        if isinstance(given, str):
+            return given
+        values = np.asarray(given(b) if callable(given) else given, dtype=np.float64)
+        if values.shape != b.shape or not np.isfinite(values).all():
+            raise ValueError(
+                f"log_partition must be {len(b)} finite numbers, log C(1/T) of one "
+                "observation for each temperature of the ladder, or a function that "
+                f"returns them; it has shape {values.shape}."
+            )
+        return values
+
+    def _log_partition(self, model, b, hyper, random):
+        """Return log C as the model gives it, or as the user does."""
+        given = self._given_partition(b)
+        priors = self.partition_priors
+        if isinstance(priors, str):  # "auto"
+            priors = self._auto_priors
+        if isinstance(given, str):
+            with np.errstate(divide="ignore"):
+                return self._sources[given](
+                    model, b, hyper, random, priors, self.n_samples
+                )
+        return given
 
     def initial_state(self, model, hyper, random) -> Any:
         """Return a state with the ladder, its normalisers and prior probabilities."""
         b = self._inverse_temperatures()
         log_prior = self._log_prior(b)
-        priors = self.partition_priors
-        if isinstance(priors, str):  # "auto"
-            priors = self._auto_priors
-        partition = as_partition(
-            model.log_partition(b, hyper, random, priors, self.n_samples)
-        )
+        partition = as_partition(self._log_partition(model, b, hyper, random))
+        if not np.isfinite(partition.of_rows(np.ones(1))).all():
+            raise ValueError(
+                f"The likelihood of {type(model).__name__} has no normaliser at one of "
+                f"the inverse temperatures, {b.min():g} to {b.max():g}: choose a lower "
+                "highest temperature."
+            )
         return LadderState(
             b, log_prior, partition, np.exp(log_prior), settings=self._settings()
         )
@@ -505,6 +561,13 @@ class GlobalTempering(_Ladder):
     n_samples : int, default=8
         Number of draws from which log C is estimated, as a quenched mean; more if T
         without a cap varies between seeds.
+    log_partition : {"quenched", "map"}, array-like or callable, default="quenched"
+        Log C per observation: the mean over draws, or its value at the prior's mode
+        ("map", section A.2 of [1]_), or your own numbers of shape (n_temperatures,), or
+        a function that returns them for an array of inverse temperatures.
+    score : {"predictive", "complete"}, default="predictive"
+        The score S: with local variables integrated out, if the model can, or E log
+        p(x, z), equation 9 of [1]_, with which T of topics stays high.
     target : {"local_step", "likelihood"}, default="local_step"
         Whether the global step uses the full ("local_step") or the tempered statistics
         ("likelihood"), as in the papers.
@@ -520,6 +583,10 @@ class GlobalTempering(_Ladder):
     -----
     ``history_["temperature"]`` is 1 / E[1/T] or the cap, whichever is lower.
     ``history_["temperature_probabilities"]`` is r, which does not depend on the cap.
+
+    VT as printed, also called multicanonical inference (MVI) in [2]_, is
+    ``GlobalTempering(max_temperature=10, partition_priors=None, score="complete",
+    target="likelihood", smoothing=0, cap=None)``.
 
     References
     ----------
@@ -545,12 +612,15 @@ class GlobalTempering(_Ladder):
         "temperature_prior": ["array-like", HasMethods("cdf"), None],
         "partition_priors": ["array-like", StrOptions({"auto"}), None],
         "n_samples": [Interval(Integral, 1, None, closed="left")],
+        "log_partition": ["array-like", callable, StrOptions({"quenched", "map"})],
+        "score": [StrOptions({"predictive", "complete"})],
         "target": [StrOptions({"local_step", "likelihood"})],
         "smoothing": [Interval(Real, 0, 1, closed="left")],
         "cap": "no_validation",
     }
     _want = ("statistics", "bound", "score")
     _auto_priors = "global"
+    _sources = {"quenched": _quenched, "map": _at_mode}
 
     def __init__(
         self,
@@ -560,6 +630,8 @@ class GlobalTempering(_Ladder):
         temperature_prior: Any = None,
         partition_priors: Any = "auto",
         n_samples: Int = 8,
+        log_partition: ArrayLike | Callable | Literal["quenched", "map"] = "quenched",
+        score: Literal["predictive", "complete"] = "predictive",
         target: Literal["local_step", "likelihood"] = "local_step",
         smoothing: Float = 0.9,
         cap: Schedule | Callable | Literal["auto"] | None = "auto",
@@ -570,6 +642,8 @@ class GlobalTempering(_Ladder):
         self.temperature_prior = temperature_prior
         self.partition_priors = partition_priors
         self.n_samples = n_samples
+        self.log_partition = log_partition
+        self.score = score
         self.target = target
         self.smoothing = smoothing
         self.cap = cap
@@ -691,6 +765,7 @@ class LocalTempering(_Ladder):
         ``min_inverse_temperature``.
     min_inverse_temperature : float, default=0.1
         Smallest inverse temperature; a sample near 0 has almost no effect on the model.
+        0 is possible for discrete data, whose log C is finite there.
     temperature_prior : array-like, distribution or None, default=None
         Weights, or a distribution of 1/T, as in `GlobalTempering`.
     partition_priors : object or "auto", default="auto"
@@ -698,6 +773,11 @@ class LocalTempering(_Ladder):
         0.05) for LDA.
     n_samples : int, default=8
         Number of draws for log C, as in `GlobalTempering`.
+    log_partition : {"quenched", "current"}, array-like or callable, default="quenched"
+        Log C, as in `GlobalTempering`, or of each sample at the current model
+        ("current", equation 10 of [1]_), which takes as long as to score all values.
+    score : {"predictive", "complete"}, default="predictive"
+        The score, as in `GlobalTempering`.
     n_alternations : int, default=2
         Number of local steps, each followed by an update of the temperatures; more for
         temperatures closer to their optimum.
@@ -706,6 +786,10 @@ class LocalTempering(_Ladder):
     -----
     ``temperatures(X)`` of the fitted estimator returns 1 / b_d.  In ``history_``,
     "temperature_probabilities" is the mean of r over the batch of the previous step.
+
+    LVT as printed is ``LocalTempering(min_inverse_temperature=0, score="complete",
+    log_partition="current")``, except that equation 10 of [1]_ multiplies the whole
+    exponent by 1/T, with which all temperatures are infinite.
 
     References
     ----------
@@ -721,14 +805,17 @@ class LocalTempering(_Ladder):
 
     _parameter_constraints = {
         "n_temperatures": [Interval(Integral, 2, None, closed="left")],
-        "min_inverse_temperature": [Interval(Real, 0, 1, closed="neither")],
+        "min_inverse_temperature": [Interval(Real, 0, 1, closed="left")],
         "temperature_prior": ["array-like", HasMethods("cdf"), None],
         "partition_priors": ["array-like", StrOptions({"auto"}), None],
         "n_samples": [Interval(Integral, 1, None, closed="left")],
+        "log_partition": ["array-like", callable, StrOptions({"quenched", "current"})],
+        "score": [StrOptions({"predictive", "complete"})],
         "n_alternations": [Interval(Integral, 1, None, closed="left")],
     }
     cools = False
     _auto_priors = "local"
+    _sources = {"quenched": _quenched, "current": lambda model, b, *_: 0.0 * b}
     per_sample = True
 
     def __init__(
@@ -738,6 +825,10 @@ class LocalTempering(_Ladder):
         temperature_prior: Any = None,
         partition_priors: Any = "auto",
         n_samples: Int = 8,
+        log_partition: ArrayLike
+        | Callable
+        | Literal["quenched", "current"] = "quenched",
+        score: Literal["predictive", "complete"] = "predictive",
         n_alternations: Int = 2,
     ):
         self.n_temperatures = n_temperatures
@@ -745,6 +836,8 @@ class LocalTempering(_Ladder):
         self.temperature_prior = temperature_prior
         self.partition_priors = partition_priors
         self.n_samples = n_samples
+        self.log_partition = log_partition
+        self.score = score
         self.n_alternations = n_alternations
 
     def _inverse_temperatures(self):
@@ -785,25 +878,34 @@ class LocalTempering(_Ladder):
     def _alternate(self, model, block, prepared, request, state):
         """Return temperatures' probabilities, means b of 1/T, and local parameters."""
         local, parameters = 1.0, request.local_init
+        wanted = ("score", "local", self.score)
         for _ in range(self.n_alternations):
             powers = request.powers._replace(local=local)
             step = model.local_step(
                 block,
                 prepared,
-                Request(powers, None, request.seed, parameters, ("score", "local")),
+                Request(powers, None, request.seed, parameters, wanted),
             )
+            if self.log_partition == "current":
+                step.row_log_partitions = model.current_partition(
+                    state.inverse_temperatures, block, prepared, step.local_parameters
+                )
             probabilities = self.responsibilities(state, step)
             # no BLAS here, because its rounding depends on the number of rows
             b = (probabilities * state.inverse_temperatures).sum(axis=1)
+            b = np.maximum(b, COLDEST)
             local, parameters = model.per_unit(block, b), step.local_parameters
         return probabilities, b, parameters
 
     def responsibilities(self, state, step) -> np.ndarray:
         """Return the probabilities of temperatures for each row of a block."""
+        partitions = step.row_log_partitions
+        if partitions is None:
+            partitions = state.partition.of_rows(step.row_observed)
         return softmax(
             state.log_prior
             + np.outer(step.row_scores, state.inverse_temperatures)
-            - state.partition.of_rows(step.row_observed),
+            - partitions,
             axis=1,
         )
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.special import psi
 
-from sktemper import TemperedLDA
+from sktemper import TemperedGaussianMixture, TemperedLDA
 from sktemper.learning_rates import ConstantRate, PrintedAdaptiveRate, TemperedRate
 from sktemper.schedules import Clock, ConstantSchedule
-from sktemper.tempering import Annealing
+from sktemper.tempering import Annealing, GlobalTempering, LocalTempering
 
 ALPHA, ETA = 0.3, 0.2
 
@@ -34,7 +34,7 @@ def lda(**parameters):
 
 
 def first_topics(counts, **parameters):
-    """Return lambda before the first step: a step of a tiny rate leaves it unchanged."""
+    """Return lambda at the start: a step of a tiny rate leaves it unchanged."""
     plain = {"tempering": None, "learning_rate": 1e-300, "max_iter": 1} | parameters
     return lda(**plain).fit(counts).components_
 
@@ -49,8 +49,9 @@ def local_step(counts, topics, b, prior):
     ``prior`` is the constant term of gamma.
     """
     gamma = np.ones((len(counts), len(topics)))
+    b = np.broadcast_to(b, len(counts))[:, None]
     for _ in range(5000):
-        logits = b * (expected_log(gamma)[:, :, None] + expected_log(topics))
+        logits = b[..., None] * (expected_log(gamma)[:, :, None] + expected_log(topics))
         phi = np.exp(logits - logits.max(axis=1, keepdims=True))
         phi /= phi.sum(axis=1, keepdims=True)
         gamma = prior + b * np.einsum("dv,dkv->dk", counts, phi)
@@ -146,3 +147,105 @@ def test_the_printed_rate_restarts_its_averages():
     assert state.square == pytest.approx(1.85)
     np.testing.assert_array_equal(state.gradient, [-1.0, -3.0])
     assert state.window == 1.0
+
+
+# -- papers 001 and 003: scores and normalisers of tempering ---------------------------
+
+
+def complete_score(counts, topics, phi, gamma):
+    """Return the sum of equation 9 for each document."""
+    logs = expected_log(gamma)[:, :, None] + expected_log(topics)
+    return np.einsum("dv,dkv,dkv->d", counts, phi, logs)
+
+
+def normalised(logits):
+    weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+def vt(**parameters):
+    """Return variational tempering as the papers print it."""
+    printed = {
+        "max_temperature": 10,
+        "n_temperatures": 6,
+        "partition_priors": None,
+        "score": "complete",
+        "target": "likelihood",
+        "smoothing": 0,
+        "cap": None,
+    }
+    return GlobalTempering(**printed | parameters)
+
+
+def test_the_temperatures_of_vt_are_equation_9(counts):
+    """At the step from the uniform distribution, with a user's own log C."""
+    b = 1 / np.geomspace(1, 10, 6)
+    log_c = 5 * (1 - b)
+    start = first_topics(counts)
+    phi, gamma = local_step(counts, start, b.mean(), ALPHA)
+    score = complete_score(counts, start, phi, gamma).sum()
+    r = normalised(b * score - counts.sum() * log_c)
+    for given in (log_c, lambda b: 5 * (1 - b)):
+        model = lda(tempering=vt(log_partition=given), learning_rate=0.5, max_iter=2)
+        history = model.fit(counts).history_
+        np.testing.assert_allclose(history["temperature_probabilities"][1], r, 1e-7)
+        expected = [1 / b.mean(), 1 / (r @ b)]
+        np.testing.assert_allclose(history["temperature"], expected, 1e-7)
+
+
+def test_the_complete_score_is_hotter(counts):
+    fits = [
+        lda(tempering=vt(score=score), learning_rate=0.5, max_iter=2).fit(counts)
+        for score in ("predictive", "complete")
+    ]
+    assert fits[0].history_["temperature"][1] < fits[1].history_["temperature"][1]
+
+
+def test_log_c_at_the_mode_of_the_prior(counts):
+    """A finite sum over words, with the sign of A.2: it rises with T, from 0."""
+    alpha, eta = np.array([0.1, 0.2, 0.7]), np.random.default_rng(1).gamma(1, 1, 8)
+    tempering = vt(log_partition="map", partition_priors=(alpha, eta))
+    model = lda(tempering=tempering, max_iter=1).fit(counts)
+    b = 1 / np.geomspace(1, 10, 6)
+    p = eta / eta.sum()
+    expected = [np.log((p**power).sum()) for power in b]
+    found = model.state_.policies.tempering.log_partition
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    assert found[0] == pytest.approx(0) and (np.diff(found) > 0).all()
+
+
+@pytest.mark.parametrize("least", [0.0, 0.1])
+def test_the_temperatures_of_lvt(counts, least):
+    """Two alternations of the local step with temperatures, log C at the current q."""
+    b = np.linspace(1, least, 7)
+    tempering = LocalTempering(
+        n_temperatures=7,
+        min_inverse_temperature=least,
+        score="complete",
+        log_partition="current",
+    )
+    model = lda(tempering=tempering, max_iter=3, learning_rate=0.5).fit(counts)
+    topics = model.components_
+    means = np.ones(len(counts))
+    for _ in range(2):
+        phi, gamma = local_step(counts, topics, means, ALPHA)
+        theta = gamma / gamma.sum(axis=1, keepdims=True)
+        p = theta @ (topics / topics.sum(axis=1, keepdims=True))
+        log_c = counts.sum(axis=1)[:, None] * np.log((p[:, :, None] ** b).sum(axis=1))
+        score = complete_score(counts, topics, phi, gamma)
+        means = normalised(np.outer(score, b) - log_c) @ b
+    np.testing.assert_allclose(model.temperatures(counts), 1 / means, rtol=1e-5)
+
+
+def test_a_ladder_to_zero_needs_a_normaliser():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    tempering = LocalTempering(min_inverse_temperature=0)
+    model = TemperedGaussianMixture(2, tempering=tempering, random_state=0)
+    with pytest.raises(ValueError, match="no normaliser at one of the inverse"):
+        model.fit(X)
+
+
+@pytest.mark.parametrize("given", [[0.0, 1.0], [np.nan] * 6, lambda b: b[:2]])
+def test_a_log_c_of_another_shape_is_refused(counts, given):
+    with pytest.raises(ValueError, match="log_partition must be 6 finite numbers"):
+        lda(tempering=vt(log_partition=given), max_iter=1).fit(counts)

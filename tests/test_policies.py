@@ -824,7 +824,7 @@ def test_noise_that_never_acts_is_reported(documents, size, batch_size, plain):
         (GlobalTempering(max_temperature=1), "max_temperature"),
         (GlobalTempering(cap=2.0), "cap"),
         (GlobalTempering(cap=LinearSchedule(start=0)), "start"),
-        (LocalTempering(min_inverse_temperature=0), "min_inverse_temperature"),
+        (LocalTempering(min_inverse_temperature=-0.1), "min_inverse_temperature"),
         *((cls(temperature_prior=v), "temperature_prior")
           for cls in (GlobalTempering, LocalTempering) for v in (2.0, "beta")),
     ],
