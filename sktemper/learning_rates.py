@@ -10,7 +10,6 @@ from sklearn.utils._param_validation import StrOptions
 from ._utils._arguments import Interval, half_life_of, is_number, refuse
 from ._utils._policy import Policy, Slot
 from ._utils._typing import Duration, Float, Int
-from .model import Powers
 from .schedules import Clock
 
 __all__ = [
@@ -55,15 +54,15 @@ class LearningRate(Policy):
         """
         raise NotImplementedError
 
-    def scaled(self, rate: float, powers: Powers) -> float:
+    def scaled(self, rate: float, powers: Callable) -> float:
         """Return the rate of a step with tempered powers; by default ``rate``.
 
         Parameters
         ----------
         rate : float
             Result of `next_rate`.
-        powers : Powers
-            Powers of the step.
+        powers : callable
+            ``powers()`` returns the `sktemper.model.Powers` of the step.
         """
         return rate
 
@@ -461,7 +460,7 @@ class TemperedRate(LearningRate):
     >>> from sktemper.learning_rates import RobbinsMonro, TemperedRate
     >>> from sktemper.model import Powers
     >>> rate = TemperedRate(RobbinsMonro(offset=64, decay=0.7))
-    >>> round(rate.scaled(0.05, Powers(0.5, 0.5, 0.5)), 4)  # T = 2
+    >>> rate.scaled(0.05, lambda: Powers(0.5, 0.5, 0.5))  # T = 2
     0.1
     """
 
@@ -496,17 +495,18 @@ class TemperedRate(LearningRate):
         ValueError
             If the product exceeds 1.
         """
-        if rate > powers.prior:
+        prior = powers().prior
+        if rate > prior:
             inner = _inner_rate(self.learning_rate)
             given = ", ".join(f"{k}={v}" for k, v in inner.get_params().items())
             raise ValueError(
                 f"TemperedRate multiplies the rate {rate:.3g} of "
-                f"{type(inner).__name__}({given}) by T={1 / powers.prior:.3g}. The "
+                f"{type(inner).__name__}({given}) by T={1 / prior:.3g}. The "
                 "product exceeds 1, so that the step would leave the domain of the "
                 "parameters: raise the offset of the learning rate, or start the "
                 "schedule at a lower temperature."
             )
-        return rate / powers.prior
+        return rate / prior
 
 
 def _inner_rate(value):

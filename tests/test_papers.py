@@ -2,11 +2,18 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.special import psi
+from sklearn.exceptions import ConvergenceWarning
 
-from sktemper import TemperedGaussianMixture, TemperedLDA
+from sktemper import (
+    TemperedGaussianMixture,
+    TemperedLDA,
+    TemperedMatrixFactorization,
+)
 from sktemper.learning_rates import ConstantRate, PrintedAdaptiveRate, TemperedRate
-from sktemper.schedules import Clock, ConstantSchedule
+from sktemper.noise import SVIPlusNoise
+from sktemper.schedules import Clock, ConstantSchedule, RampSchedule
 from sktemper.tempering import Annealing, GlobalTempering, LocalTempering
 
 ALPHA, ETA = 0.3, 0.2
@@ -249,3 +256,62 @@ def test_a_ladder_to_zero_needs_a_normaliser():
 def test_a_log_c_of_another_shape_is_refused(counts, given):
     with pytest.raises(ValueError, match="log_partition must be 6 finite numbers"):
         lda(tempering=vt(log_partition=given), max_iter=1).fit(counts)
+
+
+# -- paper 002: SVI+ -------------------------------------------------------------------
+
+
+def test_svi_plus_is_algorithm_1(counts):
+    """One step with the Gaussian factors of the noise, each of a token."""
+    n_tokens = int(counts.sum())
+    start = first_topics(counts)
+    noise = KeptNoise(0.9 * n_tokens / n_tokens, "gaussian")
+    model = lda(
+        tempering=None, gradient_noise=noise, learning_rate=0.2, max_iter=1
+    ).fit(counts)
+    ((n, factors),) = KeptNoise.kept
+    assert factors.mean() == pytest.approx(1)
+    assert n in (len(counts), n_tokens)
+    if n == len(counts):
+        phi, _ = local_step(counts, start, 1.0, ALPHA)
+        noisy = np.einsum("d,dv,dkv->kv", factors, counts, phi)
+        share = model.history_["rate_share"][0]
+        expected = start + 0.2 * share * (ETA + noisy - start)
+        np.testing.assert_allclose(model.components_, expected, rtol=1e-8)
+
+
+class KeptNoise(SVIPlusNoise):
+    """Noise that keeps the numbers of units and the factors."""
+
+    kept = []
+
+    def unit_noise(self, n_units, clock, random):
+        """Return the factors of SVI+."""
+        factors = super().unit_noise(n_units, clock, random)
+        self.kept.append((n_units, factors))
+        return factors
+
+
+def test_gaussian_noise_of_ratings_shortens_steps_and_says_so():
+    """Figure 1 of the paper, M = 50 t with rate .85: negative factors, but no error."""
+    random = np.random.default_rng(0)
+    ratings = random.integers(1, 6, (80, 40)) * (random.random((80, 40)) < 0.5)
+    X = sparse.csr_array(ratings.astype(float))
+    model = TemperedMatrixFactorization(
+        2,
+        tempering=None,
+        noise_type="common",
+        noise_variance=0.5,
+        component_variance=1.0,
+        biases=False,
+        gradient_noise=SVIPlusNoise(RampSchedule(), "gaussian"),
+        learning_rate=0.85,
+        max_iter=12,
+        random_state=0,
+    )
+    message = "Half of the steps were shortened to less than .* 'dirichlet'"
+    with pytest.warns(ConvergenceWarning, match=message):
+        model.fit(X)
+    share = model.history_["rate_share"]
+    assert (share > 0).all() and share.min() < 0.1
+    np.testing.assert_allclose(model.history_["learning_rate"], 0.85 * share)

@@ -1,6 +1,7 @@
 """The policies of a fit, with checks of the values that they return."""
 
 import contextlib
+import functools
 import math
 from typing import NamedTuple
 
@@ -59,7 +60,9 @@ class Policies(NamedTuple):
         if states.learning_rate is None:
             with contextlib.suppress(_DataNeeded):
                 for clock in clocks:
-                    powers = self.tempering.powers(states.tempering, clock)
+                    powers = functools.partial(
+                        self.tempering.powers, states.tempering, clock
+                    )
                     self.rate(None, clock, _no_gradient, powers)
 
     def temperature(self, state, clock):
