@@ -166,7 +166,7 @@ def draw_curves(run, panels, x, y):
 
 
 class BoundAtOne:
-    """Callback that stores the lower bound at T=1 after each pass, per row or in all."""
+    """Callback that stores the lower bound at T=1 after each pass."""
 
     def __init__(self, per_row=False):
         self.per_row, self.bounds = per_row, []

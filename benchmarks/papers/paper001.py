@@ -231,7 +231,7 @@ def features(run):
     """Factorial mixture: features of VT are cleaner than those of VI."""
     given = "variances"
     curves, fits, found, shapes = toy(run, given)
-    X = make_factorial_mixture(run.size(10_000, 2000), random_state=0)[0]
+    X = make_factorial_mixture(run.size(10_000, 2000), random_state=0)
     ours = AnnealedFactorialMixture(8, random_state=0).fit(X)
     rows = {"truth": shapes[0]}
     for name, models in fits.items():

@@ -1,4 +1,4 @@
-"""003: the earlier version of 001, whose VT is called multicanonical inference (MVI)."""
+"""003: the earlier version of 001; VT is called multicanonical inference (MVI)."""
 
 import paper001
 from common import figure
