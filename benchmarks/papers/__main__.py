@@ -39,6 +39,7 @@ def main():
     parser.add_argument("--list", action="store_true", help="list all figures")
     parser.add_argument("--quick", action="store_true", help="small data, two seeds")
     parser.add_argument("--seeds", type=int, help="number of seeds")
+    parser.add_argument("--documents", type=int, help="at most, of a corpus")
     parser.add_argument("--corpora", nargs="+", help="of debian, nyt and imdb")
     parser.add_argument("--output", type=Path, default=Path(), help="for pictures")
     corpora.add_argument(parser)

@@ -55,7 +55,7 @@ class Run(argparse.Namespace):
         """Yield names and corpora, the shipped one first."""
         for name in self.corpora or names:
             if name == "debian" or self.path(name, f"{name}.npz"):
-                n = self.size(n_train, 3000)
+                n = self.documents or self.size(n_train, 3000)
                 yield name, corpora.load(name, self.data.resolve(), n, self.n_test)
 
     @property

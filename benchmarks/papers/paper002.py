@@ -59,7 +59,7 @@ def ratings(run):
             "biases": False,
         }
         parameters = {name: shared | given for name, given in settings.items()}
-        n_iterations = run.size(2 * X.nnz // 50, 600)
+        n_iterations = run.size(X.nnz // 50, 200)
         curves, fits = bound_curves(
             TemperedMatrixFactorization, parameters, X, run.all_seeds(3), n_iterations
         )
