@@ -29,12 +29,10 @@ pytestmark = pytest.mark.skipif(
 ARGUMENTS = {
     "annealed_vs_plain": ["--max-documents=500", "--n-components=5"],
     "factorial_mixture_faces": ["--n-components=4", "--max-iter=12"],
-    "factorial_mixture_toy": ["--n-samples=300", "--max-iter=12", "--n-starts=1"],
+    "factorial_mixture_toy": ["--n-samples=300", "--max-iter=12"],
     "gaussian_mixture_clusters": [
         "--n-runs=1",
         "--n-components=6",
-        "--n-starts=1",
-        "--n-passes=4",
         "--max-iter=4",
     ],
     "gaussian_mixture_landscape": ["--n-samples=40", "--n-starts=2"],
@@ -129,12 +127,8 @@ OF_ITS_OWN = "larger_than_memory"
 PICTURES = {
     "annealed_vs_plain": ["--output"],
     "factorial_mixture_faces": ["--output", "--output-features"],
-    "factorial_mixture_toy": ["--output", "--output-bounds"],
-    "gaussian_mixture_clusters": [
-        "--output",
-        "--output-clustering",
-        "--output-bounds",
-    ],
+    "factorial_mixture_toy": ["--output"],
+    "gaussian_mixture_clusters": ["--output", "--output-clustering"],
     "gaussian_mixture_landscape": ["--output"],
     "how_many_topics": ["--output"],
     "matrix_factorization": ["--output"],

@@ -1,5 +1,9 @@
 """Methods exactly as the papers print them, compared with transcriptions in NumPy."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -315,3 +319,26 @@ def test_gaussian_noise_of_ratings_shortens_steps_and_says_so():
     share = model.history_["rate_share"]
     assert (share > 0).all() and share.min() < 0.1
     np.testing.assert_allclose(model.history_["learning_rate"], 0.85 * share)
+
+
+# -- benchmarks/papers -----------------------------------------------------------------
+BENCHMARK = Path(__file__).resolve().parents[1] / "benchmarks" / "papers"
+FIGURES = {"000": range(2, 6), "001": range(1, 5), "002": range(1, 7)} | {
+    "003": range(1, 6),
+    "004": range(2, 3),
+}
+
+
+@pytest.mark.deep
+@pytest.mark.skipif(not BENCHMARK.exists(), reason="benchmarks/ is not beside tests/")
+def test_the_benchmark_has_every_figure_and_draws_one(tmp_path):
+    def run(*arguments):
+        command = [sys.executable, "-P", str(BENCHMARK), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True)
+
+    listed = run("--list").stdout
+    for paper, numbers in FIGURES.items():
+        assert all(f"{paper}.fig{number} " in listed for number in numbers)
+    printed = run("003.fig2", "--quick", "--output", str(tmp_path)).stdout
+    assert printed.count("log-likelihood per word") == 4
+    assert (tmp_path / "003.fig2.png").stat().st_size > 10_000
