@@ -189,8 +189,9 @@ class Annealing(Tempering):
         The temperature at each step; None means `ExponentialSchedule()`.
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
         What is raised to the power 1/T: the likelihood in the local step only, which
-        was best on every corpus tried; the likelihood in both steps, section 3 of [2]_;
-        or also the priors, equations 17 to 22 of [1]_.
+        was best on every corpus tried; the likelihood in both steps, as AVI, section 3
+        of [2]_; or also the priors, as DASVI, equations 17 to 22 of [1]_, whose rate
+        is a `sktemper.learning_rates.TemperedRate`.
 
     References
     ----------

@@ -82,7 +82,9 @@ def topics(run, local=True):
         "batch_size": 100,
         "max_iter": 3,
     }
+    name_of_figure = run.figure
     for offset in (64, 1024):
+        run.figure = f"{name_of_figure}.offset{offset}"
         print(f"Offset of the rate: {offset}{', as printed' * (offset == 1024)}\n")
         settings = settings_of_topics(run.quick, local)
         names = ("debian", "nyt")
