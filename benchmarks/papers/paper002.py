@@ -123,7 +123,7 @@ def topics(run):
             ),
         }
         last = (run.all_seeds(4)[-1],)
-        curves, _ = topic_curves(corpus, controls, last, **shared | {"random_state": 0})
+        curves, _ = topic_curves(corpus, controls, last, **shared)
         print(
             f"{name}: {np.mean(share < 1):.0%} of steps shortened, median rate_share "
             f"{np.median(share):.2f}; control, seed {last[0]}"
