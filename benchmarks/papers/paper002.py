@@ -37,10 +37,9 @@ def ratings(run):
     """Ratings: SVI+ with M=50t ends in a better bound than batch, and sooner."""
     path = run.path("movielens", "movielens_100k.npz")
     if path is None:
-        X = make_ratings(400, 200, n_ratings=20_000, random_state=0)
-        X = getattr(X, "ratings", X)
+        X = make_ratings(300, 150, n_ratings=10_000, random_state=0)
     else:
-        X = sparse.csr_array(sparse.load_npz(path))[: run.size(None, 300)]
+        X = sparse.csr_array(sparse.load_npz(path))[: run.size(None, 150)]
     noisy = {
         f"SVI+ M=50t, {distribution}": {
             "gradient_noise": SVIPlusNoise(RampSchedule(), distribution),
@@ -59,7 +58,7 @@ def ratings(run):
             "biases": False,
         }
         parameters = {name: shared | given for name, given in settings.items()}
-        n_iterations = run.size(X.nnz // 50, 200)
+        n_iterations = 50 + X.nnz // 50  # until M is the number of ratings
         curves, fits = bound_curves(
             TemperedMatrixFactorization, parameters, X, run.all_seeds(3), n_iterations
         )
