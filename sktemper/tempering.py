@@ -48,6 +48,8 @@ class Tempering(Policy):
     #: Whether the temperature is meant to fall to 1.  If so, a `fit` that ends with a
     #: higher temperature warns.
     cools = True
+    #: The temperature at which a fit may end without a warning.
+    final_temperature = 1.0
     #: Whether each sample has a temperature of its own, see `sample_temperatures`.
     per_sample = False
     _want = ("statistics", "bound")
@@ -192,6 +194,10 @@ class Annealing(Tempering):
         was best on every corpus tried; the likelihood in both steps, as AVI, section 3
         of [2]_; or also the priors, as DASVI, equations 17 to 22 of [1]_, whose rate
         is a `sktemper.learning_rates.TemperedRate`.
+    final_temperature : float, default=1.0
+        Lowest temperature; higher for a tempered posterior, of the likelihood to the
+        power 1/T, which is wider if the model is wrong.  Such a fit does not warn, but
+        early stopping and sampled documents wait for T=1.
 
     References
     ----------
@@ -212,15 +218,18 @@ class Annealing(Tempering):
     _parameter_constraints = {
         "schedule": "no_validation",
         "target": [StrOptions(set(TARGETS))],
+        "final_temperature": [Interval(Real, 1, None, closed="left")],
     }
 
     def __init__(
         self,
         schedule: Schedule | Callable | None = None,
         target: Literal["local_step", "likelihood", "posterior"] = "local_step",
+        final_temperature: Float = 1.0,
     ):
         self.schedule = schedule
         self.target = target
+        self.final_temperature = final_temperature
 
     @property
     def has_critical_temperatures(self) -> bool:
@@ -229,7 +238,8 @@ class Annealing(Tempering):
 
     def resolved(self, plan) -> Tempering:
         """Return the policy with each "auto" replaced by a value for the `Plan`."""
-        return Annealing(as_schedule(self.schedule).resolved(plan), self.target)
+        schedule = as_schedule(self.schedule).resolved(plan)
+        return Annealing(schedule, self.target, self.final_temperature)
 
     def schedule_of_temperatures(self) -> Schedule | None:
         """Return the schedule."""
@@ -242,8 +252,8 @@ class Annealing(Tempering):
         return self
 
     def temperature(self, state, clock) -> float:
-        """Return the value of the schedule at the clock."""
-        return as_schedule(self.schedule).at(clock)
+        """Return the value of the schedule, at least the final temperature."""
+        return max(as_schedule(self.schedule).at(clock), float(self.final_temperature))
 
     def powers(self, state, clock) -> Powers:
         """Return the `Powers` of the next step."""

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from sktemper import (
 )
 from sktemper.learning_rates import ConstantRate, PrintedAdaptiveRate, TemperedRate
 from sktemper.noise import SVIPlusNoise
-from sktemper.schedules import Clock, ConstantSchedule, RampSchedule
+from sktemper.schedules import Clock, ConstantSchedule, LinearSchedule, RampSchedule
 from sktemper.tempering import Annealing, GlobalTempering, LocalTempering
 
 ALPHA, ETA = 0.3, 0.2
@@ -319,6 +320,33 @@ def test_gaussian_noise_of_ratings_shortens_steps_and_says_so():
     share = model.history_["rate_share"]
     assert (share > 0).all() and share.min() < 0.1
     np.testing.assert_allclose(model.history_["learning_rate"], 0.85 * share)
+
+
+# -- tempered posteriors ---------------------------------------------------------------
+
+
+def test_a_final_temperature_is_kept_without_a_warning(counts):
+    """The fixed point of a tempered likelihood, and no warning at the end."""
+    T = 1.5
+    model = lda(
+        tempering=Annealing(
+            LinearSchedule(start=2, length=5), "likelihood", final_temperature=T
+        ),
+        learning_rate=1.0,
+        max_iter=400,
+        tol=0,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.filterwarnings("error", message=".*temperature")
+        model.fit(counts)
+        model.transform(counts)
+    assert model.temperature_ == T
+    np.testing.assert_array_equal(model.history_["temperature"][5:], T)
+    topics = model.components_
+    phi, _ = local_step(counts, topics, 1 / T, ALPHA)
+    fixed = ETA + np.einsum("dv,dkv->kv", counts, phi) / T
+    np.testing.assert_allclose(topics, fixed, rtol=1e-4)
 
 
 # -- benchmarks/papers -----------------------------------------------------------------

@@ -142,9 +142,11 @@ def largest_final_change(estimator, run):
 
 
 def is_above_one(estimator):
-    """Return whether the temperature is above 1 and meant to fall to 1."""
-    temperature = estimator.state_.policies.temperature
-    return estimator.tempering_.cools and temperature > 1.0 + TEMPERATURE_TOL
+    """Return whether the temperature is above the one at which a fit may end."""
+    temperature, tempering = estimator.state_.policies.temperature, estimator.tempering_
+    return tempering.cools and temperature > (
+        tempering.final_temperature + TEMPERATURE_TOL
+    )
 
 
 def warn_if_above_one(estimator):
