@@ -153,8 +153,10 @@ def draw_curves(run, panels, x, y):
     picture = Figure(figsize=(5 * len(panels) + 2, 4.5), layout="constrained")
     axes = picture.subplots(1, len(panels), squeeze=False)[0]
     for ax, (title, curves) in zip(axes, panels.items(), strict=True):
-        for name, values in curves.items():
-            ax.plot(np.arange(1, values.shape[1] + 1), values.mean(axis=0), label=name)
+        for number, (name, values) in enumerate(curves.items()):
+            style = ("-", "--")[number // 10 % 2]  # there are ten colours
+            passes = np.arange(1, values.shape[1] + 1)
+            ax.plot(passes, values.mean(axis=0), style, label=name)
         later = np.concatenate(
             [c[:, c.shape[1] // 4 :].ravel() for c in curves.values()]
         )
