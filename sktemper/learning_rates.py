@@ -103,22 +103,15 @@ class RobbinsMonro(LearningRate):
         return (self.offset + t) ** -self.decay
 
     def next_rate(self, state, clock, gradient) -> tuple[float, Any]:
-        """Return the rate of the next step, and the state after it."""
         return self(clock.steps + 1), state
 
 
 class Population(NamedTuple):
-    """Decayed number of rows, the state of `HalfLife` between steps.
+    """Decayed number of rows, the state of `HalfLife` between steps."""
 
-    Attributes
-    ----------
-    size : float
-        n, the sum of the weights of all rows so far, each halved with every half-life.
-    weight : float
-        Sum of the weights of the rows of the next step, which `size` includes.
-    """
-
+    # n, the sum of the weights of all rows, halved with each half-life
     size: float = 0.0
+    # sum of the weights of the rows of the next step, in `size` too
     weight: float = 0.0
 
     def with_rows(self, weight, half_lives):
@@ -164,7 +157,6 @@ class HalfLife(LearningRate):
         self.samples = samples
 
     def validate(self) -> Self:
-        """Check the half-life; return self."""
         self.unit()
         return self
 
@@ -179,11 +171,9 @@ class HalfLife(LearningRate):
         return half_life_of(self.samples)
 
     def knows(self, state) -> bool:
-        """Return whether this policy can continue from ``state``."""
         return isinstance(state, Population)
 
     def initial_state(self) -> Any:
-        """Return an empty population."""
         return Population()
 
     def next_rate(self, state, clock, gradient) -> tuple[float, Any]:
@@ -213,38 +203,22 @@ class ConstantRate(LearningRate):
         self.rate = rate
 
     def next_rate(self, state, clock, gradient) -> tuple[float, Any]:
-        """Return the rate of the next step, and the state after it."""
         return float(self.rate), state
 
 
 class GradientMoments(NamedTuple):
-    """Moving averages of the gradient g, of h = F g, and of the product g h.
+    """Moving averages of the gradient g, of h = F g, and of the product g h."""
 
-    Attributes
-    ----------
-    metric : str
-        Metric F.
-    steps : int
-        Number of gradients so far.
-    window : float
-        Number of steps in the averages; 0 before the first step.
-    gradient, product : ndarray or float
-    square : float
-    noise_share : float
-        Sum of the squared weights of the gradients: the share of the noise of one
-        gradient that their average still has.
-    first_rate : float
-        Rate at the end of the warm-up.
-    """
-
-    metric: str = "fisher"
-    steps: int = 0
-    window: float = 0.0
+    metric: str = "fisher"  # F
+    steps: int = 0  # number of gradients so far
+    window: float = 0.0  # number of steps in the averages; 0 before the first
     gradient: Any = 0.0
     product: Any = 0.0
     square: float = 0.0
+    # Sum of the squared weights of the gradients: the share of the noise of one
+    # gradient that their average still has.
     noise_share: float = 0.0
-    first_rate: float = 0.0
+    first_rate: float = 0.0  # at the end of the warm-up
 
     def updated(self, gradient, product, weight):
         keep = 1.0 - weight
@@ -330,11 +304,9 @@ class AdaptiveRate(LearningRate):
         return isinstance(state, GradientMoments) and state.metric == self.metric
 
     def initial_state(self) -> Any:
-        """Return empty averages."""
         return GradientMoments(self.metric)
 
     def next_rate(self, state, clock, gradient) -> tuple[float, Any]:
-        """Return the rate of the next step, and the state after it."""
         g, h = gradient()
         if self.metric == "identity":
             h = g
@@ -405,15 +377,12 @@ class PrintedAdaptiveRate(LearningRate):
         self.n_warmup_batches = n_warmup_batches
 
     def knows(self, state) -> bool:
-        """Return whether ``state`` belongs to a policy with the same metric."""
         return isinstance(state, GradientMoments) and state.metric == self.metric
 
     def initial_state(self) -> Any:
-        """Return empty averages."""
         return GradientMoments(self.metric)
 
     def next_rate(self, state, clock, gradient) -> tuple[float, Any]:
-        """Return the rate of the next step, and the state after it."""
         g, h = gradient()
         if self.metric == "identity":
             h = g
@@ -472,19 +441,15 @@ class TemperedRate(LearningRate):
 
     @property
     def requires(self) -> tuple[str, ...]:
-        """Capabilities that the inner rate requires."""
         return _inner_rate(self.learning_rate).requires
 
     def knows(self, state) -> bool:
-        """Return whether the inner rate can continue from ``state``."""
         return _inner_rate(self.learning_rate).knows(state)
 
     def initial_state(self) -> Any:
-        """Return the initial state of the inner rate."""
         return _inner_rate(self.learning_rate).initial_state()
 
     def next_rate(self, state, clock, gradient) -> tuple[float, Any]:
-        """Return the next rate of the inner policy, and the state after it."""
         return _inner_rate(self.learning_rate).next_rate(state, clock, gradient)
 
     def scaled(self, rate, powers) -> float:
@@ -521,16 +486,7 @@ def _inner_rate(value):
 def as_learning_rate(value, default):
     """Return the learning rate that ``value`` stands for.
 
-    Parameters
-    ----------
-    value : LearningRate, float or None
-        A number stands for a `ConstantRate`, None for ``default``.
-    default : LearningRate
-
-    Raises
-    ------
-    sklearn.utils._param_validation.InvalidParameterError
-        If ``value`` is of another type.
+    A number stands for a `ConstantRate`, and None for ``default``.
     """
     if value is None:
         return default

@@ -75,11 +75,6 @@ def bootstrap_profiles(
         "high" are quantiles over the fits.  The additional column "found" contains the
         share of the fits that have a matching class.
 
-    Raises
-    ------
-    ValueError
-        If ``interval`` is not between 0 and 1, or ``estimator`` is no such mixture.
-
     See Also
     --------
     sktemper.AnnealedMixedMixture.profiles : Narrower intervals from the posterior.
@@ -153,11 +148,6 @@ def bootstrap_n_components(
     shares : dict of int to float
         Maps a number of non-empty components to the share of the fits with this number.
         The numbers are in increasing order.
-
-    Raises
-    ------
-    ValueError
-        If ``estimator`` is no such mixture.
     """
     _check_mixture(estimator)
     draws = _draws(X, n_replicates, sample_weight, random_state)
@@ -235,7 +225,7 @@ def _profile_means(estimator, X, weight, seed, table, shares):
     return np.array([means.get(key, np.nan) for key in wanted])
 
 
-# -- splits of users' items, and the bootstrap of mixtures of mixed kinds --------------
+# -- splits of users' items ------------------------------------------------------------
 __all__ = [
     "bootstrap_n_components",
     "bootstrap_profiles",
@@ -289,11 +279,6 @@ def train_test_split_entries(
     -------
     X_train, X_test : CSR matrices of shape (n_users, n_items)
         Together they have all entries of ``X``.  Both have its labels, if any.
-
-    Raises
-    ------
-    ValueError
-        If nothing is held out.
 
     See Also
     --------

@@ -208,7 +208,6 @@ class BirthMoves(Moves):
         return _cooling(self.start, n_steps)
 
     def n_steps(self, model) -> int:
-        """Return the steps on a proposal."""
         return model.birth_steps if self.n_iter == "auto" else self.n_iter
 
 
@@ -272,7 +271,6 @@ class SplitMergeMoves(Moves):
         return None if proposal is None else Proposal(*proposal)
 
     def n_steps(self, model) -> int:
-        """Return the steps on a proposal."""
         return self.n_iter
 
 
@@ -332,7 +330,6 @@ class ReheatMoves(Moves):
         return _cooling(self.start, n_steps)
 
     def n_steps(self, model) -> int:
-        """Return the steps on a proposal."""
         return self.n_iter
 
 
@@ -362,11 +359,9 @@ class MoveSequence(Moves):
         self.moves = moves
 
     def phases(self) -> tuple[Moves, ...]:
-        """Return the policies that follow one another."""
         return tuple(self.moves)
 
     def validate(self) -> Self:
-        """Check the types and the parameters of the moves; return self."""
         self._validate_params()
         for policy in self.moves:
             if not isinstance(policy, Moves):
@@ -383,13 +378,7 @@ _SHORTCUTS = {
 
 
 def as_moves(value):
-    """Return the moves that ``value`` stands for: None is `NoMoves`.
-
-    Raises
-    ------
-    sklearn.utils._param_validation.InvalidParameterError
-        If ``value`` is neither a policy, nor "birth", "split_merge", "all" or None.
-    """
+    """Return the moves that ``value`` stands for: None is `NoMoves`."""
     if value is None:
         return NoMoves()
     if isinstance(value, Moves):

@@ -79,11 +79,9 @@ class NoNoise(GradientNoise):
     is_random = False
 
     def unit_noise(self, n_units, clock, random) -> np.ndarray | None:
-        """Return None."""
         return None
 
     def guarded(self, rate, largest_rate) -> float:
-        """Return the rate."""
         return rate
 
 
@@ -159,7 +157,6 @@ class SVIPlusNoise(GradientNoise):
         return ("largest_rates",) if self.distribution == "gaussian" else ()
 
     def resolved(self, plan) -> GradientNoise:
-        """Return the policy with each "auto" replaced by a value for the `Plan`."""
         if isinstance(self.effective_batch_size, Schedule):
             schedule = self.effective_batch_size.resolved(plan)
             return SVIPlusNoise(schedule, self.distribution)
@@ -213,13 +210,7 @@ def as_size(value):
 
 
 def as_noise(value):
-    """Return the noise that ``value`` stands for: None is `NoNoise`.
-
-    Raises
-    ------
-    sklearn.utils._param_validation.InvalidParameterError
-        If ``value`` is neither a policy nor None.
-    """
+    """Return the noise that ``value`` stands for: None is `NoNoise`."""
     if value is None:
         return NoNoise()
     if isinstance(value, GradientNoise):

@@ -104,15 +104,7 @@ class Renewals(Policy):
 def as_renewals(value):
     """Return the policy for renewals that ``value`` stands for.
 
-    Parameters
-    ----------
-    value : Renewals, NoRenewals, "auto" or None
-        "auto" stands for `Renewals`, None for no renewals.
-
-    Raises
-    ------
-    sklearn.utils._param_validation.InvalidParameterError
-        If ``value`` is of another type.
+    "auto" stands for `Renewals`, and None for no renewals.
     """
     if value is None:
         return NoRenewals()

@@ -202,11 +202,9 @@ class ConstantSchedule(Schedule):
         self.value = value
 
     def __call__(self, t) -> float:
-        """Return the value at time ``t >= 0``."""
         return self.value
 
     def lowest(self) -> float:
-        """Return the value."""
         return self.value
 
 
@@ -244,13 +242,11 @@ class _Ramp(Schedule):
         return self.stop if self.start == "auto" else min(self.start, self.stop)
 
     def settles_at(self) -> float:
-        """Return the time from which the value is constant."""
         if self.length == "auto":
             return STREAM_LENGTH if self.unit == "steps" else 1.0
         return self.length
 
     def resolved(self, plan) -> Schedule:
-        """Return a schedule with ``"auto"`` replaced by values for the `Plan`."""
         start, length = self.start, self.length
         if start == "auto":
             start = plan.start()
@@ -274,18 +270,13 @@ class LinearSchedule(_Ramp):
     Parameters
     ----------
     start : float or "auto", default="auto"
-        First value, such as a temperature; higher to forget more of the start.  "auto"
-        is 1.2 times the first critical temperature of the data
-        (`sktemper.critical_temperatures`), at most the start temperature of the model.
+        First value, as in `ExponentialSchedule`.
     stop : float, default=1.0
         Last value; 1 for temperatures.
     length : float or "auto", default="auto"
-        Time at which ``stop`` is reached; longer if results differ between starts.
-        "auto" is 150 steps, but at most half of the planned steps and five passes, or
-        15 steps in a stream of unknown length, see the guide on schedules.
+        Time at which ``stop`` is reached, as in `ExponentialSchedule`.
     unit : {"steps", "passes"}, default="steps"
-        Unit of ``t`` and ``length``.  "passes" are the samples used, divided by the
-        size of the data, so that a stream needs ``total_samples``.
+        Unit of ``t`` and ``length``, as in `ExponentialSchedule`.
 
     Examples
     --------
@@ -383,11 +374,9 @@ class RampSchedule(Schedule):
         self.unit = unit
 
     def __call__(self, t) -> float:
-        """Return the value at time ``t >= 0``."""
         return self.start + self.slope * t
 
     def lowest(self) -> float:
-        """Return the start."""
         return self.start
 
     def settles_at(self) -> float:
@@ -432,12 +421,10 @@ class StepSchedule(Schedule):
         return as_schedule(self.schedule, "schedule").unit
 
     def __call__(self, t) -> float:
-        """Return the value at time ``t >= 0``."""
         held = self.every * math.floor(t / self.every)
         return as_schedule(self.schedule, "schedule")(held)
 
     def lowest(self) -> float:
-        """Return the lowest value of the inner schedule."""
         return as_schedule(self.schedule, "schedule").lowest()
 
     def settles_at(self) -> float:
@@ -448,7 +435,6 @@ class StepSchedule(Schedule):
         return self.every * math.ceil(settled / self.every)
 
     def resolved(self, plan) -> Schedule:
-        """Return a schedule with ``"auto"`` replaced by values for the `Plan`."""
         inner = as_schedule(self.schedule, "schedule").resolved(plan)
         return StepSchedule(inner, self.every)
 
@@ -488,18 +474,8 @@ class FunctionSchedule(Schedule):
 def as_schedule(value, parameter="schedule"):
     """Return the schedule that ``value`` stands for.
 
-    Parameters
-    ----------
-    value : Schedule, callable or None
-        None stands for ``ExponentialSchedule()``.
-    parameter : str
-        Name of the parameter, for errors.
-
-    Raises
-    ------
-    sklearn.utils._param_validation.InvalidParameterError
-        If ``value`` is a number, which could mean a constant or a start, or if it has
-        another type.
+    None stands for ``ExponentialSchedule()``.  A number is refused, because it could
+    mean a constant or a start.
     """
     if value is None:
         return ExponentialSchedule()

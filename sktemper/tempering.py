@@ -157,15 +157,12 @@ class Untempered(Tempering):
     cools = False
 
     def temperature(self, state, clock) -> float:
-        """Return 1."""
         return 1.0
 
     def powers(self, state, clock) -> Powers:
-        """Return powers of 1."""
         return Powers()
 
     def is_settled(self, state, clock) -> bool:
-        """Return True."""
         return True
 
 
@@ -237,30 +234,24 @@ class Annealing(Tempering):
         return self.target != "posterior"
 
     def resolved(self, plan) -> Tempering:
-        """Return the policy with each "auto" replaced by a value for the `Plan`."""
         schedule = as_schedule(self.schedule).resolved(plan)
         return Annealing(schedule, self.target, self.final_temperature)
 
     def schedule_of_temperatures(self) -> Schedule | None:
-        """Return the schedule."""
         return as_schedule(self.schedule)
 
     def validate(self) -> Self:
-        """Check the parameters and the parameters of the schedule; return self."""
         super().validate()
         refuse_cold(as_schedule(self.schedule), "schedule")
         return self
 
     def temperature(self, state, clock) -> float:
-        """Return the value of the schedule, at least the final temperature."""
         return max(as_schedule(self.schedule).at(clock), float(self.final_temperature))
 
     def powers(self, state, clock) -> Powers:
-        """Return the `Powers` of the next step."""
         return TARGETS[self.target](1.0 / self.temperature(state, clock))
 
     def is_settled(self, state, clock) -> bool:
-        """Return whether the schedule is constant from now on."""
         return as_schedule(self.schedule).is_settled(clock)
 
 
@@ -273,12 +264,7 @@ def refuse_cold(schedule, parameter):
 # -- distributions over a ladder of temperatures ---------------------------------------
 @dataclass(frozen=True)
 class LinearPartition:
-    """Log C as a linear function of the number of observations of a sample.
-
-    Parameters
-    ----------
-    per_observation : ndarray of shape (n_temperatures,)
-    """
+    """Log C as a linear function of the number of observations of a sample."""
 
     per_observation: np.ndarray
 
@@ -299,13 +285,9 @@ class LinearPartition:
 class SizedPartition:
     """Log C as an arbitrary function of the number of observations of a sample.
 
-    Parameters
-    ----------
-    given : object
-        Result of the model's `log_partition`, with the method ``of_rows(n_observed)``.
-    per_observation : ndarray of shape (n_temperatures,) or None
-        Moving mean over batches, with the same weights as the moving mean of the
-        scores; None before the first batch.
+    ``given`` is the result of the model's `log_partition`.  ``per_observation`` is a
+    moving mean over batches, with the same weights as the moving mean of the scores;
+    None before the first batch.
     """
 
     given: Any
@@ -334,28 +316,15 @@ def as_partition(answer):
 
 
 class LadderState(NamedTuple):
-    """State of `GlobalTempering` and `LocalTempering`.
+    """State of `GlobalTempering` and `LocalTempering`."""
 
-    Attributes
-    ----------
-    inverse_temperatures : ndarray of shape (n_temperatures,)
-    log_prior : ndarray of shape (n_temperatures,)
-    partition : object
-        Log C, the log normalisers of the tempered likelihood.
-    probabilities : ndarray of shape (n_temperatures,)
-        Probabilities of the temperatures; for `LocalTempering`, means over a batch.
-    score : float
-        Moving average of the score per observation; NaN before the first step.
-    settings : str
-        Digest of the parameters of the policy.
-    """
-
+    # (n_temperatures,), as log_prior and probabilities
     inverse_temperatures: np.ndarray
     log_prior: np.ndarray
-    partition: Any
-    probabilities: np.ndarray
-    score: float = math.nan
-    settings: str = ""
+    partition: Any  # log C, the log normalisers of the tempered likelihood
+    probabilities: np.ndarray  # for `LocalTempering`, means over a batch
+    score: float = math.nan  # moving average per observation; NaN before the first step
+    settings: str = ""  # digest of the parameters of the policy
 
     @property
     def log_partition(self):
@@ -379,7 +348,6 @@ class _Ladder(Tempering):
 
     @property
     def requires(self) -> tuple[str, ...]:
-        """Required capabilities, which depend on the source of log C."""
         if not isinstance(self.log_partition, str):
             return ()
         return (self._capabilities.get(self.log_partition, "log_partitions"),)
@@ -392,19 +360,15 @@ class _Ladder(Tempering):
         raise NotImplementedError
 
     def ladder(self) -> np.ndarray | None:
-        """Return the temperatures of the ladder, shape (n_temperatures,)."""
         return 1.0 / np.maximum(self._inverse_temperatures(), COLDEST)
 
     def probabilities(self, state) -> np.ndarray | None:
-        """Return the probabilities of the `ladder`, shape (n_temperatures,)."""
         return state.probabilities
 
     def knows(self, state) -> bool:
-        """Return whether ``state`` belongs to a policy with the same parameters."""
         return isinstance(state, LadderState) and state.settings == self._settings()
 
     def check_state(self, state) -> None:
-        """Raise ValueError if ``state`` does not fit the ladder of the policy."""
         ladder = self._inverse_temperatures()
         parts = [state.inverse_temperatures, state.log_prior, state.probabilities]
         # log C of one observation
@@ -500,12 +464,7 @@ def _checked_prior(prior, n_temperatures):
 def _discretised(distribution, inverse_temperatures):
     """Return the mass of a distribution on (0, 1] near each point of a ladder.
 
-    Parameters
-    ----------
-    distribution : object
-        Has a method ``cdf``.
-    inverse_temperatures : ndarray of shape (n_temperatures,)
-        Decreasing, from 1.
+    The inverse temperatures decrease from 1.
     """
     between = (inverse_temperatures[1:] + inverse_temperatures[:-1]) / 2
     edges = np.concatenate([[1.0], between, [0.0]])
@@ -660,14 +619,12 @@ class GlobalTempering(_Ladder):
         self.cap = cap
 
     def validate(self) -> Self:
-        """Check the parameters and the parameters of the cap; return self."""
         super().validate()
         if self.cap is not None:
             refuse_cold(_as_cap(self.cap), "cap")
         return self
 
     def resolved(self, plan) -> Tempering:
-        """Return the policy with each "auto" replaced by a value for the `Plan`."""
         cap = _as_cap(self.cap)
         params = self.get_params(deep=False)
         params["cap"] = None if cap is None else cap.resolved(plan)
@@ -676,11 +633,9 @@ class GlobalTempering(_Ladder):
         return type(self)(**params)
 
     def schedule_of_temperatures(self) -> Schedule | None:
-        """Return the schedule of the cap, or None without a cap."""
         return _as_cap(self.cap)
 
     def ladder(self) -> np.ndarray | None:
-        """Return the temperatures of the ladder, shape (n_temperatures,)."""
         if self.temperatures is None:
             auto = self.max_temperature == "auto"
             hottest = AUTO_MAX_TEMPERATURE if auto else self.max_temperature
@@ -706,7 +661,6 @@ class GlobalTempering(_Ladder):
         return temperature if cap is None else min(temperature, cap.at(clock))
 
     def powers(self, state, clock) -> Powers:
-        """Return the `Powers` of the next step."""
         return TARGETS[self.target](1.0 / self.temperature(state, clock))
 
     def is_settled(self, state, clock) -> bool:
@@ -717,7 +671,6 @@ class GlobalTempering(_Ladder):
         return cap.is_settled(clock)
 
     def remedy(self, state, clock) -> str:
-        """Return advice for a fit that ended above T=1."""
         if self.cap is None:
             return "Set a cap that falls to 1, or less sparse partition_priors."
         return super().remedy(state, clock)
@@ -882,7 +835,6 @@ class LocalTempering(_Ladder):
         return step
 
     def sample_temperatures(self, model, block, prepared, state) -> np.ndarray:
-        """Return 1 / b_d of each row of a block, shape (n_rows,)."""
         _, b, _ = self._alternate(model, block, prepared, Request(), state)
         return 1.0 / b
 
@@ -932,13 +884,7 @@ _SHORTCUTS = {"global": GlobalTempering, "local": LocalTempering}
 
 
 def as_tempering(value):
-    """Return the tempering that ``value`` stands for: None is `Untempered`.
-
-    Raises
-    ------
-    sklearn.utils._param_validation.InvalidParameterError
-        If ``value`` is neither a policy, nor "global", "local" or None.
-    """
+    """Return the tempering that ``value`` stands for: None is `Untempered`."""
     if value is None:
         return Untempered()
     if isinstance(value, Tempering):

@@ -169,7 +169,7 @@ def fitted_model(estimator):
 
 def new_model(estimator, n_features, dtype=np.float64):
     """Return a model with the parameters of an estimator, which need not be fitted."""
-    return estimator._new_model(n_features, np.dtype(dtype))
+    return estimator._make_model(estimator._settings(), n_features, np.dtype(dtype))
 
 
 def changed_models(cls, change):

@@ -377,6 +377,10 @@ GAUSSIAN_MIXTURE = Row(
             f"{kind}, float32": Setting({"covariance_type": kind}, single, OF_FLOAT32)
             for kind in ("full", "tied", "diag", "spherical")
         },
+        **{
+            f"{kind}, NaN": Setting({"covariance_type": kind}, with_gaps)
+            for kind in ("full", "tied", "diag", "spherical")
+        },
         "one component": Setting({"n_components": 1}),
     },
     OF_MIXTURES,

@@ -28,7 +28,10 @@ def X():
 
 @pytest.fixture
 def exact_digamma(monkeypatch):
-    """Replace scikit-learn's three-term series of digamma by scipy's function."""
+    """Replace scikit-learn's three-term series of digamma by scipy's function.
+
+    The series changes the parameters by parts of 1e-4.
+    """
 
     def expectation_1d(doc_topic, doc_topic_prior, out):
         doc_topic += doc_topic_prior
@@ -57,8 +60,8 @@ OURS = {**SHARED, "init_params": "random"}
 
 def batch_fits(X):
     # scikit-learn checks perp_tol only after evaluations, and by default makes none.
-    theirs = FromOnes(learning_method="batch", max_iter=8, **SHARED).fit(X)
-    ours = TemperedLDA(tempering=None, batch_size=None, max_iter=8, **OURS).fit(X)
+    theirs = FromOnes(learning_method="batch", max_iter=4, **SHARED).fit(X)
+    ours = TemperedLDA(tempering=None, batch_size=None, max_iter=4, **OURS).fit(X)
     return theirs, ours
 
 
@@ -80,17 +83,7 @@ def online_fits(X):
 
 @pytest.mark.every(2)
 @pytest.mark.parametrize("fits", [batch_fits, online_fits])
-def test_fits_agree(X, fits):
-    theirs, ours = fits(X)
-    np.testing.assert_allclose(ours.components_, theirs.components_, rtol=1e-4)
-    error = np.abs(ours.components_ - theirs.components_).sum()
-    assert error < 1e-5 * theirs.components_.sum()
-    np.testing.assert_allclose(ours.transform(X), theirs.transform(X), atol=1e-4)
-
-
-@pytest.mark.every(2)
-@pytest.mark.parametrize("fits", [batch_fits, online_fits])
-def test_differences_are_due_to_the_approximate_digamma(X, fits, exact_digamma):
+def test_fits_agree(X, fits, exact_digamma):
     theirs, ours = fits(X)
     np.testing.assert_allclose(ours.components_, theirs.components_, rtol=1e-9)
     np.testing.assert_allclose(ours.transform(X), theirs.transform(X), rtol=1e-9)

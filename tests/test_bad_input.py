@@ -2,13 +2,13 @@
 
 import tracemalloc
 
+import fits
 import numpy as np
 import pytest
-from fits import data_of, with_models
+from fits import with_models
 from scipy import sparse
 from sklearn.base import clone
 
-import sktemper
 from sktemper import (
     AnnealedFactorialMixture,
     AnnealedGaussianMixture,
@@ -19,24 +19,15 @@ from sktemper import (
 )
 from sktemper._utils._validation import _check_compressed, _is_plain_csr, check_sparse
 from sktemper.datasets import make_ratings
-from sktemper.lda import _kernels
 from sktemper.schedules import LinearSchedule
 
-SCHEDULE = LinearSchedule(start=3, length=8)
 TARGETS = ("local_step", "likelihood", "posterior")
 
 
 def lda_of(n_components=4, **parameters):
-    defaults = {
-        "schedule": SCHEDULE,
-        "batch_size": 30,
-        "learning_rate": 0.5,
-        "max_iter": 5,
-        "doc_topic_prior": 0.25,
-        "topic_word_prior": 0.25,
-        "random_state": 0,
-    }
-    return AnnealedLDA(n_components, **{**defaults, **parameters})
+    given = {"learning_rate": 0.5, "doc_topic_prior": 0.25, "topic_word_prior": 0.25}
+    lda = fits.lda_of(**given | parameters)
+    return lda.set_params(n_components=n_components)
 
 
 def assert_finite(lda, X):
@@ -50,20 +41,6 @@ def assert_finite(lda, X):
     assert np.isfinite(lda.score_samples(X)).all()
     assert np.isfinite(lda.lower_bound(X))
     assert np.isfinite(lda.history_["batch_bound"]).all()
-
-
-# -- the same counts in another form ---------------------------------------------------
-
-
-def parts_of(X):
-    if sparse.issparse(X) and X.format in ("csr", "csc"):
-        return X.data, X.indices, X.indptr
-    return (np.asarray(X.data if sparse.issparse(X) else X),)
-
-
-@pytest.fixture(scope="module")
-def reference(counts):
-    return lda_of().fit(counts)
 
 
 # -- dtypes ----------------------------------------------------------------------------
@@ -123,20 +100,6 @@ def test_integers_in_float32_agree_with_float64(many_documents, target, batch_si
     assert single.lower_bound(X) == pytest.approx(double.lower_bound(X), rel=1e-4)
     bounds = (model.history_["batch_bound"] for model in (single, double))
     np.testing.assert_allclose(*bounds, rtol=1e-4)
-
-
-def test_one_step_in_float32_agrees_with_float64(many_documents):
-    lda = lda_of(init=np.random.default_rng(0).gamma(1.0, size=(4, 60)))
-    lda.set_params(mean_change_tol=1e-6, batch_size=700, max_doc_update_iter=1000)
-    single = clone(lda).partial_fit(many_documents)
-    double = clone(lda).partial_fit(many_documents.astype(np.float64))
-    np.testing.assert_allclose(single.components_, double.components_, rtol=1e-4)
-    single.state_ = double.state_  # the same topics in double precision
-    gamma = single.transform(many_documents, normalize=False)
-    single.state_.dtype = np.dtype(np.float32)
-    np.testing.assert_allclose(
-        single.transform(many_documents, normalize=False), gamma, rtol=1e-4
-    )
 
 
 # -- unusual shapes and extreme values -------------------------------------------------
@@ -315,19 +278,6 @@ def test_data_are_never_copied_whole(tmp_path, dtype):
     assert peak < 0.5 * (X.data.nbytes + X.indices.nbytes)
 
 
-@pytest.mark.every(3)
-@pytest.mark.parametrize("bad", [-5, 60, 5_000_000])
-@pytest.mark.parametrize("n_features", [60, 100_000])
-def test_columns_outside_of_the_matrix_are_refused(documents, bad, n_features):
-    X = documents.copy()
-    X.resize((X.shape[0], n_features))
-    lda = TemperedLDA(3, tempering=None, random_state=0).fit(X)
-    X.indices[7] = bad if bad < 60 else bad + n_features
-    for method in (lda.fit, lda.partial_fit, lda.transform, lda.score):
-        with pytest.raises(ValueError, match="column indices outside"):
-            method(X)
-
-
 # -- sparse matrices whose arrays contradict each other --------------------------------
 
 
@@ -383,34 +333,30 @@ DAMAGES = {
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
-def test_damage_of_sparse_matrices_is_named(counts, damage):
-    damage, message = damage
-    with pytest.raises(ValueError, match=message):
-        check_sparse(damage(counts))
-
-
-@pytest.mark.every(11)
-@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
-def test_damaged_sparse_matrices_are_refused(counts, damage):
-    damage, message = damage
+@pytest.fixture(scope="module")
+def streams(counts):
+    """Return estimators after steps on valid data, and these data."""
     ratings = make_ratings(30, 20, n_ratings=200, random_state=0)
-    factorization = AnnealedMatrixFactorization(2, max_iter=2)
-    for estimator, X in ((lda_of(), counts), (factorization, ratings)):
-        bad = damage(X)
-        for method in ("fit", "partial_fit"):
-            with pytest.raises(ValueError, match=message):
-                getattr(estimator, method)(bad)
-        assert not hasattr(estimator, "state_")
-        estimator.partial_fit(X)
-        before = estimator.n_batch_iter_
+    pairs = (lda_of(), counts), (AnnealedMatrixFactorization(2), ratings)
+    return [(estimator.partial_fit(X), X) for estimator, X in pairs]
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
+def test_damaged_sparse_matrices_are_refused(streams, damage):
+    damage, message = damage
+    for estimator, X in streams:
+        bad, before = damage(X), estimator.n_batch_iter_
         for method in ("fit", "partial_fit", "transform", "score", "lower_bound"):
             with pytest.raises(ValueError, match=message):
                 getattr(estimator, method)(bad)
         assert estimator.n_batch_iter_ == before
+        unfitted = clone(estimator)
+        with pytest.raises(ValueError, match=message):
+            unfitted.partial_fit(bad)
+        assert not hasattr(unfitted, "state_")
+    (lda, counts), (factorization, ratings) = streams
     with pytest.raises(ValueError, match=message):
         factorization.recommend(damage(ratings))
-    lda = lda_of().partial_fit(counts)
     for measure in (metrics.completion_log_likelihood, metrics.npmi_coherence):
         with pytest.raises(ValueError, match=message):
             measure(lda, damage(counts))
@@ -419,14 +365,12 @@ def test_damaged_sparse_matrices_are_refused(counts, damage):
             measure(factorization, damage(ratings))
 
 
-def test_sound_sparse_matrices_are_not_copied(counts, tmp_path):
-    paths = [tmp_path / f"{name}.npy" for name in ("data", "indices", "indptr")]
-    for path, part in zip(paths, parts_of(counts), strict=True):
-        np.save(path, part)
-    X = sparse.csr_matrix(counts.shape)
-    X.data, X.indices, X.indptr = (np.load(path, mmap_mode="r") for path in paths)
+def test_sound_sparse_matrices_are_not_copied(documents, tmp_path):
+    X = mapped(tmp_path, documents)
+    before = X.data, X.indices, X.indptr
     assert check_sparse(X) is X
-    assert all(isinstance(part, np.memmap) for part in parts_of(X))
+    for one, other in zip((X.data, X.indices, X.indptr), before, strict=True):
+        assert one is other
     assert check_sparse("text") == "text"
     one_row = sparse.coo_array(np.arange(4.0))
     assert check_sparse(one_row) is one_row
@@ -455,12 +399,12 @@ def test_one_loop_accepts_only_what_the_single_checks_return_unchanged(counts):
     assert n_plain > 50 and n_refused > 50
 
 
-def test_array_elements_after_the_last_entry_are_ignored(counts, reference):
+def test_array_elements_after_the_last_entry_are_ignored(counts):
     X = counts.copy()
     X.data = np.append(X.data, [np.nan, -1e300])
     X.indices = np.append(X.indices, np.array([-1, 10**6], X.indices.dtype))
     lda = lda_of().fit(X)
-    np.testing.assert_array_equal(lda.components_, reference.components_)
+    np.testing.assert_array_equal(lda.components_, lda_of().fit(counts).components_)
     assert len(X.data) == X.nnz + 2
     assert metrics.npmi_coherence(lda, X).tolist() == (
         metrics.npmi_coherence(lda, counts).tolist()
@@ -470,7 +414,6 @@ def test_array_elements_after_the_last_entry_are_ignored(counts, reference):
 # -- mistakes of beginners -------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["fit", "partial_fit", "fit_transform"])
 @pytest.mark.parametrize(
     ("form", "message"),
     [
@@ -486,9 +429,10 @@ def test_array_elements_after_the_last_entry_are_ignored(counts, reference):
         ),
     ],
 )
-def test_the_error_for_texts_names_a_vectorizer(texts, method, form, message):
-    with pytest.raises(ValueError, match=rf"(?s){message}.*CountVectorizer"):
-        getattr(lda_of(), method)(form(texts))
+def test_the_error_for_texts_names_a_vectorizer(texts, form, message):
+    for method in ("fit", "partial_fit", "fit_transform"):
+        with pytest.raises(ValueError, match=rf"(?s){message}.*CountVectorizer"):
+            getattr(lda_of(), method)(form(texts))
 
 
 def test_the_error_for_signed_hashes_names_the_option(texts):
@@ -537,53 +481,6 @@ def test_more_items_than_there_are_are_not_recommended():
             model.recommend(X, n_items=n_items)
 
 
-# -- kernels ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("want_statistics", [False, True])
-def test_sampled_documents_with_words_that_do_not_occur(dtype, want_statistics):
-    words, n_topics = np.arange(40), 3
-    topics = np.ones((40, n_topics)), np.full((40, n_topics), 0.1), 1.0, 0.0, 0.0
-    totals, prior = np.full(n_topics, 40.0), np.full(n_topics, 0.1)
-    for starts in ([0, 0, 0], [0, 2, 2]):
-        n_entries = starts[-1]
-        documents = (
-            np.ones(n_entries, dtype),
-            np.array(starts, np.intp),
-            words,
-            np.arange(n_entries),
-        )
-        gamma = np.ones((2, n_topics), dtype)
-        _, statistics = _kernels.local_step(
-            documents,
-            topics,
-            np.log(totals),
-            prior,
-            np.ones(1),
-            False,
-            np.ones(2),
-            1e-3,
-            10,
-            0.0,
-            np.zeros(1, np.int32),
-            np.ones(2, np.uint8),  # all rows are sampled
-            totals,
-            prior,
-            0,
-            2,
-            2,
-            gamma,
-            want_statistics,
-            np.empty(2),
-        )
-        np.testing.assert_allclose(gamma.sum(axis=1), 0.3 + np.diff(starts), rtol=1e-5)
-        if want_statistics:
-            assert statistics.sum() == pytest.approx(n_entries)
-        else:
-            assert statistics is None
-
-
 # -- after the fit ---------------------------------------------------------------------
 
 ESTIMATORS = {
@@ -618,14 +515,6 @@ def test_numbers_of_samples_and_words_are_whole(counts, number):
         mixture.sample(10**30)
     with pytest.raises(ValueError, match="'n_words' parameter must be an int"):
         lda_of().partial_fit(counts).top_words(n_words=number)
-
-
-@pytest.mark.parametrize("name", [n for n in sktemper.__all__ if n[0].isupper()])
-def test_booleans_are_not_numbers_of_components(name):
-    estimator = getattr(sktemper, name)(True)
-    with pytest.raises(ValueError, match="'n_components' parameter .* Got True"):
-        estimator.fit(data_of(estimator))
-    assert not hasattr(estimator, "state_")
 
 
 @pytest.mark.every(2)

@@ -285,15 +285,6 @@ def test_the_table_has_the_usual_columns():
     np.testing.assert_allclose(np.diag(found.covariance_), free)
 
 
-def test_empty_components_are_left_out():
-    posteriors, z, _ = simulated(800)
-    wide = np.insert(posteriors, 1, 0.0, axis=1)
-    found = class_regression(wide, z[:, None], reference=0)
-    assert found.classes.tolist() == [0, 2, 3]
-    expected = class_regression(posteriors, z[:, None], reference=0)
-    np.testing.assert_array_equal(found.coef_, expected.coef_)
-
-
 def test_invalid_posteriors_and_covariates_are_refused():
     posteriors, z, _ = simulated(300)
     Z = z[:, None]

@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.cluster import KMeans
 
 from sktemper import AnnealedGaussianMixture
+from sktemper.moves import SplitMergeMoves
 from sktemper.report import topic_report
 from sktemper.text import class_tfidf, cluster_words
 
@@ -34,9 +35,6 @@ def test_class_tfidf_is_its_formula(data):
             n = counts[:, v].sum()
             expected = counts[k, v] / counts[k].sum() * np.log(1 + mean / n) if n else 0
             assert found[k, v] == pytest.approx(expected, rel=1e-12)
-
-
-def test_groups_and_words_without_counts_have_zeros():
     assert class_tfidf([[0, 0], [2, 0]]).tolist() == [[0, 0], [np.log1p(0.5), 0]]
 
 
@@ -129,7 +127,8 @@ def test_page_of_clusters_of_embeddings(data, monkeypatch):
     monkeypatch.setattr(embed, "json_item", lambda figure, name: None)  # not tested
     counts, labels, vectors = data
     names = [f"w{v}" for v in range(40)]
-    mixture = AnnealedGaussianMixture(6, random_state=0).fit(vectors)
+    moves = SplitMergeMoves(3)
+    mixture = AnnealedGaussianMixture(6, moves=moves, random_state=0).fit(vectors)
     shown = page_data(topic_report(mixture, counts, names, embeddings=vectors))
     table = cluster_words(counts, mixture.predict_proba(vectors), names, n_words=3)
     filled = np.flatnonzero(np.bincount(mixture.labels_, minlength=6))

@@ -129,7 +129,7 @@ def test_clusters_that_are_gaussian_are_components(covariance_type):
     random = np.random.default_rng(0)
     X = random.normal(size=(300, 3)) + 7 * np.eye(3)[np.arange(300) % 3]
     mixture = AnnealedGaussianMixture(
-        6, covariance_type=covariance_type, random_state=0
+        6, covariance_type=covariance_type, moves=SplitMergeMoves(4), random_state=0
     ).fit(X)
     assert mixture.n_clusters_ == mixture.n_active_components_ == 3
     numbers = mixture.component_clusters_[mixture.labels_]

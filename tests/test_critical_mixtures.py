@@ -177,10 +177,10 @@ def test_noise_of_equal_rows_is_that_of_the_formula():
     signals = np.array([0.9, 2.0, 10.0])
     noise = Noise(0.3, np.ones(1), np.ones(1))
     edge = noise.edge()
-    assert_allclose(noise.seen(edge), (1.0 + np.sqrt(0.3)) ** 2)
+    assert_allclose(noise.eigenvalue(edge), (1.0 + np.sqrt(0.3)) ** 2)
     for s in signals:
-        assert_allclose(noise.without((s + 1.0) * (s + 0.3) / s, edge), 1.0 + s)
-    assert_allclose(noise.without(1e25, edge), 1e25)  # huge counts
+        assert_allclose(noise.variance((s + 1.0) * (s + 0.3) / s, edge), 1.0 + s)
+    assert_allclose(noise.variance(1e25, edge), 1e25)  # huge counts
 
 
 def test_noise_of_unequal_rows_is_that_of_a_simulation():
@@ -196,10 +196,10 @@ def test_noise_of_unequal_rows_is_that_of_a_simulation():
         largest.append(np.linalg.eigvalsh(Z.T @ Z)[-1])
         Z[:, 0] *= np.sqrt(variance)
         seen = np.linalg.eigvalsh(Z.T @ Z)[-1]
-        found.append(noise.without(seen, edge))
+        found.append(noise.variance(seen, edge))
     # the edge is at 3.9, which finite samples approach from below; with equal row sizes
     # it would be 2.7
-    assert 0.92 * noise.seen(edge) < np.mean(largest) < noise.seen(edge)
+    assert 0.92 * noise.eigenvalue(edge) < np.mean(largest) < noise.eigenvalue(edge)
     # the standard deviation of a draw is 0.6; uncorrected values would be about 7.9
     assert_allclose(np.mean(found), variance, atol=0.45)
 
@@ -272,7 +272,7 @@ def test_data_without_information():
 
 def test_annealing_begins_above_the_first_critical_temperature():
     X, _ = answers(600)
-    estimator = AnnealedMultinomialMixture(4, random_state=0)
+    estimator = AnnealedMultinomialMixture(4, moves=None, max_iter=20, random_state=0)
     first = critical_temperatures(estimator, X)[0]
     fitted = estimator.fit(X)
     assert_allclose(fitted.schedule_.start, 1.2 * first)
@@ -325,7 +325,7 @@ def test_prior_in_use_is_reported():
 @pytest.mark.every(2)
 @pytest.mark.parametrize("seed", range(2))
 def test_classes_of_surveys_are_found(seed):
-    X, y = answers(600, 60, 4, 8, 2.0, seed)
+    X, y = answers(400, 60, 4, 8, 2.0, seed)
     labels = AnnealedMultinomialMixture(8, random_state=seed).fit(X).labels_
     assert adjusted_rand_score(y, labels) > 0.95
 

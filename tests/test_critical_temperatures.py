@@ -79,7 +79,7 @@ def growth(X, K, temperature):
         1e-6 * random.normal(size=(K, X.shape[1]))
     )
     norms = []
-    for _ in range(60):
+    for _ in range(30):
         globals_ = model.from_natural_parameters(topics.T.ravel() - 1.0)
         prepared = model.prepare(globals_, model.doc_topic_prior)
         step = model.local_step(block, prepared, Request(powers, want=("statistics",)))

@@ -95,40 +95,109 @@ def test_sparse_interface_of_scikit_learn_is_followed(load, interface):
     assert X.format == "csr"
 
 
-def test_documents_shapes_and_types():
+#: Small data of each generator, and the parameter that returns their distributions.
+GENERATORS = {
+    make_lda_documents: ({"n_samples": 50}, "return_distributions"),
+    make_factorial_mixture: ({"n_samples": 50}, "return_components"),
+    make_ratings: ({"n_users": 50, "n_items": 40, "n_ratings": 90}, "return_factors"),
+}
+
+
+def same(one, other):
+    one, other = (X.toarray() if sparse.issparse(X) else X for X in (one, other))
+    return np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("make", GENERATORS)
+def test_data_are_determined_by_the_seed(make):
+    size, truth = GENERATORS[make]
+    parts = make(**size, **{truth: True}, random_state=1)
+    again = make(**size, **{truth: True}, random_state=np.random.RandomState(1))
+    for one, other in zip(parts, again, strict=True):
+        assert same(one, other)
+    assert same(parts[0], make(**size, random_state=1))
+    assert not same(parts[0], make(**size, random_state=2))
+    single = make(**size, dtype=np.float32, random_state=1)
+    assert single.dtype == np.float32 and same(parts[0].astype(np.float32), single)
+
+
+def test_shapes_and_types():
     X, doc_topic, topic_word = make_lda_documents(
         50, 30, 4, return_distributions=True, random_state=0
     )
-    assert sparse.isspmatrix_csr(X)
-    assert X.shape == (50, 30)
-    assert X.dtype == X.indices.dtype == X.indptr.dtype == np.int32
-    assert X.has_canonical_format
-    assert X.data.min() >= 1
-    assert doc_topic.shape == (50, 4)
-    assert topic_word.shape == (4, 30)
-    np.testing.assert_allclose(doc_topic.sum(axis=1), 1)
-    np.testing.assert_allclose(topic_word.sum(axis=1), 1)
-
-
-def test_documents_dtype_changes_only_the_dtype():
-    X = make_lda_documents(50, random_state=0)
-    as_float = make_lda_documents(50, dtype=np.float32, random_state=0)
-    assert as_float.dtype == np.float32
-    assert (X != as_float).nnz == 0
-
-
-def test_documents_are_determined_by_the_seed():
-    X, *distributions = make_lda_documents(
-        50, return_distributions=True, random_state=1
+    assert X.shape == (50, 30) and X.dtype == np.int32
+    assert doc_topic.shape == (50, 4) and topic_word.shape == (4, 30)
+    Y, *factors = make_ratings(
+        80, 40, 3, n_ratings=700, return_factors=True, random_state=0
     )
-    again, *same = make_lda_documents(
-        50, return_distributions=True, random_state=np.random.RandomState(1)
-    )
-    assert (X != again).nnz == 0
-    np.testing.assert_array_equal(distributions[0], same[0])
-    np.testing.assert_array_equal(distributions[1], same[1])
-    assert (X != make_lda_documents(50, random_state=1)).nnz == 0
-    assert (X != make_lda_documents(50, random_state=2)).nnz > 0
+    assert Y.shape == (80, 40) and Y.nnz == 700 and Y.dtype == np.float64
+    assert [part.shape for part in factors] == [(80, 3), (3, 40), (80,), (40,)]
+    for matrix in X, Y:
+        assert sparse.isspmatrix_csr(matrix) and matrix.has_canonical_format
+        assert matrix.indices.dtype == matrix.indptr.dtype == np.int32
+    X = make_lda_documents(10, 1, 1, doc_length=2e5, random_state=0)
+    np.testing.assert_allclose(X.toarray(), 2e5, rtol=0.01)
+    X = make_lda_documents(20, doc_length=1e-9, random_state=0)
+    assert X.shape == (20, 500) and X.nnz == 0
+
+
+BAD_PARAMETERS = {
+    make_lda_documents: [
+        ({"n_samples": 0}, "'n_samples' parameter of make_lda_documents"),
+        ({"n_features": 2.5}, "'n_features' parameter"),
+        ({"doc_length": 0}, "'doc_length' parameter"),
+        ({"doc_topic_prior": 0}, "'doc_topic_prior' parameter"),
+        ({"doc_topic_prior": [0.1, 0.1]}, "doc_topic_prior must be"),
+        ({"topic_word_prior": [1.0] * 499 + [0]}, "topic_word_prior must be"),
+        ({"topic_word_prior": [np.nan] * 500}, "topic_word_prior must be"),
+        ({"random_state": "seed"}, "'random_state' parameter"),
+    ],
+    make_factorial_mixture: [
+        ({"n_samples": 0}, "'n_samples' parameter of make_factorial_mixture"),
+        ({"components": [1.0, 2.0]}, "Expected 2D array"),
+        ({"components": [[np.nan]]}, "Input components contains NaN"),
+        ({"inclusion_probability": 1.5}, "'inclusion_probability' parameter"),
+        ({"inclusion_probability": [0.5, 0.5]}, "inclusion_probability must be"),
+        ({"inclusion_probability": [0.5] * 7 + [2]}, "inclusion_probability must be"),
+        ({"noise_variance": -1}, "'noise_variance' parameter"),
+    ],
+    make_ratings: [
+        ({"n_users": 0}, "'n_users' parameter of make_ratings"),
+        ({"n_items": 2.5}, "'n_items' parameter"),
+        ({"n_users": 9, "n_items": 9, "n_ratings": 82}, "there are only 81 pairs"),
+        ({"inequality": -1}, "'inequality' parameter"),
+        ({"noise_variance": -1}, "'noise_variance' parameter"),
+        ({"n_stars": 0}, "'n_stars' parameter"),
+        ({"inequality": 1e6}, "makes factors that overflow"),
+    ],
+}
+
+
+@pytest.mark.parametrize("make", BAD_PARAMETERS)
+def test_generators_refuse_bad_parameters(make):
+    for parameters, message in BAD_PARAMETERS[make]:
+        with pytest.raises(ValueError, match=message):
+            make(**parameters)
+
+
+def peak_of(make, *arguments, **options):
+    """Return the peak of traced memory, and the matrix."""
+    tracemalloc.start()
+    X = make(*arguments, **options, random_state=0)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return peak, X
+
+
+def test_memory_does_not_grow_with_the_dense_shape(monkeypatch):
+    monkeypatch.setattr(_generators, "_CHUNK_TOKENS", 20_000)
+    peak, X = peak_of(make_lda_documents, 20_000, 10_000, 5, doc_length=20)
+    # The peak has the chunks and their concatenation. Drawing everything together would
+    # take seven times the result, and dense counts 250 times.
+    assert peak < 3.5 * (X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
+    peak, X = peak_of(make_ratings, 50_000, 20_000, n_ratings=200_000)
+    # The factors are of 70,000 users and items; dense ratings would be 8 GB.
+    assert peak < 8 * (X.data.nbytes + X.indices.nbytes + 8 * 5 * 70_000)
 
 
 def test_documents_have_the_rates_of_their_distributions(monkeypatch):
@@ -191,47 +260,6 @@ def test_documents_of_extreme_priors(prior):
     assert np.isfinite(topic_word).all()
 
 
-def test_documents_of_one_topic_and_one_word():
-    X = make_lda_documents(10, 1, 1, doc_length=2e5, random_state=0)
-    np.testing.assert_allclose(X.toarray(), 2e5, rtol=0.01)
-
-
-def test_documents_may_be_empty():
-    X = make_lda_documents(20, doc_length=1e-9, random_state=0)
-    assert X.shape == (20, 500)
-    assert X.nnz == 0
-
-
-def test_memory_does_not_grow_with_the_dense_shape(monkeypatch):
-    monkeypatch.setattr(_generators, "_CHUNK_TOKENS", 20_000)
-    tracemalloc.start()
-    X = make_lda_documents(20_000, 10_000, 5, doc_length=20, random_state=0)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    result = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
-    # The peak has the chunks and their concatenation. Drawing everything together would
-    # take seven times the result, and dense counts 250 times.
-    assert peak < 3.5 * result
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"n_samples": 0}, "'n_samples' parameter of make_lda_documents"),
-        ({"n_features": 2.5}, "'n_features' parameter of make_lda_documents"),
-        ({"doc_length": 0}, "'doc_length' parameter of make_lda_documents"),
-        ({"doc_topic_prior": 0}, "'doc_topic_prior' parameter of make_lda_documents"),
-        ({"doc_topic_prior": [0.1, 0.1]}, "doc_topic_prior must be"),
-        ({"topic_word_prior": [1.0] * 499 + [0]}, "topic_word_prior must be"),
-        ({"topic_word_prior": [np.nan] * 500}, "topic_word_prior must be"),
-        ({"random_state": "seed"}, "'random_state' parameter of make_lda_documents"),
-    ],
-)
-def test_documents_refuse_bad_parameters(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        make_lda_documents(**parameters)
-
-
 def test_shapes_are_the_toy_of_the_paper():
     X, features, components = make_factorial_mixture(
         50, return_components=True, random_state=0
@@ -282,51 +310,7 @@ def test_samples_of_given_components():
     np.testing.assert_array_equal(X, [[1, -1, 3]] * 20)
 
 
-def test_samples_are_determined_by_the_seed():
-    X, *truth = make_factorial_mixture(50, return_components=True, random_state=1)
-    again, *same = make_factorial_mixture(
-        50, return_components=True, random_state=np.random.RandomState(1)
-    )
-    np.testing.assert_array_equal(X, again)
-    np.testing.assert_array_equal(truth[0], same[0])
-    np.testing.assert_array_equal(truth[1], same[1])
-    np.testing.assert_array_equal(X, make_factorial_mixture(50, random_state=1))
-    assert (X != make_factorial_mixture(50, random_state=2)).any()
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"n_samples": 0}, "'n_samples' parameter of make_factorial_mixture"),
-        ({"components": [1.0, 2.0]}, "Expected 2D array"),
-        ({"components": [[np.nan]]}, "Input components contains NaN"),
-        ({"inclusion_probability": 1.5}, "'inclusion_probability' parameter"),
-        ({"inclusion_probability": [0.5, 0.5]}, "inclusion_probability must be"),
-        ({"inclusion_probability": [0.5] * 7 + [2]}, "inclusion_probability must be"),
-        ({"noise_variance": -1}, "'noise_variance' parameter"),
-    ],
-)
-def test_samples_refuse_bad_parameters(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        make_factorial_mixture(**parameters)
-
-
 # -- ratings ---------------------------------------------------------------------------
-
-
-def test_ratings_shapes_and_types():
-    X, user_factors, components, user_biases, item_biases = make_ratings(
-        80, 40, 3, n_ratings=700, return_factors=True, random_state=0
-    )
-    assert sparse.isspmatrix_csr(X)
-    assert X.shape == (80, 40)
-    assert X.nnz == 700
-    assert X.dtype == np.float64
-    assert X.indices.dtype == X.indptr.dtype == np.int32
-    assert user_factors.shape == (80, 3)
-    assert components.shape == (3, 40)
-    assert user_biases.shape == (80,)
-    assert item_biases.shape == (40,)
 
 
 @pytest.mark.parametrize(
@@ -380,19 +364,6 @@ def test_users_are_more_or_less_active_and_items_popular(monkeypatch, dense_shar
         assert 0.6 < unlike.getnnz(axis=axis).var() / (mean**2 * (np.e - 1)) < 1.4
 
 
-def test_dense_and_sparse_draws_of_pairs_agree(monkeypatch):
-    shares = []
-    for dense_share in (0, 1):
-        monkeypatch.setattr(_generators, "_DENSE_SHARE", dense_share)
-        fits = [
-            make_ratings(300, 20, n_ratings=2_000, random_state=seed)
-            for seed in range(20)
-        ]
-        sizes = [np.sort(X.getnnz(axis=0))[::-1] for X in fits]
-        shares.append(np.mean(sizes, axis=0) / 2_000)
-    np.testing.assert_allclose(*shares, atol=0.02)
-
-
 def test_stars_and_dtype():
     X = make_ratings(100, 50, n_ratings=2_000, random_state=0)
     stars = make_ratings(
@@ -402,48 +373,6 @@ def test_stars_and_dtype():
     np.testing.assert_array_equal(stars.indices, X.indices)
     np.testing.assert_array_equal(stars.data, X.data.round().clip(1, 5))
     assert np.unique(stars.data).tolist() == [1, 2, 3, 4, 5]
-
-
-def test_ratings_are_determined_by_the_seed():
-    X, *truth = make_ratings(50, 40, n_ratings=90, return_factors=True, random_state=1)
-    again, *same = make_ratings(
-        50,
-        40,
-        n_ratings=90,
-        return_factors=True,
-        random_state=np.random.RandomState(1),
-    )
-    assert (X != again).nnz == 0
-    for one, other in zip(truth, same, strict=True):
-        np.testing.assert_array_equal(one, other)
-    assert (X != make_ratings(50, 40, n_ratings=90, random_state=1)).nnz == 0
-    assert (X != make_ratings(50, 40, n_ratings=90, random_state=2)).nnz > 0
-
-
-def test_memory_of_ratings_does_not_grow_with_the_dense_shape():
-    tracemalloc.start()
-    X = make_ratings(50_000, 20_000, n_ratings=200_000, random_state=0)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    # The factors are of 70,000 users and items; dense ratings would be 8 GB.
-    assert peak < 8 * (X.data.nbytes + X.indices.nbytes + 8 * 5 * 70_000)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"n_users": 0}, "'n_users' parameter of make_ratings"),
-        ({"n_items": 2.5}, "'n_items' parameter of make_ratings"),
-        ({"n_users": 9, "n_items": 9, "n_ratings": 82}, "there are only 81 pairs"),
-        ({"inequality": -1}, "'inequality' parameter of make_ratings"),
-        ({"noise_variance": -1}, "'noise_variance' parameter of make_ratings"),
-        ({"n_stars": 0}, "'n_stars' parameter of make_ratings"),
-        ({"inequality": 1e6}, "makes factors that overflow"),
-    ],
-)
-def test_ratings_refuse_bad_parameters(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        make_ratings(**parameters)
 
 
 def test_variances_may_be_large_integers():
@@ -508,6 +437,9 @@ def test_new_users_are_reindexed_to_known_columns():
         ratings_matrix(*table, item_labels=given)
     with pytest.raises(ValueError, match="1 users are not in user_labels: 'y'"):
         ratings_matrix(*table, user_labels=["x"])
+    X, *_ = ratings_matrix([], [], [], user_labels=[1, 2], item_labels=[3])
+    assert X.shape == (2, 1) and X.nnz == 0
+    assert ratings_matrix([], [], [])[0].shape == (0, 0)
     # labels of another type are all unknown
     with pytest.raises(ValueError, match="3 items are not in item_labels: 'b'"):
         ratings_matrix(*table, item_labels=[1, 2, 3])
@@ -524,14 +456,6 @@ def test_duplicates(duplicates, expected, dtype):
     np.testing.assert_array_equal(X.toarray(), [[expected], [3]])
     with pytest.raises(ValueError, match="2 duplicate ratings.* user 7 for item 1"):
         ratings_matrix(*table)
-
-
-def test_an_empty_table():
-    X, users, items = ratings_matrix([], [], [])
-    assert X.shape == (0, 0)
-    X, *_ = ratings_matrix([], [], [], user_labels=[1, 2], item_labels=[3])
-    assert X.shape == (2, 1)
-    assert X.nnz == 0
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,11 @@ from registry import ROWS
 from sources import ALONE
 
 from sktemper._engine import InlineWorkers, Problem, data_of, fit, new_states
+from sktemper._estimator import training_settings
 from sktemper.model._contract import numbers_in
 
 
+@pytest.mark.deep  # the tests of imports see what the sources import
 def test_the_engine_loads_neither_estimators_nor_models():
     loaded = "[m for m in sys.modules if m.startswith('sktemper._estimator')]"
     program = f"{ALONE}import sys, sktemper._engine; assert not {loaded}"
@@ -30,7 +32,7 @@ def contents(state):
 def test_a_model_is_fitted_without_an_estimator(row):
     X = row.data(120)
     estimator = row.estimator().set_params(random_state=3, max_iter=4).fit(X)
-    model, training = fitted_model(estimator), estimator._training()
+    model, training = fitted_model(estimator), training_settings(estimator)
     data = data_of(X, lambda X: estimator._validate(X, reset=False))
     problem = Problem(model, data, InlineWorkers(1, model.stop))
     state = fit(problem, training, new_states(problem, 1, 3)).state

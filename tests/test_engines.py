@@ -74,63 +74,6 @@ def test_a_grid_search_on_a_cluster(client, documents):
     )
 
 
-# -- dask_ml ---------------------------------------------------------------------------
-
-
-@pytest.fixture
-def incremental():
-    reason = "dask_ml is not among the tests' requirements"
-    return pytest.importorskip("dask_ml.wrappers", reason=reason).Incremental
-
-
-def stream_of(X, *sizes):
-    """Return blocks of rows, and a dask array of them."""
-    import dask
-    import dask.array as da
-
-    ends = np.cumsum([0, *sizes])
-    blocks = [X[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
-    arrays = [
-        da.from_delayed(dask.delayed(block), block.shape, meta=X[:0])
-        for block in blocks
-    ]
-    return blocks, da.concatenate(arrays)
-
-
-def lda_of_a_stream():
-    return AnnealedLDA(3, batch_size=20, total_samples=120, random_state=0)
-
-
-def test_incremental_is_partial_fit_of_each_block(incremental, documents):
-    blocks, X = stream_of(documents, 40, 30, 50)
-    lda, plain = lda_of_a_stream(), lda_of_a_stream()
-    wrapped = incremental(lda, shuffle_blocks=False).fit(X)
-    for n_steps in (7, 14):
-        for block in blocks:
-            plain.partial_fit(block)
-        fitted = wrapped.estimator_
-        assert fitted.n_batch_iter_ == plain.n_batch_iter_ == n_steps
-        np.testing.assert_array_equal(fitted.components_, plain.components_)
-        wrapped.partial_fit(X)
-    assert not hasattr(lda, "state_")
-
-
-def test_incremental_refuses_dask_arrays_in_score(incremental, request, documents):
-    import sktemper.dask
-
-    request.getfixturevalue("client")  # here, so that it starts only with dask_ml
-    _, X = stream_of(documents, 40, 80)
-    wrapped = incremental(lda_of_a_stream(), random_state=0).fit(X)
-    fitted = wrapped.estimator_
-    np.testing.assert_array_equal(
-        wrapped.transform(X).compute(), fitted.transform(documents)
-    )
-    assert wrapped.score(documents, None) == fitted.score(documents)
-    with pytest.raises(TypeError, match=r"sktemper\.dask.* score"):
-        wrapped.score(X, None)
-    assert sktemper.dask.score(fitted, X) == pytest.approx(fitted.score(documents))
-
-
 # -- the page --------------------------------------------------------------------------
 
 #: For each engine: the indices of the page's blocks of its recipe, and expected output.

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -26,79 +27,93 @@ pytestmark = pytest.mark.skipif(
     not EXAMPLES.exists(), reason="examples/ is not beside these tests"
 )
 
-ARGUMENTS = {
-    "annealed_vs_plain": ["--max-documents=500", "--n-components=5"],
-    "factorial_mixture_faces": ["--n-components=4", "--max-iter=12"],
-    "factorial_mixture_toy": ["--n-samples=300", "--max-iter=12"],
-    "gaussian_mixture_clusters": [
-        "--n-runs=1",
-        "--n-components=6",
-        "--max-iter=4",
-    ],
-    "gaussian_mixture_landscape": ["--n-samples=40", "--n-starts=2"],
-    "grid_search_temperature": [
-        "--max-documents=300",
-        "--n-components=3",
-        "--max-iter=5",
-    ],
-    "cluster_embeddings": [
-        "--max-documents=300",
-        "--n-columns=8",
-        "--n-components=4",
-    ],
-    "how_many_topics": [
-        "--max-documents=200",
-        "--true=3",
-        "--topics",
-        "2",
-        "4",
-        "--n-seeds=2",
-        "--max-iter=2",
-    ],
-    "larger_than_memory": [
-        "--copies=2",
-        "--max-documents=800",
-        "--n-components=4",
-        "--batch-size=500",
-        "--n-workers=1",
-    ],
-    "matrix_factorization": ["--n-starts=2", "--max-iter=8", "--ranks=3"],
-    "outliers": ["--max-documents=500", "--n-components=4"],
-    "own_model_poisson": [],
-    "recommender": ["--n-users=100", "--n-items=40", "--rank=4"],
-    "serve_recommendations": [
-        "--n-users=300",
-        "--n-items=200",
-        "--n-connections=8",
-        "--seconds=0.3",
-    ],
-    "stream_text": ["--documents=1200", "--n-components=5"],
-}
-EXPECTED = {
-    "annealed_vs_plain": "Held-out nats per token",
-    "factorial_mixture_faces": "annealed, with moves",
-    "factorial_mixture_toy": "shapes found",
-    "gaussian_mixture_clusters": "Clusters found (4 are true)",
-    "gaussian_mixture_landscape": "annealed from T=100    the true ones in 2",
-    "grid_search_temperature": "the best, fitted to all: ExponentialSchedule(",
-    "cluster_embeddings": (
+
+class Example(NamedTuple):
+    """How an example is run on small data.
+
+    Attributes
+    ----------
+    arguments : str
+    expected : str
+        A part of its output.
+    pictures : tuple of str
+        The options that name files of pictures.
+    is_quick : bool
+        Whether it takes less than a second.
+    """
+
+    arguments: str
+    expected: str
+    pictures: tuple = ()
+    is_quick: bool = False
+
+
+def has(*packages):
+    return all(map(importlib.util.find_spec, packages))
+
+
+PICTURE = ("--output",)
+RUNS = {
+    "annealed_vs_plain": Example(
+        "--max-documents=500 --n-components=5", "Held-out nats per token", PICTURE
+    ),
+    "factorial_mixture_faces": Example(
+        "--n-components=4 --max-iter=12",
+        "annealed, with moves",
+        ("--output", "--output-features"),
+    ),
+    "factorial_mixture_toy": Example(
+        "--n-samples=300 --max-iter=12", "shapes found", PICTURE
+    ),
+    "gaussian_mixture_clusters": Example(
+        "--n-runs=1 --n-components=6 --max-iter=4",
+        "Clusters found (4 are true)",
+        ("--output", "--output-clustering"),
+    ),
+    "gaussian_mixture_landscape": Example(
+        "--n-samples=40 --n-starts=2",
+        "annealed from T=100    the true ones in 2",
+        PICTURE,
+    ),
+    "grid_search_temperature": Example(
+        "--max-documents=300 --n-components=3 --max-iter=5",
+        "the best, fitted to all: ExponentialSchedule(",
+    ),
+    "cluster_embeddings": Example(
+        "--max-documents=300 --n-columns=8 --n-components=4",
         "The page with the clusters is "
-        if importlib.util.find_spec("bokeh") and importlib.util.find_spec("pandas")
-        else "no package bokeh or pandas"
+        if has("bokeh", "pandas")
+        else "no package bokeh or pandas",
     ),
-    "how_many_topics": "within one standard error of the best score: ",
-    "larger_than_memory": (
-        "equal, bit for bit"
-        if importlib.util.find_spec("distributed")
-        else "no package distributed"
+    "how_many_topics": Example(
+        "--max-documents=200 --true=3 --topics 2 4 --n-seeds=2 --max-iter=2",
+        "within one standard error of the best score: ",
+        PICTURE,
     ),
-    "matrix_factorization": "in intervals of 50 %",
-    "outliers": "area under the ROC curve: ",
-    "own_model_poisson": "checks passed, skipped: ",
-    "recommender": "the same: True",
-    "serve_recommendations": "one call each",
-    "stream_text": "1200 documents, ",
+    "larger_than_memory": Example(
+        "--copies=2 --max-documents=800 --n-components=4 --batch-size=500"
+        " --n-workers=1",
+        "equal, bit for bit" if has("distributed") else "no package distributed",
+    ),
+    "matrix_factorization": Example(
+        "--n-starts=2 --max-iter=8 --ranks=3", "in intervals of 50 %", PICTURE
+    ),
+    "outliers": Example(
+        "--max-documents=500 --n-components=4", "area under the ROC curve: ", PICTURE
+    ),
+    "own_model_poisson": Example("", "checks passed, skipped: ", is_quick=True),
+    "recommender": Example(
+        "--n-users=100 --n-items=40 --rank=4", "the same: True", PICTURE, True
+    ),
+    "serve_recommendations": Example(
+        "--n-users=300 --n-items=200 --n-connections=8 --seconds=0.3", "one call each"
+    ),
+    "stream_text": Example(
+        "--documents=1200 --n-components=5", "1200 documents, ", is_quick=True
+    ),
 }
+#: An example that starts processes and therefore runs as a process.
+OF_ITS_OWN = "larger_than_memory"
 
 
 def run(name, *arguments, directory):
@@ -112,61 +127,31 @@ def run(name, *arguments, directory):
         warnings.simplefilter("ignore")
         patch.chdir(directory)
         patch.setenv("MPLBACKEND", "Agg")
-        patch.setattr(sys, "argv", [script, *ARGUMENTS[name], *arguments])
+        given = RUNS[name].arguments.split()
+        patch.setattr(sys, "argv", [script, *given, *arguments])
         with contextlib.redirect_stdout(printed):
             runpy.run_path(script, run_name="__main__")
     return printed.getvalue()
 
 
 def test_all_examples_are_tested():
-    assert {path.stem for path in EXAMPLES.glob("*.py")} == ARGUMENTS.keys()
-
-
-#: An example that starts processes and therefore runs as a process.
-OF_ITS_OWN = "larger_than_memory"
-PICTURES = {
-    "annealed_vs_plain": ["--output"],
-    "factorial_mixture_faces": ["--output", "--output-features"],
-    "factorial_mixture_toy": ["--output"],
-    "gaussian_mixture_clusters": ["--output", "--output-clustering"],
-    "gaussian_mixture_landscape": ["--output"],
-    "how_many_topics": ["--output"],
-    "matrix_factorization": ["--output"],
-    "outliers": ["--output"],
-    "recommender": ["--output"],
-}
-
-
-#: Examples that take seconds.
-SLOW = {
-    "annealed_vs_plain",
-    "cluster_embeddings",
-    "factorial_mixture_faces",
-    "factorial_mixture_toy",
-    "gaussian_mixture_clusters",
-    "gaussian_mixture_landscape",
-    "grid_search_temperature",
-    "how_many_topics",
-    "matrix_factorization",
-    "outliers",
-    "serve_recommendations",
-}
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == RUNS.keys()
 
 
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.deep if name in SLOW else [])
-        for name in sorted(ARGUMENTS.keys() - {OF_ITS_OWN})
+        pytest.param(name, marks=[] if run.is_quick else pytest.mark.deep)
+        for name, run in RUNS.items()
+        if name != OF_ITS_OWN
     ],
 )
 def test_example(name, tmp_path):
     """An example prints the expected text and writes its pictures, if it has any."""
-    has_matplotlib = importlib.util.find_spec("matplotlib") is not None
-    options = PICTURES.get(name, []) if has_matplotlib else []
+    options = RUNS[name].pictures if has("matplotlib") else ()
     paths = [f"picture{number}.png" for number in range(len(options))]
     options = map("=".join, zip(options, paths, strict=True))
-    assert EXPECTED[name] in run(name, *options, directory=tmp_path)
+    assert RUNS[name].expected in run(name, *options, directory=tmp_path)
     for path in paths:
         assert (tmp_path / path).read_bytes().startswith(b"\x89PNG")
 
@@ -176,20 +161,25 @@ def test_an_example_is_a_script_of_its_own(tmp_path):
     """With ``-P`` the example can import only the installed package."""
     name = OF_ITS_OWN
     done = subprocess.run(
-        [sys.executable, "-P", str(EXAMPLES / f"{name}.py"), *ARGUMENTS[name]],
+        [
+            sys.executable,
+            "-P",
+            str(EXAMPLES / f"{name}.py"),
+            *RUNS[name].arguments.split(),
+        ],
         cwd=tmp_path,
         capture_output=True,
         encoding="utf-8",
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
-    assert EXPECTED[name] in done.stdout
+    assert RUNS[name].expected in done.stdout
 
 
 def test_images_of_a_file(tmp_path):
     images = np.random.default_rng(0).integers(256, size=(40, 9, 7), dtype=np.uint8)
     np.savez(tmp_path / "images.npz", images=images)
-    options = "--data=images.npz", "--every=2", "--no-moves"
+    options = "--data=images.npz", "--every=2", "--no-moves", "--max-iter=3"
     printed = run("factorial_mixture_faces", *options, directory=tmp_path)
     assert "30 images to fit to, 10 held out, of 5 x 4 pixels" in printed
     assert "with moves" not in printed
@@ -200,7 +190,8 @@ def test_ratings_of_a_download(tmp_path):
     pairs = random.choice(60 * 40, size=900, replace=False)
     lines = [f"{p // 40}\t{p % 40}\t{random.integers(1, 6)}\t0\n" for p in pairs]
     (tmp_path / "u.data").write_text("".join(lines))
-    printed = run("matrix_factorization", "--data=.", directory=tmp_path)
+    options = "--data=.", "--n-starts=1", "--max-iter=3"
+    printed = run("matrix_factorization", *options, directory=tmp_path)
     assert "810 ratings to fit to, 90 held out, of 40 items by 60 users" in printed
 
 

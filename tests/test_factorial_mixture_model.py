@@ -9,7 +9,7 @@ from scipy.integrate import trapezoid
 from scipy.special import expit, xlogy
 
 from sktemper.factorial_mixture import _births, _inference, _kernels
-from sktemper.factorial_mixture._births import least_useful, propose_birth
+from sktemper.factorial_mixture._births import least_useful, replace_components
 from sktemper.factorial_mixture._inference import Components, FeatureStatistics
 from sktemper.factorial_mixture._model import FactorialMixtureModel
 from sktemper.model import Powers, Request, Stopped
@@ -212,26 +212,26 @@ def test_starts_from_some_of_many_rows_use_their_weights():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("of_each", [True, False])
+@pytest.mark.parametrize("per_sample", [True, False])
 @pytest.mark.parametrize("heat", [np.inf, np.nan, 1e30, 5.0])
 @pytest.mark.parametrize("cooling", [1.0, 2.0, 0.5, np.nan, np.inf])
 @pytest.mark.machine
-def test_the_kernel_ends_whatever_it_is_given(dtype, of_each, heat, cooling):
+def test_the_kernel_ends_whatever_it_is_given(dtype, per_sample, heat, cooling):
     random = np.random.default_rng(0)
     products = random.normal(0, 1, (5, 2)).astype(dtype)
     products[1:4] = [[np.inf, 0], [np.nan, 1], [-np.inf, np.inf]]
     gram = np.array([[1, 0.3], [0.3, np.inf]], dtype=dtype)
-    if of_each:
+    if per_sample:
         gram = np.tile(gram[np.triu_indices(2)], (5, 1))
     n_sweeps = _kernels.local_step(
         products,
         gram,
-        np.zeros((5 if of_each else 1, 2), dtype=dtype),
+        np.zeros((5 if per_sample else 1, 2), dtype=dtype),
         np.zeros(2, dtype=dtype),
-        of_each,
+        per_sample,
         np.ones(1),
         False,
-        np.full(5 if of_each else 1, heat),
+        np.full(5 if per_sample else 1, heat),
         cooling,
         1e-3,
         10,
@@ -288,9 +288,9 @@ def test_infinite_temperatures_of_samples_are_ignored(heat):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("of_each", [True, False])
+@pytest.mark.parametrize("per_sample", [True, False])
 @pytest.mark.parametrize("k", [1, 7, 64, 65, 72, 73, 130])
-def test_terms_of_the_bound_are_those_of_the_probabilities(dtype, of_each, k):
+def test_terms_of_the_bound_are_those_of_the_probabilities(dtype, per_sample, k):
     # panels of all widths with an incomplete last one; logits of several hundred
     random, n = np.random.default_rng(k), 150
     factor = random.normal(0, 1, (k, k + 2))
@@ -302,13 +302,13 @@ def test_terms_of_the_bound_are_those_of_the_probabilities(dtype, of_each, k):
     powers = random.uniform(0.01, 1, n)
     n_sweeps = _kernels.local_step(
         products,
-        np.tile(gram[np.triu_indices(k)], (n, 1)) if of_each else gram,
-        np.tile(offsets, (n, 1)) if of_each else offsets,
+        np.tile(gram[np.triu_indices(k)], (n, 1)) if per_sample else gram,
+        np.tile(offsets, (n, 1)) if per_sample else offsets,
         prior_logits,
-        of_each,
+        per_sample,
         powers,
         True,
-        np.ones(n if of_each else 1),
+        np.ones(n if per_sample else 1),
         1.0,
         100 * np.finfo(dtype).eps,
         300,
@@ -328,18 +328,6 @@ def test_terms_of_the_bound_are_those_of_the_probabilities(dtype, of_each, k):
     scales = np.abs(fits).max(), np.abs(fits).max(), k
     for outcome, terms, scale in zip(outcomes, expected, scales, strict=True):
         np.testing.assert_allclose(outcome / scale, terms / scale, atol=size)
-
-
-@pytest.mark.parametrize("cooling", [None, 2.0])
-def test_no_probability_overflows(cooling):
-    X, model, components = problem(local_cooling=cooling)
-    X[:3] = [[1e6], [-1e6], [0.0]]
-    for dtype in (np.float32, np.float64):
-        model.dtype = np.dtype(dtype)
-        step = local(model, X, components, Powers())
-        assert np.isfinite(step.row_bounds).all()
-        nu = step.local_parameters
-        assert ((nu >= 0) & (nu <= 1)).all()
 
 
 @pytest.mark.every(3)
@@ -575,16 +563,6 @@ def is_valid(model, components, statistics, hyper, rate, scale=20.0):
     return np.linalg.eigvalsh(stepped.precision)[0] > 0
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_the_largest_rate_is_where_the_precision_ends(seed):
-    arguments = with_negative_weights(seed, -1.0)
-    model, components, statistics, hyper = arguments
-    rate = model.largest_rate(components, statistics, 20.0, Powers(), hyper)
-    assert 0 < rate < 1
-    assert is_valid(*arguments, 0.999 * rate)
-    assert not is_valid(*arguments, 1.001 * rate)
-
-
 @pytest.mark.every(5)
 @pytest.mark.parametrize("noise", [True, False])
 @pytest.mark.parametrize("inclusion", [True, False])
@@ -707,29 +685,6 @@ def test_grams_that_are_not_kept_are_made_again(monkeypatch, most):
     assert least_useful(model, components, hyper, block) == dead
 
 
-@pytest.mark.parametrize("missing", [0.0, 0.4])
-def test_couplings_without_a_feature_are_those_of_the_other_features(missing):
-    X, model, components = problem(missing=missing)
-    prepared = model.prepare(components, model.initial_hyper(X))
-    block = model.take(X, slice(None))
-
-    def squares(coupling, n):
-        if not coupling.of_each:
-            return coupling.gram[None].copy()
-        found = np.empty((len(coupling.gram), n, n))
-        upper = np.triu_indices(n)
-        found[:, *upper] = found[:, upper[1], upper[0]] = coupling.gram
-        return found
-
-    for coupling in _inference.Couplings(model, block, prepared, completing=True):
-        whole, diagonal = squares(coupling, K), coupling.diagonal.copy()
-        for k, other in enumerate(coupling.without_each()):
-            left = np.delete(np.arange(K), k)
-            expected = whole[:, left[:, None], left]
-            np.testing.assert_array_equal(squares(other, K - 1), expected)
-            np.testing.assert_array_equal(other.diagonal, diagonal[:, left])
-
-
 def test_a_birth_replaces_one_of_two_equal_components(monkeypatch):
     monkeypatch.setattr(_births, "P_REMIX", 0.0)
     random = np.random.default_rng(0)
@@ -740,7 +695,9 @@ def test_a_birth_replaces_one_of_two_equal_components(monkeypatch):
     precision = 100.0 * np.eye(3)
     start = Components(precision, precision @ means[[0, 1, 1]])
     block = model.take(X, slice(None))
-    found, prior = propose_birth(model, start, hyper, block, np.random.default_rng(1))
+    found, prior = replace_components(
+        model, start, hyper, block, np.random.default_rng(1)
+    )
     distances = np.abs(found.means()[:, None] - means).max(axis=2)
     assert sorted(distances.argmin(axis=1)) == [0, 1, 2]
     assert distances.min(axis=0).max() < 0.5
@@ -752,10 +709,12 @@ def test_a_birth_without_a_regular_precision_changes_nothing(monkeypatch):
         raise np.linalg.LinAlgError
 
     monkeypatch.setattr(_births, "P_REMIX", 0.0)
-    monkeypatch.setattr(_births, "_adapted", adapted)
+    monkeypatch.setattr(_births, "_adapt", adapted)
     X, model, components = problem()
     hyper, block = model.initial_hyper(X), model.take(X, slice(None))
-    found = propose_birth(model, components, hyper, block, np.random.default_rng(0))
+    found = replace_components(
+        model, components, hyper, block, np.random.default_rng(0)
+    )
     assert found == (components, hyper)
 
 
@@ -766,7 +725,7 @@ def test_a_born_component_is_the_residual_of_a_sample(monkeypatch):
     hyper, block = model.initial_hyper(X), model.take(X, slice(None))
     for seed in range(3):
         random = np.random.default_rng(seed)
-        wider = _births._with_new_component(model, components, hyper, block, random)
+        wider = _births._add_component(model, components, hyper, block, random)
         born = (wider.precision @ wider.means())[-1]
         is_zero = np.isclose(born, 0.0, atol=1e-9)
         assert (is_zero == np.isnan(X)).all(axis=1).any()
@@ -803,33 +762,6 @@ def test_a_stopped_gram_is_void():
     with pytest.raises(Stopped):
         out = np.empty((N, K * (K + 1) // 2))
         _inference.grams(model, block, np.arange(N), prepared, True, out)
-
-
-def test_rows_without_values_have_the_prior():
-    X, model, components = problem(missing=1.0)
-    step = observed(model, X, components)
-    np.testing.assert_allclose(
-        step.local_parameters, np.tile(model.inclusion_probability, (N, 1)), rtol=1e-12
-    )
-    np.testing.assert_allclose(step.row_bounds, 0, atol=1e-12)
-    block = model.take(X, slice(None))
-    prepared = model.prepare(components, model.initial_hyper(X))
-    scores, n_held_out = model.predictive_scores(block, prepared)
-    assert not scores.any() and not n_held_out.any()
-
-
-def test_take_copies_and_fills_gaps():
-    X, model, _ = problem(missing=0.3)
-    before = X.copy()
-    block = model.take(X, slice(3, 9))
-    np.testing.assert_array_equal(X, before)
-    np.testing.assert_array_equal(block.values, np.nan_to_num(X[3:9]))
-    np.testing.assert_array_equal(block.missing, np.isnan(X[3:9]))
-    np.testing.assert_allclose(block.squares, np.nansum(X[3:9] ** 2, axis=1))
-    assert model.take(np.nan_to_num(X), slice(None)).missing is None
-    for other in (np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2]):
-        for one, two in zip(model.take(other, slice(3, 9)), block, strict=True):
-            np.testing.assert_array_equal(one, two)
 
 
 # -- the score -------------------------------------------------------------------------

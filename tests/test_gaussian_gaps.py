@@ -156,39 +156,6 @@ def test_the_bound_rises_if_variances_are_as_small_as_reg_covar(covariance_type)
     assert len(mixture.lower_bounds_) > 5
 
 
-@pytest.mark.every(3)
-@pytest.mark.parametrize(("covariance_type", "priors"), TYPES)
-def test_rows_without_gaps_have_the_bits_that_they_have_alone(covariance_type, priors):
-    mixture, model, prepared = fitted(covariance_type, priors)
-    X, gapped, _ = clusters(40, seed=1)
-    mixed = np.where(np.arange(40)[:, None] < 20, X, gapped)
-    few = X[:20]
-    np.testing.assert_array_equal(
-        mixture.predict_proba(mixed)[:20], mixture.predict_proba(few)
-    )
-    np.testing.assert_array_equal(
-        mixture.score_samples(mixed)[:20], mixture.score_samples(few)
-    )
-    np.testing.assert_array_equal(mixture.impute(few), few)
-    for row in 3, 25:  # the second row has gaps
-        np.testing.assert_array_equal(
-            mixture.predict_proba(mixed)[row], mixture.predict_proba(mixed[[row]])[0]
-        )
-        np.testing.assert_array_equal(
-            mixture.impute(mixed)[row], mixture.impute(mixed[[row]])[0]
-        )
-    # the sums include rows with and without gaps
-    family = model.family_of(prepared.hyper)
-    shares = np.random.default_rng(0).dirichlet(np.ones(3), size=40)
-    blocks = [mixed, mixed[:20], mixed[20:]]
-    whole, known, others = (
-        family.statistics(model.take(rows, slice(None)), own, tables=prepared.tables)
-        for rows, own in zip(blocks, [shares, shares[:20], shares[20:]], strict=True)
-    )
-    np.testing.assert_allclose(whole[0], known[0] + others[0], rtol=1e-12)
-    np.testing.assert_allclose(whole[1], known[1] + others[1], rtol=1e-9)
-
-
 @pytest.mark.every(5)
 @pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical"])
 def test_clusters_are_found_despite_gaps(covariance_type):
@@ -262,22 +229,6 @@ def test_imputed_values_are_conditional_means():
     np.testing.assert_allclose(found, np.where(np.isnan(ROW_2), expected, ROW_2))
 
 
-@pytest.mark.parametrize("covariance_type", ["full", "diag"])
-def test_weights_are_repetitions(covariance_type):
-    _, X, _ = clusters(80)
-    weight = np.random.default_rng(1).integers(0, 3, size=len(X))
-    settings = {"tempering": None, "max_iter": 5, "tol": 0.0, "random_state": 0}
-    mixture = TemperedGaussianMixture(
-        3, covariance_type=covariance_type, init_params="kmeans", **settings
-    )
-    with pytest.warns(match="did not converge"):
-        one = clone(mixture).fit(X, sample_weight=weight)
-    with pytest.warns(match="did not converge"):
-        other = clone(mixture).fit(np.repeat(X, weight, axis=0))
-    np.testing.assert_allclose(one.means_, other.means_, rtol=1e-8)
-    assert one.lower_bound_ == pytest.approx(other.lower_bound_, rel=1e-9)
-
-
 @pytest.mark.every(5)
 @pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical"])
 def test_threads_and_parts_give_the_same_bits(covariance_type, monkeypatch):
@@ -292,6 +243,10 @@ def test_threads_and_parts_give_the_same_bits(covariance_type, monkeypatch):
     parts = [X[:500], X[500:]]
     found = one.predict_proba(X)
     np.testing.assert_array_equal(found, one.predict_proba(parts))
+    filled, complete = one.impute(X[:40]), X[~np.isnan(X).any(axis=1)]
+    np.testing.assert_array_equal(one.impute(complete), complete)
+    for row in 3, 25:
+        np.testing.assert_array_equal(filled[row], one.impute(X[[row]])[0])
     # a low memory limit divides blocks
     monkeypatch.setattr("sktemper.gaussian_mixture._gaps.MOST_ELEMENTS", 3000)
     np.testing.assert_array_equal(found, one.predict_proba(X))

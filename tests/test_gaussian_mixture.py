@@ -1,22 +1,17 @@
 """The Gaussian mixture's estimators: scikit-learn's contract, policies and moves."""
 
 import pickle
-import re
 import warnings
 
 import numpy as np
 import pytest
-from fits import fitted_model, with_models
-from scipy import stats
+from fits import Hooks, fitted_model, with_models
 from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import BayesianGaussianMixture
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.estimator_checks import check_clustering
 
@@ -95,22 +90,6 @@ def test_the_clustering_check_of_scikit_learn_passes(cls):
     # component is empty
     mixture = cls(3, covariance_type="diag", max_iter=20, moves=None)
     check_clustering(cls.__name__, mixture)
-
-
-@unconverged
-def test_in_a_pipeline_and_a_search():
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(X, columns=["a", "b"])
-    mixture = AnnealedGaussianMixture(3, moves=None, max_iter=10, random_state=0)
-    pipeline = make_pipeline(StandardScaler(), mixture).set_output(transform="pandas")
-    output = pipeline.fit(frame).transform(frame)
-    assert output.columns.tolist() == [f"annealedgaussianmixture{k}" for k in range(3)]
-    np.testing.assert_array_equal(output.to_numpy().argmax(axis=1), pipeline[1].labels_)
-    grid = [{"covariance_type": TYPES}, {"schedule__start": [1.5]}]
-    search = GridSearchCV(mixture, grid, cv=2, error_score="raise").fit(X)
-    scores = search.cv_results_["mean_test_score"]
-    assert np.isfinite(scores).all() and len(set(scores.round(6))) > 3
-    assert search.score(X) == search.best_estimator_.score(X)
 
 
 # -- combinations of policies ----------------------------------------------------------
@@ -207,6 +186,10 @@ def test_attributes(covariance_type, weight_prior):
 
 
 def test_a_fit_reports_whether_it_converged():
+    unfitted = AnnealedGaussianMixture(1, max_iter=0, random_state=0).fit(X)
+    assert unfitted.n_iter_ == 0 and not unfitted.converged_
+    assert_valid(unfitted)
+    assert "move_step" not in AnnealedGaussianMixture(1).fit(X).history_
     with pytest.warns(ConvergenceWarning, match="did not converge"):
         mixture = plain(5, max_iter=3).fit(X)
     assert not mixture.converged_
@@ -222,21 +205,6 @@ def test_a_fit_reports_whether_it_converged():
     assert not batches.converged_ and batches.lower_bounds_ == []
 
 
-@pytest.mark.every(3)
-@each_estimator
-def test_no_iterations_leave_the_start(cls):
-    ordered = X[np.argsort(X[:, 0])]
-    shared = dict(n_components=4, max_iter=0, random_state=0)
-    theirs = BayesianGaussianMixture(**shared).fit(ordered)
-    ours = cls(**shared).fit(ordered)  # no warning
-    np.testing.assert_allclose(ours.means_, theirs.means_, rtol=1e-9)
-    np.testing.assert_allclose(ours.weights_, theirs.weights_, rtol=1e-9)
-    assert_valid(ours)
-    assert ours.n_iter_ == 0 and not ours.converged_
-    ours.set_params(max_iter=200, warm_start=True, moves=None).fit(ordered)
-    assert ours.n_iter_ > 1
-
-
 @unconverged
 def test_passes_are_logged_at_intervals(caplog):
     caplog.set_level("INFO", "sktemper")
@@ -248,46 +216,15 @@ def test_passes_are_logged_at_intervals(caplog):
         assert [int(line.split()[1]) for line in lines] == expected
 
 
-class Snapshot:
+class Snapshot(Hooks):
     """Callback that pickles the fitted copy after each pass and each move."""
 
     dumps = []  # a class attribute, so that pickles do not contain it
 
-    def setup(self, estimator, context):
-        pass
+    def at_pass(self, estimator, fitted_estimator):
+        self.dumps.append(pickle.dumps(fitted_estimator))
 
-    def teardown(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context):
-        pass
-
-    def on_fit_task_end(self, estimator, context, *, fitted_estimator):
-        if context.task_name != "fit":
-            self.dumps.append(pickle.dumps(fitted_estimator))
-
-
-@pytest.mark.every(5)
-@unconverged
-@each_estimator
-@each_type
-def test_float32_stays_float32(cls, covariance_type):
-    shared = dict(
-        covariance_type=covariance_type, max_iter=20, moves=None, random_state=0
-    )
-    single = cls(3, **shared).fit(X.astype(np.float32))
-    double = cls(3, **shared).fit(X.astype(np.float32).astype(np.float64))
-    names = ("weights_", "means_", "covariances_", "precisions_cholesky_")
-    for name in names:
-        assert getattr(single, name).dtype == np.float32, name
-        assert getattr(double, name).dtype == np.float64, name
-        np.testing.assert_allclose(
-            getattr(single, name), getattr(double, name), rtol=1e-3, atol=1e-3
-        )
-    assert single.predict_proba(X).dtype == np.float32
-    assert double.predict_proba(X.astype(np.float32)).dtype == np.float64
-    np.testing.assert_array_equal(single.labels_, double.labels_)
-    assert single.lower_bound_ == pytest.approx(double.lower_bound_, rel=1e-4)
+    at_move = at_pass
 
 
 # -- streams and weights ---------------------------------------------------------------
@@ -376,21 +313,6 @@ def test_weights_are_repetitions_in_one_batch(covariance_type, init_params, poli
     assert not np.allclose(one.means_, clone(mixture).fit(X).means_, atol=1e-3)
 
 
-@unconverged
-def test_weights_of_one_equal_no_weights_and_weights_of_zero_remove_samples():
-    for init_params in STARTS:
-        mixture = plain(3, max_iter=5, init_params=init_params)
-        none = clone(mixture).fit(X)
-        ones = clone(mixture).fit(X, sample_weight=np.ones(120))
-        np.testing.assert_allclose(ones.means_, none.means_, rtol=1e-12)
-    halves = clone(mixture).fit(X, sample_weight=np.repeat([1.0, 0.0], 60))
-    np.testing.assert_allclose(
-        halves.means_, clone(mixture).fit(X[:60]).means_, rtol=1e-9
-    )
-    streamed = clone(mixture).partial_fit(X, sample_weight=np.repeat([1.0, 0.0], 60))
-    assert_valid(streamed)
-
-
 @pytest.mark.parametrize(
     "moves", [None, FEW, pytest.param("default", marks=pytest.mark.deep)]
 )
@@ -430,17 +352,6 @@ def test_samples_are_of_the_mixture(covariance_type):
     assert mixture.sample()[0].shape == (1, 2)
     with pytest.raises(ValueError, match="at least one sample"):
         mixture.sample(0)
-
-
-def test_scores_are_those_of_a_predictive_density():
-    """The density of one component is a Student-t; scikit-learn's is not a density."""
-    mixture = plain(1).fit(X)
-    nu, kappa = mixture.degrees_of_freedom_[0] - 1, mixture.mean_precision_[0]
-    shape = mixture.covariances_[0] * (nu + 1) / nu * (kappa + 1) / kappa
-    expected = stats.multivariate_t(mixture.means_[0], shape, nu).logpdf(X)
-    np.testing.assert_allclose(mixture.score_samples(X), expected, rtol=1e-10)
-    theirs = BayesianGaussianMixture(n_components=1).fit(X).score_samples(X)
-    assert not np.allclose(theirs, expected, atol=1e-3)
 
 
 # -- bad input -------------------------------------------------------------------------
@@ -525,23 +436,6 @@ def test_scores_are_the_logs_of_the_sums_of_the_components_densities(kind, dtype
         np.testing.assert_allclose(
             mixture.score_samples(X[:n]), logsumexp(logs, axis=1), rtol=1e-12
         )
-
-
-def test_bad_data_leave_the_old_fit():
-    mixture = plain().fit(X)
-    means = mixture.means_
-    with pytest.raises(ValueError, match="NaN"):
-        mixture.fit(np.full((5, 2), np.nan))
-    with pytest.raises(ValueError, match=re.escape("n_samples = 2")):
-        mixture.fit(X[:2])
-    with pytest.raises(ValueError, match="features"):
-        mixture.predict(X[:, :1])
-    np.testing.assert_array_equal(mixture.means_, means)
-    labels = mixture.predict(X)
-    mixture.set_params(n_components=5, warm_start=True)
-    np.testing.assert_array_equal(mixture.predict(X), labels)
-    with pytest.raises(ValueError, match="n_components changed"):
-        mixture.fit(X)
 
 
 @pytest.mark.every(11)
@@ -788,17 +682,18 @@ def test_moves_on_parts_continue_with_the_same_bits(batch_size, monkeypatch):
 
 
 @unconverged
-def test_minibatches_in_float32_are_those_in_float64():
-    X, labels = make_blobs(3000, centers=8, cluster_std=3.0, random_state=0)
+@each_type
+def test_minibatches_in_float32_are_those_in_float64(covariance_type):
+    data, labels = make_blobs(3000, centers=8, cluster_std=3.0, random_state=0)
     start, scores = np.eye(8)[(labels + np.arange(3000) // 700) % 8], []
+    options = {"covariance_type": covariance_type, "batch_size": 300, "max_iter": 3}
     for dtype in (np.float64, np.float32):
-        mixture = started_at(start, plain(8, batch_size=300, max_iter=3))
-        scores.append(mixture.fit(X.astype(dtype)).score(X.astype(dtype)))
+        mixture = started_at(start, plain(8, **options)).fit(data.astype(dtype))
+        for name in ("weights_", "means_", "covariances_", "precisions_cholesky_"):
+            assert getattr(mixture, name).dtype == dtype, name
+        assert mixture.predict_proba(data).dtype == dtype
+        scores.append(mixture.score(data.astype(dtype)))
     assert scores[1] == pytest.approx(scores[0], abs=1e-5)
-
-
-def test_one_component_does_not_move():
-    assert "move_step" not in AnnealedGaussianMixture(1).fit(X).history_
 
 
 def test_the_default_finds_the_clusters_and_no_more():
@@ -822,15 +717,3 @@ def test_a_component_of_a_single_sample_is_active(prior):
     labels = mixture.fit(X).labels_
     assert (labels == labels[-1]).sum() == 1
     assert mixture.n_active_components_ == len(np.unique(labels))
-
-
-def test_the_priors_are_those_of_weighted_samples():
-    X = np.random.default_rng(0).normal(size=(60, 3))
-    weight = np.random.default_rng(1).integers(0, 4, 60)
-    mixture = TemperedGaussianMixture(1, tempering=None, random_state=0)
-    weighted = clone(mixture).fit(X, sample_weight=weight)
-    repeated = clone(mixture).fit(np.repeat(X, weight, axis=0))
-    for name in ("mean_prior_", "covariance_prior_", "means_", "covariances_"):
-        np.testing.assert_allclose(
-            getattr(weighted, name), getattr(repeated, name), rtol=1e-10
-        )

@@ -212,15 +212,15 @@ def test_dates_without_hyphens_are_not_years(stream, times):
 def test_bad_times_are_refused(stream, times, message):
     with pytest.raises(ValueError, match=message):
         lda().partial_fit(stream[:250], times=times)
-    with pytest.raises(ValueError, match="half_life is None"):
-        AnnealedLDA(K).partial_fit(stream[:250], times="2024-01-01")
 
 
-def test_masked_times_are_refused(stream):
+def test_masked_times_and_times_without_a_half_life_are_refused(stream):
     times = np.ma.array(np.repeat(DAY, 50), mask=[0] * 49 + [1])
     with pytest.raises(TypeError, match="times is a masked array"):
         lda().partial_fit(stream[:50], times=times)
     lda().partial_fit(stream[:49], times=times[:49])
+    with pytest.raises(ValueError, match="half_life is None"):
+        AnnealedLDA(K).partial_fit(stream[:250], times="2024-01-01")
 
 
 @pytest.mark.parametrize(
@@ -248,14 +248,9 @@ def test_a_half_life_replaces_rate_and_total(stream):
                 getattr(lda(**{name: value}), method)(stream[:50])
 
 
-def test_the_policy_is_the_parameter(stream, fitted):
-    model = lda(half_life=None, learning_rate=HalfLife(H))
-    same_bits(learned(model, stream), fitted)
-
-
 def test_an_infinite_threshold_disables_alarms(stream):
     model = lda(renewals=Renewals(memory=300, threshold=np.inf))
-    assert len(learned(model, stream).alarms_["sample"]) == 0
+    assert len(learned(model, stream[750:2250]).alarms_["sample"]) == 0
 
 
 def test_nested_keys():
@@ -284,9 +279,8 @@ def test_memory_is_a_sample_by_age():
     assert np.abs(shares - expected).max() < 0.05
 
 
-def test_memory_is_bounded_and_owns_its_rows(stream):
-    model = learned(lda(), stream)
-    memory = model.state_.stream.memory
+def test_memory_is_bounded_and_owns_its_rows(stream, fitted):
+    memory = fitted.state_.stream.memory
     assert len(memory) <= 1.25 * 1000 + 250
     assert not np.shares_memory(memory.pieces[-1].data, stream.data)
 
@@ -431,9 +425,9 @@ def assert_finite(model):
 def test_long_streams_continue_with_a_small_memory(name):
     model, X = short(name, 1e6, batch_size=2000)
     random = np.random.default_rng(0)
-    for _ in range(10):
+    for _ in range(7):
         model.partial_fit(X[random.integers(0, 4000, 10_000)])
-    assert model.n_samples_seen_ == 100_000
+    assert model.n_samples_seen_ == 70_000
     renewed = model.renewals_["sample"]
     assert (renewed > 20_000).any()
     # rows enter the memory more rarely, and renewals wait for two of them
@@ -488,13 +482,13 @@ def test_a_stream_continues_after_an_invalid_chunk(name):
     models = [short(name, 500.0)[0] for _ in range(2)]
     X = short(name, 500.0)[1]
     for model in models:
-        learned(model, X[:750])
+        learned(model, X[:500])
         if model is models[0]:
             with pytest.raises(ValueError, match="infinity"):
                 model.partial_fit(np.full((250, X.shape[1]), np.inf))
             with pytest.raises(ValueError, match="egative"):
                 model.partial_fit(X[:250], sample_weight=-np.ones(250))
-        learned(model, X[750:1500])
+        learned(model, X[500:1000])
     one, other = (model.prevalence_["shares"] for model in models)
     np.testing.assert_array_equal(one, other)
 
@@ -519,12 +513,10 @@ def test_a_challenger_whose_step_fails_loses(stream, monkeypatch):
 
 
 # -- the same bits ---------------------------------------------------------------------
-def test_bits_do_not_depend_on_threads(stream, fitted):
-    same_bits(learned(lda(n_jobs=2), stream), fitted)
-
-
-def test_bits_do_not_depend_on_pickles(stream, fitted):
-    model = lda()
+def test_bits_do_not_depend_on_threads_pickles_and_the_place_of_the_half_life(
+    stream, fitted
+):
+    model = lda(half_life=None, learning_rate=HalfLife(H), n_jobs=2)
     for start in range(0, stream.shape[0], 250):
         model = pickle.loads(pickle.dumps(model))
         model.partial_fit(stream[start : start + 250])
@@ -678,7 +670,7 @@ def test_memory_and_time_per_document_do_not_grow():
         random_state=0,
     )
     sizes, rows = [], []
-    for _ in range(9):
+    for _ in range(6):
         sizes.append(0)
         rows.append(0)
         before = model.prevalence_["sample"][-1] if len(sizes) > 1 else 0
@@ -690,7 +682,7 @@ def test_memory_and_time_per_document_do_not_grow():
     assert max(sizes[2:]) < 1.2 * sizes[1]
     # beside steps only renewals take time, and their number per row is bounded
     assert max(rows[2:]) <= 3 and len(model.state_.stream.memory) <= 500 + 250
-    assert model.n_samples_seen_ == 9000
+    assert model.n_samples_seen_ == 6000
 
 
 def test_records_of_a_stream_are_bounded():

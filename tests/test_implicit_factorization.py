@@ -715,5 +715,3 @@ def test_the_code_of_the_page_runs():
 def test_there_is_only_one_estimator():
     parameters = ImplicitFactorization().get_params()
     assert not {"tempering", "gradient_noise", "moves", "schedule"} & set(parameters)
-    words = " ".join(ImplicitFactorization.__doc__.split())
-    assert "because temperatures do not help here" in words

@@ -197,25 +197,6 @@ def test_words_whose_mass_underflows(dtype):
     np.testing.assert_allclose(step.row_bounds, bounds, rtol=rtol, atol=1e-13)
 
 
-def test_statistics_add_up_over_blocks():
-    X, model, topics = problem()
-    whole = local(model, X, topics, Powers())
-    parts = [local(model, X[i : i + 1], topics, Powers()) for i in range(N)]
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    np.testing.assert_allclose(
-        total.statistics.dense(), whole.statistics.dense(), rtol=1e-12, atol=1e-14
-    )
-    np.testing.assert_allclose(
-        total.statistics.scaled(2.0).dense(),
-        2 * whole.statistics.dense(),
-        rtol=1e-12,
-        atol=1e-14,
-    )
-    assert total.n_rows == N and total.bound == pytest.approx(whole.bound, rel=1e-12)
-
-
 @pytest.mark.parametrize("name", POWERS)
 def test_the_lazy_step_is_the_dense_step(name):
     X, model, topics = problem()
@@ -330,16 +311,3 @@ def test_subnormals_are_flushed_in_the_kernel_alone(dtype, stopped):
         assert flushed or platform.machine() not in ("x86_64", "AMD64")
     # the kernel has run in this thread
     assert np.multiply(tiny, dtype(1)) > 0
-
-
-def test_long_and_empty_documents():
-    random = np.random.default_rng(0)
-    X = random.poisson(1.0, (3, 20_000)).astype(np.float64)
-    X[1] = 0
-    model = LDAModel(4, 20_000, np.full(4, 0.3), np.array([[0.1]]), tol=1e-3)
-    topics = Topics.from_dense(random.gamma(1, 1, (20_000, 4)), np.array([[0.1]]))
-    step = local(model, X, topics, Powers())
-    np.testing.assert_allclose(step.local_parameters[1], 0.3, rtol=1e-12)
-    np.testing.assert_allclose(
-        step.statistics.dense().sum(axis=1), X.sum(axis=0), rtol=1e-10, atol=1e-12
-    )

@@ -1,5 +1,6 @@
 """The matrix factorization's estimators: predictions, forms of data, interruptions."""
 
+import functools
 import itertools
 import pickle
 import re
@@ -58,6 +59,12 @@ def plain(n_components=3, **parameters):
     """Return a model of plain variational inference with few passes."""
     parameters = {"tempering": None, "max_iter": 12, "random_state": 0, **parameters}
     return TemperedMatrixFactorization(n_components, **parameters)
+
+
+@functools.cache
+def fitted():
+    """Return the fit of `plain` to all ratings; do not change it."""
+    return plain().fit(X)
 
 
 def csr_of(X, dtype=np.float64):
@@ -275,7 +282,7 @@ def test_ties_are_recommended_in_the_order_of_items():
 
 
 def test_users_without_ratings_are_those_of_the_prior():
-    model = plain().fit(X)
+    model = fitted()
     mean, covariance = model.user_prior_
     np.testing.assert_allclose(model.user_factors_[11], mean[:3])
     np.testing.assert_allclose(model.user_covariances_[11], covariance, rtol=1e-9)
@@ -303,7 +310,7 @@ def test_items_without_ratings_are_those_of_the_prior():
 
 
 def test_the_score_is_per_held_out_rating():
-    model = plain().fit(X)
+    model = fitted()
     n_held_out = (~np.isnan(X)).sum(axis=1) // 2
     scores = model.score_samples(X)
     assert scores.shape == (150,)
@@ -606,7 +613,7 @@ def test_outliers_have_high_temperatures():
     )
     assert robust < 0.9 * fragile
     with pytest.raises(AttributeError, match="no attribute 'temperatures'"):
-        plain().fit(X).temperatures(X)
+        fitted().temperatures(X)
 
 
 def test_a_given_start():
@@ -631,7 +638,7 @@ def test_given_parameters_do_not_change():
     for mean, covariance in (model.user_prior_, model.item_prior_):
         assert not mean.any()
         np.testing.assert_array_equal(covariance, 0.9 * np.eye(4))
-    learned = plain().fit(X)
+    learned = fitted()
     assert learned.global_mean_ == pytest.approx(np.nanmean(X))
     assert learned.noise_variance_ < 0.6
     assert learned.user_prior_[1].shape == (4, 4)

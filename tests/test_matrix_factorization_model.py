@@ -655,25 +655,6 @@ def test_statistics_add_up():
             np.testing.assert_allclose(a, b, rtol=1e-10)
 
 
-@each_biases
-def test_users_without_ratings_are_those_of_the_prior(biases):
-    model = model_of(biases=biases)
-    hyper, globals_ = begun(model, ratings_of())
-    X = np.full((3, 9), np.nan)
-    step = local(model, X, globals_, hyper)
-    np.testing.assert_allclose(step.local_parameters, [hyper.users.mean] * 3)
-    np.testing.assert_allclose(step.row_bounds, 0, atol=1e-12)
-    np.testing.assert_allclose(step.row_scores, 0, atol=1e-12)
-    assert step.statistics.n_ratings == step.statistics.users.total == 0
-    target = model.target_parameters(step.statistics, 1.0, Powers(), hyper)
-    np.testing.assert_array_equal(
-        model.from_natural_parameters(target), [hyper.items.natural()] * 9
-    )
-    learned = model.update_hyper(hyper, globals_, step.statistics, 1.0, 1.0, Powers())
-    assert learned.noise_variance == hyper.noise_variance
-    assert learned.users is hyper.users
-
-
 # -- expectations, evidence ------------------------------------------------------------
 
 
@@ -836,13 +817,6 @@ def test_the_bound_has_every_constant(biases, powers):
     )
     got = tempered_bound(model, X, globals_, hyper, powers)
     assert got == pytest.approx(expected, rel=1e-12)
-
-
-def directions(vector, n=4):
-    """Yield random changes that are small relative to the parameters."""
-    for seed in range(n):
-        random = np.random.default_rng(seed)
-        yield 0.05 * random.normal(size=vector.size)
 
 
 def test_dense_vectors_are_the_parameters():

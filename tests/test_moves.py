@@ -46,7 +46,7 @@ TOY, *_ = overlapping_shapes(300)
 
 
 def moving(cls=AnnealedFactorialMixture, n_components=8, **parameters):
-    defaults = dict(max_iter=15, tol=0.0, moves=BirthMoves(n_moves=12), random_state=0)
+    defaults = dict(max_iter=15, tol=0.0, moves=BirthMoves(n_moves=8), random_state=0)
     return cls(n_components, **{**defaults, **parameters})
 
 
@@ -90,8 +90,8 @@ class Snapshots(Hooks):
         moving(),
         moving(posterior="factorized"),
         moving(batch_size=50),
-        moving(moves=BirthMoves(12, max_samples=100)),
-        moving(moves=BirthMoves(12, n_iter=6, start=10.0)),
+        moving(moves=BirthMoves(8, max_samples=100)),
+        moving(moves=BirthMoves(8, n_iter=6, start=10.0)),
         moving(noise_variance=0.01, inclusion_probability=0.3),
         moving(TemperedFactorialMixture),
         moving(
@@ -107,7 +107,7 @@ class Snapshots(Hooks):
 def test_moves_never_lower_the_bound(mixture):
     fitted = clone(mixture).fit(TOY)
     history = fitted.history_
-    assert len(history["move_step"]) == 12
+    assert len(history["move_step"]) == 8
     assert (history["move_step"] == fitted.n_batch_iter_).all()
     kept, bounds = history["move_kept"], history["move_bound"]
     assert kept.dtype == bool
@@ -225,17 +225,17 @@ class Asked(BirthMoves):
 def test_a_proposal_takes_its_steps_unless_it_is_given_up():
     fits = {}
     for answer in (False, True, None):
-        moves = Asked(12, answer=answer, asked=(asked := []))
+        moves = Asked(8, answer=answer, asked=(asked := []))
         fits[answer] = moving(moves=moves).fit(TOY).history_["move_kept"], asked
     kept, asked = fits[False]
-    assert [n_left for *_, n_left in asked] == [3, 2, 1] * 12
+    assert [n_left for *_, n_left in asked] == [3, 2, 1] * 8
     assert kept.any()
     kept, asked = fits[True]
-    assert [n_left for *_, n_left in asked] == [3] * 12
+    assert [n_left for *_, n_left in asked] == [3] * 8
     assert not kept.any()
     kept, asked = fits[None]
     assert kept.any()
-    assert 12 < len(asked) < 36
+    assert 8 < len(asked) < 24
 
 
 @pytest.mark.parametrize(
@@ -271,12 +271,12 @@ def test_deficits_and_gains_are_those_of_the_bound():
 
 
 def test_on_some_samples_only_much_worse_proposals_are_given_up():
-    moves = Asked(12, max_samples=100, answer=True, asked=(asked := []))
+    moves = Asked(8, max_samples=100, answer=True, asked=(asked := []))
     fitted = moving(moves=moves).fit(TOY)
     assert fitted.history_["move_kept"].any()
     clearly = [deficit for deficit, _, n_left in asked if n_left == 3]
-    assert len(clearly) == 12
-    assert len(asked) < 3 * 12
+    assert len(clearly) == 8
+    assert len(asked) < 3 * 8
 
 
 class Unchanged(Asked):
@@ -364,12 +364,6 @@ def test_callbacks_are_called_for_moves():
     assert recorder.max_subtasks == 5
 
 
-def test_callbacks_see_the_state_after_each_move():
-    snapshots = Snapshots()
-    fitted = moving().set_callbacks(snapshots).fit(TOY)
-    np.testing.assert_array_equal(snapshots.bounds, fitted.history_["move_bound"])
-
-
 def test_a_callback_that_stops_the_passes_stops_the_moves(whole):
     class StopAtPass(Hooks):
         def at_pass(self, estimator, fitted_estimator):
@@ -410,19 +404,20 @@ def test_an_interrupted_proposal_leaves_the_last_move(whole):
                 raise KeyboardInterrupt
             return super().propose(*arguments)
 
-    moves = Interrupted(n_moves=12)
+    moves = Interrupted(n_moves=8)
     moves.calls = []
     mixture = moving(warm_start=True, moves=moves)
     with pytest.raises(KeyboardInterrupt):
         mixture.fit(TOY)
     assert len(mixture.history_["move_kept"]) == 3
-    mixture.set_params(moves=BirthMoves(n_moves=12))
+    mixture.set_params(moves=BirthMoves(n_moves=8))
     assert_same_fit(mixture.fit(TOY), whole)
 
 
-def test_a_pickle_from_within_the_moves_continues_with_the_same_bits():
+def test_a_pickle_from_within_the_moves_continues_with_the_same_bits(whole):
     snapshots = Snapshots()
-    whole = moving().set_callbacks(snapshots).fit(TOY)
+    fitted = moving().set_callbacks(snapshots).fit(TOY)
+    np.testing.assert_array_equal(snapshots.bounds, fitted.history_["move_bound"])
     for dump in snapshots.dumps:
         resumed = pickle.loads(dump).set_callbacks().set_params(warm_start=True)
         assert len(resumed.history_["move_kept"]) == 3
@@ -443,7 +438,7 @@ def test_a_fit_that_ended_hot_moves_once_it_is_cold():
     assert "move_kept" not in mixture.history_
     mixture.set_params(schedule=ConstantSchedule(1.0)).fit(TOY)
     assert mixture.n_iter_ == 30
-    assert len(mixture.history_["move_kept"]) == 12
+    assert len(mixture.history_["move_kept"]) == 8
 
 
 def test_moves_switched_off_are_off():
@@ -461,7 +456,7 @@ def test_moves_follow_early_stopping():
     mixture = moving(n_iter_no_change=2, tol=1e3, max_iter=30, learning_rate=0.8)
     fitted = mixture.set_params(schedule=ConstantSchedule(1.0)).fit(TOY)
     assert fitted.n_iter_ == 3
-    assert len(fitted.history_["move_kept"]) == 12
+    assert len(fitted.history_["move_kept"]) == 8
     assert np.isfinite(fitted.history_["move_bound"]).all()
 
 
@@ -503,7 +498,7 @@ def test_each_start_has_its_moves():
 @pytest.mark.parametrize("n_components", [1, 4])
 def test_odd_data(X, n_components):
     mixture = moving(n_components=n_components).fit(X)
-    assert len(mixture.history_["move_kept"]) == 12
+    assert len(mixture.history_["move_kept"]) == 8
     assert (np.diff(mixture.history_["move_bound"]) >= 0).all()
     assert np.isfinite(mixture.components_).all()
     assert np.isfinite(mixture.score_samples(X)).all()
@@ -520,9 +515,6 @@ def test_any_model_may_be_reheated():
     assert (np.diff(bounds, prepend=before.lower_bound(TOY)) >= 0).all()
     assert kept[:-1].all()  # the first failure ends the moves
     assert len(kept) == 9 or not kept[-1]
-    for bad in ({"start": 1.0}, {"n_iter": 0}, {"max_samples": 0}, {"n_moves": -1}):
-        with pytest.raises(InvalidParameterError, match=f"'{next(iter(bad))}'"):
-            moving(moves=ReheatMoves(**bad)).fit(TOY)
 
 
 def test_values_of_the_parameter_moves():
@@ -538,23 +530,6 @@ def test_values_of_the_parameter_moves():
                 getattr(moving(moves=bad), method)(TOY)
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [
-        {"n_moves": -1},
-        {"n_moves": 1.5},
-        {"patience": 0},
-        {"n_iter": 0},
-        {"start": 0.5},
-        {"max_samples": 0},
-    ],
-    ids=repr,
-)
-def test_bad_parameters_of_moves_are_refused(bad):
-    with pytest.raises(InvalidParameterError, match=f"'{next(iter(bad))}' parameter"):
-        moving(moves=BirthMoves(**bad)).fit(TOY)
-
-
 def test_nested_parameters():
     mixture = AnnealedFactorialMixture().set_params(moves__n_moves=7)
     assert repr(mixture.moves) == repr(BirthMoves(n_moves=7))
@@ -563,7 +538,7 @@ def test_nested_parameters():
     mixture = moving()
     policy = mixture.moves
     mixture.fit(TOY)
-    assert mixture.moves is policy and repr(policy) == repr(BirthMoves(12))
+    assert mixture.moves is policy and repr(policy) == repr(BirthMoves(8))
     assert TemperedFactorialMixture().moves is None
     with pytest.raises(ValueError, match=r"moves=sktemper.moves.BirthMoves\(\)"):
         TemperedFactorialMixture().set_params(moves__n_moves=3)

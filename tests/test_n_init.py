@@ -81,14 +81,15 @@ def test_the_best_of_the_fits_is_kept(lda):
 def test_the_bound_is_weighted_as_the_samples_are(documents):
     weight = np.random.default_rng(0).integers(0, 4, documents.shape[0])
     repeated = documents[np.repeat(np.arange(documents.shape[0]), weight)]
-    differ = False
     for seed in range(6):
         fits = fits_by_hand(lda_of(), documents, 3, seed, sample_weight=weight)
         expected = int(np.argmax([one.lower_bound(repeated) for one in fits]))
         lda = lda_of(n_init=3, random_state=seed)
         assert_same_fit(lda.fit(documents, sample_weight=weight), fits[expected])
-        differ = differ or best(fits, documents) is not fits[expected]
-    assert differ  # otherwise bounds without weights would pass
+        if best(fits, documents) is not fits[expected]:
+            break
+    else:
+        pytest.fail("bounds without weights would pass")
 
 
 def test_rows_held_out_of_the_steps_count_in_the_bound(documents):
@@ -318,7 +319,7 @@ def test_ctrl_c_at_any_time(documents):
         lda_of(n_init=4).fit(documents)
         durations.append(time.perf_counter() - begin)
     duration, interrupted = min(durations), 0
-    for delay in np.linspace(0.05, 0.95, 9) * duration:
+    for delay in np.linspace(0.05, 0.95, 6) * duration:
         lda = lda_of(n_init=4)
         try:
             with ctrl_c_after(delay):
@@ -332,7 +333,7 @@ def test_ctrl_c_at_any_time(documents):
             continue
         kept = [one for one in completed if one.state_.seed == lda.state_.seed]
         assert_same_fit(lda, kept[0])
-    assert interrupted > 3
+    assert interrupted > 2
 
 
 # -- continued fits --------------------------------------------------------------------

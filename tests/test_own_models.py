@@ -126,23 +126,6 @@ class WithTheFactorialsTwice(Changed):
 
 
 @found_by(
-    "check_unit_noise_weighs_what_units_tell", r"differ from those at Powers\(stat"
-)
-class WithoutUnitNoise(GammaPoissonModel):
-    def local_step(self, block, prepared, request):
-        return super().local_step(block, prepared, request._replace(unit_noise=None))
-
-
-@found_by(
-    "check_row_bounds_move_with_the_prior", "bound of row 0 is expected to change"
-)
-class WithALocalPriorOfOnePower(GammaPoissonModel):
-    def local_step(self, block, prepared, request):
-        powers = request.powers._replace(prior=1.0)
-        return super().local_step(block, prepared, request._replace(powers=powers))
-
-
-@found_by(
     "check_hyper_has_its_shapes", r"expected \[\(\), \(\)\], got \[\(2,\), \(\)\]"
 )
 class WithWrongShapesOfHyper(GammaPoissonModel):
@@ -155,24 +138,12 @@ class WithWrongNumberOfLocalParameters(GammaPoissonModel):
     n_local = property(lambda self: self.n_components, lambda self, value: None)
 
 
-@found_by("check_invalid_parameters_are_found", "expected False, got True")
-class AlwaysValid(GammaPoissonModel):
-    def is_valid(self, globals_):
-        return True
-
-
 @found_by(
     "check_invalid_parameters_are_found", "at the start: expected True, got False"
 )
 class NeverValid(GammaPoissonModel):
     def is_valid(self, globals_):
         return False
-
-
-@found_by("check_weights_are_repetitions", "weights that are whole numbers .* part 0")
-class WithoutWeights(GammaPoissonModel):
-    def initial_hyper(self, X, sample_weight=None):
-        return super().initial_hyper(X)
 
 
 @found_by("check_better_parameters_score_better", "expected a sum of more than")

@@ -825,6 +825,11 @@ def test_noise_that_never_acts_is_reported(documents, size, batch_size, plain):
         (GlobalTempering(cap=2.0), "cap"),
         (GlobalTempering(cap=LinearSchedule(start=0)), "start"),
         (LocalTempering(min_inverse_temperature=-0.1), "min_inverse_temperature"),
+        *((cls(**{name: v}), name) for cls in (BirthMoves, ReheatMoves)
+          for name, v in (("n_moves", -1), ("n_moves", 1.5), ("n_iter", 0),
+                          ("start", 0.5), ("max_samples", 0))),
+        (BirthMoves(patience=0), "patience"),
+        (ReheatMoves(start=1.0), "start"),
         *((cls(temperature_prior=v), "temperature_prior")
           for cls in (GlobalTempering, LocalTempering) for v in (2.0, "beta")),
     ],

@@ -396,7 +396,7 @@ def test_interactions():
     assert once.toarray().tolist() == [[0, 0], [2, 3]]
     for options, message in (
         ({"weights": [1, 1, -1, 1]}, "must not be negative"),
-        ({"duplicates": "error"}, "1 duplicate interaction of a user"),
+        ({"duplicates": "error"}, "1 duplicate interaction, for example of user"),
         ({"item_labels": ["x"]}, "1 items are not in item_labels"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -719,16 +719,16 @@ def test_values_for_serving_are_checked(fitted):
         pickle.loads(pickle.dumps(served))
     values["prepared"] = intact
     model = pickle.loads(pickle.dumps(fitted.model))
-    rated = model._rated_
+    entries = model._entries_
     for damaged in (
         None,
-        rated._replace(starts=rated.starts[1:]),
-        rated._replace(items=rated.items + np.int32(1000)),
-        rated._replace(starts=rated.starts[::-1]),
-        rated._replace(items=rated.items.astype(np.int64)),
-        rated._replace(values=rated.values[1:]),
+        entries._replace(starts=entries.starts[1:]),
+        entries._replace(items=entries.items + np.int32(1000)),
+        entries._replace(starts=entries.starts[::-1]),
+        entries._replace(items=entries.items.astype(np.int64)),
+        entries._replace(values=entries.values[1:]),
     ):
-        model._rated_ = damaged
+        model._entries_ = damaged
         with pytest.raises(ValueError, match="cannot be loaded"):
             pickle.loads(pickle.dumps(model))
 
@@ -750,10 +750,11 @@ def with_one(array, value):
         lambda array: array.astype(object),
         lambda array: array[:, :-1],
         lambda array: array[None],
+        np.asfortranarray,
         lambda array: 3,
         lambda array: "text",
     ],
-    ids=["none", "list", "nan", "inf", "half", "objects", "narrow", "3d", "3", "text"],
+    ids="none list nan inf half objects narrow 3d fortran 3 text".split(),
 )
 @pytest.mark.parametrize("name", ["item_vectors", "user_vectors", "directions"])
 def test_arrays_for_serving_are_complete_and_finite(fitted, name, damage):
@@ -856,21 +857,3 @@ def test_any_number_of_jobs_recommends_the_same(fitted, monkeypatch):
     model = pickle.loads(pickle.dumps(fitted.model)).set_params(n_jobs=3)
     for ours, theirs in zip(model.recommend(fitted.X), expected, strict=True):
         np.testing.assert_array_equal(ours, theirs)
-
-
-@pytest.mark.parametrize("name", ["item_vectors", "user_vectors", "directions"])
-def test_arrays_for_serving_are_c_contiguous(fitted, name):
-    served = fitted.model.for_serving()
-    values = served._cached_values()
-    if name not in values:
-        pytest.skip("this model keeps no such array")
-    array = np.array(values[name])
-    assert np.array_equal(
-        pickle.loads(pickle.dumps(served)).item_scores(fitted.X),
-        (fitted.model.item_scores(fitted.X)),
-    )
-    values[name] = np.asfortranarray(array)
-    state = pickle.dumps(served)
-    values[name] = array
-    with pytest.raises(ValueError, match="cannot be loaded"):
-        pickle.loads(state)

@@ -32,7 +32,7 @@ from sktemper.datasets import load_debian_descriptions, make_lda_documents  # no
 from sktemper.metrics import npmi_coherence  # noqa: E402
 from sktemper.plotting import topic_map_layout, topic_shares  # noqa: E402
 from sktemper.report import _page, topic_report  # noqa: E402
-from sktemper.report._documents import Reader, tinted_pieces  # noqa: E402
+from sktemper.report._documents import Reader, coloured_pieces  # noqa: E402
 from sktemper.report._figures import label_places  # noqa: E402
 from sktemper.report._page import check_path, write_page  # noqa: E402
 from sktemper.report._tables import as_dates  # noqa: E402
@@ -395,7 +395,7 @@ def test_words_are_found_as_the_vectorizer_finds_them():
 
 def test_a_word_of_several_features_has_their_topic_of_highest_mean():
     topics = {"ab": {0: 0.9, 1: 0.1}, "bc": {1: 0.9}, "cd": {1: 0.8}}
-    pieces = tinted_pieces("x abcd.", [(2, 6, ["ab", "bc", "cd"])], topics)
+    pieces = coloured_pieces("x abcd.", [(2, 6, ["ab", "bc", "cd"])], topics)
     assert pieces == ["x ", ["abcd", 1, 60], "."]
 
 
@@ -629,7 +629,7 @@ def test_an_owner_that_cannot_be_kept_is_reported(tmp_path, monkeypatch):
     path.write_text("before", encoding="utf-8")
     of_another = os.stat_result((*os.stat(path)[:4], 4242, 4242, *os.stat(path)[6:]))
     target = Path(os.path.realpath(path))
-    monkeypatch.setattr(_page, "_target_of", lambda path: (target, of_another))
+    monkeypatch.setattr(_page, "_resolve_target", lambda path: (target, of_another))
 
     def refused(*arguments):
         raise PermissionError("not permitted")

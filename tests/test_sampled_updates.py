@@ -16,7 +16,6 @@ from sklearn.base import clone
 from sktemper import AnnealedLDA, TemperedLDA
 from sktemper._simd import special
 from sktemper.lda import _model as lda_model
-from sktemper.lda import _starts
 from sktemper.lda._model import LDAModel, Topics
 from sktemper.model import Powers, Request, Stopped
 from sktemper.tempering import LocalTempering
@@ -277,7 +276,7 @@ def test_duplicate_entries_are_summed_before_counts_are_checked():
 
 def test_sampling_all_the_way_begins_less_hot(documents):
     lda = AnnealedLDA(8, doc_update="sampled", random_state=0).fit(documents)
-    assert lda.schedule_.start == _starts.SAMPLED_START
+    assert lda.schedule_.start == lda_model.SAMPLED_START
 
 
 # -- lanes, chains --------------------------------------------------------------------

@@ -12,15 +12,15 @@ RENEWALS = Renewals(memory=400, wait=100, trial=200)
 
 @pytest.fixture(scope="module")
 def mixture():
-    """A mixture fitted to a stream of two clusters; one changes after 1,500 samples."""
+    """A mixture fitted to a stream of two clusters; one changes after 1,200 samples."""
     random = np.random.default_rng(0)
-    X = random.normal(size=(3000, 2)) + 12.0 * random.integers(2, size=3000)[:, None]
-    X[1500:] *= np.where(X[1500:, :1] > 6, -1.0, 1.0)
+    X = random.normal(size=(2400, 2)) + 12.0 * random.integers(2, size=2400)[:, None]
+    X[1200:] *= np.where(X[1200:, :1] > 6, -1.0, 1.0)
     model = AnnealedGaussianMixture(
         4, half_life=1000, renewals=RENEWALS, random_state=0
     )
-    times = np.datetime64("2024-01-01") + np.arange(3000) // 10
-    for start in range(0, 3000, 200):
+    times = np.datetime64("2024-01-01") + np.arange(2400) // 10
+    for start in range(0, 2400, 200):
         model.partial_fit(X[start : start + 200], times=times[start : start + 200])
     return model
 
@@ -56,7 +56,7 @@ def test_lives_of_columns_begin_and_end_with_renewals(plt):
     table = {
         "reason": np.array(["start", "alarm", "alarm"]),
         "kept": np.array([True, True, False], dtype=object),
-        "decided": np.array([1000, 2000, 3000]),
+        "decided": np.array([1000, 2000, 2400]),
         "columns": np.array([(0, 1, 2), (1,), (2,)], dtype=object),
     }
     none = {"sample": np.zeros(0, dtype=int)}

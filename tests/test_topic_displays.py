@@ -22,7 +22,7 @@ from sktemper.plotting import (
     TopicPrevalenceDisplay,
     TopicWordsDisplay,
 )
-from sktemper.plotting._axes import ORDER, colours_of
+from sktemper.plotting._axes import ORDER, topic_colours
 
 WORDS = [f"w{v}" for v in range(60)]
 
@@ -362,14 +362,14 @@ def test_many_lines_of_prevalence_differ_also_without_colours(plt):
 
 def test_numbers_of_small_topics_have_room_on_the_map(plt):
     display = TopicMapDisplay(
-        positions=np.random.default_rng(0).normal(size=(60, 2)),
-        prevalence=np.r_[0.94, np.full(59, 0.001)],
-        labels=["word"] * 60,
+        positions=np.random.default_rng(0).normal(size=(30, 2)),
+        prevalence=np.r_[0.971, np.full(29, 0.001)],
+        labels=["word"] * 30,
     ).plot()
     renderer = display.figure_.canvas.get_renderer()
     radii = np.sqrt(display.circles_.get_sizes() / np.pi) * display.figure_.dpi / 72
     numbers = [text for text in display.ax_.texts if text.get_text().isdigit()]
-    assert len(numbers) == 60
+    assert len(numbers) == 30
     widths = [text.get_window_extent(renderer).width for text in numbers]
     assert (np.array(widths) < 2 * radii).all()
 
@@ -384,10 +384,10 @@ def test_the_legend_of_two_searches_groups_their_lines(plt, search):
 def test_colours_differ_while_there_are_some():
     pytest.importorskip("matplotlib")
     numbers = [6, 24, 0, 18, 6]
-    colours = colours_of(numbers)
+    colours = topic_colours(numbers)
     assert len(set(colours)) == 4 and colours[0] == colours[4]
-    assert len(set(colours_of(range(40)))) == len(ORDER)
-    assert colours_of([5]) == colours_of([5, 6])[:1]
+    assert len(set(topic_colours(range(40)))) == len(ORDER)
+    assert topic_colours([5]) == topic_colours([5, 6])[:1]
 
 
 DISPLAYS = {

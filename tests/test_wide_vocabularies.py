@@ -83,8 +83,9 @@ def test_means_of_log_power_sums_are_integrals(a):
         ends = [0, 0.3, 1, 3, 10, 30, 100, 500]
         return float(2 * mpmath.quad(integrand, ends) / mpmath.beta(a, a))
 
-    found = mean_log_power_sums(LADDER, a)
-    np.testing.assert_allclose(found, [integral(b) for b in LADDER], atol=1e-10)
+    found = mean_log_power_sums(LADDER, a)[[0, 2, 5]]
+    expected = [integral(b) for b in LADDER[[0, 2, 5]]]
+    np.testing.assert_allclose(found, expected, atol=1e-10)
 
 
 def test_limits_of_means_of_log_power_sums():

@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -43,19 +42,6 @@ def families(zoo):
 
 
 # -- pages of results ------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("page", sorted((BENCHMARKS / "results").glob("*.md")))
-def test_results_page_names_commit_date_processor_and_script(page):
-    """A page names its commit, date, processor, and a script that exists or existed."""
-    text = page.read_text("utf-8")
-    top = " ".join(text.partition("\n## ")[0].split())
-    assert re.search(r"(?i)commits?\b[^.]*[0-9a-f]{7}", top)
-    assert re.search(r"\b20\d\d-\d\d-\d\d\b", top)
-    assert re.search("AMD|Intel|Apple|x86-64|processor was not recorded", top)
-    for script in re.findall(r"`benchmarks/(\w+\.py)`", text):
-        gone = re.search(rf"`git show [0-9a-f]{{7}}:benchmarks/{script}`", top)
-        assert gone or (BENCHMARKS / script).exists()
 
 
 # -- figures of merit ------------------------------------------------------------------

@@ -10,7 +10,7 @@ from collections import deque
 import numpy as np
 
 from .._utils._linalg import one_blas_thread
-from .._utils._tasks import Pool, Task
+from .._utils._tasks import Pool, Task, cancel
 from ..model import Stopped
 
 
@@ -251,13 +251,15 @@ class Workers(_Maps):
                 pending.popleft()
                 yield from results
         except BaseException as error:
-            self.stop[0] = 1
-            # all are cancelled before this thread waits for those that have begun
-            for begun in [task for task in pending if not task.cancel()]:
-                begun.wait()
-            if not isinstance(error, KeyboardInterrupt):
-                self.stop[0] = 0  # after Ctrl-C, `__exit__` resets it
+            self._stop(pending, error)
             raise
+
+    def _stop(self, tasks, error):
+        """Stop the kernels, and wait until none of the tasks runs."""
+        self.stop[0] = 1
+        cancel(tasks)
+        if not isinstance(error, KeyboardInterrupt):
+            self.stop[0] = 0  # after Ctrl-C, `__exit__` resets it
 
     def _run_calls(self, calls):
         """Return the results of some calls; raise `Stopped` if `stop` is set."""
@@ -283,11 +285,7 @@ class Workers(_Maps):
             self._pool.submit(task)
             return task.result()
         except BaseException as error:
-            self.stop[0] = 1
-            if not task.cancel():
-                task.wait()
-            if not isinstance(error, KeyboardInterrupt):
-                self.stop[0] = 0  # after Ctrl-C, `__exit__` resets it
+            self._stop([task], error)
             raise
 
     def run_whole(self, function):

@@ -9,13 +9,7 @@ data.
 """
 
 from .._utils._notices import log, warn_once
-from ._columns import (
-    drop_features,
-    expand_features,
-    policies_of_other_sizes,
-    widened_for,
-    with_state,
-)
+from ._columns import copy_with_state, drop_features, expand_features, widened_for
 from ._counts import (
     check_weighted_counts,
     inspect_counts,
@@ -29,9 +23,10 @@ from ._estimator import (
     TemperedEstimator,
     Validation,
     mean_score,
+    stream_rate,
     top_words,
+    training_settings,
     validated_weight,
-    without_callbacks,
     workers_for,
 )
 from ._mixtures import MixtureMixin, check_enough_samples, check_n_samples

@@ -13,28 +13,30 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._engine import Source, matrices_of
 from .._utils._arguments import columns_of, positive_int
+from .._utils._results import copy_fit, install_results
 from .._utils._typing import ArrayLike, Int, Owner
-from ._estimator import known_names
+from ._estimator import known_names, stream_rate
 
 
-def with_state(estimator, state, results, parameters):
-    """Return an estimator with a state of the model of other parameters.
+def copy_with_state(estimator, state, parameters, results=()):
+    """Return a copy of a fitted estimator with a state for other parameters.
 
     Parameters
     ----------
+    estimator : TemperedEstimator
     state : State
+    parameters : dict
+        Parameters that replace those of the estimator.
     results : dict
         Other attributes that the fit has.
-    parameters : dict
-        Parameters that replace those of this estimator.
     """
-    results = estimator._results() | results | {"state_": state, "_warned": {}}
-    other = estimator._with_results(results, **parameters)
+    results = dict(results) | {"state_": state, "_warned": {}}
+    other = copy_fit(estimator, results, **parameters)
     other.state_ = replace(state, fixed=copy.deepcopy(other._fixed()))
     return other
 
 
-def _on_columns(estimator, places, names, parameters):
+def _copy_on_columns(estimator, places, names, parameters):
     """Return a copy of the fitted estimator after columns were added or removed.
 
     Parameters
@@ -46,8 +48,32 @@ def _on_columns(estimator, places, names, parameters):
     parameters : dict
         Result of `_parameters_on`.
     """
-    state, settings = estimator.state_, estimator._settings().replaced(**parameters)
-    model = estimator._make_model(settings, len(places), state.dtype)
+    settings = estimator._settings().replaced(**parameters)
+    model = estimator._make_model(settings, len(places), estimator.state_.dtype)
+    keeps_rate = stream_rate(estimator) is not None
+    # `_names_` are those of a collection on disk
+    is_frame = "feature_names_in_" in vars(estimator)
+    results = {
+        "n_features_in_": len(places),
+        "feature_names_in_" if is_frame else "_names_": names,
+    }
+    state = state_on_columns(model, estimator.state_, places, keeps_rate)
+    return copy_with_state(estimator, state, parameters, results)
+
+
+def state_on_columns(model, state, places, keeps_rate):
+    """Return the state of a fit after columns were added or removed.
+
+    Parameters
+    ----------
+    model : ConjugateModel
+        Model of the new columns.
+    state : State
+    places : ndarray of int
+        Previous index of each column, -1 for a new column.
+    keeps_rate : bool
+        Whether the state of the learning rate fits any number of columns.
+    """
     share, size = state.convergence.start_share, {"n_features": len(places)}
 
     def converted(state):
@@ -55,28 +81,14 @@ def _on_columns(estimator, places, names, parameters):
         globals_, hyper = model.on_features(*parameters, places, share)
         return replace(state, globals_=globals_, hyper=hyper, local=None, **size)
 
-    # `_names_` are those of a collection on disk
-    is_frame = "feature_names_in_" in vars(estimator)
-    results = {
-        "n_features_in_": len(places),
-        "feature_names_in_" if is_frame else "_names_": names,
-    }
-    stream = state.stream
-    state = replace(
+    stream, policies = state.stream, state.policies
+    return replace(
         converted(state),
         best=None,
-        policies=policies_of_other_sizes(estimator),
+        policies=policies if keeps_rate else replace(policies, learning_rate=None),
         stream=None if stream is None else stream.on_columns(places, converted),
         progress=replace(state.progress, first_rows_digest=None),
     )
-    return with_state(estimator, state, results, parameters)
-
-
-def policies_of_other_sizes(estimator):
-    """Return the states of policies that do not depend on the number of columns."""
-    policies = estimator.state_.policies
-    forgets = estimator._forgetting_rate() is not None
-    return policies if forgets else replace(policies, learning_rate=None)
 
 
 # -- more columns in a stream ------------------------------------------------------
@@ -91,7 +103,7 @@ def widened_for(estimator, X):
     """
     n_old, n_new = estimator.n_features_in_, _width(X)
     if n_new <= n_old:
-        return estimator._with_results(estimator._results())
+        return copy_fit(estimator)
     places = np.append(np.arange(n_old), np.full(n_new - n_old, -1))
     parameters = estimator._parameters_on(places)
     if parameters:
@@ -100,7 +112,9 @@ def widened_for(estimator, X):
             f"{n_old}, and {', '.join(parameters)} has a value for each: call "
             "expand_features first."
         )
-    return _on_columns(estimator, places, _names_of_wider(estimator, X), parameters)
+    return _copy_on_columns(
+        estimator, places, _names_of_wider(estimator, X), parameters
+    )
 
 
 def _names_of_wider(estimator, X):
@@ -219,9 +233,9 @@ def drop_features(self: Owner, features: ArrayLike) -> Owner:
 def _move_to(estimator, places, names):
     """Change to other columns; return the estimator."""
     parameters = estimator._parameters_on(places)
-    other = _on_columns(estimator, places, names, parameters)
+    other = _copy_on_columns(estimator, places, names, parameters)
     estimator.set_params(**parameters)
-    estimator._take_results(other)
+    install_results(estimator, other)
     return estimator
 
 

@@ -9,6 +9,7 @@ from .._engine import new_states, plan_fit
 from .._utils._arguments import check_flag
 from .._utils._typing import ArrayLike, DataLike
 from ..schedules import Schedule
+from ._estimator import make_problem, training_settings
 
 
 def critical_temperatures(
@@ -77,7 +78,7 @@ def critical_temperatures(
     estimator._validate_params()
     data = estimator._training_data(X, True, sample_weight)
     estimator._check_enough(data)
-    problem = estimator._problem(data, sample_weight, fresh=True)
+    problem = make_problem(estimator, data, sample_weight, fresh=True)
     name = type(estimator).__name__
     if "critical_temperatures" not in problem.model.capabilities():
         raise ValueError(f"The model of {name} has no critical temperatures.")
@@ -92,5 +93,5 @@ def critical_temperatures(
         )
     if not return_schedule:
         return np.asarray(temperatures)
-    run = plan_fit(estimator._training(), problem, state)
+    run = plan_fit(training_settings(estimator), problem, state)
     return np.asarray(temperatures), run.policies.tempering.schedule_of_temperatures()

@@ -52,7 +52,8 @@ from .._utils._checksums import checked, with_checksum
 from .._utils._linalg import one_blas_thread
 from .._utils._notices import log, warn
 from .._utils._policy import Slot, link_to_documentation, set_params
-from .._utils._sklearn import CallbackSupportMixin, remove_callbacks, with_callbacks
+from .._utils._results import copy_fit, fit_results, install_results, new_estimator
+from .._utils._sklearn import CallbackSupportMixin, with_callbacks
 from .._utils._typing import ArrayLike, DataLike
 from .._utils._validation import check_unmasked, checked_weights, is_small_matrix
 from ..learning_rates import (
@@ -154,16 +155,12 @@ class Validation:
         estimator = self.estimator
         known = vars(estimator)
         results = {name: known[name] for name in estimator._validated if name in known}
-        if "state_" in known:  # validation needs dtypes and priors only
-            results["state_"] = replace(
-                known["state_"], globals_=None, local=None, best=None, history=None
-            )
         kind, parameters = type(estimator), estimator.get_params(deep=False)
         return _validation, (kind, parameters, results, self.method, self.reset)
 
 
 def _validation(kind, parameters, results, method, reset):
-    return Validation(kind(**parameters)._with_results(results), method, reset)
+    return Validation(new_estimator(kind(**parameters), results), method, reset)
 
 
 def _version():
@@ -196,16 +193,6 @@ def writable(value):
         parts = {one.name: writable(getattr(value, one.name)) for one in fields(value)}
         return replace(value, **parts)
     return value
-
-
-def without_callbacks(estimator, **parameters):
-    """Return a copy without callbacks, with some parameters replaced.
-
-    It can be sent to workers even if callbacks cannot be pickled.
-    """
-    other = estimator._with_results(estimator._results(), **parameters)
-    remove_callbacks(other)
-    return other
 
 
 # -- methods of fitted estimators: scores, bounds, and views of the state --------------
@@ -465,7 +452,7 @@ class _FitHooks(FitHooks):
         if run is not self._installed:
             self._installed = run
             self.work._install(run.state, run.policies)
-            self.estimator._take_results(self.work)
+            install_results(self.estimator, self.work)
 
     def begin(self, name):
         """Begin the task of a pass or a move."""
@@ -479,7 +466,7 @@ class _FitHooks(FitHooks):
     def finish(self, run):
         """Store results for the training rows."""
         self.work._finish(self.problem, run.state)
-        self.estimator._take_results(self.work)
+        install_results(self.estimator, self.work)
 
     def close(self):
         """End the task of the fit."""
@@ -534,6 +521,132 @@ class _FitHooks(FitHooks):
                 "won" if last.kept else "lost",
                 last.gain,
             )
+
+
+def training_settings(estimator, rate=None):
+    """Return the `Training` of the parameters of an estimator.
+
+    Parameters
+    ----------
+    rate : LearningRate, default=None
+        Rate that replaces ``learning_rate``.
+    """
+    if rate is None:
+        rate = as_learning_rate(estimator.learning_rate, None)
+        if rate is not None and rate.forgets:  # a rate for streams only
+            rate = None
+    return Training(
+        estimator._tempering(),
+        rate,
+        estimator._noise(),
+        estimator._moves(),
+        as_renewals(estimator.renewals),
+        estimator.n_init,
+        estimator.max_iter,
+        estimator.batch_size,
+        estimator.total_samples,
+        estimator.shuffle,
+        estimator.evaluate_every,
+        estimator.validation_fraction,
+        estimator.n_iter_no_change,
+        estimator.tol,
+    )
+
+
+def make_problem(estimator, data, sample_weight, fresh, inline=False):
+    """Return the `Problem` of validated data.
+
+    If ``inline`` is True, the calling thread computes, with the cached model for
+    calls with few rows.
+    """
+    sample_weight = validated_weight(sample_weight, data)
+    for matrix in data.validated:
+        estimator._check_weighted(matrix, sample_weight)
+    if not fresh:
+        _check_fixed(estimator._fixed(), estimator.state_.fixed or {})
+    dtype = estimator._compute_dtype(data) if fresh else estimator.state_.dtype
+    ready = vars(estimator).get("_ready") if inline else None
+    if ready is None:
+        model = estimator._make_model(estimator._settings(), data.shape[1], dtype)
+    else:
+        model = ready.model(estimator)
+    return Problem(
+        model,
+        data,
+        workers_for(
+            estimator.n_jobs, model, data, InlineWorkers if inline else Workers
+        ),
+        sample_weight,
+        total_samples=estimator.total_samples,
+    )
+
+
+def _add_validation(estimator, problem, X_val):
+    """Return the problem with the validation data of the user, if given."""
+    if X_val is None:
+        return problem
+    try:
+        data = data_of(X_val, estimator._validation(X_val, "_validate", reset=False))
+        check_names(data, known_names(estimator))
+        for matrix in data.validated:
+            estimator._check_range(matrix, problem.model.dtype)
+            estimator._check_weighted(matrix, None)
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"X_val cannot be scored: {error}") from error
+    workers = workers_for(estimator.n_jobs, problem.model, data)
+    return replace(problem, validation=Problem(problem.model, data, workers))
+
+
+def stream_rate(estimator):
+    """Return the `HalfLife` of streams, or None.
+
+    Raises
+    ------
+    ValueError
+        If a half-life is given together with parameters that it replaces.
+    """
+    as_renewals(estimator.renewals)  # checks the parameter even if it is not used
+    if estimator.half_life is None:
+        rate = estimator.learning_rate
+        rate = rate if isinstance(rate, LearningRate) and rate.forgets else None
+    else:
+        half_life_of(estimator.half_life)
+        if estimator.learning_rate is not None:
+            raise ValueError(
+                "half_life and learning_rate are both given, but half_life sets "
+                "the learning rate: leave one of them at None."
+            )
+        rate = HalfLife(estimator.half_life)
+    if rate is not None and estimator.total_samples is not None:
+        raise ValueError(
+            "A half-life and total_samples are both given, but a half-life sets "
+            "the effective number of samples: leave total_samples at None."
+        )
+    return rate
+
+
+def _check_loaded(estimator):
+    """Raise if the fit does not match the model of its parameters."""
+    state = estimator.state_
+    signature = inspect.signature(type(estimator).__init__).parameters.values()
+    defaults = {p.name: p.default for p in signature if p.default is not p.empty}
+    with _refusing_damage(estimator):
+        if state.dtype not in (np.float32, np.float64):
+            raise ValueError(f"dtype is {state.dtype}")
+        if estimator.n_features_in_ != state.n_features:
+            raise ValueError(f"n_features_in_ is {estimator.n_features_in_}")
+        settings = estimator._settings().replaced(
+            **defaults | (state.fixed or estimator._fixed())
+        )
+        model = estimator._make_model(settings, state.n_features, state.dtype)
+        model.check(state.globals_, state.hyper)
+        if state.best is not None:
+            model.check(state.best.globals_, state.best.hyper)
+        if state.local is not None:
+            model.check_local(state.local)
+        estimator.tempering_.check_state(state.policies.tempering)
+        estimator._check_kept(model)
 
 
 @link_to_documentation
@@ -619,18 +732,14 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         """Return the `Settings` of a model: the parameters, as a fit resolves them."""
         return Settings(**self.get_params(deep=False) | self._fixed())
 
-    def _new_model(self, n_features, dtype):
-        """Return the model of the present parameters."""
-        return self._make_model(self._settings(), n_features, dtype)
-
     @classmethod
     @functools.cache
     def _get_param_names(cls):
         # cached, because scikit-learn reads the signature in each `partial_fit`
         return super()._get_param_names()
 
-    #: Attributes of a fit that validation reads, besides the state.
-    _validated = ("n_features_in_", "feature_names_in_", "training_dtype_")
+    #: Attributes of a fit that validation reads.
+    _validated = ("n_features_in_", "feature_names_in_")
 
     def _validate(self, X, reset):
         """Return ``X`` in the form that the model needs, or raise an error."""
@@ -652,6 +761,12 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
     def _prepare_fit(self, data, sample_weight):
         """Choose parameters from the `Data` of a `fit`; not called for a stream."""
 
+    def _check_range(self, X, dtype, training=False):
+        """Raise if a model of this dtype cannot compute with the values of valid data.
+
+        ``training`` is whether a new fit learns variances from the data.
+        """
+
     def _check_weighted(self, X, sample_weight):
         """Raise if valid data cannot have these weights."""
 
@@ -671,13 +786,6 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
     def _compute_dtype(self, X):
         """Return the dtype of kernels and public arrays for these data."""
         return np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
-
-    def _dtype_for(self, X, reset):
-        """Return the dtype of computations with data during their validation."""
-        if reset:
-            return self._compute_dtype(X)
-        dtype = vars(self).get("training_dtype_")
-        return self.state_.dtype if dtype is None else dtype
 
     def _tempering(self):
         """Return the tempering policy, in which "auto" is not yet resolved."""
@@ -761,16 +869,16 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X, sample_weight, continued, X_val=None):
-        earlier = self._with_results(self._results())
-        work = self._with_results(earlier._results() if continued else {})
+        earlier = copy_fit(self)
+        work = new_estimator(self, fit_results(earlier) if continued else {})
         work._warned = {"hot": True}  # callbacks may use a model above T=1
         try:
             data = work._training_data(X, not continued, sample_weight)
             if not continued:
                 work._check_enough(data)
                 work._prepare_fit(data, sample_weight)
-            problem = work._problem(data, sample_weight, fresh=not continued)
-            problem = work._with_validation(problem, X_val)
+            problem = make_problem(work, data, sample_weight, fresh=not continued)
+            problem = _add_validation(work, problem, X_val)
             if continued:
                 state = _continued_state(work)
                 # a score may be added before the first step is committed
@@ -779,9 +887,9 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
             else:
                 n_runs = self.n_init
                 starts = new_states(problem, n_runs, self.random_state, work._fixed())
-            rate = self._forgetting_rate()
+            rate = stream_rate(self)
             hooks = _FitHooks(self, work, problem)
-            run = fit(problem, self._training(), starts, n_runs, hooks)
+            run = fit(problem, training_settings(self), starts, n_runs, hooks)
             hooks.close()
             run.state.stream = None
             if rate is not None:  # a stream with a half-life may follow
@@ -793,83 +901,13 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
             before = vars(earlier).get("state_")
             is_changed = before is not None and self.state_ is not before
             if is_changed and not keeps and not continued:
-                self._take_results(earlier)
+                install_results(self, earlier)
             raise
         warn_of_the_end(work, run)
         return self
 
-    # -- results of a fit, which are attributes ----------------------------------------
     #: Names of the attributes that the last fit has set.
     _result_names = frozenset()
-
-    def _results(self):
-        """Return the attributes that the last fit has set."""
-        known = vars(self)
-        names = known.get("_result_names", ())
-        return {name: known[name] for name in names if name in known}
-
-    def _unfitted(self):
-        """Return the other attributes: parameters, and settings of scikit-learn."""
-        known = vars(self)
-        results = known.get("_result_names", ())
-        return {
-            name: value
-            for name, value in known.items()
-            if name not in results and name != "_result_names"
-        }
-
-    def _with_results(self, results, **parameters):
-        """Return an estimator like this one with the results of a fit.
-
-        Parameters
-        ----------
-        results : dict
-            Attributes by name.
-        **parameters : dict
-            Parameters that replace those of this estimator.
-        """
-        parameters = self.get_params(deep=False) | parameters
-        other = type(self)(**parameters)
-        vars(other).update(self._unfitted() | parameters | results)
-        other._result_names = frozenset(results)
-        return other
-
-    def _take_results(self, other):
-        """Replace the results by those of another estimator, all at once."""
-        own = self._unfitted()
-        results = {k: v for k, v in vars(other).items() if k not in own}
-        results.pop("_result_names", None)
-        # one assignment, so that two threads never leave parts of two fits
-        self.__dict__ = own | results | {"_result_names": frozenset(results)}
-
-    def _training(self, rate=None):
-        """Return the `Training` of these parameters.
-
-        Parameters
-        ----------
-        rate : LearningRate, default=None
-            Rate that replaces ``learning_rate``.
-        """
-        if rate is None:
-            rate = as_learning_rate(self.learning_rate, None)
-            if rate is not None and rate.forgets:  # a rate for streams only
-                rate = None
-        return Training(
-            self._tempering(),
-            rate,
-            self._noise(),
-            self._moves(),
-            as_renewals(self.renewals),
-            self.n_init,
-            self.max_iter,
-            self.batch_size,
-            self.total_samples,
-            self.shuffle,
-            self.evaluate_every,
-            self.validation_fraction,
-            self.n_iter_no_change,
-            self.tol,
-        )
 
     def _training_data(self, X, fresh, sample_weight):
         data = data_of(X, self._validation(X, "_validate_training", reset=fresh))
@@ -877,6 +915,9 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
             self._names_ = data.feature_names
         else:
             check_names(data, known_names(self))
+        dtype = self._compute_dtype(data) if fresh else self.state_.dtype
+        for matrix in data.validated:
+            self._check_range(matrix, dtype, training=fresh)
         if fresh and len(data) < self._min_samples:
             raise ValueError(
                 f"Found array with {len(data)} sample(s) (shape={data.shape}) while a "
@@ -886,53 +927,11 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         self._inspect_training_data(data, fresh)
         return data
 
-    def _problem(self, data, sample_weight, fresh, inline=False):
-        """Return the `Problem` of validated data.
-
-        If ``inline`` is True, the calling thread computes, with the cached model for
-        calls with few rows.
-        """
-        sample_weight = validated_weight(sample_weight, data)
-        for matrix in data.validated:
-            self._check_weighted(matrix, sample_weight)
-        if not fresh:
-            _check_fixed(self._fixed(), self.state_.fixed or {})
-        dtype = self._compute_dtype(data) if fresh else self.state_.dtype
-        ready = vars(self).get("_ready") if inline else None
-        if ready is None:
-            model = self._new_model(data.shape[1], dtype)
-        else:
-            model = ready.model(self)
-        return Problem(
-            model,
-            data,
-            workers_for(self.n_jobs, model, data, InlineWorkers if inline else Workers),
-            sample_weight,
-            total_samples=self.total_samples,
-        )
-
-    def _with_validation(self, problem, X_val):
-        """Return the problem with the validation data of the user, if given."""
-        if X_val is None:
-            return problem
-        dtype = {"training_dtype_": problem.model.dtype}
-        other = self._with_results(vars(self) | dtype)
-        try:
-            data = data_of(X_val, other._validation(X_val, "_validate", reset=False))
-            check_names(data, known_names(other))
-            for matrix in data.validated:
-                self._check_weighted(matrix, None)
-        except (TypeError, ValueError) as error:
-            kind = TypeError if isinstance(error, TypeError) else ValueError
-            raise kind(f"X_val cannot be scored: {error}") from error
-        workers = workers_for(self.n_jobs, problem.model, data)
-        return replace(problem, validation=Problem(problem.model, data, workers))
-
     def _fixed(self):
         return {name: getattr(self, name) for name in self._fixed_by_fit}
 
     def _install(self, state, policies):
-        """Set the attributes of a fit; `_take_results` follows."""
+        """Set the attributes of a fit; `install_results` follows."""
         self.state_ = state
         self._loaded = False
         vars(self).setdefault("_ready", ReadyModel())
@@ -959,7 +958,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
 
     def _widened_for(self, X):
         """Return a copy that continues with ``X``, which may be wider."""
-        return self._with_results(self._results())
+        return copy_fit(self)
 
     def _parameters_on(self, places):
         """Return new values for parameters that have a value for each column.
@@ -985,6 +984,8 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
             check_is_fitted(self, "state_")
         data = data_of(X, self._validation(X, "_validate", reset=False))
         check_names(data, known_names(self))
+        for matrix in data.validated:
+            self._check_range(matrix, self.state_.dtype)
         sample_weight = validated_weight(sample_weight, data)
         for matrix in data.validated:
             self._check_weighted(matrix, sample_weight)
@@ -1033,6 +1034,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         """Return a list of ``function(model, block, prepared)``, one for each block."""
         if self._is_few_rows(X):
             X = self._validate(X, reset=False)
+            self._check_range(X, self.state_.dtype)
             self._check_weighted(X, None)
             model = self._ready.model(self)
             warn_if_above_one(self)
@@ -1251,19 +1253,19 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         `sktemper.renewals.Renewals`.
         """
         fresh = not hasattr(self, "state_")
-        work = self._with_results({}) if fresh else self._widened_for(X)
+        work = new_estimator(self) if fresh else self._widened_for(X)
         if fresh:
             work._warned = {}
         data = work._training_data(X, fresh, sample_weight)
-        rate = self._forgetting_rate()
+        rate = stream_rate(self)
         # starts and renewals may take long: other threads compute them
         inline = not fresh and rate is None and _are_few(data, work._inline_limits())
-        problem = work._problem(data, sample_weight, fresh, inline)
+        problem = make_problem(work, data, sample_weight, fresh, inline)
         if fresh:
             (state,) = new_states(problem, 1, self.random_state, work._fixed())
         else:
             state = _continued_state(work)
-        training, hooks = self._training(rate), _FitHooks(self, work, problem)
+        training, hooks = training_settings(self, rate), _FitHooks(self, work, problem)
         run, size = plan_stream(training, problem, state, fresh)
         times = _times_of_chunk(times, rate, state, len(data))
         commit = functools.partial(hooks.commit, run)
@@ -1279,33 +1281,6 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
             self._warned.pop("hot", None)
         warn_of_a_long_stream(self)
         return self
-
-    def _forgetting_rate(self):
-        """Return the `HalfLife` of streams, or None.
-
-        Raises
-        ------
-        ValueError
-            If a half-life is given together with parameters that it replaces.
-        """
-        as_renewals(self.renewals)  # checks the parameter even if it is not used
-        if self.half_life is None:
-            rate = self.learning_rate
-            rate = rate if isinstance(rate, LearningRate) and rate.forgets else None
-        else:
-            half_life_of(self.half_life)
-            if self.learning_rate is not None:
-                raise ValueError(
-                    "half_life and learning_rate are both given, but half_life sets "
-                    "the learning rate: leave one of them at None."
-                )
-            rate = HalfLife(self.half_life)
-        if rate is not None and self.total_samples is not None:
-            raise ValueError(
-                "A half-life and total_samples are both given, but a half-life sets "
-                "the effective number of samples: leave total_samples at None."
-            )
-        return rate
 
     def clear_memory(self: Estimator) -> Estimator:
         """Delete the memory of a stream, which consists of rows of the training data.
@@ -1410,29 +1385,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         super().__setstate__(state)
         if "state_" in state:
             self._warned, self._loaded, self._ready = {}, True, ReadyModel()
-            self._check_loaded()
-
-    def _check_loaded(self):
-        """Raise if the fit does not match the model of its parameters."""
-        state = self.state_
-        signature = inspect.signature(type(self).__init__).parameters.values()
-        defaults = {p.name: p.default for p in signature if p.default is not p.empty}
-        with _refusing_damage(self):
-            if state.dtype not in (np.float32, np.float64):
-                raise ValueError(f"dtype is {state.dtype}")
-            if self.n_features_in_ != state.n_features:
-                raise ValueError(f"n_features_in_ is {self.n_features_in_}")
-            settings = self._settings().replaced(
-                **defaults | (state.fixed or self._fixed())
-            )
-            model = self._make_model(settings, state.n_features, state.dtype)
-            model.check(state.globals_, state.hyper)
-            if state.best is not None:
-                model.check(state.best.globals_, state.best.hyper)
-            if state.local is not None:
-                model.check_local(state.local)
-            self.tempering_.check_state(state.policies.tempering)
-            self._check_kept(model)
+            _check_loaded(self)
 
     def _check_kept(self, model):
         """Raise if attributes other than the state do not match the model."""

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, DensityMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
 
 from .._utils._arguments import is_integer, refuse
 from .._utils._typing import ArrayLike, DataLike
@@ -90,7 +91,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         responsibilities : ndarray of shape (n_samples, n_components)
             Rows sum to 1.
         """
-        return self._local_parameters(X)
+        return self._local_parameters(X).astype(self.state_.dtype, copy=False)
 
     def transform(self, X: DataLike) -> np.ndarray:
         """Return the responsibilities of the components, for pipelines.
@@ -190,10 +191,22 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
     @property
     def n_active_components_(self) -> int:
         """Number of components whose total responsibility is above 0.5."""
+        return len(self._active())
+
+    def _active(self):
+        """Return the indices of the active components."""
         state, weights = self._state(), self._fitted_model().weights
         prior = weights.prior(state.hyper.weight_concentration)
-        counts = weights.counts(state.globals_.weights - prior)
-        return int((counts > ACTIVE).sum())
+        return np.flatnonzero(weights.counts(state.globals_.weights - prior) > ACTIVE)
+
+    def _draw_components(self, n_samples):
+        """Return the sorted components of new samples, and a random generator."""
+        self._check_fitted()
+        check_n_samples(n_samples)
+        random = check_random_state(self.random_state)
+        weights = self.weights_.astype(np.float64)
+        shares = weights / weights.sum()
+        return np.sort(random.choice(len(shares), n_samples, p=shares)), random
 
 
 def _labels(model, block, prepared):

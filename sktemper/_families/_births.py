@@ -1,4 +1,4 @@
-"""Splits and merges of a mixture's components, by the evidence of responsibilities.
+"""Births, splits and merges of a mixture's components.
 
 The best lower bound for given responsibilities is, up to a constant,
 
@@ -32,18 +32,6 @@ def propose_birth(model, globals_, hyper, block, random, row_weight):
     Then a row is drawn, usually a row that the mixture explains badly.  The component
     gets the nearest neighbours of this row: half of the mean number of rows of a
     nonempty component.
-
-    Parameters
-    ----------
-    model : MixtureModel
-    globals_, hyper : object
-    block : object
-    random : numpy.random.Generator
-    row_weight : ndarray of shape (n_rows,)
-
-    Returns
-    -------
-    responsibilities : ndarray of shape (n_rows, n_components)
     """
     prepared = model.prepare(globals_, hyper)
     shares, bounds, _ = model.responsibilities(block, prepared)
@@ -95,17 +83,7 @@ AXES, POWER_ITERATIONS = 2, 8
 
 
 def axes(coordinates, weight):
-    """Return the leading principal axes of weighted rows, followed by a random axis.
-
-    Parameters
-    ----------
-    coordinates : ndarray or CSR array of shape (n_rows, n_coordinates)
-    weight : ndarray of shape (n_rows,)
-
-    Returns
-    -------
-    axes : ndarray of shape (n_coordinates, AXES + 1)
-    """
+    """Return the principal axes of weighted rows, then a random axis, as columns."""
     start = np.random.default_rng(0).normal(size=(coordinates.shape[1], AXES + 1))
     mean, leading = weight @ coordinates / weight.sum(), start[:, :AXES]
     for _ in range(POWER_ITERATIONS):
@@ -116,18 +94,7 @@ def axes(coordinates, weight):
     return np.concatenate([leading, start[:, AXES - missing :]], axis=1)
 
 
-# -- splits and merges of a mixture's components, by the evidence of responsibilities
-# The best lower bound for given responsibilities is, up to a constant,
-#
-#     sum_k F(s_k) + W(n) + H,
-#
-# where F(s_k) is the log evidence of component k with statistics s_k, W(n) is the log
-# evidence of the components' row counts n, and H is the entropy of the
-# responsibilities. The gain of a split or a merge is the increase of this sum.  The
-# lower bound increases by at least the gain, because the responsibilities of the other
-# components are optimised afterwards.  Therefore changes of slightly negative gain are
-# also proposed.
-
+# -- splits and merges, see the beginning of this file ---------------------------------
 #: Smallest gain of a proposal, in nats.
 LEAST_GAIN = -20.0
 #: Typical further gain of a split, in nats, from rows that later move between
@@ -155,17 +122,9 @@ ORDER = "order"
 class Part(NamedTuple):
     """The part of a component that a split moves to another component.
 
-    Attributes
-    ----------
-    rows, shares : ndarray of shape (n_rows,)
-        Rows that take part in the split, and the shares of their responsibilities that
-        move to the part.
-    statistics : ndarray of shape (n_natural,)
-        Statistics of the part.
-    count : float
-        Weighted number of rows of the part.
-    entropy : float
-        Increase of the entropy of the responsibilities by the split.
+    A split of ``rows`` moves ``shares`` of their responsibilities to the part, which
+    then has a weighted number of rows, ``count``.  The entropy of the responsibilities
+    increases by ``entropy``.
     """
 
     rows: np.ndarray
@@ -185,20 +144,8 @@ def split_merge(model, globals_, hyper, block, refused, row_weight):
     A change is either a merge, or a split whose second part replaces a component that
     is empty or becomes empty by a merge.
 
-    Parameters
-    ----------
-    model : MixtureModel
-    globals_, hyper : object
-    block : object
-    refused : collection
-        Keys of rejected proposals, which are not repeated.
-    row_weight : ndarray of shape (n_rows,)
-
-    Returns
-    -------
-    responsibilities : ndarray of shape (n_rows, n_components)
-    key : object
-        Key of the proposal; None if there is no proposal.
+    Also returns the key of the proposal, or None if there is none.  Keys in ``refused``
+    are not proposed again.
     """
     prepared = model.prepare(globals_, hyper)
     shares, bounds, _ = model.responsibilities(block, prepared)
@@ -225,27 +172,10 @@ class Search:
     stays empty.  If ``second`` equals ``first``, this component was empty before, and
     no merge is made.
 
-    Parameters
-    ----------
-    model : MixtureModel
-    hyper : object
-    block : object
-    shares : ndarray of shape (n_rows, n_components)
-        Responsibilities.
-    row_weight : ndarray of shape (n_rows,)
-    splits : bool
-        Whether to search for splits as well as for merges.
-
-    Attributes
-    ----------
-    counts : ndarray of shape (n_components,)
-    statistics : ndarray of shape (n_components, n_natural)
-    parts : dict of Part
-        The best split of each component that can be split.
-    merges, splits : dict
-        Gains of merges by (first, second), and of splits by component.
-    together : tuple of changes
-        The combination of changes that raises the bound most.
+    With ``splits=False``, it searches for merges only.  ``parts`` has the best split of
+    each component that can be split.  ``merges`` and ``splits`` have the gains by
+    (first, second) and by component, and ``together`` is the combination of changes
+    that raises the bound most.
     """
 
     def __init__(self, model, hyper, block, shares, row_weight, splits=True):
@@ -463,19 +393,9 @@ class Search:
     def _round(self, k, block, weight, parts):
         """Return the evidence of splits of a component, and the next shares.
 
-        Parameters
-        ----------
-        k : int
-        block : object
-        weight : ndarray of shape (n_rows,)
-        parts : tuple of ndarray
-            The shares of the rows that move, (n_rows, n_splits), and the counts,
-            (n_splits,), and statistics, (n_splits, n_natural), of the second parts.
-
-        Returns
-        -------
-        values, entropies : ndarray of shape (n_splits,)
-        shares : ndarray of shape (n_rows, n_splits)
+        ``parts`` has the shares of the rows that move, (n_rows, n_splits), and the
+        counts and statistics of the second parts.  The evidence is followed by the
+        entropies.
         """
         shares, counts, moved = parts
         counts = np.stack([self.counts[k] - counts, counts], axis=1)

@@ -80,18 +80,9 @@ def log_mean_powers(exponents, log_weights, concentrations):
 
     which the trapezoidal rule integrates over asinh(log s).  The integrand is positive.
 
-    Parameters
-    ----------
-    exponents : ndarray of shape (n_exponents,)
-        b, above 0 and less than 3.
-    log_weights : ndarray of shape (n_sums, n_variables)
-        log w.
-    concentrations : ndarray of shape (n_variables, n_groups)
-        Concentrations a of each group of variables, for all sums.
-
-    Returns
-    -------
-    logs : ndarray of shape (n_sums, n_exponents, n_groups)
+    ``log_weights`` has a row for each sum, and ``concentrations`` a column for each
+    group of variables.  The result has the shape (n_sums, n_exponents, n_groups);
+    exponents b are above 0 and below 3.
     """
     low = VANISHED + np.log(max(1.0, concentrations.sum(axis=0).max()))
     high = VANISHED / exponents.min()
@@ -118,16 +109,7 @@ def mean_log_power_sums(exponents, concentration):
     The density and the function are even in the logit of x.  The trapezoidal rule
     integrates over the logarithm of the logit.
 
-    Parameters
-    ----------
-    exponents : ndarray of shape (n_exponents,)
-        b, above 0 and at most 1.
-    concentration : float
-        a.
-
-    Returns
-    -------
-    means : ndarray of shape (n_exponents,)
+    Exponents b are above 0 and at most 1.
     """
     a = min(concentration, POINT)
     first = -0.5 * np.log1p(a) - VANISHED
@@ -140,7 +122,7 @@ def mean_log_power_sums(exponents, concentration):
     return (sums - np.outer(exponents, below)) @ weights
 
 
-# -- conjugate families of counts: numbers of words, answers, and numbers of events ----
+# -- the families ----------------------------------------------------------------------
 #: Number of rows whose predictive probabilities a thread computes at once.
 ROWS_AT_ONCE = 1024
 
@@ -171,30 +153,11 @@ class DirichletFamily(Family):
 
     # -- options that represent many ---------------------------------------------------
     def grouped(self, repeats: np.ndarray) -> DirichletFamily:
-        """Return the family of fewer columns, each of which represents several columns.
-
-        Parameters
-        ----------
-        repeats : ndarray of shape (n_columns,)
-            Number of columns with the same parameters that each column represents.
-
-        Returns
-        -------
-        family : DirichletFamily
-        """
+        """Return the family of fewer columns, each of which represents several."""
         raise NotImplementedError
 
     def weigh_options(self, values: np.ndarray) -> np.ndarray:
-        """Return values of options, times the number of options that each represents.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows, n_natural)
-
-        Returns
-        -------
-        values : ndarray of shape (n_rows, n_natural)
-        """
+        """Return values of options, times the number that each represents."""
         return values if self.repeats is None else values * self.repeats
 
     def weigh_questions(self, values) -> np.ndarray:
@@ -202,24 +165,13 @@ class DirichletFamily(Family):
         return values
 
     def by_question(self, values: np.ndarray) -> np.ndarray:
-        """Return values of options by question, if all questions have the same size.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows, n_natural)
-        """
+        """Return values of options by question, if all questions have the same size."""
         return values.reshape(len(values), -1, self.sizes[0])
 
     def totals(self, values: np.ndarray) -> np.ndarray:
         """Return the sums over the options of each question.
 
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows, n_natural)
-
-        Returns
-        -------
-        totals : ndarray of shape (n_rows, n_questions)
+        Values have the shape (n_rows, n_natural), and totals (n_rows, n_questions).
         """
         if self._same_size:
             return self.by_question(values).sum(axis=2)
@@ -239,7 +191,6 @@ class DirichletFamily(Family):
 
     # -- the distribution of the parameters --------------------------------------------
     def log_normaliser(self, parameters) -> np.ndarray:
-        """Return A, of shape (n_components,)."""
         concentration = parameters + 1.0
         logs = self.totals(log_gamma(concentration))
         logs = logs - log_gamma(self.totals(concentration))
@@ -252,23 +203,19 @@ class DirichletFamily(Family):
         return digamma(concentration) - self.repeat_for_options(totals)
 
     def expected_log(self, parameters, sums) -> np.ndarray:
-        """Return expected log-likelihoods of rows, given the sums of their moments."""
         return sums @ self.weigh_options(self.expected(parameters)).T
 
     def prepare(self, parameters) -> Any:
-        """Return the `Tables` of components."""
         expected = self.weigh_options(self.expected(parameters))
         return Tables(np.ascontiguousarray(expected.T), parameters)
 
     def bound(self, parameters, prior, power) -> np.ndarray:
-        """Return power * E log p - E log q of each component."""
         expected = self.weigh_options(self.expected(parameters))
         log_prior = (prior * expected).sum(axis=1) - self.log_normaliser(prior)
         log_q = (parameters * expected).sum(axis=1)
         return power * log_prior - log_q + self.log_normaliser(parameters)
 
     def fisher_product(self, parameters, change) -> np.ndarray:
-        """Return the derivative of E log theta in the direction ``change``."""
         concentration = parameters + 1.0
         product = polygamma(1, concentration) * change
         totals = polygamma(1, self.totals(concentration)) * self.totals(change)
@@ -327,17 +274,8 @@ class MultinomialFamily(DirichletFamily):
 def log_predictive_of_counts(concentration, totals, counts):
     """Return log E prod_v theta_v^n_v of sparse counts n.
 
-    Parameters
-    ----------
-    concentration : ndarray of shape (n_components, n_features)
-        Concentrations of the Dirichlet distributions of theta.
-    totals : ndarray of shape (n_components,)
-        Sums of the concentrations over all features.
-    counts : CSR of shape (n_samples, n_features)
-
-    Returns
-    -------
-    logs : ndarray of shape (n_samples, n_components)
+    The result has a row for each row of counts and a column for each row of
+    concentrations, whose sums over all features are ``totals``.
     """
     sizes = np.asarray(counts.sum(axis=1)).reshape(-1, 1)
 
@@ -407,7 +345,6 @@ class GammaFamily(Family):
         return np.hsplit(values, 2)
 
     def log_normaliser(self, parameters) -> np.ndarray:
-        """Return A, of shape (n_components,)."""
         shape, rate = self.split(parameters)
         shape = shape + 1.0
         return (gammaln(shape) - shape * np.log(rate)).sum(axis=1)
@@ -419,7 +356,6 @@ class GammaFamily(Family):
         return np.hstack([psi(shape) - np.log(rate), -shape / rate])
 
     def fisher_product(self, parameters, change) -> np.ndarray:
-        """Return the change of E u along a change of the parameters."""
         shape, rate = self.split(parameters)
         shape = shape + 1.0
         shape_change, rate_change = self.split(change)

@@ -27,17 +27,8 @@ def even_sample(X, sample_weight):
     If X is itself an even sample with `ROWS_ANALYSED` rows of a larger matrix, the
     result is the same as for the larger matrix.
 
-    Parameters
-    ----------
-    X : ndarray or CSR of shape (n_samples, n_features)
-    sample_weight : ndarray of shape (n_samples,) or None
-
-    Returns
-    -------
-    X : csr_array of shape (n_rows, n_features)
-        Copy of the sampled rows.  If there are weights below 1, equal rows are merged,
-        because two equal rows of weight 1/2 are one row.
-    weight : ndarray of shape (n_rows,)
+    Equal rows are merged if there are weights below 1, because two equal rows of weight
+    1/2 are one row.
     """
     rows = np.arange(0, X.shape[0], -(-X.shape[0] // ROWS_ANALYSED))
     X = sparse_rows(X, rows) if sparse.issparse(X) else X[rows]
@@ -63,39 +54,16 @@ def _merged(X, weight):
 
 
 class Counts(NamedTuple):
-    """Sample of rows of counts, without empty rows.
+    """Sample of rows of counts, without empty rows."""
 
-    Attributes
-    ----------
-    X : csr_array of shape (n_rows, n_features)
-        Counts divided by ``largest``, so that sums and products stay finite.
-    weight : ndarray of shape (n_rows,)
-        Number of times that each row counts.
-    tokens : ndarray of shape (n_rows,)
-        Sums of the rows of ``X``.
-    largest : float
-        Largest count of the sample.
-    """
-
-    X: Any
-    weight: np.ndarray
-    tokens: np.ndarray
-    largest: float
+    X: Any  # CSR; counts divided by ``largest``, so that sums and products stay finite
+    weight: np.ndarray  # number of times that each row counts, (n_rows,)
+    tokens: np.ndarray  # sums of the rows of ``X``, (n_rows,)
+    largest: float  # the largest count of the sample
 
 
 def sample_counts(X, sample_weight):
-    """Return the `Counts` of an even sample, or None if no row has tokens.
-
-    Parameters
-    ----------
-    X : ndarray or CSR of shape (n_samples, n_features)
-        Counts.
-    sample_weight : ndarray of shape (n_samples,) or None
-
-    Returns
-    -------
-    counts : Counts or None
-    """
+    """Return the `Counts` of an even sample, or None if no row has tokens."""
     X, weight = even_sample(X, sample_weight)
     largest = float(X.data.max(initial=0.0))
     if not largest > 0.0:
@@ -116,14 +84,6 @@ def effective_rows(weight):
     This is the larger of two numbers: the sum of the weights, and the number of equally
     weighted rows whose mean has the same variance.  The latter is larger only if
     weights are below 1.
-
-    Parameters
-    ----------
-    weight : ndarray of shape (n_rows,)
-
-    Returns
-    -------
-    n_rows : float
     """
     total = weight.sum()
     return float(max(total, total / (weight @ weight) * total))
@@ -136,19 +96,8 @@ def leading_axes(matrix, rows, columns, n_axes):
     directions are in the space of the columns.  Therefore the order of the rows does
     not matter, and a row of weight 2 is equivalent to two rows.
 
-    Parameters
-    ----------
-    matrix : csr_array of shape (n_rows, n_columns)
-    rows : ndarray of shape (n_rows,)
-    columns : ndarray of shape (n_columns,)
-    n_axes : int
-
-    Returns
-    -------
-    eigenvalues : ndarray of shape (n_axes,)
-        In decreasing order; there are fewer if the matrix has fewer rows or columns.
-    vectors : ndarray of shape (n_rows, n_axes)
-        Orthonormal columns.
+    Eigenvalues decrease.  There are fewer than ``n_axes`` if the matrix has fewer rows
+    or columns.  The eigenvectors, (n_rows, n_axes), follow.
 
     References
     ----------
@@ -195,17 +144,10 @@ class MixturePartition(NamedTuple):
         a_k(b) = \log \sum_v \beta_{kv}^b
 
     The mean is over mixtures drawn from the prior (a quenched average).
-
-    Attributes
-    ----------
-    log_weights : ndarray of shape (n_draws, n_components, n_temperatures)
-        b log pi.
-    per_observation : ndarray of shape (n_draws, n_components, n_temperatures)
-        a(b).
     """
 
-    log_weights: np.ndarray
-    per_observation: np.ndarray
+    log_weights: np.ndarray  # b log pi, (n_draws, n_components, n_temperatures)
+    per_observation: np.ndarray  # a(b), (n_draws, n_components, n_temperatures)
 
     def of_rows(self, n_observed):
         """Return log C of rows, of shape (n_rows, n_temperatures)."""

@@ -114,15 +114,7 @@ class DirichletWeights:
     def evidence(self, counts, concentration):
         """Return the log marginal likelihood of numbers of samples, up to a constant.
 
-        Parameters
-        ----------
-        counts : ndarray of shape (..., n_components)
-        concentration : float
-
-        Returns
-        -------
-        logs : ndarray of shape (...)
-            Values for the order of the components with the largest evidence.
+        It is that of the order of the components with the largest evidence.
         """
         return gammaln(concentration + counts).sum(axis=-1)
 

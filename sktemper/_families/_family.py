@@ -120,15 +120,12 @@ class NaturalModel(ConjugateModel):
         return low
 
     def natural_parameters(self, globals_) -> np.ndarray:
-        """Return the natural parameters as one vector."""
         return globals_.vector()
 
     def from_natural_parameters(self, vector) -> Any:
-        """Return the global parameters of a vector."""
         return self.parameters.of_vector(vector, self.shapes())
 
     def target_parameters(self, statistics, scale, powers, hyper) -> np.ndarray:
-        """Return the target of a step as a vector."""
         return self.target(statistics, scale, powers, hyper).vector()
 
 
@@ -145,34 +142,14 @@ def dense(array):
 
 
 def times(moments, matrix):
-    """Return ``moments @ matrix``; the bits of a row do not depend on other rows.
-
-    Parameters
-    ----------
-    moments : ndarray or CSR array of shape (n_rows, n_moments)
-    matrix : ndarray of shape (n_moments, n_columns)
-
-    Returns
-    -------
-    product : ndarray of shape (n_rows, n_columns)
-    """
+    """Return ``moments @ matrix``; the bits of a row do not depend on other rows."""
     if not sparse.issparse(moments):
         return tiled_matmul(moments, matrix)
     return sparse_times(*_entries(moments), _rows(matrix))
 
 
 def sums_of(moments, shares):
-    """Return ``shares.T @ moments``, the sums of the moments of components.
-
-    Parameters
-    ----------
-    moments : ndarray or CSR array of shape (n_rows, n_moments)
-    shares : ndarray of shape (n_rows, n_components)
-
-    Returns
-    -------
-    sums : ndarray of shape (n_components, n_moments)
-    """
+    """Return ``shares.T @ moments``, the sums of the moments of components."""
     if not sparse.issparse(moments):
         return shares.T @ moments
     # one row of memory for each moment, because a row of data has few moments
@@ -235,6 +212,10 @@ class Family:
     subclass also defines `block` and `moments`.  It may replace `log_likelihoods` and
     `statistics` by faster kernels.
 
+    In all methods, ``parameters`` have the shape (n_components, n_natural), ``prior``
+    (n_natural,) unless it is that of each component, ``block`` is a result of `block`,
+    and ``tables`` is a result of `prepare`.
+
     Parameters
     ----------
     n_natural : int
@@ -257,15 +238,8 @@ class Family:
     def block(self, rows: Any) -> Any:
         """Return rows of data as a block, for the other methods.
 
-        Parameters
-        ----------
-        rows : ndarray or CSR array of shape (n_rows, n_features)
-
-        Returns
-        -------
-        block : ndarray or CSR array
-            Block with one row for each row of data, which supports selection of rows.
-            By default, the block is the data in float64.
+        A block has one row for each row of data, and supports selection of rows.  By
+        default, it is the data in float64.
         """
         return np.ascontiguousarray(rows, dtype=np.float64)
 
@@ -274,42 +248,21 @@ class Family:
 
         Missing values have moments 0.
 
-        Parameters
-        ----------
-        block : ndarray or CSR array
-
-        Returns
-        -------
-        moments : ndarray or CSR array of shape (n_rows, n_natural)
-            By default the block.
+        By default they are the block.
         """
         return block
 
     def log_base(self, block: Any) -> np.ndarray | float:
         """Return the part of the log-likelihoods that is the same in all components.
 
-        Parameters
-        ----------
-        block : ndarray or CSR array
-
-        Returns
-        -------
-        logs : ndarray of shape (n_rows,) or float
-            By default 0.
+        By default it is 0.
         """
         return 0.0
 
     def n_observed(self, block: Any) -> np.ndarray:
         """Return the number of observations of each row.
 
-        Parameters
-        ----------
-        block : ndarray or CSR array
-
-        Returns
-        -------
-        counts : ndarray of shape (n_rows,)
-            By default 1.
+        By default it is 1.
         """
         return np.ones(block.shape[0])
 
@@ -318,16 +271,8 @@ class Family:
 
         Births and splits use them to compute neighbours and principal axes.
 
-        Parameters
-        ----------
-        block : ndarray or CSR array
-        row_weight : ndarray of shape (n_rows,)
-            Number of times that each row counts.
-
-        Returns
-        -------
-        coordinates : ndarray or CSR array of shape (n_rows, n_coordinates)
-            By default the moments.
+        By default they are the moments.  ``row_weight`` is the number of times that
+        each row counts.
         """
         return self.moments(block)
 
@@ -339,99 +284,43 @@ class Family:
     def repeated(self, prior: np.ndarray, n_components: int) -> np.ndarray:
         """Return the parameters of components that have the same prior.
 
-        Parameters
-        ----------
-        prior : ndarray of shape (n_natural,)
-        n_components : int
-
-        Returns
-        -------
-        parameters : ndarray
-            Array with the result of `shape` as its shape.
+        ``prior`` has the shape (n_natural,), and the result that of `shape`.
         """
         return np.repeat(prior[None], n_components, axis=0)
 
     def counted(self, sums: np.ndarray) -> np.ndarray:
         """Return the change of the natural parameters for sums of moments.
 
-        Parameters
-        ----------
-        sums : ndarray of shape (n_clusters, n_natural)
-            Sums, which the method may overwrite.
-
-        Returns
-        -------
-        statistics : ndarray of shape (n_clusters, n_natural)
-            By default ``sums``.
+        By default they are the sums, (n_clusters, n_natural), which the method may
+        overwrite.
         """
         return sums
 
     def log_normaliser(self, parameters: np.ndarray) -> np.ndarray:
-        """Return A.
-
-        Parameters
-        ----------
-        parameters : ndarray of shape (n_components, n_natural)
-
-        Returns
-        -------
-        logs : ndarray of shape (n_components,)
-        """
+        """Return A, of shape (n_components,)."""
         raise NotImplementedError
 
     def expected(self, parameters: np.ndarray) -> np.ndarray:
-        """Return E u, the gradient of A.
-
-        Parameters
-        ----------
-        parameters : ndarray of shape (n_components, n_natural)
-
-        Returns
-        -------
-        expected : ndarray of shape (n_components, n_natural)
-        """
+        """Return E u, the gradient of A."""
         raise NotImplementedError
 
     def expected_log(self, parameters: np.ndarray, sums: np.ndarray) -> np.ndarray:
         """Return expected log-likelihoods of rows, given the sums of their moments.
 
-        Parameters
-        ----------
-        parameters : ndarray of shape (n_components, n_natural)
-        sums : ndarray of shape (n_clusters, n_natural)
-
-        Returns
-        -------
-        logs : ndarray of shape (n_clusters, n_components)
-            Values without `log_base`.
+        ``sums`` has the shape (n_clusters, n_natural), and the result, which is without
+        `log_base`, (n_clusters, n_components).
         """
         return sums @ self.expected(parameters).T
 
     def fisher_product(self, parameters: np.ndarray, change: np.ndarray) -> np.ndarray:
         """Return the derivative of E u in the direction ``change``.
 
-        Parameters
-        ----------
-        parameters, change : ndarray of shape (n_components, n_natural)
-
-        Returns
-        -------
-        product : ndarray of shape (n_components, n_natural)
-            The Hessian of A, the Fisher information, times ``change``.
+        It is the Hessian of A, the Fisher information, times ``change``.
         """
         raise NotImplementedError
 
     def is_valid(self, parameters: np.ndarray) -> bool:
-        """Return whether these are parameters of distributions.
-
-        Parameters
-        ----------
-        parameters : ndarray of shape (n_components, n_natural)
-
-        Returns
-        -------
-        is_valid : bool
-        """
+        """Return whether these are parameters of distributions."""
         raise NotImplementedError
 
     def bound(
@@ -439,16 +328,8 @@ class Family:
     ) -> np.ndarray:
         """Return power * E log p - E log q of each component.
 
-        Parameters
-        ----------
-        parameters, prior : ndarray of shape (n_components, n_natural)
-        power : float
-            Exponent of the prior.
-
-        Returns
-        -------
-        bounds : ndarray of shape (n_components,)
-            In nats.
+        The bounds, (n_components,), are in nats.  ``power`` is the exponent of the
+        prior.
         """
         expected = self.expected(parameters)
         log_prior = (prior * expected).sum(axis=1) - self.log_normaliser(prior)
@@ -458,16 +339,8 @@ class Family:
     def evidence(self, prior: np.ndarray, statistics: np.ndarray) -> np.ndarray:
         """Return the log marginal likelihood of clusters, up to their base measure.
 
-        Parameters
-        ----------
-        prior : ndarray of shape (n_natural,)
-        statistics : ndarray of shape (n_clusters, n_natural)
-            Result of `counted`, or parameters of the posterior minus parameters of the
-            prior.
-
-        Returns
-        -------
-        logs : ndarray of shape (n_clusters,)
+        ``statistics``, (n_clusters, n_natural), are results of `counted`, or parameters
+        of posteriors minus those of the prior.
         """
         logs = self.log_normaliser(prior + statistics)
         return logs - self.log_normaliser(prior[None])
@@ -503,14 +376,7 @@ class Family:
     def prepare(self, parameters: np.ndarray) -> Any:
         """Return the tables of components for `log_likelihoods` and `log_predictive`.
 
-        Parameters
-        ----------
-        parameters : ndarray of shape (n_components, n_natural)
-
-        Returns
-        -------
-        tables : object
-            A picklable value, which is computed once for each step.
+        They are a picklable value, which is computed once for each step.
         """
         expected = self.expected(parameters)
         return Tables(np.ascontiguousarray(expected.T), parameters)
@@ -518,16 +384,8 @@ class Family:
     def log_likelihoods(self, block: Any, tables: Any) -> np.ndarray:
         """Return the expected log-likelihood of each row under each component.
 
-        Parameters
-        ----------
-        block : ndarray or CSR array
-        tables : object
-            Result of `prepare`.
-
-        Returns
-        -------
-        logs : ndarray of shape (n_rows, n_components)
-            A row's result does not depend on other rows.
+        The result has the shape (n_rows, n_components).  That of a row does not depend
+        on other rows.
         """
         logs = times(self.moments(block), tables.expected)
         logs += np.reshape(self.log_base(block), (-1, 1))
@@ -542,22 +400,11 @@ class Family:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the statistics of rows, which are added to the natural parameters.
 
-        Parameters
-        ----------
-        block : ndarray or CSR array
-        shares : ndarray of shape (n_rows, n_components)
-        factors : ndarray of shape (n_rows,) or (1,)
-            Factors of the shares.
-        tables : object or None
-            Components with which the shares were computed, for families whose moments
-            depend on the component.  None at the start of a fit.
-
-        Returns
-        -------
-        counts : ndarray of shape (n_components,)
-            Sums of the shares.
-        statistics : ndarray
-            Array with the result of `shape` as its shape.
+        These are the sums of the shares, (n_components,), and an array with the result
+        of `shape` as its shape.  Shares, (n_rows, n_components), are multiplied by
+        ``factors``, (n_rows,) or (1,).  ``tables`` are those with which the shares were
+        computed, for families whose moments depend on the component; None at the start
+        of a fit.
         """
         shares = shares * factors[:, None]
         return shares.sum(axis=0), self.counted(sums_of(self.moments(block), shares))
@@ -570,18 +417,7 @@ class Family:
     ) -> np.ndarray:
         """Return the log posterior predictive density of rows in each component.
 
-        Parameters
-        ----------
-        block : ndarray or CSR array
-        tables : object
-            Result of `prepare`.
-        log_weights : ndarray of shape (n_components,) or float
-            Values that are added.
-
-        Returns
-        -------
-        logs : ndarray of shape (n_rows, n_components)
-            log E exp(moments . u) + log_base + log_weights.
+        It is log E exp(moments . u) + log_base + log_weights, (n_rows, n_components).
         """
         moments, prior = self.moments(block), tables.parameters
         logs = np.stack([self.evidence(one, moments) for one in prior], axis=1)

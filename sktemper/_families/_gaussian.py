@@ -23,16 +23,10 @@ class SharedGaussian(Natural):
 
     Methods with ``structured=False`` use a diagonal covariance.  The means are computed
     from the whole precision in both cases.
-
-    Attributes
-    ----------
-    precision : ndarray of shape (n_components, n_components)
-    weighted_means : ndarray of shape (n_components, n_features)
-        ``precision @ means``.
     """
 
-    precision: np.ndarray
-    weighted_means: np.ndarray
+    precision: np.ndarray  # (n_components, n_components)
+    weighted_means: np.ndarray  # ``precision @ means``, (n_components, n_features)
 
     def means(self):
         root = _root(self.precision, lower=1)
@@ -106,16 +100,10 @@ def _natural_parameters(mean, covariance):
 
 
 class GaussianPrior(NamedTuple):
-    """The Gaussian prior of the users or of the items.
+    """The Gaussian prior of the users or of the items, of n_own numbers."""
 
-    Attributes
-    ----------
-    mean : ndarray of shape (n_own,)
-    covariance : ndarray of shape (n_own, n_own)
-    """
-
-    mean: np.ndarray
-    covariance: np.ndarray
+    mean: np.ndarray  # (n_own,)
+    covariance: np.ndarray  # (n_own, n_own)
 
     def natural(self):
         """Return the packed precision, and precision times mean, as one vector."""
@@ -135,23 +123,22 @@ class GaussianPrior(NamedTuple):
         log_determinant = np.linalg.slogdet(precision / (2 * math.pi))[1]
         return 0.5 * (log_determinant - self.mean @ linear)
 
+    def log_densities(self, moments, n_rows):
+        """Return the sum of E log p over posteriors with these `Moments`."""
+        natural, n_own = self.natural(), len(self.mean)
+        return (
+            n_rows * self.log_normaliser()
+            + moments.first @ natural[-n_own:]
+            - 0.5 * (unpacked(natural, n_own) * moments.second).sum()
+        )
+
 
 class Moments(NamedTuple):
-    """Weighted sums of moments of posteriors of x.
+    """Sum of weights of posteriors of x, and weighted sums of E[x] and E[x x^T]."""
 
-    Attributes
-    ----------
-    total : float
-        Sum of the weights.
-    first : ndarray of shape (n_own,)
-        Sum of E[x].
-    second : ndarray of shape (n_own, n_own)
-        Sum of E[x x^T].
-    """
-
-    total: float
-    first: np.ndarray
-    second: np.ndarray
+    total: float  # sum of the weights
+    first: np.ndarray  # sum of E[x], (n_own,)
+    second: np.ndarray  # sum of E[x x^T], (n_own, n_own)
 
     def scaled(self, factor):
         return Moments(*(factor * part for part in self))
@@ -208,14 +195,9 @@ def unpacked(triangles, n_own):
 def least_eigenvalue(rows, n_own, other=None):
     """Return the least eigenvalue of the precisions of Gaussians.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n_rows, n_packed + n_own)
-        Natural parameters: packed precisions, and precisions times means.
-    n_own : int
-    other : ndarray of the same shape or None
-        Gaussians whose precisions are the identity matrix in the coordinates for the
-        eigenvalues.  None means the original coordinates.
+    Rows are packed precisions, then precisions times means.  The eigenvalues are in
+    coordinates in which the precisions of the Gaussians ``other`` are the identity
+    matrix; None means the original coordinates.
     """
     n_packed = rows.shape[1] - n_own
     precisions = unpacked(rows[:, :n_packed], n_own)
@@ -229,15 +211,9 @@ def least_eigenvalue(rows, n_own, other=None):
 def packed_fisher_product(means, covariances, changes):
     """Return the changes of mean parameters along changes of natural parameters.
 
-    Parameters
-    ----------
-    means : ndarray of shape (n_rows, n_own)
-    covariances : ndarray of shape (n_rows, n_packed)
-        Packed covariances.
-    changes : ndarray of shape (n_rows, n_packed + n_own)
-        Changes of packed precisions, followed by changes of precisions times means.
-        Packed precisions are the coefficients of -x x^T / 2, in which off-diagonal
-        elements count twice.  Precisions times means are the coefficients of x.
+    Covariances are packed.  Changes are those of packed precisions, the coefficients of
+    -x x^T / 2 in which off-diagonal elements count twice, and then those of precisions
+    times means, the coefficients of x.
     """
     n_own, n_packed = means.shape[1], covariances.shape[1]
     covariance = unpacked(covariances, n_own)

@@ -14,18 +14,8 @@ include "_loops.pxi"
 def inverse_factors(const double[:, :, ::1] matrices):
     """Return F with F^T F = matrix^-1, and log |matrix^-1|, for symmetric matrices.
 
-    Parameters
-    ----------
-    matrices : ndarray of shape (n, d, d)
-        Symmetric matrices; only the lower triangles are read.
-
-    Returns
-    -------
-    factors : ndarray of shape (n, d, d)
-        Lower triangular matrices F.
-    log_determinants : ndarray of shape (n,)
-    n_bad : int
-        Number of matrices that are not positive definite, or not finite.
+    Only the lower triangles of the matrices are read.  F are lower triangular matrices.
+    Also returns the number of matrices that are not positive definite, or not finite.
     """
     cdef intptr_t n = matrices.shape[0], d = matrices.shape[1], n_bad
     factors, log_determinants = np.empty((n, d, d)), np.empty(n)
@@ -56,17 +46,7 @@ def traces_and_squares(
     const double[:, :, ::1] matrices,
     const double[:, ::1] vectors,
 ):
-    """Return tr(F^T F matrix) and |F vector|^2 for each lower triangular factor F.
-
-    Parameters
-    ----------
-    factors, matrices : ndarray of shape (n, d, d)
-    vectors : ndarray of shape (n, d)
-
-    Returns
-    -------
-    traces, squares : ndarray of shape (n,)
-    """
+    """Return tr(F^T F matrix) and |F vector|^2 for each lower triangular factor F."""
     cdef intptr_t n = factors.shape[0], d = factors.shape[1]
     out = np.empty((2, n))
     cdef double[:, ::1] results = out
@@ -92,18 +72,8 @@ def centred(
 ):
     """Return means and inverse scales of Normal-Wishart distributions.
 
-    Parameters
-    ----------
-    precisions : ndarray of shape (n,)
-    sums : ndarray of shape (n, d)
-        Precisions times means.
-    second : ndarray of shape (n, d, d)
-        Inverse scales plus precision * mean mean^T.
-
-    Returns
-    -------
-    means : ndarray of shape (n, d)
-    inverse_scales : ndarray of shape (n, d, d)
+    ``sums`` are precisions times means, and ``second`` inverse scales plus precision *
+    mean mean^T.
     """
     cdef intptr_t n = sums.shape[0], d = sums.shape[1]
     means, inverse_scales = np.empty((n, d)), np.empty((n, d, d))
@@ -130,18 +100,7 @@ def wishart_terms(
 ):
     """Return the terms of Normal-Wishart distributions in lower bounds.
 
-    Parameters
-    ----------
-    n_features : int
-    precision, freedom, log_determinants : ndarray of shape (n,)
-        See `Usual`.
-
-    Returns
-    -------
-    log_precisions, log_normalisers, log_densities : ndarray of shape (n,)
-        E log |precision|; the logarithm of the density's normaliser, without the factor
-        |precision|; and the expected log density of samples at distance 0 from the
-        mean.
+    See `WishartPrecision.terms`.
     """
     cdef intptr_t n = freedom.shape[0]
     out = np.empty((3, n))
@@ -172,14 +131,7 @@ def wishart_bounds(
 ):
     """Return power * E log p - E log q of Normal-Wishart distributions, (n,).
 
-    Parameters
-    ----------
-    n_features : int
-    power : float
-    q, p : tuple of four ndarray of shape (n,)
-        Precisions, degrees of freedom, and the first two results of `wishart_terms`.
-    traces, squares : ndarray of shape (n,)
-        See `traces_and_squares`.
+    See `WishartPrecision.bounds`.
     """
     cdef const double *of_q[4]
     cdef const double *of_p[4]
@@ -215,18 +167,7 @@ def sparse_times(
     const double[::1] values,
     const double[:, ::1] matrix,
 ):
-    """Return the product of a CSR matrix and a matrix, with the bits of SciPy.
-
-    Parameters
-    ----------
-    starts : ndarray of shape (n_rows + 1,)
-    columns, values : ndarray of shape (n_entries,)
-    matrix : ndarray of shape (n_columns, width)
-
-    Returns
-    -------
-    product : ndarray of shape (n_rows, width)
-    """
+    """Return the product of a CSR matrix and a matrix, with the bits of SciPy."""
     cdef intptr_t n = starts.shape[0] - 1, width = matrix.shape[1]
     check_entries(starts, columns, values.shape[0], matrix.shape[0])
     out = np.empty((n, width))
@@ -263,19 +204,7 @@ def sparse_sums(
     const double[:, ::1] shares,
     intptr_t n_columns,
 ):
-    """Return the transpose of a CSR matrix times shares, with the bits of SciPy.
-
-    Parameters
-    ----------
-    starts : ndarray of shape (n_rows + 1,)
-    columns, values : ndarray of shape (n_entries,)
-    shares : ndarray of shape (n_rows, width)
-    n_columns : int
-
-    Returns
-    -------
-    sums : ndarray of shape (n_columns, width)
-    """
+    """Return the transpose of a CSR matrix times shares, with the bits of SciPy."""
     cdef intptr_t n = starts.shape[0] - 1, width = shares.shape[1]
     if shares.shape[0] != n:
         raise ValueError(f"{shares.shape[0]} rows of shares for {n} rows")

@@ -49,20 +49,10 @@ class MixtureHyper(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """Values of a mixture for local steps.
+    """Values of a mixture for local steps."""
 
-    Attributes
-    ----------
-    log_weights : ndarray of shape (n_components,)
-        E log pi.
-    tables : object
-        Result of `Family.prepare` for the components.
-    globals_ : Mixture
-    hyper : object
-    """
-
-    log_weights: np.ndarray
-    tables: Any
+    log_weights: np.ndarray  # E log pi, (n_components,)
+    tables: Any  # the result of `Family.prepare` for the components
     globals_: Mixture
     hyper: Any
 
@@ -158,31 +148,12 @@ class MixtureModel(NaturalModel):
     def n_observed(self, block: Any) -> np.ndarray:
         """Return the number of observations of each row, by which scores are divided.
 
-        Parameters
-        ----------
-        block : object
-            Result of `take`.
-
-        Returns
-        -------
-        counts : ndarray of shape (n_rows,)
-            By default the result of `Family.n_observed`.
+        By default it is `Family.n_observed`.
         """
         return self.family.n_observed(block)
 
     def n_scored(self, n_observed: np.ndarray) -> np.ndarray:
-        """Return the numbers by which the scores of rows are divided.
-
-        Parameters
-        ----------
-        n_observed : ndarray of shape (n_rows,)
-            Result of `n_observed`.
-
-        Returns
-        -------
-        n_scored : ndarray of shape (n_rows,)
-            By default 1.
-        """
+        """Return divisors of rows' scores, by default 1, given their `n_observed`."""
         return np.ones(len(n_observed))
 
     def family_of(self, hyper: Any) -> Family:
@@ -203,7 +174,6 @@ class MixtureModel(NaturalModel):
         return self.family.block(own)
 
     def initial_hyper(self, X, sample_weight=None) -> Any:
-        """Return the priors."""
         prior = self.prior_of_component(X, sample_weight)
         return MixtureHyper(self.weight_concentration, np.asarray(prior, np.float64))
 
@@ -235,19 +205,8 @@ class MixtureModel(NaturalModel):
     ) -> Mixture:
         """Return the optimum after each row is assigned to its nearest seed.
 
-        Parameters
-        ----------
-        block : object
-        seeds : ndarray of int of shape (n_components,)
-            Rows of the block.
-        row_weight : ndarray of shape (n_rows,)
-        scale : float
-            Factor of the statistics that the rows add to the prior.
-        hyper : object
-
-        Returns
-        -------
-        globals_ : Mixture
+        ``seeds`` are rows of the block, and ``scale`` is the factor of the statistics
+        that the rows add to the prior.
         """
         family = self.family_of(hyper)
         alone = family.counted(dense(family.moments(block[seeds])))
@@ -261,18 +220,9 @@ class MixtureModel(NaturalModel):
     ) -> Mixture:
         """Return the best parameters for responsibilities of rows.
 
-        Parameters
-        ----------
-        block : object
-        shares : ndarray of shape (n_rows, n_components)
-            Responsibilities, times the number of times that each row counts.
-        hyper : object
-        scale : float
-            Factor of the statistics that the rows add to the prior.
-
-        Returns
-        -------
-        globals_ : Mixture
+        ``shares``, (n_rows, n_components), are responsibilities times the number of
+        times that each row counts.  ``scale`` is the factor of the statistics that the
+        rows add to the prior.
         """
         statistics = self.statistics(block, shares, hyper)
         return self.target(statistics, scale, Powers(), hyper)
@@ -289,25 +239,20 @@ class MixtureModel(NaturalModel):
         )
 
     def shapes(self) -> tuple:
-        """Return the shapes of the arrays of the parameters."""
         return self.weights.prior(1.0).shape, self.family.shape(self.n_components)
 
     def hyper_shapes(self) -> list[tuple[int, ...]] | None:
-        """Return the shapes of the parts of `hyper`."""
         return [(), (self.family.n_natural,)]
 
     def global_shapes(self, globals_) -> list | None:
-        """Return the shapes of the parts of the global parameters."""
         return list(self.shapes())
 
     def is_valid(self, globals_) -> bool:
-        """Return whether these are parameters of distributions."""
         return bool((globals_.weights > -1).all()) and self.family.is_valid(
             globals_.components
         )
 
     def prepare(self, globals_, hyper) -> Any:
-        """Return the arguments of `local_step` that are computed once per step."""
         return Prepared(
             self.weights.expected_log(globals_.weights),
             self.family_of(hyper).prepare(globals_.components),
@@ -317,7 +262,6 @@ class MixtureModel(NaturalModel):
 
     # -- the step ----------------------------------------------------------------------
     def local_step(self, block, prepared, request) -> LocalStep:
-        """Compute the responsibilities of a block; see `ConjugateModel.local_step`."""
         local = np.asarray(request.powers.local, dtype=np.float64)
         responsibilities, bounds, scores = self.responsibilities(block, prepared, local)
         statistics = None
@@ -374,17 +318,7 @@ class MixtureModel(NaturalModel):
     ) -> Mixture:
         """Return the sums of the statistics that rows add to the parameters.
 
-        Parameters
-        ----------
-        block : object
-        shares : ndarray of shape (n_rows, n_components)
-        hyper : object
-        factors, tables
-            See `Family.statistics`.
-
-        Returns
-        -------
-        statistics : Mixture
+        For ``factors`` and ``tables`` see `Family.statistics`.
         """
         family = self.family_of(hyper)
         counts, statistics = family.statistics(block, shares, factors, tables)
@@ -425,7 +359,6 @@ class MixtureModel(NaturalModel):
     def propose_birth(
         self, globals_, hyper, block, random, row_weight=None
     ) -> tuple[Any, Any]:
-        """Return the mixture with one component replaced by a new component."""
         if row_weight is None:
             row_weight = np.ones(block.shape[0])
         responsibilities = propose_birth(
@@ -436,7 +369,6 @@ class MixtureModel(NaturalModel):
     def propose_split_merge(
         self, globals_, hyper, block, random, refused, row_weight=None
     ) -> tuple[Any, Any, Any]:
-        """Return the mixture after the most promising splits and merges."""
         if row_weight is None:
             row_weight = np.ones(block.shape[0])
         responsibilities, key = split_merge(
@@ -485,7 +417,6 @@ class MixtureModel(NaturalModel):
     def joined(
         self, globals_, hyper, born, X, row_weight
     ) -> tuple[ConjugateModel, Any, Any]:
-        """Return a model of the current components and the new components."""
         block = self.take(X, slice(0, X.shape[0]))
         logs = self.resized(len(born.weights)).log_shares(block, born, hyper)
         logs = logs[:, self.n_components :]
@@ -494,18 +425,8 @@ class MixtureModel(NaturalModel):
     def _with_others(self, block, row_weight, globals_, hyper, logs):
         """Return a model of the current components and of other components.
 
-        Parameters
-        ----------
-        block, row_weight, globals_, hyper : object
-        logs : ndarray of shape (n_rows, n_others)
-            Result of `log_shares` for the other components.
-
-        Returns
-        -------
-        model : MixtureModel
-        globals_ : Mixture
-            Optimum for the responsibilities of all components together.
-        hyper : object
+        ``logs`` is the result of `log_shares` for the other components.  The parameters
+        are the optimum for the responsibilities of all components together.
         """
         logs = np.hstack([self.log_shares(block, globals_, hyper), logs])
         shares = special.softmax(logs, axis=1) * row_weight[:, None]
@@ -595,20 +516,12 @@ class MixtureModel(NaturalModel):
         return prior + statistics.scaled(1.0 / (1.0 - share))
 
     def component_counts(self, globals_, hyper) -> np.ndarray:
-        """Return the number of rows of each component."""
         prior = self.weights.prior(hyper.weight_concentration)
         return self.weights.counts(globals_.weights - prior)
 
 
 def softmax(logs, power):
-    """Return responsibilities, bounds and scores; see `MixtureModel.responsibilities`.
-
-    Parameters
-    ----------
-    logs : ndarray of shape (n_rows, n_components)
-        E log p(x, component).
-    power : ndarray of shape (n_rows,) or ()
-    """
+    """Return the results of `MixtureModel.responsibilities`, given E log p(x, k)."""
     # one row for each component, because sums over an axis of few values are slow
     logs = np.ascontiguousarray(logs.T)
     shares = logs * power

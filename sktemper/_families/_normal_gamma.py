@@ -17,22 +17,13 @@ class NormalGammas(NamedTuple):
     The mean mu has the mean m and the precision kappa tau, where tau is the precision
     of the data and has a Gamma distribution with shape a and rate b.
 
-    Attributes
-    ----------
-    precision : ndarray of shape (n_components, n_columns)
-        kappa.
-    means : ndarray of shape (n_components, n_columns)
-        m.
-    shape : ndarray of shape (n_components, n_columns)
-        a.
-    rate : ndarray of shape (n_components, n_columns)
-        b.
+    The fields have the shape (n_components, n_columns), and are kappa, m, a and b.
     """
 
-    precision: np.ndarray
-    means: np.ndarray
-    shape: np.ndarray
-    rate: np.ndarray
+    precision: np.ndarray  # kappa, like all fields of shape (n_components, n_columns)
+    means: np.ndarray  # m
+    shape: np.ndarray  # a
+    rate: np.ndarray  # b
 
 
 class NormalGammaFamily(Family):

@@ -80,17 +80,8 @@ class WishartPrecision:
     def terms(self, precision, freedom, log_determinants):
         """Return terms of lower bounds.
 
-        Parameters
-        ----------
-        precision, freedom, log_determinants : ndarray of shape (n_components,)
-            See `Usual`.
-
-        Returns
-        -------
-        log_precisions, log_normalisers, log_densities : ndarray of shape \
-                (n_components,)
-            E log |Lambda|; the logarithm of the density's normaliser, without the
-            factor |Lambda|; and the expected log density of samples at distance 0.
+        These are E log |Lambda|; the logarithm of the density's normaliser, without the
+        factor |Lambda|; and the expected log density of samples at distance 0.
         """
         return _kernels.wishart_terms(
             self.n_features, precision, freedom, log_determinants
@@ -99,13 +90,8 @@ class WishartPrecision:
     def bounds(self, power, q, p, traces, squares):
         """Return power * E log p - E log q of each component.
 
-        Parameters
-        ----------
-        power : float
-        q, p : tuple of four ndarray of shape (n_components,)
-            Precisions of the means, degrees of freedom, and the first two of `terms`.
-        traces, squares : ndarray of shape (n_components,)
-            See `Covariance.traces_and_squares`.
+        ``q`` and ``p`` have precisions of means, degrees of freedom, and the first two
+        of `terms`; for the others see `Covariance.traces_and_squares`.
         """
         return _kernels.wishart_bounds(self.n_features, power, q, p, traces, squares)
 
@@ -118,10 +104,7 @@ class WishartPrecision:
     def log_student(self, freedom, log_determinants, spread):
         """Return the logarithm of predictive densities at their modes.
 
-        Parameters
-        ----------
-        freedom, log_determinants, spread : ndarray of shape (n_components,)
-            ``spread`` is (kappa + 1) / kappa.
+        ``spread`` is (kappa + 1) / kappa.
         """
         D = self.n_features
         halves, exponent = 0.5 * (freedom + 1.0 - D), self.exponent(freedom)
@@ -243,12 +226,8 @@ ILL_DEFINED = (
 def _triangle(n_features):
     """Return indices that convert a symmetric matrix to its packed upper triangle.
 
-    Returns
-    -------
-    rows, columns : ndarray of int of shape (n_packed,)
-        Indices of each element of the triangle.
-    places : ndarray of int of shape (n_features, n_features)
-        Position in the triangle of each element of the matrix.
+    These are the rows and columns of the triangle's elements, and the places in the
+    triangle of the matrix's elements.
     """
     rows, columns = np.triu_indices(n_features)
     places = np.empty((n_features, n_features), dtype=np.intp)
@@ -293,14 +272,7 @@ class Covariance:
     def kept(self, second):
         """Return the elements of packed second moments that the type stores.
 
-        Parameters
-        ----------
-        second : ndarray of shape (..., n_second)
-            The upper triangles row by row if ``products``, otherwise the squares.
-
-        Returns
-        -------
-        kept : ndarray of shape (..., n_kept)
+        They are the upper triangles row by row if ``products``, otherwise the squares.
         """
         return second
 
@@ -324,20 +296,8 @@ class Covariance:
     def factors(self, inverse_scale):
         """Return F with F^T F = scale, and log |scale|, of each component.
 
-        Parameters
-        ----------
-        inverse_scale : ndarray of shape (..., n_features, n_features)
-
-        Returns
-        -------
-        factors : ndarray of shape (..., n_features, n_features)
-            Lower triangular.
-        log_determinants : ndarray of shape (...)
-
-        Raises
-        ------
-        IllDefined
-            If an inverse scale is not positive definite.
+        Factors are lower triangular.  Raises `IllDefined` if a matrix is not positive
+        definite.
         """
         factors, log_determinants, n_bad = _kernels.inverse_factors(
             np.ascontiguousarray(inverse_scale).reshape(-1, *inverse_scale.shape[-2:])
@@ -531,54 +491,26 @@ class Spherical(Diagonal):
 COVARIANCES = {"full": Covariance, "diag": Diagonal, "spherical": Spherical}
 
 
-# -- the Normal-Wishart family, the conjugate prior of means and precisions of Gaussians
-# The parameters have the usual symbols m, kappa, W and nu.
-
-
+# -- the Normal-Wishart family ---------------------------------------------------------
 class NormalWishartParts(NamedTuple):
-    """Natural parameters of components, split into their parts.
+    """Natural parameters of components, split into their parts."""
 
-    Attributes
-    ----------
-    precision : ndarray of shape (n_components,)
-        kappa.
-    means : ndarray of shape (n_components, n_features)
-        kappa m.
-    second : ndarray
-        W^-1 + kappa m m^T, in the form of the covariance type.
-    freedom : ndarray of shape (n_components,) or ()
-        nu - n_features.
-    """
-
-    precision: Any
-    means: Any
-    second: Any
-    freedom: Any
+    precision: Any  # kappa, (n_components,)
+    means: Any  # kappa m, (n_components, n_features)
+    second: Any  # W^-1 + kappa m m^T, in the form of the covariance type
+    freedom: Any  # nu - n_features, (n_components,) or ()
 
 
 class Usual(NamedTuple):
-    """Parameters of components in their usual form.
+    """Parameters of components in their usual form."""
 
-    Attributes
-    ----------
-    precision : ndarray of shape (n_components,)
-    means : ndarray of shape (n_components, n_features)
-    inverse_scale : ndarray
-        Inverse scale W^-1 in the form of the covariance type.
-    freedom : ndarray of shape (n_components,) or ()
-    factors, log_determinants : ndarray
-        See `Covariance.factors`.
-    terms : tuple of three ndarray of shape (n_components,)
-        See `WishartPrecision.terms`.
-    """
-
-    precision: Any
-    means: Any
-    inverse_scale: Any
-    freedom: Any
-    factors: Any
-    log_determinants: Any
-    terms: Any
+    precision: Any  # (n_components,)
+    means: Any  # (n_components, n_features)
+    inverse_scale: Any  # W^-1, in the form of the covariance type
+    freedom: Any  # (n_components,) or ()
+    factors: Any  # see `Covariance.factors`
+    log_determinants: Any  # see `Covariance.factors`
+    terms: Any  # see `WishartPrecision.terms`
 
 
 class NormalWishartFamily(Family):
@@ -633,10 +565,7 @@ class NormalWishartFamily(Family):
     def usual(self, parameters):
         """Return `Usual` parameters, given natural ones; the last result is cached.
 
-        Raises
-        ------
-        IllDefined
-            If ``parameters`` are not parameters of distributions.
+        Raises `IllDefined` if they are not parameters of distributions.
         """
         return self._usual.result(parameters, self._usual_of)
 

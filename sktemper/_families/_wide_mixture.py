@@ -27,21 +27,11 @@ class Wide:
     A column is a group of ``n_each`` consecutive numbers.  The sum of two `Wide` is
     `Wide`, or an array if many columns differ.  The sum of a `Wide` and an array is an
     array, and `numpy.asarray` converts a `Wide` to an array.
-
-    Attributes
-    ----------
-    columns : ndarray of int of shape (n_kept,)
-        The columns that may differ from the others, in increasing order.
-    values : ndarray of shape (n_rows, n_kept, n_each)
-        The values of these columns.
-    rest : ndarray of shape (n_rows, n_each)
-        The value that all other columns share.
-    n_columns : int
     """
 
-    columns: np.ndarray
-    values: np.ndarray
-    rest: np.ndarray
+    columns: np.ndarray  # those that may differ from the others, increasing, (n_kept,)
+    values: np.ndarray  # of these columns, (n_rows, n_kept, n_each)
+    rest: np.ndarray  # the value of all other columns, (n_rows, n_each)
     n_columns: int
 
     __array_ufunc__ = None  # so that NumPy calls __radd__ and __rmul__ of this class
@@ -49,14 +39,8 @@ class Wide:
     def select(self, columns):
         """Return a dense array of some columns, followed by one for all others.
 
-        Parameters
-        ----------
-        columns : ndarray of int of shape (n,)
-            Indices in increasing order, which include ``self.columns``.
-
-        Returns
-        -------
-        narrow : ndarray of shape (n_rows, (n + 1) * n_each)
+        ``columns`` are in increasing order and include ``self.columns``.  The result
+        has the shape (n_rows, (n_columns + 1) * n_each).
         """
         rest = self.rest[:, None]
         if columns is self.columns:
@@ -104,11 +88,8 @@ class Wide:
     def placed(self, places):
         """Return a `Wide` with the columns in another order, and with new columns.
 
-        Parameters
-        ----------
-        places : ndarray of int
-            For each column of the result, the index of the column in this object, or -1
-            for a new column without entries.
+        ``places`` has the index in this object of each column of the result, or -1 for
+        a new column without entries.
         """
         kept = np.full(self.n_columns + 1, -1)  # the last element is for places of -1
         kept[self.columns] = np.arange(len(self.columns))
@@ -129,12 +110,7 @@ class Wide:
 
 
 class Entries(NamedTuple):
-    """A block of sparse rows with all columns, before it is `Aligned`.
-
-    Attributes
-    ----------
-    X : CSR of shape (n_rows, n_features)
-    """
+    """A block of CSR rows with all columns, before it is `Aligned`."""
 
     X: Any
 
@@ -156,36 +132,20 @@ class Entries(NamedTuple):
 
 
 class Aligned(NamedTuple):
-    """A block of sparse rows in the form that `WideMixtureModel` computes with.
+    """A block of sparse rows in the form that `WideMixtureModel` computes with."""
 
-    Attributes
-    ----------
-    columns : ndarray of int of shape (n,)
-        Indices in increasing order.
-    moments : CSR of shape (n_rows, (n + 1) * n_each)
-        Moments of the entries minus the moments of an absent entry.  The last column
-        represents all columns that are not in ``columns``, and is empty.
-    """
-
-    columns: np.ndarray
+    columns: np.ndarray  # indices in increasing order, (n,)
+    # Moments of the entries minus the moments of an absent entry, CSR of shape (n_rows,
+    # (n + 1) * n_each).  The last column represents all columns that are not in
+    # ``columns``, and is empty.
     moments: Any
 
 
 def rows_at(columns, others, rows):
     """Return the rows of a table for other columns.
 
-    Parameters
-    ----------
-    columns, others : ndarray of int
-        Indices of columns in increasing order.
-    rows : ndarray of shape (len(columns) + 1, ...)
-        Table with a row for each of ``columns``.  The last row is for each other
-        column.
-
-    Returns
-    -------
-    rows : ndarray of shape (len(others) + 1, ...)
-        Table of the same form for ``others``.
+    ``rows`` has a row for each of ``columns``, in increasing order, and a last row for
+    all other columns.  The result has the same form for ``others``.
     """
     if others is columns:
         return rows
@@ -205,43 +165,22 @@ class Prepared(NamedTuple):
 
     Kept columns are the columns that had entries.  Tables have ``n_each`` rows for each
     kept column, followed by ``n_each`` rows that represent all other columns.
-
-    Attributes
-    ----------
-    columns : ndarray of int of shape (n_kept,)
-    log_weights : ndarray of shape (n_components,)
-        E log pi.
-    tables : ndarray of shape ((n_kept + 1) * n_each, n_components)
-        E u.
-    empty_row : ndarray of shape (n_components,)
-        E log p(x) of a row without entries.
-    globals_ : Mixture
-    hyper : MixtureHyper
     """
 
-    columns: np.ndarray
-    log_weights: np.ndarray
-    tables: np.ndarray
-    empty_row: np.ndarray
+    columns: np.ndarray  # (n_kept,)
+    log_weights: np.ndarray  # E log pi, (n_components,)
+    tables: np.ndarray  # E u, ((n_kept + 1) * n_each, n_components)
+    empty_row: np.ndarray  # E log p(x) of a row without entries, (n_components,)
     globals_: Mixture
     hyper: Any
 
 
 class View(NamedTuple):
-    """A model of some columns and of one that represents all others, and a block of it.
+    """A model of some columns and of one that represents all others, and a block."""
 
-    Attributes
-    ----------
-    model : WideMixtureModel
-        Model of these columns, or of all columns if ``columns`` is None.
-    columns : ndarray of int or None
-    block : object
-        Block of the model.
-    """
-
-    model: Any
+    model: Any  # of these columns, or of all columns if ``columns`` is None
     columns: Any
-    block: Any = None
+    block: Any = None  # a block of the model
 
     def hyper(self, hyper):
         if self.columns is None:
@@ -288,30 +227,11 @@ class WideMixtureModel(MixtureModel):
 
     # -- methods of subclasses ---------------------------------------------------------
     def moments_of_entries(self, X):
-        """Return the moments of the entries of rows, minus moments of absent entries.
-
-        Parameters
-        ----------
-        X : CSR of shape (n_rows, n)
-
-        Returns
-        -------
-        moments : CSR of shape (n_rows, n * n_each)
-        """
+        """Return moments of CSR rows' entries, minus the moments of absent entries."""
         raise NotImplementedError
 
     def predictive(self, block, prepared):
-        """Return the log predictive densities of the rows in the components.
-
-        Parameters
-        ----------
-        block : Aligned
-        prepared : Prepared
-
-        Returns
-        -------
-        logs : ndarray of shape (n_rows, n_components)
-        """
+        """Return the log predictive densities of the rows of an `Aligned` block."""
         raise NotImplementedError
 
     # -- columns of computations -------------------------------------------------------
@@ -364,14 +284,8 @@ class WideMixtureModel(MixtureModel):
     def linear(self, block, prepared, table, constant):
         """Return a linear function of the moments of each row of a block.
 
-        Parameters
-        ----------
-        block : Aligned
-        prepared : Prepared
-        table : ndarray
-            Table of the form of ``prepared.tables``.
-        constant : ndarray of shape (n_components,)
-            Value of a row without entries.
+        ``table`` has the form of ``prepared.tables``, and ``constant`` is the value of
+        a row without entries, (n_components,).
         """
         rows = table.reshape(len(prepared.columns) + 1, -1)
         rows = rows_at(prepared.columns, block.columns, rows)
@@ -393,7 +307,6 @@ class WideMixtureModel(MixtureModel):
         return Mixture(prior.weights, wide)
 
     def dealt(self, block, seeds, row_weight, scale, hyper):
-        """Return the optimum after each row is assigned to its nearest seed."""
         arguments = seeds, row_weight, scale
         if not isinstance(block, Entries):
             return super().dealt(block, *arguments, hyper)
@@ -477,7 +390,6 @@ class WideMixtureModel(MixtureModel):
         return self.family.n_observed(block)
 
     def log_joint(self, block, prepared):
-        """Return E log p(x, component) of each row, (n_rows, n_components)."""
         if not isinstance(block, Aligned):
             return super().log_joint(block, prepared)
         logs = self.linear(block, prepared, prepared.tables, prepared.empty_row)
@@ -502,7 +414,6 @@ class WideMixtureModel(MixtureModel):
 
     # -- objectives --------------------------------------------------------------------
     def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
-        """Return ``powers.prior`` E log p - E log q of weights and components."""
         if not self._may_be_wide:
             return super().global_bound(globals_, hyper, powers)
         columns = getattr(globals_.components, "columns", None)
@@ -531,7 +442,6 @@ class WideMixtureModel(MixtureModel):
 
     # -- leaving a poor optimum --------------------------------------------------------
     def propose_birth(self, globals_, hyper, block, random, row_weight=None):
-        """Return the mixture with one component started again."""
         arguments = random, row_weight
         if not isinstance(block, Entries):
             return super().propose_birth(_dense(globals_), hyper, block, *arguments)

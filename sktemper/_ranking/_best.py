@@ -24,19 +24,11 @@ NO_STOP = np.zeros(1, np.intc)
 
 
 class UserEntries(NamedTuple):
-    """Entries of users: ratings, or pairs with weights and targets.
+    """Entries of users: ratings, or pairs with weights and targets."""
 
-    Attributes
-    ----------
-    starts : ndarray of int64 of shape (n_users + 1,)
-        User r has the entries ``starts[r]`` to ``starts[r + 1]``.
-    items : ndarray of int32 of shape (n_entries,)
-        Items of the entries, in increasing order for each user.
-    values : ndarray of shape (n_entries,)
-    """
-
+    # int64; user r has the entries ``starts[r]`` to ``starts[r + 1]``
     starts: np.ndarray
-    items: np.ndarray
+    items: np.ndarray  # int32; in increasing order for each user
     values: np.ndarray
 
     def select(self, users):
@@ -77,22 +69,13 @@ class UserEntries(NamedTuple):
 
 
 class Rescoring(NamedTuple):
-    """Scores that replace the products of vectors, with upper bounds.
+    """Scores that replace the products of vectors, with upper bounds."""
 
-    Attributes
-    ----------
-    scores : callable
-        ``scores(products, users, items)`` returns the scores of some users and items,
-        which are given as slices or as arrays of positions.
-    bounds : ndarray of shape (n_items,)
-        Upper bound of the scores of each item, in the dtype of the items.
-    order : ndarray of shape (n_items,)
-        Items in decreasing order of their bounds.
-    """
-
+    # ``scores(products, users, items)`` returns the scores of some users and items,
+    # which are given as slices or as arrays of positions.
     scores: Callable
-    bounds: np.ndarray
-    order: np.ndarray
+    bounds: np.ndarray  # of the scores of each item, in the dtype of the items
+    order: np.ndarray  # items in decreasing order of their bounds
 
 
 def best_items(
@@ -112,30 +95,12 @@ def best_items(
     work and the number of threads.  If items have equal scores, the first of them are
     returned.
 
-    Parameters
-    ----------
-    users : ndarray of shape (n_users, width)
-    items : ndarray of shape (n_items, width)
-        Vectors with the dtype of ``users``; each row must be contiguous.
-    n_best : int
-        Number of items to find, at most ``n_items``.
-    seen : UserEntries or None
-        Entries of the users, whose items are excluded for the user.
-    barred : ndarray of bool of shape (n_items,) or None
-        Whether to exclude each item for all users.
-    rescoring : Rescoring or None
-    n_jobs : int or None
-    panels : ndarray or None
-        ``packed_columns(items.T)``.  If given, few users are found faster.
-
-    Returns
-    -------
-    best : ndarray of int64 of shape (n_users, n_best)
-        Best items, best first; -1 if no item is left.
-    scores : ndarray of shape (n_users, n_best)
-        Scores of these items; NaN if no item is left.
-    own : ndarray of shape (n_users, n_best)
-        Products of the vectors, from which a `Rescoring` computes the scores.
+    ``users`` and ``items`` have the same dtype, and rows that are contiguous.  ``seen``
+    has the entries of the users, whose items are excluded for the user, and ``barred``
+    a mask of items that are excluded for all.  With ``panels``, which is
+    ``packed_columns(items.T)``, few users are found faster.  The results have n_best
+    columns, best first: items (-1 if none is left), their scores (NaN then), and the
+    products of the vectors, from which a `Rescoring` computes the scores.
     """
     if panels is not None and rescoring is None and len(users) <= FEW_USERS:
         return _best_of_few(users, panels, len(items), n_best, seen, barred)
@@ -246,17 +211,7 @@ def _places(rated, some):
 
 
 def products(users, items):
-    """Return the products of users and all items, with the same bits as `best_items`.
-
-    Parameters
-    ----------
-    users : ndarray of shape (n_users, width)
-    items : ndarray of shape (n_items, width)
-
-    Returns
-    -------
-    products : ndarray of shape (n_users, n_items)
-    """
+    """Return products of users and all items, with the same bits as `best_items`."""
     out = np.empty((len(items), len(users)), items.dtype)
     multiply(items, packed_columns(users.T), out)
     return out.T

@@ -129,18 +129,7 @@ def best_of_scores(
     floating[:, ::1] scores,
     int64_t[:, ::1] best,
 ):
-    """Find the items with the largest scores for each user; see `best_products`.
-
-    Parameters
-    ----------
-    given : ndarray of shape (n_users, n_items)
-    starts, seen, barred, stop, scores, best
-        As in `best_products`.
-
-    Returns
-    -------
-    done : bool
-    """
+    """Find the items with the largest scores for each user; see `best_products`."""
     cdef _Ranking ranking = _Ranking(stop)
     cdef int result
     if not scores.size:

@@ -123,13 +123,7 @@ def labelled(X, user_labels, item_labels):
 
 
 def labels_of(X, name):
-    """Return the labels of a matrix, data frame, collection or list of parts, or None.
-
-    Parameters
-    ----------
-    X : object
-    name : {"user_labels", "item_labels"}
-    """
+    """Return the labels of a matrix, data frame, collection or list of parts if any."""
     if not isinstance(X, list):
         return _labels(X, name)
     parts = [_labels(part, name) for part in X]
@@ -168,19 +162,7 @@ def label_array(values):
     of a string, and converts large integers to floats if one label is a float.  For
     such labels the array has the dtype object.
 
-    Parameters
-    ----------
-    values : array-like
-        Labels.
-
-    Returns
-    -------
-    labels : ndarray of shape (n_labels,)
-
-    Raises
-    ------
-    TypeError
-        If some labels are masked.
+    Raises TypeError if some labels are masked.
     """
     check_unmasked(values, "labels", may_be_nan=False)
     labels = np.asarray(values)
@@ -231,10 +213,7 @@ class LabelIndex:
     def positions(self, wanted):
         """Return the positions of labels, ndarray of intp.
 
-        Raises
-        ------
-        ValueError
-            If labels are unknown; the message lists them.
+        Raises ValueError, with a list of them, if labels are unknown.
         """
         wanted = label_array(wanted)
         if wanted.ndim != 1:

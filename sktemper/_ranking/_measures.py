@@ -12,19 +12,10 @@ def ranking_measures(scores, rows, items, measures):
     The measures are expectations over random orders of items with equal scores: each
     relevant item has the mean gain of the ranks that the tied items take.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_rows, n_items)
-        Larger is better; -inf for items that are not candidates.
-    rows, items : ndarray of int of shape (n_relevant,)
-        Row and item of each relevant entry, in the order of the rows.
-    measures : list of (str, int)
-        Pairs of a key of `MEASURES` and k.
-
-    Returns
-    -------
-    values : ndarray of shape (n_measures, n_rows)
-        NaN for rows without relevant items.
+    Scores are -inf for items that are not candidates.  ``rows`` and ``items`` of the
+    relevant entries are in the order of the rows, and ``measures`` has pairs of a key
+    of `MEASURES` and k.  The result has a row for each measure, with NaN for rows
+    without relevant items.
     """
     n_relevant = np.bincount(rows, minlength=len(scores))
     has_some = n_relevant > 0

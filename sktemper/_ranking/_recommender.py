@@ -4,13 +4,15 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_array
 
 from .._simd.special import packed_columns
 from .._utils._arguments import check_flag, is_integer, refuse
 from .._utils._cache import LastCall, are_same_objects
 from .._utils._frames import data_frame, frame_library
-from .._utils._sklearn import remove_callbacks
+from .._utils._results import portable_copy
 from .._utils._typing import ArrayLike, DataFrame, Int
 from .._utils._validation import check_init, check_unmasked, check_values
 from ._best import UserEntries, best_items, products
@@ -60,38 +62,21 @@ PLAIN_TYPES = np.ndarray, sparse.csr_matrix, sparse.csr_array
 
 
 class QueryUsers(NamedTuple):
-    """Users to recommend to.
+    """Users to recommend to."""
 
-    Attributes
-    ----------
-    vectors : ndarray of shape (n_users, width)
-        Vectors of the users.  Scores are the products with the vectors of items.
-    entries : UserEntries
-        Entries of these users.
-    labels : ndarray of shape (n_users,)
-        Labels of the users, or row numbers if there are no labels.
-    by_name : bool
-        Whether the caller passed labels instead of rows.
-    posteriors : tuple of ndarrays
-        Posterior parameters with one row per user, in the form of the estimator.
-    """
-
-    vectors: np.ndarray
+    vectors: np.ndarray  # (n_users, width); scores are products with vectors of items
     entries: UserEntries
-    labels: np.ndarray
-    by_name: bool
+    labels: np.ndarray  # row numbers if there are no labels
+    by_name: bool  # whether the caller passed labels instead of rows
+    # parameters with a row for each user, in the form of the estimator
     posteriors: tuple
 
 
 def _joined(parts, n_users):
     """Join the posterior parameters and `UserEntries` of the users of all blocks.
 
-    Parameters
-    ----------
-    parts : iterable
-        Pairs of a tuple of arrays and a `UserEntries`.  The memory of the arrays may be
-        used again when they are deleted.
-    n_users : int
+    ``parts`` are pairs of a tuple of arrays and a `UserEntries`.  The memory of the
+    arrays may be used again when they are deleted.
     """
     joined, all_entries, first = None, [], 0
     for posteriors, entries in parts:
@@ -172,7 +157,7 @@ def _columns(pairs):
 MOST_PANEL_BYTES = 2**24
 
 
-class RecommenderMixin:
+class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Mixin for estimators whose scores are products of user and item vectors.
 
     An estimator must define `_users_of_block`.  By default, the vectors of users are
@@ -185,6 +170,47 @@ class RecommenderMixin:
     """Labels of the rows of the last `fit` or `partial_fit`; None without labels."""
     item_labels_: np.ndarray | None
     """Labels of the columns; None if the data have none."""
+
+    @property
+    def noise_variance_(self) -> float:
+        """Variance of the noise of an entry of weight 1, float; given or learned."""
+        return self._state().hyper.noise_variance
+
+    @property
+    def user_prior_(self) -> tuple:
+        """Mean and covariance of the users' prior, ndarrays; given or learned."""
+        return tuple(self._state().hyper.users)
+
+    @property
+    def item_prior_(self) -> tuple:
+        """Mean and covariance of the items' prior, ndarrays; given or learned."""
+        return tuple(self._state().hyper.items)
+
+    @property
+    def relevance_(self) -> np.ndarray:
+        """Variance of the scores that each factor explains, decreasing.
+
+        An ndarray of shape (n_components,), near 0 for factors that are not needed.
+        """
+        d = self._n_features_out
+        users, items = self.user_prior_[1][:d, :d], self.item_prior_[1][:d, :d]
+        return np.sort(np.abs(np.linalg.eigvals(users @ items)))[::-1]
+
+    @property
+    def _n_features_out(self):
+        return self._state().hyper.n_components
+
+    def _checked_factors(self, X):
+        """Return factors of users as a valid array; raise if their number differs."""
+        self._check_fitted()
+        X = check_array(X, dtype=[np.float64, np.float32])
+        if X.shape[1] != self._n_features_out:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but there are {self._n_features_out} "
+                "components."
+            )
+        check_values(X, self.state_.dtype)
+        return X
 
     # -- hooks of an estimator ---------------------------------------------------------
     def _item_vectors(self):
@@ -494,7 +520,7 @@ class RecommenderMixin:
     def _install(self, state, policies):
         super()._install(state, policies)
         self._cache = LastCall(are_same_objects)
-        self._users_ = self._rated_ = None  # discard users of an earlier fit
+        self._users_ = self._entries_ = None  # discard users of an earlier fit
 
     def _training_data(self, X, fresh, sample_weight):
         data = super()._training_data(X, fresh, sample_weight)
@@ -513,7 +539,7 @@ class RecommenderMixin:
         """Store posteriors, entries and labels of the users of the training data."""
         prepared = problem.model.prepare(state.globals_, state.hyper)
         parts = problem.map(self._users_of_block, prepared)
-        self._users_, self._rated_ = _joined(parts, len(problem.data))
+        self._users_, self._entries_ = _joined(parts, len(problem.data))
         self.user_labels_ = getattr(problem.data, "user_labels", None)
 
     # -- checks ------------------------------------------------------------------------
@@ -547,9 +573,9 @@ class RecommenderMixin:
             raise ValueError("posteriors of users have the wrong shapes")
         if not all(np.isfinite(array).all() for array in posteriors):
             raise ValueError("posteriors of users are not finite")
-        if vars(self).get("_rated_") is None:
+        if vars(self).get("_entries_") is None:
             raise ValueError("entries of users are missing")
-        self._rated_.check(n_users, model.n_features)
+        self._entries_.check(n_users, model.n_features)
         sizes = {"user_labels_": n_users, "item_labels_": model.n_features}
         for name, size in sizes.items():
             labels = vars(self).get(name)
@@ -576,7 +602,7 @@ class RecommenderMixin:
             posteriors = self._fitted_users()
             rows = self._user_index().positions(users)
             posteriors = tuple(array[rows] for array in posteriors)
-            entries = self._rated_.select(rows)
+            entries = self._entries_.select(rows)
             return QueryUsers(
                 self._user_vectors()[rows], entries, users, True, posteriors
             )
@@ -694,9 +720,7 @@ class RecommenderMixin:
         self._check_fitted()
         self._item_vectors(), self._user_vectors(), self._prepared(self._fitted_model())
         self._cached("directions", self._directions)
-        served = self._with_results(self._results() | {"_serves": True})
-        remove_callbacks(served)
-        return served
+        return portable_copy(self, {"_serves": True})
 
     def _pickled_attributes(self):
         """Return the attributes, and for a serving copy also the cached values."""
@@ -732,7 +756,7 @@ class RecommenderMixin:
 
         Damaged values may raise any exception.
         """
-        n_items, n_users = self.n_features_in_, len(self._rated_.starts) - 1
+        n_items, n_users = self.n_features_in_, len(self._entries_.starts) - 1
         dtype, width = self.state_.dtype, self._vector_width()
         expected = {
             "item_vectors": ((n_items, width), dtype),

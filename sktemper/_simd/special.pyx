@@ -33,15 +33,9 @@ def aligned(make, shape, dtype):
 def lanes_scratch(d, n_vectors, n_turned):
     """Return the size of the scratch memory of ``gaussian_lanes.h``, for 4 by 4 tiles.
 
-    Parameters
-    ----------
-    d : int
-        Number of dimensions of the Gaussians.
-    n_vectors : int
-        Number of vectors of this length, in addition to two triangles.
-    n_turned : int
-        Number of entries of a row, if rows are transposed in the memory of the second
-        triangle; otherwise 0.
+    It is for Gaussians of d dimensions, and for ``n_vectors`` vectors of this length
+    besides two triangles.  Rows of ``n_turned`` entries (0: none) are transposed in the
+    memory of the second triangle.
     """
     tiles = -(-d // 4)
     triangle = 8 * tiles * (tiles + 1)
@@ -80,13 +74,7 @@ def multiply(
 
     The bits of a row of the result do not depend on other rows.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n_rows, n_inner)
-        Each row is contiguous.
-    columns : ndarray
-        Result of `packed_columns`.
-    out : ndarray of shape (n_rows, n_columns)
+    Each row is contiguous, and ``columns`` is a result of `packed_columns`.
     """
     cdef intptr_t n_rows = rows.shape[0], n_inner = rows.shape[1]
     cdef intptr_t n_columns = out.shape[1], stride = rows.strides[0] // sizeof(floating)

@@ -25,6 +25,13 @@ class WholeNumber(Interval):
         super().__init__(Integral, least, None, closed="left")
 
 
+def check_arguments(**constraints):
+    """Return a decorator of functions whose arguments have constraints."""
+    return _param_validation.validate_params(
+        constraints, prefer_skip_nested_validation=True
+    )
+
+
 def refuse(parameter, expected, value):
     raise InvalidParameterError(
         f"The {parameter!r} parameter must be {expected}. Got {value!r} instead."
@@ -51,12 +58,7 @@ def positive_int(value, name):
 def concentrations_of(priors, second_name):
     """Return the two concentrations of ``partition_priors`` of a mixture, as floats.
 
-    Parameters
-    ----------
-    priors : array-like of shape (2,)
-        Concentrations of the weights and of the components.
-    second_name : str
-        Name of what has the second concentration, for the message.
+    ``second_name`` says what has the second concentration, for the message.
     """
     pair = np.asarray(priors, dtype=np.float64)
     if pair.shape != (2,) or not ((pair > 0) & np.isfinite(pair)).all():
@@ -87,19 +89,7 @@ def check_scale(clip):
 def columns_of(features, n_features, names=None):
     """Return features as column indices, in increasing order.
 
-    Parameters
-    ----------
-    features : array-like of str, int or bool
-        Names of columns, column indices, or a mask with an entry for each column.
-    n_features : int
-        Number of columns.
-    names : array-like of str or None, default=None
-        Names of the columns.
-
-    Raises
-    ------
-    ValueError
-        If a feature does not exist.
+    ``features`` are names of columns, column indices, or a mask of the columns.
     """
     features = np.asarray(features)
     if features.ndim != 1:
@@ -127,15 +117,7 @@ def columns_of(features, n_features, names=None):
 def half_life_of(value):
     """Return a half-life, a float number of rows or a `numpy.timedelta64`.
 
-    Parameters
-    ----------
-    value : float, str, datetime.timedelta or numpy.timedelta64
-        A string is a whole number and a unit: "W", "D", "h", "min" or "s".
-
-    Raises
-    ------
-    sklearn.utils._param_validation.InvalidParameterError
-        If ``value`` is neither a positive number nor a positive duration.
+    A string is a whole number and a unit: "W", "D", "h", "min" or "s".
     """
     if isinstance(value, datetime.timedelta | np.timedelta64):
         duration = np.timedelta64(value)

@@ -29,10 +29,7 @@ def with_checksum(attributes):
 def checked(attributes):
     """Return a dict of attributes without their checksum.
 
-    Raises
-    ------
-    ValueError
-        If the checksum is missing, or is not that of the attributes.
+    Raises ValueError if the checksum is missing, or is not that of the attributes.
     """
     attributes = dict(attributes)
     found = attributes.pop("_checksum", None)
@@ -52,12 +49,7 @@ def _checksum(value, crc=0, outer=()):
     It depends neither on the layout and byte order of arrays nor on which parts are the
     same object.  Of objects that define their own pickles, it has the class only.
 
-    Parameters
-    ----------
-    value : object
-    crc : int
-    outer : tuple of int
-        Identities of the objects that contain the value.
+    ``outer`` has the identities of the objects that contain the value.
     """
     kind = type(value)
     if kind in PLAIN:

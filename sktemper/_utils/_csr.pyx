@@ -21,16 +21,8 @@ ctypedef fused column:
 def copied_rows(X, rows):
     """Return the arrays of ``X[rows]``, see `sktemper._utils._linalg.entries_of_rows`.
 
-    Parameters
-    ----------
-    X : CSR
-        Its arrays are contiguous.
-    rows : ndarray of int of shape (n_rows,)
-
-    Raises
-    ------
-    IndexError
-        If a row index, or an entry of a row, is outside of the matrix.
+    The arrays are contiguous.  Raises IndexError if a row index, or an entry of a row,
+    is outside of the matrix.
     """
     starts = np.empty(len(rows) + 1, dtype=np.intp)
     rows = np.ascontiguousarray(rows, dtype=np.intp)
@@ -95,11 +87,6 @@ def copy_rows(
 
 def is_canonical(const index[::1] starts, const column[::1] columns):
     """Return whether the columns of each row of a CSR matrix are sorted and distinct.
-
-    Parameters
-    ----------
-    starts : ndarray of shape (n_rows + 1,)
-    columns : ndarray of shape (n_entries,)
     """
     cdef intptr_t i, n
     cdef bint rises = True
@@ -117,12 +104,6 @@ def is_plain(
 
     The starts begin with 0, do not decrease and end at the number of entries, and the
     columns of each row are columns of the matrix, sorted and distinct.
-
-    Parameters
-    ----------
-    starts : ndarray of shape (n_rows + 1,)
-    columns : ndarray of shape (n_entries,)
-    n_columns : int
     """
     cdef intptr_t i, n, last, n_rows = starts.shape[0] - 1
     if n_rows < 0 or starts[0] != 0 or starts[n_rows] != columns.shape[0]:
@@ -150,21 +131,9 @@ def plain_entries(
     Such a matrix is canonical, has column indices in int32, and its numbers, in float32
     or float64, are positive.
 
-    Parameters
-    ----------
-    X : csr_matrix or csr_array
-        Its arrays may contradict each other.
-    most_rows, most_values : int
-        Largest numbers of rows and of entries.
-    n_columns : int
-    largest : float
-        Largest number.
-
-    Returns
-    -------
-    entries : tuple or None
-        Starts of rows in intp, columns in int32 and values in float64, all of them new
-        arrays.
+    It has at most ``most_rows`` rows and ``most_values`` entries, and no number above
+    ``largest``; its arrays may contradict each other.  The entries are new arrays:
+    starts of rows in intp, columns in int32 and values in float64.
     """
     arrays = starts, columns, values = X.indptr, X.indices, X.data
     for array in arrays:
@@ -209,12 +178,7 @@ cdef bint _are_plain(
 
 
 def are_consecutive(const index[::1] rows):
-    """Return whether rows are consecutive.
-
-    Parameters
-    ----------
-    rows : ndarray of int of shape (n_rows,)
-    """
+    """Return whether rows are consecutive."""
     cdef intptr_t i
     cdef bint follow = True
     with nogil:

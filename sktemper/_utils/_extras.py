@@ -10,21 +10,7 @@ NAME = "sktemper"
 
 
 def missing_packages(user, packages, extra):
-    """Return the error for optional packages that are not installed.
-
-    Parameters
-    ----------
-    user : str
-        Name of the function that needs the packages, the first word of the message.
-    packages : tuple of str
-        The packages, by their names for pip.
-    extra : str
-        The extra of this package that installs the packages.
-
-    Returns
-    -------
-    error : ImportError
-    """
+    """Return the error of the function ``user``, whose packages are not installed."""
     names = " and ".join(packages)
     command = install_command(extra, packages)
     return ImportError(
@@ -43,17 +29,6 @@ def install_command(extra, packages):
       no index.
     - A source folder that was not installed: ``".[extra]"`` and the folder.
     - Otherwise: the names of the packages.
-
-    Parameters
-    ----------
-    extra : str
-    packages : tuple of str
-        The packages that the extra installs.
-
-    Returns
-    -------
-    command : str
-        A command, and the folder in which it must run, if this matters.
     """
     pip = "python -m pip install"
     try:

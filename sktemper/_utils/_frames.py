@@ -9,20 +9,7 @@ LIBRARIES = ("pandas", "polars")
 
 
 def data_frame(output, columns):
-    """Return a data frame.
-
-    Parameters
-    ----------
-    output : {"pandas", "polars"}
-    columns : dict of str to ndarray
-
-    Raises
-    ------
-    ValueError
-        If there is no such library.
-    ImportError
-        If the library is not installed.
-    """
+    """Return a data frame."""
     return frame_library(output).DataFrame(columns)
 
 
@@ -40,19 +27,10 @@ def frame_library(output):
 
 
 def frame_labels(X, axis):
-    """Return the labels of the rows or columns of a pandas data frame.
+    """Return the labels of the "index" or "columns" of a pandas data frame, or None.
 
-    Parameters
-    ----------
-    X : object
-    axis : {"index", "columns"}
-
-    Returns
-    -------
-    labels : ndarray or None
-        None if ``X`` is not a pandas DataFrame, if labels are row or column indices, or
-        if they have several levels.  Labels of columns are also None if all of them are
-        strings, because scikit-learn stores such labels in ``feature_names_in_``.
+    Row or column indices, and labels of several levels, are no labels.  Nor are columns
+    whose names are all strings, which scikit-learn stores in ``feature_names_in_``.
     """
     pandas = sys.modules.get("pandas")
     if pandas is None or not isinstance(X, getattr(pandas, "DataFrame", ())):
@@ -80,12 +58,7 @@ def is_polars(X):
 def completed(X, values, validate):
     """Return an array of data without gaps in the container of the data with gaps.
 
-    Parameters
-    ----------
-    X : DataFrame, list of rows, list of arrays, or array-like
-    values : ndarray of shape (n_samples, n_features)
-    validate : callable
-        ``validate(X, reset=False)`` returns an array with NaN for missing values.
+    ``validate(X, reset=False)`` returns an array with NaN for missing values.
     """
     if isinstance(X, list) and np.ndim(X[0]) == 2:
         return np.split(values, np.cumsum([len(part) for part in X])[:-1])
@@ -102,12 +75,8 @@ def with_values(X, filled):
     The copy has the same container, index, labels and, if they admit the values, dtypes
     of columns.
 
-    Parameters
-    ----------
-    X : DataFrame, list of rows, or array-like of shape (n_samples, n_features)
-    filled : dict
-        By the index of a column: a mask of its gaps, of shape (n_samples,), and an
-        array of the values for the gaps.
+    ``filled`` has by the index of a column a mask of its gaps, and the values for the
+    gaps.
     """
     if is_frame(X):
         return _frame_with_values(X, filled)

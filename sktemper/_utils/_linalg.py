@@ -68,15 +68,6 @@ def tiled_matmul(rows, matrix):
 
     A BLAS does not guarantee this, because its loops, and therefore the rounding,
     depend on the shapes, on the position of a row, and on the processor.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_rows, n_inner)
-    matrix : ndarray of shape (n_inner, n_columns)
-
-    Returns
-    -------
-    product : ndarray of shape (n_rows, n_columns)
     """
     dtype = np.result_type(rows, matrix)
     n_inner, n_columns = matrix.shape
@@ -97,12 +88,6 @@ def sparse_rows(X, rows):
 
     Slices of scipy are not used, because they silently drop column indices that are
     outside of the matrix.
-
-    Parameters
-    ----------
-    X : CSR
-    rows : slice or ndarray of int
-        Nonnegative row indices.
     """
     starts, columns, values = entries_of_rows(X, rows)
     shape = (len(starts) - 1, X.shape[1])
@@ -117,16 +102,7 @@ def entries_of_rows(X, rows):
     rows.  If ``X.indices`` and ``X.indptr`` have different dtypes, as in a large
     collection on disk, scipy would also convert all indices first.
 
-    Parameters
-    ----------
-    X : CSR
-    rows : slice or ndarray of int
-        Nonnegative row indices.
-
-    Returns
-    -------
-    starts : ndarray of shape (n_rows + 1,)
-    columns, values : ndarray of shape (n_entries,)
+    They are the starts of the rows, and columns and values.
     """
     indptr, columns, values = X.indptr, X.indices, X.data
     if isinstance(rows, slice):

@@ -17,12 +17,6 @@ def warn(message, category=UserWarning):
     The line is that of the innermost frame outside of the packages `INSIDE`, even if a
     pipeline or a search called the estimator.  (``skip_file_prefixes`` of
     `warnings.warn` needs Python 3.12.)
-
-    Parameters
-    ----------
-    message : str or Warning
-    category : type, default=UserWarning
-        Category of a message that is a str.
     """
     frame, level = sys._getframe(1), 2
     while frame.f_back and _is_inside(frame):
@@ -34,7 +28,7 @@ def _is_inside(frame):
     return frame.f_globals.get("__name__", "").partition(".")[0] in INSIDE
 
 
-# -- log lines of estimators, and warnings that refer to a line of the user's code -----
+# -- log lines and warnings of estimators ----------------------------------------------
 logger = logging.getLogger("sktemper")
 
 

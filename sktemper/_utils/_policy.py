@@ -52,30 +52,18 @@ def page_of(cls):
 
 
 # -- base of all policies: values that can be nested, replaced and validated -----------
-# A policy is a plain `BaseEstimator`.  Its parameters are stored as given, its methods
-# are pure, and values that change during a fit are in the state of the fit.
-
 #: Largest finite number.
 LARGEST = sys.float_info.max
 
 
 class Slot(NamedTuple):
-    """A parameter that holds a policy.
+    """A parameter that holds a policy."""
 
-    Parameters
-    ----------
-    resolve : callable
-        Converts any valid value of the parameter (an object, a number, a string, a
-        callable or None) to a policy, and raises for other values.
-    none_is_off : bool, default=False
-        Whether None means "off" instead of a default.
-    example : str, default=""
-        Example of a value that switches the slot on, for error messages.
-    """
-
+    # Converts any valid value of the parameter (an object, a number, a string, a
+    # callable or None) to a policy, and raises for other values.
     resolve: Any
-    none_is_off: bool = False
-    example: str = ""
+    none_is_off: bool = False  # whether None means "off" instead of a default
+    example: str = ""  # value that switches the slot on, for messages
 
 
 def set_params(self: Owner, **params: Any) -> Owner:
@@ -195,21 +183,8 @@ def as_number(value, policy, what, least=-LARGEST, most=LARGEST):
     Values are checked here and in `as_numbers`, because policies may be functions or
     classes of the user.
 
-    Parameters
-    ----------
-    value : object
-    policy : Policy
-    what : str
-        Meaning of the value, for messages.
-    least, most : float
-        Limits of the value; by default any finite number is valid.
-
-    Raises
-    ------
-    TypeError
-        If the value is no real number.
-    ValueError
-        If it is NaN, or not between ``least`` and ``most``.
+    ``what`` is the meaning of the value, for messages.  By default any finite number is
+    valid.
     """
     result = float(value) if isinstance(value, float) else _float_of(value)
     if result is None:

@@ -24,12 +24,7 @@ _of_thread = local()
 
 
 class Task:
-    """A function call that another thread runs at most once.
-
-    Parameters
-    ----------
-    function : callable
-    """
+    """A function call that another thread runs at most once."""
 
     def __init__(self, function):
         self._function = function
@@ -77,13 +72,14 @@ class Task:
             error = None  # breaks a cycle: the traceback refers to this frame
 
 
-class Pool:
-    """Pool of threads, which are started when tasks are submitted.
+def cancel(tasks):
+    """Cancel all tasks, and then wait until those that have begun have ended."""
+    for begun in [task for task in tasks if not task.cancel()]:
+        begun.wait()
 
-    Parameters
-    ----------
-    n_threads : int
-    """
+
+class Pool:
+    """Pool of threads, which are started when tasks are submitted."""
 
     def __init__(self, n_threads):
         self.n_threads = n_threads
@@ -133,14 +129,7 @@ def run_shared(functions):
     functions must not depend on each other, so that results do not depend on the number
     of threads.
 
-    Parameters
-    ----------
-    functions : list of callable
-        They must not call `run_shared`.
-
-    Returns
-    -------
-    results : list
+    The functions must not call `run_shared`.
     """
     pool = getattr(_of_thread, "pool", None)
     n_threads = 1 if pool is None else min(pool.n_threads, len(functions))
@@ -161,8 +150,7 @@ def run_shared(functions):
             run()
         return [task.result() for task in tasks]
     except BaseException:
-        for begun in [task for task in tasks if not task.cancel()]:
-            begun.wait()
+        cancel(tasks)
         raise
 
 

@@ -46,37 +46,15 @@ SMALLEST_PRIOR, LARGEST_PRIOR = 1e-30, 1e30
 
 
 def largest_value(dtype):
-    """Return the largest allowed absolute value of data for a dtype.
-
-    Parameters
-    ----------
-    dtype : {float32, float64}
-
-    Returns
-    -------
-    limit : float
-    """
+    """Return the largest allowed absolute value of data for a dtype."""
     return _LARGEST_OF_DTYPE[np.dtype(dtype)]
 
 
 def check_values(X, dtype, name="X", training=False):
     """Raise if values are so large, or all so small, that squares exceed the dtype.
 
-    Parameters
-    ----------
-    X : ndarray or sparse matrix
-        Numbers.  NaN is ignored.
-    dtype : {float32, float64}
-        Dtype of the computation.
-    name : str, default="X"
-        Name of ``X`` in messages.
-    training : bool, default=False
-        Whether a model learns variances from the data.  If so, values that are all tiny
-        but not 0 are refused too.
-
-    Raises
-    ------
-    ValueError
+    NaN is ignored.  If a model learns variances in ``training``, values that are all
+    tiny but not 0 are refused too.
     """
     values = X.data if issparse(X) else np.asarray(X)
     if values.size == 0 or values.dtype.kind not in "iuf":
@@ -110,18 +88,7 @@ def _fmin(values):
 def check_variances(variances, dtype, name):
     """Raise if a prior variance, or the diagonal of a covariance, cannot be used.
 
-    Parameters
-    ----------
-    variances : float, array-like or None
-        None means that the variances are not known yet.
-    dtype : {float32, float64}
-        Dtype of the computation.
-    name : str
-        Name in the message.
-
-    Raises
-    ------
-    ValueError
+    None means that the variances are not known yet.
     """
     if variances is None:
         return
@@ -138,15 +105,7 @@ def check_variances(variances, dtype, name):
 def check_prior(value, name):
     """Raise if a prior parameter that is not a variance cannot be used.
 
-    Parameters
-    ----------
-    value : float, ndarray or None
-        Positive; None stands for a default.
-    name : str
-
-    Raises
-    ------
-    sklearn.utils._param_validation.InvalidParameterError
+    None stands for a default.
     """
     if value is None:
         return
@@ -162,19 +121,7 @@ def check_prior(value, name):
 def checked_weights(sample_weight):
     """Return weights of samples, with negligible weights set to 0.
 
-    Parameters
-    ----------
-    sample_weight : ndarray of shape (n_samples,)
-        Not negative.
-
-    Returns
-    -------
-    sample_weight : ndarray of shape (n_samples,)
-
-    Raises
-    ------
-    ValueError
-        If a weight is too large, or if all weights are too small.
+    Raises ValueError if a weight is too large, or if all weights are too small.
     """
     top = float(sample_weight.max(initial=0))
     if top > LARGEST_WEIGHT:
@@ -192,17 +139,7 @@ def checked_weights(sample_weight):
 
 
 def check_counts(X, sample_weight=None):
-    """Raise if training counts are all too small, or too large after weighting.
-
-    Parameters
-    ----------
-    X : ndarray or sparse matrix
-    sample_weight : ndarray of shape (n_samples,), default=None
-
-    Raises
-    ------
-    ValueError
-    """
+    """Raise if training counts are all too small, or too large after weighting."""
     counts = X.data if issparse(X) else X
     largest = float(counts.max(initial=0))
     if 0 < largest < 1 / LARGEST_COUNT:
@@ -265,11 +202,8 @@ def check_data(estimator, X, **options):
 def check_no_container(X):
     """Raise if ``X`` contains data with annotations, or a sparse matrix in a file.
 
-    Raises
-    ------
-    TypeError
-        If ``X`` is an ``AnnData`` object of anndata, the sparse ``adata.X`` of a file
-        that anndata has opened in backed mode, or a ``LazyFrame`` of polars.
+    It is an ``AnnData`` object of anndata, the sparse ``adata.X`` of a file that
+    anndata has opened in backed mode, or a ``LazyFrame`` of polars.
     """
     if type(X).__name__ == "AnnData":
         raise TypeError("X is an AnnData object: pass adata.X.")
@@ -331,11 +265,7 @@ def _are_finite(values, from_zero):
 def is_small_matrix(X, most_rows, most_values):
     """Return whether data are a table or a CSR matrix with few rows and values.
 
-    Parameters
-    ----------
-    X : object
-        Not validated; parts of a sparse matrix may contradict each other.
-    most_rows, most_values : int
+    Data are not validated; parts of a sparse matrix may contradict each other.
     """
     is_csr = sparse.issparse(X) and X.format == "csr"
     if not (is_csr or type(X) is np.ndarray or is_frame(X)) or len(X.shape) != 2:
@@ -347,18 +277,7 @@ def is_small_matrix(X, most_rows, most_values):
 def check_unmasked(X, name="X", may_be_nan=True):
     """Raise if some values are masked, because later code ignores the mask.
 
-    Parameters
-    ----------
-    X : object
-    name : str, default="X"
-        Name of the argument, for the message.
-    may_be_nan : bool, default=True
-        Whether some estimators accept NaN as missing values.
-
-    Raises
-    ------
-    TypeError
-        If ``X`` is a masked array of numpy with at least one masked value.
+    ``may_be_nan`` says whether some estimators accept NaN as missing values.
     """
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         remedy = "Remove the rows or columns with masked values."
@@ -374,13 +293,7 @@ def check_unmasked(X, name="X", may_be_nan=True):
 
 
 def check_init(init, n_components, n_features):
-    """Return ``init`` as a valid array of float64, (n_components, n_features).
-
-    Raises
-    ------
-    ValueError
-        If ``init`` has another shape, or is not finite.
-    """
+    """Return ``init`` as a valid array of float64, (n_components, n_features)."""
     init = check_array(init, dtype=np.float64, input_name="init")
     if init.shape != (n_components, n_features):
         raise ValueError(
@@ -396,22 +309,10 @@ def check_sparse(X):
     scipy reads outside of them.  The check reads the arrays once, keeps memory maps,
     and copies only indices of dtypes that scipy does not create.
 
-    Parameters
-    ----------
-    X : object
-
-    Returns
-    -------
-    X : object
-        The same matrix.  Formats "lil" and "dok" are converted to CSR, surplus entries
-        of the arrays are cut off, and indices of compressed formats are int32 or int64.
-        A COO matrix of small integers is converted to CSR, and to int64 if a sum of
-        duplicate entries would overflow.
-
-    Raises
-    ------
-    ValueError
-        If the arrays of a sparse matrix contradict each other or its shape.
+    Formats "lil" and "dok" are converted to CSR, surplus entries of the arrays are cut
+    off, and indices of compressed formats become int32 or int64.  A COO matrix of small
+    integers is converted to CSR, and to int64 if a sum of duplicate entries would
+    overflow.
     """
     if not sparse.issparse(X):
         return X

@@ -10,8 +10,8 @@ import cloudpickle
 import numpy as np
 
 from .._engine import is_finished
-from .._estimator import without_callbacks
 from .._utils._arguments import positive_int
+from .._utils._results import install_results, portable_copy
 
 #: Names of the files of an unfinished and of a finished fit.
 UNFINISHED, FINISHED = "unfinished.pkl", "estimator.pkl"
@@ -83,7 +83,7 @@ class Checkpoints:
                 "to fit anew."
             ) from error
         self._check(found, path)
-        self.estimator._take_results(found)
+        install_results(self.estimator, found)
         self._before, self._written = found.state_, _progress(found.state_)
         return True
 
@@ -123,7 +123,7 @@ class Checkpoints:
         self.folder.mkdir(parents=True, exist_ok=True)
         part = self.folder / f"{name}.part"
         with open(part, "w+b") as file:
-            cloudpickle.dump(without_callbacks(self.estimator), file, protocol=5)
+            cloudpickle.dump(portable_copy(self.estimator), file, protocol=5)
             file.seek(0)
             file.write(hashlib.file_digest(file, "blake2b").digest())
             file.flush()

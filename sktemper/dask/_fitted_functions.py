@@ -13,7 +13,8 @@ from dask.delayed import Delayed
 from sklearn.utils.validation import check_is_fitted
 
 from .._engine import Source
-from .._estimator import mean_score, without_callbacks
+from .._estimator import mean_score
+from .._utils._results import portable_copy
 from .._utils._typing import DataLike
 from ._cluster import client_of
 from ._collections import OnCluster, not_a_collection
@@ -155,7 +156,7 @@ def _lazily(estimator, method, X, client):
             f"{n_features} features as input."
         )
     # n_jobs=1, because a worker has a thread for each task
-    model = without_callbacks(estimator, n_jobs=1)
+    model = portable_copy(estimator, n_jobs=1)
     model._warned = {"hot": True}
     meta = _result_of(np.zeros((1, n_features)), model, method, None)[:0]
     if client is not None:

@@ -29,15 +29,8 @@ def smallest(low, high):
 class Block(NamedTuple):
     """Rows to be written.
 
-    Attributes
-    ----------
-    data : ndarray
-        Stored entries of sparse data, or the matrix of dense data.
-    n_features : int
-    indices : ndarray of shape (n_entries,), or None
-        Column indices of the entries; None for dense data.
-    counts : ndarray of shape (n_rows,), or None
-        Number of entries of each row; None for dense data.
+    Sparse data have the column ``indices`` of their entries, and ``counts``, the number
+    of entries of each row.  Dense data are the matrix ``data``.
     """
 
     data: np.ndarray
@@ -50,7 +43,7 @@ class Block(NamedTuple):
         return len(self.data if self.counts is None else self.counts)
 
     @classmethod
-    def of(cls, X, data):
+    def from_csr(cls, X, data):
         """Return a block with the indices of a CSR matrix and the values ``data``."""
         indices = X.indices.astype(index_dtype(X.shape[1]), copy=False)
         return cls(data, X.shape[1], indices, np.diff(X.indptr))
@@ -68,14 +61,10 @@ class Block(NamedTuple):
 
 
 def summary(block):
-    """Return a summary of the values of a block.
+    """Return a summary of the values of a block, a dict.
 
-    Returns
-    -------
-    summary : dict
-        Entries ``rows``, ``entries``, ``dtype``, ``least``, ``largest``, ``fraction``
-        (a value that is not an integer, or None), ``sum`` (None if it is too large) and
-        ``missing`` (number of NaN values).
+    ``fraction`` is a value that is not an integer, or None; ``sum`` is None if it is
+    too large; ``missing`` is the number of NaN values.
     """
     data, least, largest = block.data, None, None
     is_float = data.dtype.kind == "f"
@@ -99,18 +88,15 @@ def summary(block):
 
 def joined(summaries):
     """Return the summary of all rows from summaries of some of them."""
-    totals = {
-        name: sum(one[name] for one in summaries)
-        for name in ("rows", "entries", "missing")
-    }
     values = [one for one in summaries if one["least"] is not None]
     least = min((one["least"] for one in values), default=None)
     largest = max((one["largest"] for one in values), default=None)
     dtypes = [one["dtype"] for one in summaries if one["entries"]]
     dtypes = dtypes or [one["dtype"] for one in summaries]
     sums = [one["sum"] for one in summaries]
+    totals = ("rows", "entries", "missing")
     return {
-        **totals,
+        **{name: sum(one[name] for one in summaries) for name in totals},
         "dtype": _joined_dtype(dtypes, least, largest).name,
         "least": least,
         "largest": largest,

@@ -13,7 +13,7 @@ from .._utils._arguments import check_flag, positive_int
 from .._utils._typing import Int, SparseMatrix, StrPath
 from ._files import check_crc, open_npy, read_json
 from ._folder import NAMES, generation_folder, read_meta
-from ._parts import Part, check_once, groups, meta_of, stamp_of, unless_replaced
+from ._parts import Part, groups, meta_of, stamp_of, unless_replaced
 
 
 class Collection(Source):
@@ -21,22 +21,20 @@ class Collection(Source):
 
     `write_counts`, `write_dense` and `write_ratings` write a collection and return it;
     `open_counts`, `open_dense` and `open_ratings` open one.  ``collection[i]`` is the
-    i-th shard: a CSR matrix of counts or of ratings, or an array.  Its entries are
-    mapped from disk and read-only.  Shards are opened when they are needed, and a
-    pickle contains only the path of the folder.
+    i-th shard: a CSR matrix of counts or of ratings, or an array, mapped from disk and
+    read-only.  A pickle contains only the path of the folder.
 
     Parameters
     ----------
     folder : str or path
         Folder of the collection.
     n_parts : int, default=None
-        Number of parts, groups of neighbouring shards, and of the workers of a cluster
-        that can share a step.  Rounding errors of a fit depend on it, its quality does
-        not.  None is 16, or the number of shards if it is less.
+        Number of groups of neighbouring shards, and of the workers of a cluster that
+        can share a step.  Rounding errors of a fit depend on it.  None is 16, or the
+        number of shards if it is less.
     verify : bool, default=True
         Whether each process compares the checksums of a shard before its first use.
-        With False, damage to values is not detected, and fits are then wrong without a
-        message; sizes, types and column indices are checked in any case.
+        Without this, fits to damaged values are wrong without a message.
 
     Attributes
     ----------
@@ -59,6 +57,11 @@ class Collection(Source):
         Handles of the shards.
     run : int
         Number of neighbouring rows that a shuffled pass visits together.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        If there is no such folder, or no finished and intact collection of this kind.
 
     Examples
     --------
@@ -169,30 +172,26 @@ class Collection(Source):
             return None
         path, _ = self._beside(NAMES)
         with unless_replaced(self.folder, self._stamp):
-            names = read_json(path)["names"]
-        if len(names) != self.shape[1]:
-            raise ValueError(f"{path} is damaged: expected {self.shape[1]} names.")
-        return np.array(names, dtype=object)
+            return np.array(read_json(path)["names"], dtype=object)
 
-    @property
+    @cached_property
     def user_labels(self) -> np.ndarray | None:
         """Labels of the rows of ratings, ndarray; None for other data."""
-        return self._labels("user_labels.npy", self.shape[0])
+        return self._labels("user_labels.npy")
 
-    @property
+    @cached_property
     def item_labels(self) -> np.ndarray | None:
         """Labels of the columns of ratings, ndarray; None for other data."""
-        return self._labels("item_labels.npy", self.shape[1])
+        return self._labels("item_labels.npy")
 
-    def _labels(self, name, size):
+    def _labels(self, name):
         if self.kind != "ratings":
             return None
         path, crc = self._beside(name)
         with unless_replaced(self.folder, self._stamp):
-            labels = open_npy(path, shape=(size,))
             if self._verify:
-                check_once(path, crc)
-            return labels
+                check_crc(path, crc)
+            return open_npy(path)
 
     def as_data(self, validate: Callable) -> Any:
         """Return `Data` for a fit, after a check of the values.
@@ -243,11 +242,6 @@ def open_counts(
     -------
     collection : Collection
         The open collection.
-
-    Raises
-    ------
-    FileNotFoundError, ValueError
-        If there is no such folder, or no finished and intact collection of counts.
     """
     return _open(folder, "counts", n_parts, verify)
 
@@ -266,11 +260,6 @@ def open_dense(
     -------
     collection : Collection
         The open collection.
-
-    Raises
-    ------
-    FileNotFoundError, ValueError
-        If there is no such folder, or no finished and intact collection of dense data.
     """
     return _open(folder, "dense", n_parts, verify)
 
@@ -290,11 +279,6 @@ def open_ratings(
     collection : Collection
         The open collection.  Its ``user_labels`` and ``item_labels`` are the labels of
         the rows and columns.
-
-    Raises
-    ------
-    FileNotFoundError, ValueError
-        If there is no such folder, or no finished and intact collection of ratings.
     """
     return _open(folder, "ratings", n_parts, verify)
 

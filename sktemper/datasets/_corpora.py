@@ -16,15 +16,9 @@ _DATA = resources.files(__package__) / "data"
 def load_debian_descriptions() -> Bunch:
     """Load the word counts of the Debian package descriptions.
 
-    The documents are the long descriptions of the packages of Debian 12, one for each
-    package.  They are short texts, whose topics are kinds of software.
-
-    ========================   ==========
-    Documents                      52,189
-    Words in the vocabulary         6,000
-    Nonzero counts              1,334,974
-    Tokens                      1,786,203
-    ========================   ==========
+    The documents are the long descriptions of the 52,189 packages of Debian 12, short
+    texts whose topics are kinds of software.  They have 6,000 different words,
+    1,334,974 nonzero counts and 1,786,203 tokens.
 
     Returns
     -------
@@ -68,10 +62,7 @@ def load_debian_descriptions() -> Bunch:
 def load_election_survey(*, output: Literal["pandas", "polars"] = "pandas") -> Bunch:
     """Load answers of the American National Election Study of 1996.
 
-    ==================   ===
-    Respondents          944
-    Questions             10
-    ==================   ===
+    There are 944 respondents and 10 questions.
 
     Parameters
     ----------

@@ -1,6 +1,8 @@
 """Files of collections, which are written atomically and have checksums."""
 
 import contextlib
+import io
+import itertools
 import json
 import os
 import zlib
@@ -13,24 +15,17 @@ TEMPORARY = ".part"
 BYTES_AT_ONCE = 2**20
 
 
-class _NewFile:
-    """A file that is being written; ``crc`` is the CRC-32 of the bytes so far."""
+def _write(path, pieces):
+    """Write bytes-like objects as a file; return the CRC-32 of the file.
 
-    def __init__(self, file):
-        self.file, self.crc = file, 0
-
-    def write(self, data):
-        self.file.write(data)
-        self.crc = zlib.crc32(data, self.crc)
-
-
-@contextlib.contextmanager
-def _replacing(path):
-    """Open a file that takes the place of ``path`` once it is complete and on disk."""
-    temporary = path.with_name(path.name + TEMPORARY)
+    The file takes the place of ``path`` once it is complete and on disk.
+    """
+    temporary, crc = path.with_name(path.name + TEMPORARY), 0
     try:
         with open(temporary, "wb") as file:
-            yield _NewFile(file)
+            for piece in pieces:
+                file.write(piece)
+                crc = zlib.crc32(piece, crc)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
@@ -39,6 +34,7 @@ def _replacing(path):
             temporary.unlink()
         raise
     _sync_folder(path.parent)
+    return crc
 
 
 def _sync_folder(folder):
@@ -93,49 +89,39 @@ def check_crc(path, crc):
 
 def write_json(path, value):
     """Write a dict and its checksum as JSON, atomically; return the file's CRC-32."""
-    value = value | {"checksum": _checksum(value)}
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
-    with _replacing(path) as file:
-        file.write(text)
-    return file.crc
+    return _write(path, [_json(value | {"checksum": zlib.crc32(_json(value))})])
 
 
 def read_json(path):
     """Return a dict that `write_json` wrote, with its checksum; raise if damaged."""
     _check_regular(path)
-    with open(path, "rb") as file:
-        text = file.read()
+    text = path.read_bytes()
     try:
         value = json.loads(text)
         checksum = value.pop("checksum")
-        if checksum == _checksum(value):
+        if checksum == zlib.crc32(_json(value)):
             return value | {"checksum": checksum}
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
         pass  # it is no valid JSON, or no dict with a checksum
     raise ValueError(f"{path} is damaged: its text does not have its checksum.")
 
 
-def _checksum(value):
-    return zlib.crc32(json.dumps(value, ensure_ascii=False).encode())
+def _json(value):
+    return json.dumps(value, ensure_ascii=False).encode()
 
 
 # -- arrays ----------------------------------------------------------------------------
 
 
 def write_npy(path, chunks, dtype, shape):
-    """Write arrays as one ``.npy`` file of this type and shape, atomically.
-
-    Returns the CRC-32 of the file.
-    """
+    """Write arrays as one ``.npy`` file, atomically; return the file's CRC-32."""
     descr = np.lib.format.dtype_to_descr(np.dtype(dtype))
+    start = io.BytesIO()
     header = {"descr": descr, "fortran_order": False, "shape": tuple(shape)}
-    with _replacing(path) as file:
-        np.lib.format.write_array_header_1_0(file, header)
-        for chunk in chunks:
-            chunk = np.ascontiguousarray(chunk, dtype=dtype)
-            if chunk.size:
-                file.write(chunk.reshape(-1).view(np.uint8))
-    return file.crc
+    np.lib.format.write_array_header_1_0(start, header)
+    arrays = (np.ascontiguousarray(chunk, dtype=dtype) for chunk in chunks)
+    pieces = (array.reshape(-1).view(np.uint8) for array in arrays if array.size)
+    return _write(path, itertools.chain([start.getvalue()], pieces))
 
 
 def open_npy(path, dtype=None, shape=None):
@@ -147,14 +133,9 @@ def open_npy(path, dtype=None, shape=None):
         raise
     except Exception as error:  # parsing a header raises many exceptions
         raise ValueError(f"{path} is damaged: {error}") from error
-    size = array.offset + array.nbytes
-    for what, found, expected in (
-        ("type", array.dtype, array.dtype if dtype is None else np.dtype(dtype)),
-        ("shape", array.shape, array.shape if shape is None else tuple(shape)),
-        ("size in bytes", os.path.getsize(path), size),
-    ):
-        if found != expected:
-            raise ValueError(
-                f"{path} is damaged: its {what} is {found}, expected {expected}."
-            )
+    if dtype is not None and (array.dtype, array.shape) != (np.dtype(dtype), shape):
+        raise ValueError(
+            f"{path} is damaged: its type and shape are {array.dtype} and "
+            f"{array.shape}, expected {dtype} and {shape}."
+        )
     return array

@@ -27,18 +27,16 @@ LOCK, WRITER = "writer.lock", "writer.txt"
 #: The format of collections.
 FORMAT = "sktemper collection 1"
 GENERATION = re.compile(r"generation-(\d{5,9})")
-#: Pattern of the names of all files in a subfolder; other files belong to the user.
+#: Pattern of the names of files in a subfolder; other files belong to the user.
 OURS = re.compile(
-    r"(feature_names\.json|(user|item)_labels\.npy|words-\d\.json"
-    r"|shard-\d+\.(json|(indptr|indices|data)\.npy)"
-    rf"|run-\d+\.(json|npy)|users-\d+\.npy)({re.escape(TEMPORARY)})?"
+    r"(feature_names|user_labels|item_labels|(words|shard|run|users)-\d+)"
+    rf"(\.data|\.indices|\.indptr)?\.(json|npy)({re.escape(TEMPORARY)})?"
 )
 #: Prefix of the names that NFS gives to files that are deleted while they are open.
 DELETED_BY_NFS = ".nfs"
 
 
 def generation_folder(folder, generation):
-    """Return the subfolder of a generation."""
     return Path(folder) / f"generation-{generation:05d}"
 
 
@@ -48,18 +46,17 @@ def read_meta(folder):
     if not folder.is_dir():
         raise FileNotFoundError(f"There is no folder {folder}.")
     path = folder / META
-    if not path.exists():
-        if (folder / UNFINISHED).exists():
-            raise ValueError(
-                f"The collection in {folder} is not finished, because its conversion "
-                "was interrupted. Call the writer again with the same batches to "
-                "continue."
-            )
-        raise ValueError(f"{folder} holds no collection: it has no {META}.")
-    meta = read_json(path)
-    if meta.get("format") != FORMAT:
-        raise ValueError(f"{path} does not have the format {FORMAT!r}.")
-    return meta
+    if path.exists():
+        meta = read_json(path)
+        if meta.get("format") != FORMAT:
+            raise ValueError(f"{path} does not have the format {FORMAT!r}.")
+        return meta
+    if (folder / UNFINISHED).exists():
+        raise ValueError(
+            f"The collection in {folder} is not finished, because its conversion was "
+            "interrupted. Call the writer again with the same batches to continue."
+        )
+    raise ValueError(f"{folder} holds no collection: it has no {META}.")
 
 
 @contextlib.contextmanager
@@ -97,14 +94,8 @@ class Target:
     """A collection that is being written.
 
     A first collection continues an interrupted conversion with the same settings,
-    unless ``overwrite`` is True.  A replacement starts from the beginning.
-
-    Attributes
-    ----------
-    files : Path
-        Subfolder of the files that are written.
-    replaces : bool
-        Whether the new collection replaces an earlier one.
+    unless ``overwrite`` is True.  A replacement starts from the beginning.  ``files``
+    is the subfolder of the files that are written.
     """
 
     def __init__(self, folder, settings, overwrite):
@@ -127,16 +118,9 @@ class Target:
     def resume(self, what, check, restore=lambda n_notes: None):
         """Return the notes of an interrupted conversion, up to the first damaged one.
 
-        A note is a JSON file that is written after a shard or a run.  Later files are
-        removed, with a warning if a file is damaged.
-
-        Parameters
-        ----------
-        what : {"shard", "run"}
-        check : callable
-            ``check(number, note)`` raises a ValueError if a file is damaged.
-        restore : callable
-            ``restore(n_notes)`` raises a ValueError if no note can be used.
+        A note is a JSON file that is written after a shard or a run, ``what``.
+        ``check(number, note)`` raises a ValueError if the files of a note are damaged,
+        and ``restore(n_notes)`` if no note can be used.  Later files are removed.
         """
         notes, damage = [], None
         try:
@@ -167,13 +151,6 @@ class Target:
         _remove_files(self.files, names)
         _unlink(self.folder / UNFINISHED)
 
-    def is_committed(self):
-        """Return whether the written files are, or may be, the current collection."""
-        try:
-            return _current(self.folder) == self.generation
-        except OSError:
-            return True
-
     def _remove_others(self, generation):
         """Remove the subfolders of all other generations, as far as possible."""
         for number, path in _generations(self.folder).items():
@@ -183,10 +160,7 @@ class Target:
 
 @contextlib.contextmanager
 def writing(folder, settings, overwrite):
-    """Lock a folder, and yield the `Target` of a new or of an interrupted conversion.
-
-    A conversion continues only with the same ``settings``, a dict.
-    """
+    """Lock a folder, and yield the `Target` of a new or interrupted conversion."""
     folder = Path(os.path.abspath(folder))
     if folder.exists() and not folder.is_dir():
         raise FileExistsError(f"{folder} is a file, not a folder.")
@@ -198,7 +172,7 @@ def writing(folder, settings, overwrite):
         try:
             yield target
         except BaseException as error:
-            if target.replaces and not target.is_committed():
+            if target.replaces and _current(folder) != target.generation:
                 _remove_folder(target.files)
                 error.add_note(f"The collection in {folder} is as it was before.")
             raise
@@ -242,7 +216,7 @@ def _current(folder):
 
 
 def _remove_files(folder, kept=()):
-    for path in list(folder.iterdir()):
+    for path in folder.iterdir():
         if OURS.fullmatch(path.name) and path.name not in kept:
             _unlink(path)
 
@@ -255,7 +229,7 @@ def _remove_folder(path):
 
 def remove(folder, what, first=0):
     """Remove files like ``run-00001.npy`` whose index is at least ``first``."""
-    for path in list(folder.glob(f"{what}-*")):
+    for path in folder.glob(f"{what}-*"):
         if int(re.search(r"\d+", path.name)[0]) >= first:
             path.unlink()
 

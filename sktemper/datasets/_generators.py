@@ -1,27 +1,27 @@
 """Generators of synthetic data with known parameters."""
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils._param_validation import validate_params
 
-from .._utils._arguments import Interval, refuse
+from .._utils._arguments import Interval, WholeNumber, check_arguments, refuse
 from .._utils._sklearn import csr_container
 from .._utils._typing import ArrayLike, DTypeLike, Float, Int, Seed
 from ._ratings import csr_of_keys
 
 # Number of tokens that are drawn at a time; each needs about 30 bytes of memory.
 _CHUNK_TOKENS = 2**20
-# Number of ratings that are drawn at a time.
-_CHUNK_RATINGS = 2**20
+# Number of ratings, and of entries of X or of features, that are drawn at a time.
+_CHUNK_RATINGS = _CHUNK_VALUES = 2**20
 # If more than this share of all pairs is rated, the algorithm visits every pair;
 # otherwise it draws pairs until there are enough different ones.
 _DENSE_SHARE = 0.05
-# Number of entries of X, or of the matrix of features, that are drawn at a time.
-_CHUNK_VALUES = 2**20
+#: Constraints of parameters.
+_POSITIVE = Interval(Real, 0, None, closed="neither")
+_NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
 #: Descriptions of kinds of types, for error messages.
 KINDS = {"f": "a floating-point type", "iuf": "a type of integers or floats"}
 # Eight shapes of 4 x 4 pixels, side by side.  Each shape overlaps with other shapes,
@@ -34,19 +34,14 @@ _SHAPES = """
 """
 
 
-@validate_params(
-    {
-        "n_samples": [Interval(Integral, 1, None, closed="left")],
-        "n_features": [Interval(Integral, 1, None, closed="left")],
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "doc_length": [Interval(Real, 0, None, closed="neither")],
-        "doc_topic_prior": [Interval(Real, 0, None, closed="neither"), "array-like"],
-        "topic_word_prior": [Interval(Real, 0, None, closed="neither"), "array-like"],
-        "dtype": "no_validation",  # numpy checks the dtype
-        "return_distributions": ["boolean"],
-        "random_state": ["random_state"],
-    },
-    prefer_skip_nested_validation=True,
+@check_arguments(
+    n_samples=[WholeNumber(1)],
+    n_features=[WholeNumber(1)],
+    n_components=[WholeNumber(1)],
+    doc_length=[_POSITIVE],
+    doc_topic_prior=[_POSITIVE, "array-like"],
+    topic_word_prior=[_POSITIVE, "array-like"],
+    random_state=["random_state"],
 )
 def make_lda_documents(
     n_samples: Int = 1000,
@@ -64,47 +59,41 @@ def make_lda_documents(
 
     Each topic k has a distribution over words
     :math:`\beta_k \sim \mathrm{Dirichlet}(\eta)`. Document d has a distribution over
-    topics :math:`\theta_d \sim \mathrm{Dirichlet}(\alpha)`. Its number of tokens is
-    Poisson distributed with the mean ``doc_length``. Each token draws a topic from
-    :math:`\theta_d`, then a word from that topic's :math:`\beta_k` [1]_.
-
-    Time and memory grow with the number of tokens, not with ``n_samples *
-    n_features``: millions of documents over a large vocabulary are fine.
+    topics :math:`\theta_d \sim \mathrm{Dirichlet}(\alpha)`. Each token draws a topic
+    from :math:`\theta_d`, then a word from that topic's :math:`\beta_k` [1]_. Time and
+    memory grow with the number of tokens, not with ``n_samples * n_features``.
 
     Parameters
     ----------
     n_samples : int, default=1000
-        The number of documents.
+        Number of documents.
     n_features : int, default=500
-        The number of words in the vocabulary.
+        Number of words in the vocabulary.
     n_components : int, default=10
-        The number of topics.
+        Number of topics.
     doc_length : float, default=100
-        The mean number of tokens of a document. Lengths are Poisson distributed, so
-        that some documents are empty if the mean is small.
+        Mean number of tokens of a document. Lengths are Poisson distributed, so that
+        some documents are empty if the mean is small.
     doc_topic_prior : float or array-like of shape (n_components,), default=0.1
-        The concentration :math:`\alpha` of the documents' distributions over topics.
+        Concentration :math:`\alpha` of the documents' distributions over topics.
     topic_word_prior : float or array-like of shape (n_features,), default=0.05
-        The concentration :math:`\eta` of the topics' distributions over words.
+        Concentration :math:`\eta` of the topics' distributions over words.
     dtype : dtype, default=numpy.int32
-        The type of the counts.
+        Type of the counts.
     return_distributions : bool, default=False
-        If True, the distributions that the words were drawn from are returned too.
+        Whether to return ``doc_topic`` and ``topic_word``, too.
     random_state : int, RandomState instance or None, default=None
-        Determines the random numbers. Pass an int for the same documents at each
-        call.
+        Determines the random numbers; an int gives the same documents at each call.
 
     Returns
     -------
     X : CSR matrix of shape (n_samples, n_features)
-        The word counts; a sparse array if scikit-learn's option ``sparse_interface``
-        is "sparray".
+        Word counts; a sparse array if scikit-learn's option ``sparse_interface`` is
+        "sparray".
     doc_topic : ndarray of shape (n_samples, n_components)
-        The distribution over topics of each document, :math:`\theta`. Only returned
-        if ``return_distributions`` is True.
+        Distribution over topics of each document, :math:`\theta`.
     topic_word : ndarray of shape (n_components, n_features)
-        The distribution over words of each topic, :math:`\beta`. Only returned if
-        ``return_distributions`` is True.
+        Distribution over words of each topic, :math:`\beta`.
 
     References
     ----------
@@ -146,17 +135,12 @@ def make_lda_documents(
     return X
 
 
-@validate_params(
-    {
-        "n_samples": [Interval(Integral, 1, None, closed="left")],
-        "components": ["array-like", None],
-        "inclusion_probability": [Interval(Real, 0, 1, closed="both"), "array-like"],
-        "noise_variance": [Interval(Real, 0, None, closed="left")],
-        "dtype": "no_validation",  # numpy checks the dtype
-        "return_components": ["boolean"],
-        "random_state": ["random_state"],
-    },
-    prefer_skip_nested_validation=True,
+@check_arguments(
+    n_samples=[WholeNumber(1)],
+    components=["array-like", None],
+    inclusion_probability=[Interval(Real, 0, 1, closed="both"), "array-like"],
+    noise_variance=[_NOT_NEGATIVE],
+    random_state=["random_state"],
 )
 def make_factorial_mixture(
     n_samples: Int = 1000,
@@ -186,25 +170,24 @@ def make_factorial_mixture(
     components : array-like of shape (n_components, n_features), default=None
         The components :math:`\mu`. None takes the eight shapes, each of 16 pixels.
     inclusion_probability : float or array-like of shape (n_components,), default=0.3
-        The probability :math:`\pi` of each feature.
+        Probability :math:`\pi` of each feature.
     noise_variance : float, default=0.01
-        The variance :math:`\sigma^2` of the noise.
+        Variance :math:`\sigma^2` of the noise.
     dtype : dtype, default=numpy.float64
-        The type of the samples.
+        Type of the samples.
     return_components : bool, default=False
-        If True, the features of the samples and the components are returned too.
+        Whether to return ``features`` and ``components``, too.
     random_state : int, RandomState instance or None, default=None
-        Determines the random numbers. Pass an int for the same samples at each call.
+        Determines the random numbers; an int gives the same samples at each call.
 
     Returns
     -------
     X : ndarray of shape (n_samples, n_features)
         The samples.
-    features : ndarray of shape (n_samples, n_components)
-        Whether each sample has each feature, :math:`z`, as bool. Only returned if
-        ``return_components`` is True.
+    features : ndarray of bool of shape (n_samples, n_components)
+        Whether each sample has each feature, :math:`z`.
     components : ndarray of shape (n_components, n_features)
-        The components :math:`\mu`. Only returned if ``return_components`` is True.
+        The components :math:`\mu`.
 
     References
     ----------
@@ -231,7 +214,13 @@ def make_factorial_mixture(
         components = _weighted_shapes(rng)
     components = check_array(components, dtype=np.float64, input_name="components")
     n_components, n_features = components.shape
-    probability = _probability(inclusion_probability, n_components)
+    probability = _broadcast(
+        "inclusion_probability",
+        inclusion_probability,
+        n_components,
+        lambda p: (p >= 0) & (p <= 1),
+        "in [0, 1]",
+    )
 
     X = np.empty((n_samples, n_features), dtype=dtype)
     features = np.empty((n_samples, n_components), dtype=bool)
@@ -244,23 +233,18 @@ def make_factorial_mixture(
     return (X, features, components) if return_components else X
 
 
-@validate_params(
-    {
-        "n_users": [Interval(Integral, 1, None, closed="left")],
-        "n_items": [Interval(Integral, 1, None, closed="left")],
-        "n_components": [Interval(Integral, 0, None, closed="left")],
-        "n_ratings": [Interval(Integral, 0, None, closed="left")],
-        "inequality": [Interval(Real, 0, None, closed="left")],
-        "global_mean": [Interval(Real, None, None, closed="neither")],
-        "component_variance": [Interval(Real, 0, None, closed="left")],
-        "bias_variance": [Interval(Real, 0, None, closed="left")],
-        "noise_variance": [Interval(Real, 0, None, closed="left")],
-        "n_stars": [Interval(Integral, 1, None, closed="left"), None],
-        "dtype": "no_validation",  # NumPy checks the dtype
-        "return_factors": ["boolean"],
-        "random_state": ["random_state"],
-    },
-    prefer_skip_nested_validation=True,
+@check_arguments(
+    n_users=[WholeNumber(1)],
+    n_items=[WholeNumber(1)],
+    n_components=[WholeNumber(0)],
+    n_ratings=[WholeNumber(0)],
+    inequality=[_NOT_NEGATIVE],
+    global_mean=[Interval(Real, None, None, closed="neither")],
+    component_variance=[_NOT_NEGATIVE],
+    bias_variance=[_NOT_NEGATIVE],
+    noise_variance=[_NOT_NEGATIVE],
+    n_stars=[WholeNumber(1), None],
+    random_state=["random_state"],
 )
 def make_ratings(
     n_users: Int = 1000,
@@ -284,60 +268,46 @@ def make_ratings(
     \varepsilon_{ij}`, where the factors u and v, the biases a and c, and the noise
     :math:`\varepsilon` are Gaussian [1]_.
 
-    Whether a pair is rated does not depend on the rating.  Users have log-normal
-    activities and items log-normal popularities.  A pair is drawn with a
-    probability proportional to the product of activity and popularity, until there are
-    ``n_ratings`` different pairs.
-
-    Time and memory are proportional to the number of ratings, unless a large share of
-    all pairs is rated: ten million ratings of 70,000 users and 10,000 items take
-    a few seconds.
+    Whether a pair is rated does not depend on the rating.  Pairs are drawn with
+    probabilities proportional to the product of a log-normal activity of the user and a
+    log-normal popularity of the item.  Time and memory are proportional to the number
+    of ratings, unless a large share of all pairs is rated.
 
     Parameters
     ----------
-    n_users : int, default=1000
-        The number of users, rows.
-    n_items : int, default=500
-        The number of items, columns.
+    n_users, n_items : int, default=1000 and 500
+        Numbers of rows and of columns.
     n_components : int, default=5
-        The number of factors.
+        Number of factors.
     n_ratings : int, default=50,000
-        The number of ratings.
+        Number of ratings.
     inequality : float, default=1.0
-        The standard deviation of the logarithms of activity and of popularity.  0
-        makes all users and all items alike.
+        Standard deviation of the logarithms of activity and of popularity.  0 makes all
+        users and all items alike.
     global_mean : float, default=3.5
-        The global mean of the ratings, :math:`\mu`.
-    component_variance : float, default=0.3
-        The variance of each factor of users and of items.
-    bias_variance : float, default=0.2
-        The variance of the biases :math:`a_i` and :math:`c_j`.
-    noise_variance : float, default=0.5
-        The variance of the noise.
+        Mean of the ratings, :math:`\mu`.
+    component_variance, bias_variance, noise_variance : float, default=.3, .2 and .5
+        Variances of factors, of biases and of the noise.
     n_stars : int, default=None
-        If given, ratings are rounded to integers from 1 to ``n_stars``.  With None,
-        ratings are not rounded.
+        Largest rating, if ratings are rounded to integers from 1 on.
     dtype : dtype, default=numpy.float64
-        The type of the ratings.
+        Type of the ratings.
     return_factors : bool, default=False
-        If True, the factors and biases are returned too.
+        Whether to return the factors and biases, too.
     random_state : int, RandomState instance or None, default=None
-        Determines the random numbers. Pass an int for the same ratings at each call.
+        Determines the random numbers; an int gives the same ratings at each call.
 
     Returns
     -------
     X : CSR matrix of shape (n_users, n_items)
-        The ratings; a sparse array if scikit-learn's option ``sparse_interface`` is
+        Ratings; a sparse array if scikit-learn's option ``sparse_interface`` is
         "sparray".
     user_factors : ndarray of shape (n_users, n_components)
-        The factors of the users, u. This array and the following arrays are only
-        returned if ``return_factors`` is True.
+        Factors of the users, u.
     components : ndarray of shape (n_components, n_items)
-        The factors of the items, v.
-    user_biases : ndarray of shape (n_users,)
-        The biases of the users, a.
-    item_biases : ndarray of shape (n_items,)
-        The biases of the items, c.
+        Factors of the items, v.
+    user_biases, item_biases : ndarray of shape (n_users,) and (n_items,)
+        Biases of the users, a, and of the items, c.
 
     References
     ----------
@@ -391,26 +361,19 @@ def _weighted_shapes(rng):
     return pixels * rng.uniform(0.5, 1.0, size=(len(shapes), 1))
 
 
-def _probability(inclusion_probability, n_components):
-    probability = np.asarray(inclusion_probability, dtype=np.float64)
-    if probability.shape not in ((), (n_components,)) or not np.all(
-        (probability >= 0) & (probability <= 1)
-    ):
+def _broadcast(name, value, size, is_valid, expected):
+    """Return a parameter that is a number or an array as an array."""
+    array = np.asarray(value, dtype=np.float64)
+    if array.shape not in ((), (size,)) or not is_valid(array).all():
         raise ValueError(
-            "inclusion_probability must be a number in [0, 1] or an array of "
-            f"{n_components} such numbers, got {inclusion_probability!r}."
+            f"{name} must be a number {expected} or an array of {size} such numbers, "
+            f"got {value!r}."
         )
-    return probability
+    return np.broadcast_to(array, size)
 
 
 def _concentration(name, prior, size):
-    prior = np.asarray(prior, dtype=np.float64)
-    if prior.shape not in ((), (size,)) or not np.all((prior > 0) & (prior < np.inf)):
-        raise ValueError(
-            f"{name} must be a positive number or an array of {size} positive numbers, "
-            f"got {prior!r}."
-        )
-    return np.broadcast_to(prior, size)
+    return _broadcast(name, prior, size, lambda a: (a > 0) & (a < np.inf), "above 0")
 
 
 def _draw_words(lengths, doc_topic, word_cdf, dtype, rng):

@@ -58,15 +58,7 @@ def checked_file(path):
 
 
 class Chunk(NamedTuple):
-    """Lines of a file, without line ends, and their numbers.
-
-    Attributes
-    ----------
-    name : str
-        Name of the file in error messages.
-    numbers : sequence of int
-    lines : list of bytes
-    """
+    """Lines of a file, without line ends, and their numbers; ``name`` is the file."""
 
     name: str
     numbers: list
@@ -74,16 +66,16 @@ class Chunk(NamedTuple):
 
     def select(self, keep):
         """Return the chunk with the lines for which ``keep(line)`` is true."""
-        kept = list(map(bool, map(keep, self.lines)))
+        kept = list(map(keep, self.lines))
         if all(kept):
             return self
-        pairs = zip(self.numbers, self.lines, strict=True)
-        pairs = [pair for pair, is_kept in zip(pairs, kept, strict=True) if is_kept]
-        return Chunk(self.name, [n for n, _ in pairs], [line for _, line in pairs])
+        places = [place for place, is_kept in enumerate(kept) if is_kept]
+        numbers, lines = ([part[place] for place in places] for part in self[1:])
+        return Chunk(self.name, numbers, lines)
 
-    def rest(self, start):
-        """Return the chunk without its first ``start`` lines."""
-        return Chunk(self.name, self.numbers[start:], self.lines[start:])
+    def rest(self, start, stop=None):
+        """Return the chunk from one of its lines on."""
+        return Chunk(self.name, self.numbers[start:stop], self.lines[start:stop])
 
     def refuse(self, place, expected):
         """Raise a ValueError that names and shows the line with the index ``place``."""
@@ -110,29 +102,33 @@ class Chunk(NamedTuple):
                 f"{self.name}, line {number}: the text is not in UTF-8: {error.reason}."
             ) from error
 
-    def table(self, dtype, n_fields, expected):
+    def table(self, dtype, n_fields, expected, **options):
         """Return the numbers in the lines as an array of shape (n_lines, n_fields).
 
-        The error of an invalid line has the description ``expected`` of a valid one.
+        The ``options`` are those of `numpy.loadtxt`.
         """
-        table = _parsed(self.lines, dtype, n_fields)
+
+        def parsed(lines):
+            return _parsed(lines, dtype, n_fields, **options)
+
+        table = parsed(self.lines)
         if table is None:
-            place = first_that_fails(
-                self.lines, lambda some: _parsed(some, dtype, n_fields) is None
-            )
+            place = first_that_fails(self.lines, lambda lines: parsed(lines) is None)
             self.refuse(place, expected)
         return table
 
 
-def _parsed(lines, dtype, n_fields):
+def _parsed(lines, dtype, n_fields, delimiter=None, usecols=None):
     """Return the fields of lines as numbers, or None if they cannot be parsed."""
-    if not lines:
-        return np.empty((0, n_fields), dtype=dtype)
     # numpy before 2.4 reads 1.5 as the integer 1
     if np.dtype(dtype).kind == "i" and NOT_WHOLE.search(b"\n".join(lines)):
         return None
+    if delimiter == "::":  # numpy takes only delimiters of one character
+        lines = [line.replace(b"\t", b"?").replace(b"::", b"\t") for line in lines]
+        delimiter = "\t"
+    options = {"delimiter": delimiter, "usecols": usecols}
     try:
-        table = np.loadtxt(lines, dtype=dtype, comments=None, ndmin=2)
+        table = np.loadtxt(lines, dtype=dtype, comments=None, ndmin=2, **options)
     except (ValueError, OverflowError):
         return None
     return table if table.shape == (len(lines), n_fields) else None
@@ -152,8 +148,8 @@ def first_that_fails(items, fails):
 
 def chunks_of(file, name):
     """Yield the lines of a binary file as chunks, without its byte order mark."""
-    number, begun = 1, []
-    while True:
+    number, begun, data = 1, b"", True
+    while data:
         try:
             data = file.read(BYTES_AT_ONCE)
         except (OSError, EOFError, zlib.error) as error:
@@ -162,24 +158,20 @@ def chunks_of(file, name):
             raise ValueError(
                 f"{name} is damaged or cut off after line {number - 1}: {error}."
             ) from error
-        head, newline, rest = data.rpartition(b"\n")
-        begun.append(head if newline else rest)
+        text, newline, begun = (begun + data).rpartition(b"\n")
+        if len(begun) > LONGEST_LINE:
+            raise ValueError(
+                f"{name}, line {number}: the line is longer than {LONGEST_LINE:,} "
+                "bytes."
+            )
         if data and not newline:
-            if sum(map(len, begun)) > LONGEST_LINE:
-                raise ValueError(
-                    f"{name}, line {number}: the line is longer than "
-                    f"{LONGEST_LINE:,} bytes."
-                )
             continue
-        text = b"".join(begun)
+        text = text if data else begun
         text = text.removeprefix(BOM) if number == 1 else text
         if text or data:
             lines = [line.rstrip(b"\r") for line in text.split(b"\n")]
             yield Chunk(name, range(number, number + len(lines)), lines)
             number += len(lines)
-        if not data:
-            return
-        begun = [rest]
 
 
 class Lines:
@@ -195,8 +187,11 @@ class Lines:
             yield from chunks_of(file, str(self.path))
 
 
-def words_of(path):
-    """Return the words of a vocabulary file, one per line; None if the path is None."""
+def words_of(path, size=None, source=None):
+    """Return the words of a vocabulary file, one per line; None if the path is None.
+
+    Raise a ValueError unless there are as many as a ``source`` has, ``size`` words.
+    """
     if path is None:
         return None
     words = [word for chunk in Lines(path) for word in chunk.texts()]
@@ -204,4 +199,6 @@ def words_of(path):
         words.pop()
     if not words:
         raise ValueError(f"{path} has no words.")
+    if size not in (None, len(words)):
+        raise ValueError(f"{path} has {len(words)} words, but {source} {size}.")
     return words

@@ -14,10 +14,9 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import validate_params
 
 from .._utils._typing import StrPath
-from ._lines import chunks_of, first_that_fails
+from ._lines import checked_file, chunks_of
 from ._ratings import ratings_matrix
 
 #: Names of the file of ratings and of the file of titles, for all releases.
@@ -38,10 +37,6 @@ _DAMAGE = (
 )
 
 
-@validate_params(
-    {"path": [str, Path]},
-    prefer_skip_nested_validation=True,
-)
 def load_movielens(path: StrPath) -> Bunch:
     r"""Load the ratings of a MovieLens data set that you have downloaded.
 
@@ -63,10 +58,8 @@ def load_movielens(path: StrPath) -> Bunch:
         data : CSR matrix of float32, shape (n_users, n_items)
             The ratings, as returned by `ratings_matrix`.  Only users and films with
             ratings have rows and columns.
-        user_labels : ndarray of int, shape (n_users,)
-            The user ids of MovieLens.
-        item_labels : ndarray of int, shape (n_items,)
-            The film ids of MovieLens.
+        user_labels, item_labels : ndarray of int, shape (n_users,) and (n_items,)
+            The ids of users and of films.
         item_titles : ndarray of str, shape (n_items,)
             The titles of the films, from the file of films beside the ratings; None if
             there is no such file.
@@ -77,16 +70,14 @@ def load_movielens(path: StrPath) -> Bunch:
         If there are no ratings at ``path``.
     ValueError
         If a line is not a valid rating or title (the message names the file and the
-        line); if there are several files of ratings, or no ratings; or if the zip file
-        is damaged.
+        line), the zip file is damaged, or there are several files of ratings or none.
 
     Notes
     -----
     The first line of the ratings may be a header that contains the names ``userId``,
     ``movieId`` (or ``itemId``) and ``rating``, in any order.  Without a header, these
-    are the first three columns.  Every other line is a rating, or empty.  Users and
-    films are integers, fields are not quoted, and all lines have the same number
-    of fields.
+    are the first three columns.  Users and films are integers, fields are not quoted,
+    and all lines that are not empty have the same number of fields.
 
     References
     ----------
@@ -109,12 +100,9 @@ def load_movielens(path: StrPath) -> Bunch:
            [3., 0.]], dtype=float32)
     """
     path = Path(path)
-    if not path.exists():
-        raise FileNotFoundError(f"There is no {path}.")
     if path.is_dir():
         return _movielens(_files(path.iterdir()), path)
-    if not path.is_file():
-        raise ValueError(f"{path} is neither a file nor a folder.")
+    checked_file(path)
     with path.open("rb") as file:
         is_zipped = path.suffix.lower() == ".zip" or file.read(4) == b"PK\x03\x04"
     if is_zipped:
@@ -180,14 +168,10 @@ def _movielens(files, path, name=None):
     if films is not None:
         file = _the_only(files[films])
         known = _read_titles(file.read_bytes(), films, str(file))
-        labels = item_labels.tolist()
-        titles = np.array([known.get(label, "") for label in labels], dtype=object)
-    return Bunch(
-        data=X,
-        user_labels=user_labels,
-        item_labels=item_labels,
-        item_titles=titles,
-    )
+        titles = [known.get(label, "") for label in item_labels.tolist()]
+        titles = np.array(titles, dtype=object)
+    labels = {"user_labels": user_labels, "item_labels": item_labels}
+    return Bunch(data=X, **labels, item_titles=titles)
 
 
 # -- ratings -------------------------------------------------------------------------
@@ -212,28 +196,29 @@ class _Layout:
     """Format of the lines of a file, inferred from the first line of a chunk."""
 
     def __init__(self, chunk):
-        first = chunk.lines[0]
-        delimiter = re.search(rb"::|[\t,]", first)
-        self.delimiter = delimiter[0] if delimiter else b"\t"
-        names = first.decode("latin-1").split(self.delimiter.decode())
+        first = chunk.lines[0].decode("latin-1")
+        delimiter = re.search(r"::|[\t,]", first)
+        self.delimiter = delimiter[0] if delimiter else "\t"
+        names = first.split(self.delimiter)
         columns = _places(names, _COLUMNS)
         self.n_fields, self.has_header = len(names), columns is not None
         self.columns = columns or (0, 1, 2)
-        if not self.has_header and self._table([first]) is None:
-            chunk.refuse(
-                0,
+        if not self.has_header:
+            self._table(
+                chunk.rest(0, 1),
                 "user, film and rating as numbers, with a tab, comma or :: between "
                 "them, or a header with userId, movieId and rating",
             )
 
+    def _table(self, chunk, expected):
+        options = {"delimiter": self.delimiter, "usecols": self.columns}
+        return chunk.table(np.float64, 3, expected, **options)
+
     def parse(self, chunk):
-        delimiters = list(map(bytes.count, chunk.lines, repeat(self.delimiter)))
-        wrong = np.array(delimiters) != self.n_fields - 1
+        counts = map(bytes.count, chunk.lines, repeat(self.delimiter.encode()))
+        wrong = np.array(list(counts)) != self.n_fields - 1
         chunk.refuse_any(wrong, f"{self.n_fields} fields, as in the first line")
-        table = self._table(chunk.lines)
-        if table is None:
-            place = first_that_fails(chunk.lines, lambda x: self._table(x) is None)
-            chunk.refuse(place, "user, film and rating as numbers")
+        table = self._table(chunk, "user, film and rating as numbers")
         labels = table[:, :2]
         whole = (labels == np.rint(labels)) & (np.abs(labels) < _LARGEST_NUMBER)
         chunk.refuse_any(~whole.all(axis=1), "user and film as whole numbers")
@@ -243,35 +228,17 @@ class _Layout:
         users, items = labels.T.astype(np.int64)
         return users, items, ratings
 
-    def _table(self, lines):
-        """Return the three columns as floats, or None if a field is no number."""
-        delimiter = self.delimiter
-        if len(delimiter) > 1:  # numpy accepts only delimiters of one character
-            if any(b"\t" in line for line in lines):
-                return None
-            lines, delimiter = [line.replace(delimiter, b"\t") for line in lines], b"\t"
-        try:
-            return np.loadtxt(
-                lines,
-                delimiter=delimiter.decode(),
-                usecols=self.columns,
-                comments=None,
-                ndmin=2,
-            )
-        except ValueError:
-            return None
-
 
 def _places(names, columns):
     """Return positions of columns in a header; None unless each occurs once."""
     names = [name.strip().strip('"').replace("_", "").lower() for name in names]
-    places = [
-        [place for place, name in enumerate(names) if name in wanted]
-        for wanted in columns
-    ]
-    if any(len(found) != 1 for found in places):
-        return None
-    return tuple(found[0] for found in places)
+    places = []
+    for wanted in columns:
+        found = [place for place, name in enumerate(names) if name in wanted]
+        if len(found) != 1:
+            return None
+        places += found
+    return tuple(places)
 
 
 # -- titles --------------------------------------------------------------------------
@@ -307,8 +274,6 @@ def _rows(text, kind, name):
         return
     rows = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
-        for row in rows:
-            if row:
-                yield rows.line_num, row
+        yield from ((rows.line_num, row) for row in rows if row)
     except csv.Error as error:
         raise ValueError(f"{name}, line {rows.line_num}: {error}.") from error

@@ -21,9 +21,8 @@ import numpy as np
 from scipy import sparse
 
 from .._engine import ByRows
-from .._utils._linalg import sparse_rows
+from .._utils._linalg import entries_of_rows
 from .._utils._sklearn import csr_container
-from ._files import check_crc
 from ._folder import META, generation_folder, read_meta
 from ._shards import ShardFiles
 
@@ -35,7 +34,7 @@ LOOK_EVERY = 0.05
 MOST_GROUPS = 16
 
 
-@dataclass(frozen=True, repr=False, slots=True)
+@dataclass(frozen=True, slots=True)
 class Part(ByRows):
     """Handle of a shard: the path of its collection, and its index, without its data.
 
@@ -46,9 +45,6 @@ class Part(ByRows):
     number: int
     stamp: str
     verify: bool = True
-
-    def __repr__(self):
-        return f"<shard {self.number} of {self.folder!r}, {self.n_rows:,} rows>"
 
     @property
     def n_rows(self):
@@ -65,46 +61,38 @@ class Part(ByRows):
     def rows(self, rows, visit=None):
         """Return rows of the shard in memory: an array, or a canonical CSR of int32.
 
-        Parameters
-        ----------
-        rows : slice or ndarray of int
-            Nonnegative row indices.
-        visit : str, default=None
-            Name of the fit, or of another call, that reads the rows.  If the same call
-            has just checked the sizes and times of the files, they are not checked
-            again.
+        ``visit`` is the name of the fit, or of another call, that reads the rows.  If
+        the same call has just checked the files, they are not checked again.
         """
-        maps, matrix = opened(self, visit)
-        if matrix is None:
+        maps = opened(self, visit)
+        if maps.indptr is None:
             return np.array(maps.data[rows])
-        block = sparse_rows(matrix, rows)
-        block.data = np.array(block.data)
-        # scipy gives both index arrays the type of indptr
-        block.indices = np.array(block.indices, dtype=np.int32)
-        block.indptr = _short(block.indptr)
-        block.has_canonical_format = True
-        return block
+        starts, columns, values = entries_of_rows(maps, rows)
+        columns = np.array(columns, dtype=np.int32)
+        return _csr(sparse.csr_array, np.array(values), columns, starts, maps)
 
     def check(self):
         """Read the files of the shard; raise a ValueError if one is damaged."""
         with unless_replaced(self.folder, self.stamp):
-            self.files.check(self.files.mapped())
+            self.files.check()
 
     def whole(self):
         """Return the whole shard, in mapped memory if scipy supports the types."""
-        (data, indices, indptr), matrix = opened(self)
-        if matrix is None:
-            return data
+        maps = opened(self)
+        if maps.indptr is None:
+            return maps.data
         # scipy supports no indices shorter than 32 bits
-        arrays = data, indices.astype(np.int32, copy=False), _short(indptr)
-        X = csr_container()(arrays, shape=matrix.shape)
-        X.has_canonical_format = True
-        return X
+        columns = maps.indices.astype(np.int32, copy=False)
+        return _csr(csr_container(), maps.data, columns, maps.indptr, maps)
 
 
-def _short(indptr):
-    """Return row starts as int32 if int32 can represent all of them."""
-    return indptr if indptr[-1] >= 2**31 else indptr.astype(np.int32, copy=False)
+def _csr(container, values, columns, starts, maps):
+    """Return a CSR matrix with row starts of int32 if they are small enough."""
+    if starts[-1] < 2**31:
+        starts = starts.astype(np.int32, copy=False)
+    X = container((values, columns, starts), shape=(len(starts) - 1, maps.n_features))
+    X.has_canonical_format = True
+    return X
 
 
 class Group(ByRows):
@@ -119,15 +107,12 @@ class Group(ByRows):
         self._ends = np.cumsum(sizes)
         self._starts = self._ends - sizes
 
-    def __repr__(self):
-        return f"<{len(self.shards)} shards from {self.shards[0]!r} on>"
-
     @property
     def n_rows(self):
         return int(self._ends[-1])
 
     def rows(self, rows):
-        """Return some rows, in memory, in the format of `Part.rows`."""
+        """Return rows in memory, in the format of `Part.rows`."""
         if isinstance(rows, slice):
             rows = np.arange(*rows.indices(self.n_rows))
         numbers = np.searchsorted(self._ends, rows, "right")
@@ -154,8 +139,7 @@ class Group(ByRows):
 def groups(shards, n_groups):
     """Divide the shards that have rows into at most ``n_groups`` groups.
 
-    The groups have about equal sizes, and a new ``visit``, so that files are checked
-    again.  None means `MOST_GROUPS`.
+    The groups have a new ``visit``, so that files are checked again.
     """
     visit = secrets.token_hex(8)
     shards = [shard for shard in shards if shard.n_rows]
@@ -207,36 +191,16 @@ def _seen(path):
     return found.st_ino, found.st_mtime_ns, found.st_size
 
 
-def check_once(path, crc):
-    """Raise if a file is damaged; read it again only if its size or time changed."""
-    _check_at(path, crc, _seen(path))
-
-
-@lru_cache(maxsize=256)
-def _check_at(path, crc, seen):
-    check_crc(path, crc)
-
-
 # -- open shards -----------------------------------------------------------------------
 
 
 class _Record:
     """Record of a shard in this process.
 
-    Attributes
-    ----------
-    lock : Lock
-        Lock of the thread that opens the shard; other threads wait for the result.
-    checked : tuple or None
-        Inodes, times and sizes of the files that were compared with their checksums.
-    shard : tuple (Maps, CSR array or None), or None
-        The open files of the shard, and as one matrix if the shard is sparse; None if
-        the shard is not open.
-    paths, seen : list of Path, tuple
-        Its files and the description of the collection; their inodes, times and sizes.
-    visit, looked : str or None, float
-        Name of the last visit that checked ``seen``, see `Part.rows`, and the time of
-        this check.
+    ``shard`` are its `Maps`, or None if the shard is not open.  ``seen`` are inodes,
+    times and sizes of its files and of the description; ``checked`` are those of its
+    files when they were compared with their checksums.  ``visit`` and ``looked`` are
+    the call and the time of the last check that ``seen`` is unchanged.
     """
 
     def __init__(self):
@@ -261,23 +225,13 @@ class _Record:
         self.shard, files = None, part.files
         self.paths = [Path(part.folder) / META, *files.paths]
         self.seen = tuple(map(_seen, self.paths))
-        before, self.checked = self.checked, None
         with unless_replaced(part.folder, part.stamp):
             maps = files.mapped()
-            if before not in (None, self.seen[1:]) and not part.verify:
-                self._refuse_change(before)
-            if before != self.seen[1:]:
-                files.check(maps, values=part.verify)
+            if self.checked != self.seen[1:]:
+                # without verification, values are compared if files have changed
+                files.check(maps, values=part.verify or self.checked is not None)
         self.checked = self.seen[1:]
-        return maps, _matrix(maps, files.n_features)
-
-    def _refuse_change(self, before):
-        changes = zip(self.paths[1:], self.seen[1:], before, strict=True)
-        path = next(path for path, new, old in changes if new != old)
-        raise ValueError(
-            f"{path} was changed after it was opened, and with verify=False it is not "
-            "known whether it is damaged: open the collection again."
-        )
+        return maps
 
 
 class _Records:
@@ -294,7 +248,7 @@ class _Records:
             record.lock = threading.Lock()
 
     def __call__(self, part, visit=None):
-        """Return the maps and the matrix of a shard, which is opened if necessary."""
+        """Return the `Maps` of a shard, which is opened if necessary."""
         with self.lock:
             record = self.known[part]
         with record.lock:
@@ -310,16 +264,3 @@ class _Records:
 opened = _Records()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=opened.renew_locks)
-
-
-def _matrix(maps, n_features):
-    """Return the CSR array of a sparse shard, None for a dense shard."""
-    if maps.indptr is None:
-        return None
-    matrix = sparse.csr_array((len(maps.indptr) - 1, n_features), dtype=maps.data.dtype)
-    # set attributes, because scipy's constructor would convert all indices to the type
-    # of indptr
-    matrix.data = np.asarray(maps.data)
-    matrix.indices = np.asarray(maps.indices)
-    matrix.indptr = np.asarray(maps.indptr)
-    return matrix

@@ -4,25 +4,21 @@ from typing import Literal
 
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length
-from sklearn.utils._param_validation import StrOptions, validate_params
+from sklearn.utils._param_validation import StrOptions
 
 from .._ranking._labels import label_array, labelled, listed
+from .._utils._arguments import check_arguments
 from .._utils._sklearn import csr_container
 from .._utils._typing import ArrayLike, SparseMatrix
 from .._utils._validation import check_unmasked
 
+#: Treatments of several ratings of an item by a user.
+DUPLICATES = StrOptions({"error", "first", "last", "mean"})
 
-@validate_params(
-    {
-        "users": ["array-like"],
-        "items": ["array-like"],
-        "ratings": ["array-like"],
-        "user_labels": ["array-like", None],
-        "item_labels": ["array-like", None],
-        "duplicates": [StrOptions({"error", "first", "last", "mean"})],
-        "unknown": [StrOptions({"error", "ignore"})],
-    },
-    prefer_skip_nested_validation=True,
+
+@check_arguments(
+    duplicates=[DUPLICATES],
+    unknown=[StrOptions({"error", "ignore"})],
 )
 def ratings_matrix(
     users: ArrayLike,
@@ -57,14 +53,11 @@ default=None
     -------
     X : CSR matrix of shape (n_users, n_items)
         The ratings, in float32 if the argument has this type, else in float64; a sparse
-        array if scikit-learn's option ``sparse_interface`` is "sparray".  It has
-        ``user_labels`` and ``item_labels``, which slices keep, and ``X.users(labels)``
-        returns the rows of some users.  A model that was fitted to X accepts labels of
-        users and items.
-    user_labels : ndarray of shape (n_users,)
-        Labels of the rows.
-    item_labels : ndarray of shape (n_items,)
-        Labels of the columns.
+        array if scikit-learn's option ``sparse_interface`` is "sparray".  Slices keep
+        its ``user_labels`` and ``item_labels``, a model that is fitted to it accepts
+        labels, and ``X.users(labels)`` returns the rows of some users.
+    user_labels, item_labels : ndarray of shape (n_users,) and (n_items,)
+        Labels of the rows and of the columns.
 
     Raises
     ------
@@ -98,25 +91,14 @@ default=None
     ratings = _numbers(ratings, "ratings")
     labels = user_labels, item_labels
     keys, ratings, labels = _sorted_entries(users, items, ratings, labels, unknown)
-    starts = np.flatnonzero(np.diff(keys, prepend=-1))
-    if len(starts) < len(keys):
-        ratings = merged_ratings(keys, ratings, starts, duplicates, labels)
-        keys = keys[starts]
+    keys, ratings = merged(keys, ratings, duplicates, labels)
     X = csr_of_keys(keys, ratings, tuple(map(len, labels)))
     return labelled(X, *labels), *labels
 
 
-@validate_params(
-    {
-        "users": ["array-like"],
-        "items": ["array-like"],
-        "weights": ["array-like", None],
-        "user_labels": ["array-like", None],
-        "item_labels": ["array-like", None],
-        "duplicates": [StrOptions({"sum", "one", "error"})],
-        "unknown": [StrOptions({"error", "ignore"})],
-    },
-    prefer_skip_nested_validation=True,
+@check_arguments(
+    duplicates=[StrOptions({"sum", "one", "error"})],
+    unknown=[StrOptions({"error", "ignore"})],
 )
 def interactions_matrix(
     users: ArrayLike,
@@ -133,14 +115,13 @@ def interactions_matrix(
     Parameters
     ----------
     users, items : array-like of shape (n_interactions,)
-        Labels of any kind that can be sorted, such as columns of a data frame.
+        Labels, as in `ratings_matrix`.
     weights : array-like of shape (n_interactions,), default=None
         Weight of each interaction, such as a count or a duration; not negative.  None
         gives each interaction the weight 1.  Interactions of weight 0 are left out.
     user_labels, item_labels : array-like of shape (n_users,) or (n_items,), \
 default=None
-        Labels of the rows and of the columns, in order.  None takes the labels that
-        occur, sorted.  For new users of a fitted model, pass its ``item_labels_``.
+        Labels of the rows and of the columns, as in `ratings_matrix`.
     duplicates : {"sum", "one", "error"}, default="sum"
         Treatment of several interactions of a user with an item: add their weights,
         take the largest weight (1 if no weights are given), or raise an error.
@@ -151,18 +132,12 @@ default=None
     Returns
     -------
     X : CSR matrix of shape (n_users, n_items)
-        The weights, in float32 if the argument has this type, else in float64; a sparse
-        array if scikit-learn's option ``sparse_interface`` is "sparray".  It has
-        ``user_labels`` and ``item_labels``, which slices keep, and ``X.users(labels)``
-        returns the rows of some users.
+        The weights, with labels of rows and columns, as in `ratings_matrix`.
 
     Raises
     ------
-    ValueError
-        If a label or a weight is missing, a weight is negative, or a given label occurs
-        twice; by default also for unknown labels.
-    TypeError
-        If labels cannot be sorted, values are masked, or weights are dates.
+    ValueError, TypeError
+        As in `ratings_matrix`; also if a weight is negative.
 
     See Also
     --------
@@ -187,17 +162,8 @@ default=None
     labels = user_labels, item_labels
     keys, weights, labels = _sorted_entries(users, items, weights, labels, unknown)
     keys, weights = keys[weights > 0], weights[weights > 0]
-    starts = np.flatnonzero(np.diff(keys, prepend=-1))
-    if len(starts) < len(keys):
-        if duplicates == "error":
-            raise ValueError(
-                f"{_number(len(keys) - len(starts), 'duplicate interaction')} of a "
-                "user with an item. Choose duplicates='sum' or 'one'."
-            )
-        merge = np.add if duplicates == "sum" else np.maximum
-        dtype = weights.dtype
-        weights = merge.reduceat(weights.astype(np.float64), starts).astype(dtype)
-        keys = keys[starts]
+    choices = "'sum' or 'one'"
+    keys, weights = merged(keys, weights, duplicates, labels, "interaction", choices)
     X = csr_of_keys(keys, weights, tuple(map(len, labels)))
     return labelled(X, *labels)
 
@@ -288,36 +254,40 @@ def _encoded(values, labels, unknown, kind):
     places = {label: place for place, label in enumerate(labels.tolist())}
     if len(places) < len(labels):
         raise ValueError(f"{kind}_labels has labels that occur twice.")
-    of_distinct = [places.get(label, -1) for label in distinct.tolist()]
-    of_distinct = np.array(of_distinct, dtype=np.int64)
-    if unknown == "error" and (of_distinct < 0).any():
-        missing = distinct[of_distinct < 0]
+    positions = [places.get(label, -1) for label in distinct.tolist()]
+    positions = np.array(positions, dtype=np.int64)
+    missing = distinct[positions < 0].tolist()
+    if unknown == "error" and missing:
         raise ValueError(
-            f"{len(missing)} {kind}s are not in {kind}_labels: "
-            f"{listed(missing.tolist())}. unknown='ignore' leaves their lines out."
+            f"{len(missing)} {kind}s are not in {kind}_labels: {listed(missing)}. "
+            "unknown='ignore' leaves their lines out."
         )
-    return of_distinct[codes], labels
+    return positions[codes], labels
 
 
-def merged_ratings(keys, ratings, starts, duplicates, labels):
-    """Return one rating for each distinct key, whose ratings begin at ``starts``."""
-    if duplicates == "first":
-        return ratings[starts]
+def merged(
+    keys, values, duplicates, labels, noun="rating", choices="'first', 'last' or 'mean'"
+):
+    """Return the distinct keys of sorted keys, and one value for each."""
+    starts = np.flatnonzero(np.diff(keys, prepend=-1))
+    if len(starts) == len(keys):
+        return keys, values
     ends = np.append(starts[1:], len(keys))
+    if duplicates == "first":
+        return keys[starts], values[starts]
     if duplicates == "last":
-        return ratings[ends - 1]
-    if duplicates == "mean":
-        sums = np.add.reduceat(ratings, starts, dtype=np.float64)
-        return (sums / (ends - starts)).astype(ratings.dtype)
-    first = keys[starts[np.argmax(ends - starts > 1)]]
-    row, column = divmod(first, len(labels[1]))
+        return keys[starts], values[ends - 1]
+    if duplicates != "error":
+        merge = np.maximum if duplicates == "one" else np.add
+        found = merge.reduceat(values, starts, dtype=np.float64)
+        if duplicates == "mean":
+            found /= ends - starts
+        dtype = values.dtype if values.dtype.kind == "f" else np.float64
+        return keys[starts], found.astype(dtype)
+    row, column = divmod(keys[starts[np.argmax(ends - starts > 1)]], len(labels[1]))
+    n_duplicates = len(keys) - len(starts)
     raise ValueError(
-        f"{_number(len(keys) - len(starts), 'duplicate rating')}, for example of user "
-        f"{labels[0].tolist()[row]!r} for item {labels[1].tolist()[column]!r}. "
-        "Choose duplicates='first', 'last' or 'mean'."
+        f"{n_duplicates} duplicate {noun}{'s' * (n_duplicates != 1)}, for example of "
+        f"user {labels[0].tolist()[row]!r} for item {labels[1].tolist()[column]!r}. "
+        f"Choose duplicates={choices}."
     )
-
-
-def _number(n, noun):
-    """Return a count with its noun, such as "1 duplicate rating"."""
-    return f"{n} {noun}{'s' * (n != 1)}"

@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils._param_validation import StrOptions, validate_params
+from sklearn.utils._param_validation import StrOptions
 
-from .._utils._arguments import is_integer, refuse
+from .._utils._arguments import check_arguments, is_integer, refuse
 from .._utils._csr import is_canonical
 from .._utils._typing import Int, StrPath
 from ._lines import (
@@ -27,12 +27,14 @@ EMPTY_ROWS = 2**20
 #: The maximum number of rows in a header is `MOST_ROWS`, or `ROWS_PER_ENTRY` times the
 #: number of entries if this product is larger.
 MOST_ROWS, ROWS_PER_ENTRY = 2**24, 100
-#: Maximum number of digits of a number in a header, or at the start of a line of LDA-C.
+#: Maximum number of digits of a number in a header.
 MOST_DIGITS = 18
 #: Largest number of columns without a word in `id2word`.
 MOST_UNNAMED = 2**24
 #: Largest compression ratio of gzip.
 LARGEST_RATIO = 1032
+#: Pattern of a line of Matrix Market without content.
+COMMENT = re.compile(rb"%|\s*$")
 #: Pattern of a line: its first field, which is not a pair; the optional id of a query,
 #: which occurs in the SVMlight format; and pairs of an index and a value.
 PAIRS = re.compile(
@@ -72,9 +74,8 @@ def read_uci(docword: StrPath, vocab: StrPath | None = None) -> Iterable:
 
     Notes
     -----
-    An entry takes at least six bytes, which limits the number of entries of a file.
-    Documents without words take no bytes.  Therefore the number of documents has
-    another limit: 16,777,216, or 100 times the number of entries if this is larger.
+    A file can contain as many entries as its size allows.  The limit of documents is
+    16,777,216, or 100 times the number of entries if this is larger.
 
     References
     ----------
@@ -92,22 +93,18 @@ def read_uci(docword: StrPath, vocab: StrPath | None = None) -> Iterable:
     ...     [X.toarray().tolist() for X in read_uci(path)]
     [[[5, 0, 1]], [[0, 4, 0]]]
     """
-    lines, header = Lines(docword), []
+    lines = Lines(docword)
+    header = list(islice(_single_lines(lines), 3))
     expected = "the number of documents, words or entries"
-    for chunk, place in islice(_places(lines), 3):
-        header.append((chunk, place, *_whole_numbers(chunk, place, 1, expected)))
-    if len(header) < 3:
+    sizes = [size for line in header for size in _whole_numbers(line, 1, expected)]
+    if len(sizes) < 3:
         raise ValueError(f"{lines.path} is cut off in its first three lines.")
-    _check_header(lines, header, 3)
-    sizes = [size for _, _, size in header]
-    names = _words_of_columns(vocab, lines, sizes)
+    _check_sizes(lines, header, sizes, 3)
+    names = words_of(vocab, sizes[1], f"{lines.path} announces")
     return Batches(lambda: _entry_batches(lines, 3, sizes, np.int64), names)
 
 
-@validate_params(
-    {"documents": [StrOptions({"rows", "columns"})]},
-    prefer_skip_nested_validation=True,
-)
+@check_arguments(documents=[StrOptions({"rows", "columns"})])
 def read_matrix_market(
     path: StrPath,
     vocab: StrPath | None = None,
@@ -134,17 +131,9 @@ def read_matrix_market(
 
     Raises
     ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If the file is of another kind, or announces more than it can contain.  During
-        reading: if a line is not an entry, a count is negative or not finite, entries
-        are out of order, or the file is truncated.  The message names the file and the
-        line.
-
-    Notes
-    -----
-    The largest numbers of entries and rows are as in `read_uci`.
+    FileNotFoundError, ValueError
+        As in `read_uci`; also if the file is of another kind, a count is not finite, or
+        entries are out of order.
 
     References
     ----------
@@ -164,32 +153,25 @@ def read_matrix_market(
     [[[0, 4, 0]]]
     """
     lines = Lines(path)
-    places = _places(lines)
-    field = _field(*first) if (first := next(places, None)) else None
-    for chunk, place in places:
-        line = chunk.lines[place]
-        if line.strip() and not line.startswith(b"%"):
-            break
-    else:
+    head = _single_lines(lines)
+    field = _field(first) if (first := next(head, None)) else None
+    line = next((line for line in head if not COMMENT.match(line.lines[0])), None)
+    if line is None:
         raise ValueError(f"{lines.path} is cut off before its sizes.")
-    expected = "the numbers of rows, columns and entries"
-    sizes = _whole_numbers(chunk, place, 3, expected)
+    sizes = _whole_numbers(line, 3, "the numbers of rows, columns and entries")
     by_column = documents == "columns"
     if by_column:
         sizes = [sizes[1], sizes[0], sizes[2]]
     n_fields = 2 if field == b"pattern" else 3
-    _check_header(lines, [(chunk, place, size) for size in sizes], n_fields)
-    names = _words_of_columns(vocab, lines, sizes)
-    dtype, last = np.float64 if field == b"real" else np.int64, chunk.numbers[place]
+    _check_sizes(lines, [line] * 3, sizes, n_fields)
+    names = words_of(vocab, sizes[1], f"{lines.path} announces")
+    dtype, last = np.float64 if field == b"real" else np.int64, line.numbers[0]
     return Batches(
         lambda: _entry_batches(lines, last, sizes, dtype, n_fields, by_column), names
     )
 
 
-@validate_params(
-    {"n_features": [SIZE, None], "zero_based": ["boolean", StrOptions({"auto"})]},
-    prefer_skip_nested_validation=True,
-)
+@check_arguments(n_features=[SIZE, None], zero_based=["boolean", StrOptions({"auto"})])
 def read_svmlight(
     path: StrPath,
     *,
@@ -242,7 +224,7 @@ def read_svmlight(
     return Batches(lambda: _pair_batches(parsed, lines.path, first, n_features))
 
 
-@validate_params({"n_features": [SIZE, None]}, prefer_skip_nested_validation=True)
+@check_arguments(n_features=[SIZE, None])
 def read_lda_c(
     path: StrPath, vocab: StrPath | None = None, *, n_features: Int | None = None
 ) -> Iterable:
@@ -268,13 +250,9 @@ def read_lda_c(
 
     Raises
     ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If an argument is invalid, or ``vocab`` does not have ``n_features`` words.
-        During reading: if a line cannot be parsed, does not have the number of words
-        that it announces, has an index that is out of range or occurs twice, or has a
-        count that is negative or not finite.  The message names the file and the line.
+    FileNotFoundError, ValueError
+        As in `read_svmlight`; also if ``vocab`` does not have ``n_features`` words, or
+        a line does not have the number of words that it announces.
 
     Examples
     --------
@@ -287,20 +265,13 @@ def read_lda_c(
     ...     [X.toarray().tolist() for X in read_lda_c(path)]
     [[[5.0, 0.0, 1.0], [0.0, 4.0, 0.0]]]
     """
-    lines, names = Lines(path), words_of(vocab)
-    if names is not None and n_features not in (None, len(names)):
-        raise ValueError(
-            f"{vocab} has {len(names)} words, but n_features is {n_features}."
-        )
+    lines, names = Lines(path), words_of(vocab, n_features, "n_features is")
     size = n_features if names is None else len(names)
     parsed = partial(_parsed_lines, lines, counted=True)
     return Batches(lambda: _pair_batches(parsed, lines.path, 0, size), names)
 
 
-@validate_params(
-    {"n_features": [SIZE, None], "batch_size": [SIZE]},
-    prefer_skip_nested_validation=True,
-)
+@check_arguments(n_features=[SIZE, None], batch_size=[SIZE])
 def read_gensim(
     corpus: Iterable,
     id2word: Mapping | Sequence | None = None,
@@ -336,11 +307,10 @@ def read_gensim(
     TypeError
         If the corpus cannot be iterated over.
     ValueError
-        If another argument is invalid, an id in ``id2word`` is ``n_features`` or more,
-        or the corpus is a generator and the number of columns is unknown.  During
-        reading: if the corpus is a generator that was read before, or a document is not
-        a list of pairs, has an id out of range, or has a count that is negative or not
-        finite.  The message gives the index of the document, from 0.
+        If another argument is invalid, or the corpus is a generator and the number of
+        columns is unknown.  During reading: if the corpus is a generator that was read
+        before, or a document is not a list of pairs, has an id out of range, or has a
+        count that is negative or not finite.  The message gives its index, from 0.
 
     Examples
     --------
@@ -369,71 +339,47 @@ def read_gensim(
 # -- headers ---------------------------------------------------------------------------
 
 
-def _places(lines):
-    """Yield the chunk of each line and its index there."""
+def _single_lines(lines):
+    """Yield each line as a chunk."""
     for chunk in lines:
         for place in range(len(chunk.lines)):
-            yield chunk, place
+            yield chunk.rest(place, place + 1)
 
 
-def _whole_numbers(chunk, place, n_numbers, expected):
-    fields = chunk.lines[place].split()
+def _whole_numbers(line, n_numbers, expected):
+    fields = line.lines[0].split()
     if len(fields) != n_numbers or not all(
         field.isdigit() and len(field) <= MOST_DIGITS for field in fields
     ):
-        chunk.refuse(place, expected)
+        line.refuse(0, expected)
     return [int(field) for field in fields]
 
 
-def _check_header(lines, header, n_fields):
+def _check_sizes(lines, header, sizes, n_fields):
     """Raise if a header announces more than the file can contain.
 
-    Parameters
-    ----------
-    lines : Lines
-    header : list of (Chunk, int, int)
-        Chunk, index of the line in it, and value of three sizes: the numbers of rows,
-        of columns and of entries.
-    n_fields : int
-        Number of fields of an entry.  Each takes at least a digit and a separator.
+    ``header`` are the lines with the numbers of rows, of columns and of entries.
     """
-    n_entries = header[2][2]
     n_bytes = lines.path.stat().st_size * (LARGEST_RATIO if lines.is_zipped else 1)
-    limits = [
-        (1, max(MOST_ROWS, ROWS_PER_ENTRY * n_entries), "rows"),
-        (1, LARGEST_SIZE, "columns"),
-        (0, (n_bytes + 1) // (2 * n_fields), "entries"),
-    ]
-    reasons = {
-        "rows": f"the file announces {n_entries:,} entries",
-        "columns": "column indices are int32",
-        "entries": f"the file has at most {n_bytes:,} bytes; it may be cut off",
-    }
-    # entries first, because the limit of rows depends on the number of entries
-    for (chunk, place, size), (least, largest, what) in [
-        (header[n], limits[n]) for n in (2, 0, 1)
-    ]:
-        if not least <= size <= largest:
-            expected = f"from {least} to {largest:,} {what}, as {reasons[what]}"
-            chunk.refuse(place, expected)
+    most_entries = (n_bytes + 1) // (2 * n_fields)  # a field is a digit and a separator
+    most_rows = max(MOST_ROWS, ROWS_PER_ENTRY * sizes[2])
+    for number, least, largest, what in (
+        # entries first, because the limit of rows depends on the number of entries
+        (2, 0, most_entries, f"entries, as the file has at most {n_bytes:,} bytes"),
+        (0, 1, most_rows, f"rows, as the file announces {sizes[2]:,} entries"),
+        (1, 1, LARGEST_SIZE, "columns, as column indices are int32"),
+    ):
+        if not least <= sizes[number] <= largest:
+            header[number].refuse(0, f"from {least} to {largest:,} {what}")
 
 
-def _words_of_columns(vocab, lines, sizes):
-    names = words_of(vocab)
-    if names is not None and len(names) != sizes[1]:
-        raise ValueError(
-            f"{vocab} has {len(names)} words, but {lines.path} announces {sizes[1]}."
-        )
-    return names
-
-
-def _field(chunk, place):
-    words = chunk.lines[place].lower().split()
+def _field(line):
+    words = line.lines[0].lower().split()
     if words[:3] != [b"%%matrixmarket", b"matrix", b"coordinate"]:
-        chunk.refuse(place, "'%%MatrixMarket matrix coordinate'")
+        line.refuse(0, "'%%MatrixMarket matrix coordinate'")
     is_known = len(words) == 5 and words[3] in (b"integer", b"real", b"pattern")
     if not is_known or words[4] != b"general":
-        chunk.refuse(place, "values that are integer, real or pattern, and 'general'")
+        line.refuse(0, "values that are integer, real or pattern, and 'general'")
     return words[3]
 
 
@@ -443,24 +389,12 @@ def _field(chunk, place):
 def _entry_batches(lines, n_before, sizes, dtype, n_fields=3, by_column=False):
     """Yield the rows of a matrix as CSR arrays; no row is divided between two arrays.
 
-    An entry is a line: row and column, from 1, and value.  Lines are sorted by row.
-
-    Parameters
-    ----------
-    lines : Lines
-    n_before : int
-        Number of lines before the first entry.
-    sizes : list of int
-        The number of rows, of columns and of entries.
-    dtype : dtype
-    n_fields : int, default=3
-        Number of fields of a line; with 2, the values are omitted and are 1.
-    by_column : bool, default=False
-        Whether the first number of a line is the column, and the second the row.
+    The entries follow after ``n_before`` lines.  An entry is a line: row and column,
+    from 1, and value.  Without values, ``n_fields`` is 2, and all values are 1.  If
+    ``by_column``, the column is the first number.  Lines are sorted by row.
     """
     n_rows, n_columns, n_expected = sizes
-    n_done = n_entries = last = 0
-    rest = [np.empty(0, t) for t in (np.int64, np.int64, dtype)]
+    rest, n_entries, last = np.empty((0, 3), dtype), 0, 1
     for chunk in lines:
         chunk = chunk.rest(max(n_before + 1 - chunk.numbers[0], 0))
         chunk = chunk.select(bytes.strip)
@@ -468,34 +402,36 @@ def _entry_batches(lines, n_before, sizes, dtype, n_fields=3, by_column=False):
             continue
         expected = "row, column and value" if n_fields == 3 else "row and column"
         table = chunk.table(dtype, n_fields, expected)
-        rows, columns = table[:, :2].T[:: -1 if by_column else 1]
-        values = table[:, 2] if n_fields == 3 else np.ones(len(rows), dtype)
+        if n_fields == 2:
+            table = np.column_stack([table, np.ones(len(table), dtype)])
+        if by_column:
+            table = table[:, [1, 0, 2]]
+        rows, columns, values = table.T
         for numbers, size in ((rows, n_rows), (columns, n_columns)):
-            wrong = ~((numbers >= 1) & (numbers <= size)) | (numbers % 1 != 0)
-            chunk.refuse_any(wrong, f"whole numbers from 1 to {size}")
-        wrong = ~((values >= 0) & (values < np.inf))
-        chunk.refuse_any(wrong, "a count that is finite and at least 0")
+            valid = (numbers >= 1) & (numbers <= size) & (numbers == np.rint(numbers))
+            chunk.refuse_any(~valid, f"whole numbers from 1 to {size}")
+        valid = (values >= 0) & (values < np.inf)
+        chunk.refuse_any(~valid, "a count that is finite and at least 0")
         order = f"the entries in the order of the {'columns' if by_column else 'rows'}"
         chunk.refuse_any(np.diff(rows, prepend=last) < 0, f"{order}; sort the file")
-        n_entries, last = n_entries + len(rows), int(rows[-1])
-        new = rows.astype(np.int64) - 1, columns.astype(np.int64) - 1, values
-        rest = [np.concatenate(pair) for pair in zip(rest, new, strict=True)]
-        end = np.searchsorted(rest[0], last - 1)  # the last row may continue
-        if end:
-            done = [column[:end] for column in rest]
-            yield from _csr_rows(done, n_done, last - 1, n_columns)
-            rest, n_done = [column[end:] for column in rest], last - 1
+        n_entries += len(table)
+        before, last = last, int(rows[-1])
+        rest = np.concatenate([rest, table])
+        end = np.searchsorted(rest[:, 0], last)  # the last row may continue
+        yield from _csr_rows(rest[:end], before, last, n_columns)
+        rest = rest[end:]
     if n_entries != n_expected:
         raise ValueError(
             f"{lines.path} has {n_entries} entries, but its header announces "
             f"{n_expected}: it may be cut off."
         )
-    yield from _csr_rows(rest, n_done, n_rows, n_columns)
+    yield from _csr_rows(rest, last, n_rows + 1, n_columns)
 
 
 def _csr_rows(entries, start, stop, n_columns):
     """Yield the rows from ``start`` to ``stop``, at most `EMPTY_ROWS` at a time."""
-    rows, columns, values = entries
+    rows, columns, values = np.ascontiguousarray(entries.T)
+    columns = columns.astype(np.int64) - 1
     for first in range(start, stop, EMPTY_ROWS):
         end = min(first + EMPTY_ROWS, stop)
         bounds = np.searchsorted(rows, np.arange(first, end + 1))
@@ -512,17 +448,8 @@ def _csr_rows(entries, start, stop, n_columns):
 def _pair_batches(parsed, name, first, n_features):
     """Yield the rows of pairs as CSR arrays.
 
-    Parameters
-    ----------
-    parsed : callable
-        ``parsed()`` yields chunks of rows; the number of pairs of each row; and the
-        indices and values of all pairs, an array of int64 and one of float64.
-    name : str
-        Name of the source in error messages.
-    first : int or None
-        Smallest index; None finds out whether it is 0 or 1.
-    n_features : int or None
-        Number of columns; None finds it from the largest index.
+    ``parsed()`` yields chunks of rows; the number of pairs of each row; and the indices
+    and values of all pairs.  If the smallest index ``first`` is None, it is 0 or 1.
     """
     if first is None or n_features is None:
         first, n_features = _range_of_indices(parsed(), name, first, n_features)
@@ -532,7 +459,7 @@ def _pair_batches(parsed, name, first, n_features):
         _refuse_pair(chunk, sizes, wrong, f"indices from {first} to {last}")
         wrong = ~((values >= 0) & (values < np.inf))
         _refuse_pair(chunk, sizes, wrong, "values that are finite and at least 0")
-        starts = np.concatenate([[0], np.cumsum(sizes)])
+        starts = np.append(0, np.cumsum(sizes))
         indices = (indices - first).astype(np.int32)
         yield sparse.csr_array((values, indices, starts), (len(sizes), n_features))
 
@@ -559,11 +486,6 @@ def _range_of_indices(parsed, name, first, n_features):
                 "n_features."
             )
         n_features = largest + 1 - first
-        if n_features > LARGEST_SIZE:
-            raise ValueError(
-                f"{name} has indices from {first} to {largest}, which are more than "
-                f"{LARGEST_SIZE:,} columns."
-            )
     return first, n_features
 
 
@@ -586,20 +508,18 @@ def _parsed_lines(lines, counted=False):
         text = b"".join(pairs).replace(b":", b" ")
         table = np.fromstring(text, sep=" ").reshape(sizes.sum(), 2)
         indices, values = np.ascontiguousarray(table.T)
-        wrong = indices > LARGEST_SIZE
-        _refuse_pair(chunk, sizes, wrong, f"indices up to {LARGEST_SIZE:,}")
+        wrong = indices >= LARGEST_SIZE
+        _refuse_pair(chunk, sizes, wrong, f"indices up to {LARGEST_SIZE - 1:,}")
         indices = indices.astype(np.int64)
-        starts = np.concatenate([[0], np.cumsum(sizes)])
-        if not is_canonical(starts, indices):
+        if not is_canonical(np.append(0, np.cumsum(sizes)), indices):
             rows = np.repeat(np.arange(len(sizes)), sizes)
             order = np.lexsort((indices, rows))
             pairs = np.array([rows, indices])[:, order]
             same = (np.diff(pairs, prepend=-1) == 0).all(axis=0)
             _refuse_pair(chunk, sizes, same, "each index once")
         if counted:
-            for place, (match, size) in enumerate(zip(matches, sizes, strict=True)):
-                digits = match[1] if len(match[1]) <= MOST_DIGITS else b""
-                if not digits.isdigit() or int(digits) != size:
+            for place, size in enumerate(sizes):
+                if matches[place][1] != b"%d" % size:
                     chunk.refuse(place, f"{size} as the number of words")
         yield chunk, sizes, indices, values
 
@@ -627,18 +547,16 @@ class _Once:
     def __init__(self, documents, n_features):
         if n_features is None:
             raise ValueError(
-                "corpus is a generator, which can be read once only, but to find the "
-                "number of columns it would have to be read twice. Give n_features or "
-                "id2word, or a list of the documents."
+                "corpus is a generator, which would have to be read twice to find the "
+                "number of columns. Give n_features or id2word, or a list."
             )
         self.documents = documents
 
     def __iter__(self):
         if self.documents is None:
             raise ValueError(
-                "corpus is a generator, which can be read only once, and it was read "
-                "before. Call read_gensim again with a new generator, or with a list "
-                "of the documents."
+                "corpus is a generator, which was read before. Call read_gensim with a "
+                "new generator, or with a list of the documents."
             )
         documents, self.documents = self.documents, None
         return documents
@@ -648,27 +566,20 @@ def _names_of_ids(id2word, n_features):
     """Return the words as a list, or None; a missing word becomes ``#`` and its id."""
     if id2word is None:
         return None
-    is_mapping = hasattr(id2word, "items")
-    if isinstance(id2word, (str, bytes, Set)) or not (
-        is_mapping or isinstance(id2word, Iterable)
-    ):
+    if isinstance(id2word, (str, bytes, Set)) or not isinstance(id2word, Iterable):
         refuse("id2word", "a mapping or a sequence of words", id2word)
+    is_mapping = hasattr(id2word, "items")
     words = dict(id2word.items() if is_mapping else enumerate(id2word))
     if not words:
         return None
+    last = (n_features or len(words) + MOST_UNNAMED) - 1
     for number in words:
-        if not is_integer(number) or not 0 <= number < (n_features or LARGEST_SIZE):
-            last = "" if n_features is None else f" to {n_features - 1}"
+        if not is_integer(number) or not 0 <= number <= last:
             raise ValueError(
                 f"id2word has a word with the number {number!r}; expected whole "
-                f"numbers from 0{last}."
+                f"numbers from 0 to {last}. n_features changes this limit."
             )
     size = n_features or max(words) + 1
-    if size - len(words) > MOST_UNNAMED and n_features is None:
-        raise ValueError(
-            f"id2word has {len(words)} words, but numbers up to {size - 1}; give "
-            "n_features if there are so many columns."
-        )
     return [str(words.get(number, f"#{number}")) for number in range(size)]
 
 
@@ -683,7 +594,7 @@ def _parsed_bags(corpus, batch_size):
             chunk._replace(bags=some).refuse(place, "a list of pairs (word, count)")
         sizes = np.array([len(bag) for bag in bags])
         words, counts = pairs.T
-        wrong = ~((words == np.rint(words)) & (np.abs(words) <= LARGEST_SIZE))
+        wrong = ~((words == np.rint(words)) & (np.abs(words) < LARGEST_SIZE))
         _refuse_pair(chunk, sizes, wrong, "words that are numbered by whole numbers")
         yield chunk, sizes, words.astype(np.int64), counts
         first += len(bags)

@@ -2,27 +2,26 @@
 
 import contextlib
 from collections.abc import Iterable, Sequence
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
-from sklearn.utils._param_validation import Options, validate_params
+from sklearn.utils._param_validation import Options
 
-from .._utils._arguments import refuse
+from .._utils._arguments import check_arguments, refuse
 from .._utils._extras import missing_packages
 from .._utils._typing import Int, StrPath
 from ._lines import SIZE, Batches, Lines, checked_file, first_that_fails
 
 #: Number of bytes of a text file with a table that are parsed at a time.
 BLOCK = 2**22
-#: Largest number of column names in a message, and of characters of each name.
-MOST_NAMED, LONGEST_NAME = 20, 40
+#: Largest number of characters of the names of columns in a message.
+LONGEST_LIST = 800
 #: Extensions of files, before a final ".gz".
 TABLES, TEXTS = (".parquet", ".csv", ".tsv"), (".txt",)
 
 
-@validate_params(
-    {"column": [str], "batch_size": [SIZE]}, prefer_skip_nested_validation=True
-)
+@check_arguments(column=[str], batch_size=[SIZE])
 def read_text(
     paths: StrPath | Sequence[StrPath],
     column: str = "text",
@@ -73,13 +72,10 @@ def read_text(
     files = _files(paths, TABLES + TEXTS)
     if any(_ending(file) in TABLES for file in files):
         _pyarrow()
-    return Batches(lambda: _regrouped(_texts(files, column), batch_size))
+    return Batches(lambda: _in_batches(_texts(files, column), batch_size))
 
 
-@validate_params(
-    {"label_type": [Options(type, {int, str}), None]},
-    prefer_skip_nested_validation=True,
-)
+@check_arguments(label_type=[Options(type, {int, str}), None])
 def read_triples(
     paths: StrPath | Sequence[StrPath],
     columns: tuple = ("user", "item", "rating"),
@@ -108,15 +104,9 @@ def read_triples(
 
     Raises
     ------
-    FileNotFoundError
-        If a file does not exist.
-    ImportError
-        If pyarrow is not installed.
-    ValueError
-        If an extension or an argument is invalid.  During reading: if a file cannot be
-        parsed; if a column is missing or occurs twice; if users or items are neither
-        integers nor strings, or differ in type between files; if a value is missing; or
-        if a rating is infinite.  The message names the file and the row.
+    FileNotFoundError, ImportError, ValueError
+        As in `read_text`; also if users or items are neither integers nor strings, or
+        differ in type between files, or if a rating is infinite.
 
     Examples
     --------
@@ -166,26 +156,20 @@ def _files(paths, endings):
             if not found:
                 raise FileNotFoundError(f"{path} has no files {', '.join(endings)}.")
             files += found
-        elif _ending(checked_file(path)) not in endings:
-            raise ValueError(f"{path} must end in one of {', '.join(endings)}.")
-        else:
+        elif _ending(checked_file(path)) in endings:
             files.append(path)
+        else:
+            raise ValueError(f"{path} must end in one of {', '.join(endings)}.")
     if not files:
         raise ValueError("paths is empty: there is no file to read.")
     return files
 
 
-def _regrouped(lists, size):
-    """Yield lists of equal size, followed by a shorter list of the remaining items."""
-    gathered = []
-    for some in lists:
-        gathered += some
-        n_complete = len(gathered) // size * size
-        for start in range(0, n_complete, size):
-            yield gathered[start : start + size]
-        del gathered[:n_complete]
-    if gathered:
-        yield gathered
+def _in_batches(lists, size):
+    """Yield the items of lists as lists of equal size; the last may be shorter."""
+    items = chain.from_iterable(lists)
+    while batch := list(islice(items, size)):
+        yield batch
 
 
 # -- texts ---------------------------------------------------------------------------
@@ -232,10 +216,10 @@ def _text_column(values, name, file, row):
 
 def _triples(files, columns, label_type):
     pyarrow = _pyarrow()
-    types = {int: pyarrow.int64(), str: pyarrow.string()}
-    types = {name: types[label_type] for name in columns[:2] if label_type}
+    label_types = {int: pyarrow.int64(), str: pyarrow.string()}
+    types = {name: label_types[label_type] for name in columns[:2] if label_type}
     labels = _Labels(types)
-    types = {**types, columns[2]: pyarrow.float32()}
+    types = types | {columns[2]: pyarrow.float32()}
     for file in files:
         yield from _converted(file, columns, types, labels, labels, _ratings)
 
@@ -253,13 +237,13 @@ class _Labels:
         """Return an array of int64, or of objects that are str."""
         if name in self.types:
             values = _cast(values, self.types[name], name, file, row)
-        types = _pyarrow().types
+        kind, array = "numbers", values.to_numpy(zero_copy_only=False)
         if _is_text(values):
-            self._check_texts(values, name, file, row)
-            kind, values = "strings", values.to_numpy(zero_copy_only=False)
-        elif types.is_integer(values.type) or types.is_floating(values.type):
-            kind, values = "numbers", _whole(values, name, file, row)
-        else:
+            kind = "strings"
+            _check_texts(values, name, file, row)
+        elif array.dtype.kind == "f":
+            array = _whole(array, name, file, row)
+        elif array.dtype.kind not in "iu":
             raise ValueError(
                 f"{file}: the column {name} has the type {values.type}, but must have "
                 "whole numbers or strings; label_type=str reads it as strings."
@@ -270,40 +254,34 @@ class _Labels:
                 f"{file}: the column {name} has {kind}, but in {where} it has "
                 f"{before}; label_type=str reads both as strings."
             )
-        return values
+        return array
 
-    @staticmethod
-    def _check_texts(values, name, file, row):
-        """Raise if a label is empty or ends with a null character (NumPy strips it)."""
-        compute = _pyarrow().compute
-        if _ending(file) != ".parquet":  # an empty field of a text file is missing
-            _refuse_row(compute.equal(values, ""), name, file, row, "missing")
-        ends = compute.ends_with(values, "\0")
-        _refuse_row(ends, name, file, row, "a string that ends with a null character")
+
+def _check_texts(values, name, file, row):
+    """Raise if a label is empty or ends with a null character (NumPy strips it)."""
+    compute = _pyarrow().compute
+    if _ending(file) != ".parquet":  # an empty field of a text file is missing
+        _refuse_row(compute.equal(values, ""), name, file, row, "missing")
+    ends = compute.ends_with(values, "\0")
+    _refuse_row(ends, name, file, row, "a string that ends with a null character")
 
 
 def _cast(values, wanted, name, file, row):
-    invalid = _pyarrow().ArrowInvalid
-
     def fails(some):
         try:
             some.cast(wanted)
-        except invalid:
+        except _pyarrow().ArrowInvalid:
             return True
         return False
 
-    try:
-        return values.cast(wanted)
-    except invalid as error:
+    if fails(values):
         row += first_that_fails(values, fails)
-        raise ValueError(f"{file}, row {row}: {name} is no {wanted}.") from error
+        raise ValueError(f"{file}, row {row}: {name} is no {wanted}.")
+    return values.cast(wanted)
 
 
 def _whole(values, name, file, row):
-    """Return numbers as integers."""
-    values = values.to_numpy(zero_copy_only=False)
-    if values.dtype.kind != "f":
-        return values
+    """Return floats as integers."""
     wrong = ~((values == np.rint(values)) & (np.abs(values) <= 2**53))
     what = "no whole number up to 2^53; label_type=str reads it as strings"
     _refuse_row(wrong, name, file, row, what)
@@ -312,35 +290,26 @@ def _whole(values, name, file, row):
 
 def _ratings(values, name, file, row):
     pyarrow = _pyarrow()
-    types = pyarrow.types
-    if types.is_decimal(values.type):
+    if pyarrow.types.is_decimal(values.type):
         values = values.cast(pyarrow.float64())
-    if not (
-        types.is_integer(values.type)
-        or types.is_floating(values.type)
-        or types.is_boolean(values.type)
-    ):
+    array = values.to_numpy(zero_copy_only=False)
+    if array.dtype.kind not in "buif":
         raise ValueError(f"{file}: the column {name} is no number but {values.type}.")
-    values = values.to_numpy(zero_copy_only=False)
-    _refuse_row(~np.isfinite(values), name, file, row, "not finite")
-    return values
+    _refuse_row(~np.isfinite(array), name, file, row, "not finite")
+    return array
 
 
 # -- tables --------------------------------------------------------------------------
 
 
 def _converted(file, columns, types, *conversions):
-    """Yield the converted columns of the batches of a table: an array, or several.
-
-    Error messages count rows from 1, including the header.
-    """
-    row = 1 if _ending(file) == ".parquet" else 2
+    """Yield the converted columns of the batches of a table: an array, or several."""
+    row = 1 if _ending(file) == ".parquet" else 2  # the first after the header
     with _errors_name(file):
         for table in _record_batches(file, columns, types):
             found = []
-            for name, values, convert in zip(
-                columns, table.columns, conversions, strict=True
-            ):
+            for name, convert in zip(columns, conversions, strict=True):
+                values = table.column(name)
                 _refuse_row(values.is_null(), name, file, row, "missing")
                 if _pyarrow().types.is_dictionary(values.type):
                     values = values.dictionary_decode()
@@ -377,13 +346,12 @@ def _errors_name(file):
 
 
 def _record_batches(file, columns, types):
-    """Yield record batches with these columns, in their order."""
+    """Yield record batches that have these columns."""
     pyarrow = _pyarrow()
     if _ending(file) == ".parquet":
         with pyarrow.parquet.ParquetFile(file) as table:
             _check_columns(file, columns, table.schema_arrow.names)
-            for batch in table.iter_batches(columns=list(columns)):
-                yield batch.select(list(columns))
+            yield from table.iter_batches(columns=list(columns))
         return
     csv = pyarrow.csv
     delimiter = "\t" if _ending(file) == ".tsv" else ","
@@ -394,16 +362,15 @@ def _record_batches(file, columns, types):
         csv.ConvertOptions(column_types=types, strings_can_be_null=False),
     ) as reader:
         _check_columns(file, columns, reader.schema.names)
-        for table in reader:
-            yield table.select(list(columns))
+        yield from reader
 
 
 def _check_columns(file, columns, names):
     for name in columns:
         if name not in names:
-            shown = ", ".join(known[:LONGEST_NAME] for known in names[:MOST_NAMED])
-            more = ", ..." * (len(names) > MOST_NAMED)
-            raise ValueError(f"{file} has no column {name}; it has {shown}{more}.")
+            shown = ", ".join(names)
+            shown = shown[:LONGEST_LIST] + "..." * (len(shown) > LONGEST_LIST)
+            raise ValueError(f"{file} has no column {name}; it has {shown}.")
         if names.count(name) > 1:
             raise ValueError(
                 f"{file} has {names.count(name)} columns {name}; give each column a "

@@ -1,13 +1,12 @@
 """Files of shards, and their writer, which continues an interrupted conversion."""
 
-from numbers import Integral
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from .._utils._arguments import Interval
+from .._utils._arguments import WholeNumber
 from ._blocks import index_dtype, joined, summary
 from ._files import check_crc, open_npy, read_json, write_json, write_npy
 from ._folder import NAMES
@@ -17,7 +16,7 @@ from ._folder import NAMES
 ENTRIES_OF_SHARD, FEWEST_ROWS, MOST_ROWS = 2**25, 2**10, 2**20
 #: Constraints of parameters that all writers have.
 PARAMETERS = {
-    "shard_rows": [Interval(Integral, 1, None, closed="left"), None],
+    "shard_rows": [WholeNumber(1), None],
     "overwrite": ["boolean"],
 }
 #: Largest number of columns, because their indices have 32 bits.
@@ -27,17 +26,18 @@ MOST_FEATURES = 2**31 - 1
 class Maps(NamedTuple):
     """The arrays of a shard, mapped from disk; dense data have only ``data``."""
 
+    n_features: int
     data: np.ndarray
     indices: np.ndarray | None = None
     indptr: np.ndarray | None = None
 
+    @property
+    def shape(self):
+        return len(self.indptr) - 1, self.n_features
+
 
 class ShardFiles:
-    """The files of one shard.
-
-    ``shard`` is the summary of the shard's values, with ``crc``, a list of the files'
-    checksums.
-    """
+    """The files of a shard; ``shard`` has the summary of its values and checksums."""
 
     def __init__(self, folder, number, shard, kind, n_features):
         self.shard, self.n_features, self.is_dense = shard, n_features, kind == "dense"
@@ -49,15 +49,15 @@ class ShardFiles:
         }
         if self.is_dense:
             types = {"data": (shard["dtype"], (rows, n_features))}
-        self.types = {
-            Path(folder) / f"shard-{number:05d}.{name}.npy": type_and_shape
-            for name, type_and_shape in types.items()
-        }
-        self.paths = list(self.types)
+        start = f"shard-{number:05d}"
+        self.paths = [Path(folder) / f"{start}.{name}.npy" for name in types]
+        self.types = list(types.values())
 
     def mapped(self):
         """Return `Maps`, after a check of the sizes, types and shapes of the files."""
-        return Maps(*(open_npy(path, *types) for path, types in self.types.items()))
+        files = zip(self.paths, self.types, strict=True)
+        maps = (np.asarray(open_npy(path, *types)) for path, types in files)
+        return Maps(self.n_features, *maps)
 
     def write(self, blocks):
         """Write blocks to the files, and return the files' checksums."""
@@ -68,23 +68,22 @@ class ShardFiles:
             arrays.append([np.cumsum(counts, dtype=np.int64)])
         return [
             write_npy(path, chunks, *types)
-            for (path, types), chunks in zip(self.types.items(), arrays, strict=True)
+            for path, types, chunks in zip(self.paths, self.types, arrays, strict=True)
         ]
 
-    def check(self, maps, values=True):
+    def check(self, maps=None, values=True):
         """Raise a ValueError that names a file if it is damaged.
 
         Valid checksums exclude damage.  Valid indices also exclude that forged files
         make a kernel read outside of its arrays.  ``values=False`` skips the values.
         """
-        crcs = dict(zip(self.paths, self.shard["crc"], strict=True))
-        if not values:
-            del crcs[self.paths[0]]
-        for path, crc in crcs.items():
-            check_crc(path, crc)
+        for path, crc in zip(self.paths, self.shard["crc"], strict=True):
+            if values or path != self.paths[0]:
+                check_crc(path, crc)
+        maps = maps or self.mapped()
         if self.is_dense:
             return
-        _, indices, indptr = maps
+        indices, indptr = maps.indices, maps.indptr
         n_entries = len(indices)
         if n_entries and not 0 <= indices.min() <= indices.max() < self.n_features:
             raise ValueError(f"{self.paths[1]} has indices outside of the columns.")
@@ -115,9 +114,8 @@ class Stamps:
     def __init__(self, folder):
         self.folder, self.known, self.n_noted = folder, [], 0
 
-    def restore(self, stamps):
-        """Add the stamps of a note."""
-        self.known += map(tuple, stamps)
+    def restore(self, note):
+        self.known += map(tuple, note["stamps"])
         self.n_noted = len(self.known)
 
     def new(self):
@@ -150,11 +148,9 @@ class ShardWriter:
     """Writer of blocks as shards.
 
     Each shard has a note, a JSON file.  It describes the values, and tells which
-    batches are completely written up to the end of this shard.
-
-    The state of ``words``, a `HashedWords` or None, is written with each shard, and
-    restored when a conversion continues.  ``names`` are those of the features, if they
-    are known before the rows are written.
+    batches are completely written up to the end of this shard.  The state of ``words``,
+    a `HashedWords` or None, is written with each shard, and restored when a conversion
+    continues.  ``names`` are those of the features, if they are known before the rows.
     """
 
     def __init__(self, target, kind, shard_rows=None, words=None, names=None):
@@ -165,21 +161,16 @@ class ShardWriter:
         self.shards, self.blocks, self.buffered = [], [], 0
         self.stamps = Stamps(target.folder)
         for note in target.resume("shard", self._check_note, self._restore_words):
-            self.stamps.restore(note["stamps"])
+            self.stamps.restore(note)
             self.shards.append(note["shard"])
             self.position = tuple(note["position"])
             self.n_features, self.shard_rows = note["n_features"], note["shard_rows"]
 
-    def _check_note(self, number, note):
-        self._check(number, note["shard"], note["n_features"])
+    def _files(self, number, shard, n_features):
+        return ShardFiles(self.folder, number, shard, self.kind, n_features)
 
-    def _check(self, number, shard, n_features, contents=True):
-        """Raise a ValueError if the files of a shard are damaged; return the paths."""
-        files = ShardFiles(self.folder, number, shard, self.kind, n_features)
-        maps = files.mapped()
-        if contents:
-            files.check(maps)
-        return files.paths
+    def _check_note(self, number, note):
+        self._files(number, note["shard"], note["n_features"]).check()
 
     def _words_file(self, n_shards):
         """Return the file of the words of ``n_shards`` shards; two files alternate."""
@@ -197,21 +188,15 @@ class ShardWriter:
     def write(self, batches, stamp, convert, after=lambda batch: None):
         """Write the rows of batches, except rows that are already written.
 
-        Parameters
-        ----------
-        batches : iterable
-        stamp : callable
-            ``stamp(batch, number)`` returns two numbers that identify a batch, and may
-            raise an error for an invalid batch.
-        convert : callable
-            ``convert(batch, number)`` returns the `Block` of a batch.
-        after : callable
-            Called with each batch that was not skipped, after its rows were added.
+        ``stamp(batch, number)`` returns the number of rows and a checksum of a batch,
+        or raises an error.  ``convert(batch, number)`` returns its `Block`.
+        ``after(batch)`` is called for each new batch, after its rows were added.
         """
         number = -1
         for number, batch in enumerate(batches):
-            self.stamps.check(number, stamp(batch, number))
-            if number < self.position[0]:
+            n_rows, _ = found = stamp(batch, number)
+            self.stamps.check(number, found)
+            if number < self.position[0] or n_rows == 0:
                 continue
             block = convert(batch, number)
             self._check_width(block, number)
@@ -225,21 +210,16 @@ class ShardWriter:
             raise ValueError("The batches have no rows.")
 
     def _check_width(self, block, number):
-        if self.n_features is None:
-            self.n_features = block.n_features
-        if block.n_features != self.n_features or block.n_features == 0:
+        known = self.n_features or block.n_features
+        if block.n_features != known or not 1 <= known <= MOST_FEATURES:
+            expected = self.n_features or f"from 1 to {MOST_FEATURES:,}"
             raise ValueError(
-                f"Batch {number} has {block.n_features} columns, expected "
-                f"{self.n_features or 'at least 1'}."
+                f"Batch {number} has {block.n_features} columns, expected {expected}."
             )
-        if self.n_features > MOST_FEATURES:
-            raise ValueError(
-                f"Batch {number} has {self.n_features:,} columns, more than the limit "
-                f"of {MOST_FEATURES:,}."
-            )
+        self.n_features = known
         if self.names is not None:
             self._check_names(self.names)
-        if self.shard_rows is None and block.n_rows:
+        if self.shard_rows is None:
             per_row = max(block.data.size / block.n_rows, 1)
             rows = 2 ** int(np.log2(ENTRIES_OF_SHARD / per_row + 1))
             self.shard_rows = int(np.clip(rows, FEWEST_ROWS, MOST_ROWS))
@@ -264,7 +244,7 @@ class ShardWriter:
         """Write the collected rows as a shard; note the position to continue from."""
         number = len(self.shards)
         shard = joined([summary(block) for block in self.blocks])
-        files = ShardFiles(self.folder, number, shard, self.kind, self.n_features)
+        files = self._files(number, shard, self.n_features)
         shard["crc"] = files.write(self.blocks)
         if self.words is not None:
             state = {"n_shards": number + 1, **self.words.state()}
@@ -291,9 +271,11 @@ class ShardWriter:
             files[NAMES] = write_json(self.folder / NAMES, {"names": list(names)})
         kept = set(files)
         for number, shard in enumerate(self.shards):
-            again = self.target.replaces
-            paths = self._check(number, shard, self.n_features, contents=again)
-            kept.update(path.name for path in paths)
+            shard_files = self._files(number, shard, self.n_features)
+            maps = shard_files.mapped()
+            if self.target.replaces:
+                shard_files.check(maps)
+            kept.update(path.name for path in shard_files.paths)
         for name, crc in files.items():
             check_crc(self.folder / name, crc)
         meta = {

@@ -10,17 +10,17 @@ from typing import Literal
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils._param_validation import StrOptions, validate_params
 
+from .._utils._arguments import check_arguments
 from .._utils._typing import Int, StrPath
 from .._utils._validation import check_unmasked
 from ._blocks import Block, checksum
 from ._collection import Collection, open_ratings
 from ._files import check_crc, open_npy, write_json, write_npy
 from ._folder import LABELS, remove, writing
-from ._ratings import csr_of_keys, labels_of, merged_ratings
+from ._ratings import DUPLICATES, csr_of_keys, labels_of, merged
 from ._shards import PARAMETERS, ShardWriter, Stamps, check_batches
-from ._sources import MOST_EXACT, check_numbers, stored
+from ._write import MOST_EXACT, check_numbers, stored
 
 #: Number of bytes of triples that are sorted at a time; and the distance between the
 #: triples of a run that are inspected to divide the users into ranges.
@@ -30,10 +30,7 @@ BYTES_AT_ONCE, LOOKED_AT = 2**27, 2**10
 LONGEST_LABEL = 256
 
 
-@validate_params(
-    PARAMETERS | {"duplicates": [StrOptions({"error", "first", "last", "mean"})]},
-    prefer_skip_nested_validation=True,
-)
+@check_arguments(**PARAMETERS, duplicates=[DUPLICATES])
 def write_ratings(
     folder: StrPath,
     batches: Iterable,
@@ -50,8 +47,7 @@ def write_ratings(
     Parameters
     ----------
     folder : str or path
-        A new or empty folder; or a folder with an interrupted conversion of the same
-        batches, which continues with the first batch that is not on disk.
+        Folder, as in `write_counts`.
     batches : iterable
         Triples (users, items, ratings) of array-likes of shape (n_ratings,), or tables
         with the columns ``user``, ``item`` and ``rating``, or with three columns in
@@ -60,11 +56,9 @@ def write_ratings(
         Treatment of several ratings of an item by a user: raise an error, take the
         first or the last rating, or take the mean.
     shard_rows : int, default=None
-        Number of users of each shard but the last; None takes a power of two, from
-        1,024 to 1,048,576, with which a shard has about 33 million ratings.
+        Number of users of each shard but the last, as in `write_counts`.
     overwrite : bool, default=False
-        Whether to replace a collection in the folder, finished or not.  A finished
-        collection stays until the new one is complete.
+        Whether to replace a collection in the folder, as in `write_counts`.
 
     Returns
     -------
@@ -75,22 +69,17 @@ def write_ratings(
 
     Raises
     ------
-    FileExistsError, BlockingIOError
-        As in `write_counts`.
-    ValueError
-        As in `write_counts`, because of the folder or of the batches; if a label is
-        missing; if a rating is missing or infinite; if there are duplicates and
-        ``duplicates="error"``; if a label ends with a null character, or is a float of
-        2**53 or more, because such floats do not represent all integers.
-    TypeError
-        If labels are neither numbers nor strings, or a mixture of both; or if values
-        are masked.
+    FileExistsError, BlockingIOError, ValueError, TypeError
+        As in `write_counts`.  A ValueError also if a label is missing, ends with a null
+        character, or is a float of 2**53 or more; if a rating is missing or infinite;
+        if ``duplicates="error"`` and there are some.  A TypeError also if labels are
+        neither numbers nor strings, or a mixture of both.
 
     Notes
     -----
     The call needs memory for the labels of all items, for a batch, and for about a
-    quarter of a gigabyte of triples.  Until it ends, it needs additional space on disk
-    for all triples.  The ratings of one user are always in the same shard.
+    quarter of a gigabyte of triples, and until it ends, space on disk for all triples.
+    The ratings of one user are always in the same shard.
 
     Examples
     --------
@@ -114,7 +103,7 @@ def write_ratings(
         remove(target.files, "shard")  # the ranges may be others than before
         merge = _Merge(target.files, runs.number, duplicates)
         writer = ShardWriter(target, "ratings", shard_rows)
-        writer.write(merge.ranges(), lambda *_: (0, 0), merge.block)
+        writer.write(merge.ranges(), lambda triples, _: (len(triples), 0), merge.block)
         writer.finish(files=merge.write_labels())
     return open_ratings(target.folder)
 
@@ -129,7 +118,7 @@ class _Runs:
         self.folder, self.stamps = target.files, Stamps(target.folder)
         self.number, self.kinds, self.gathered, self.n_bytes = 0, {}, [], 0
         for note in target.resume("run", self._check):
-            self.stamps.restore(note["stamps"])
+            self.stamps.restore(note)
             self.kinds = note["kinds"]
             self.number += 1
 
@@ -143,33 +132,30 @@ class _Runs:
         """Write the triples of batches, except batches that are already on disk."""
         n_done, number = self.stamps.n_noted, -1
         for number, batch in enumerate(batches):
-            users, items, ratings = triples_of(batch, number)
-            stamp = len(ratings), checksum(*(a[:1] for a in (users, items, ratings)))
+            triples = users, items, ratings = triples_of(batch, number)
+            stamp = len(ratings), checksum(*(column[:1] for column in triples))
             self.stamps.check(number, stamp)
-            if number >= n_done and len(ratings):
-                self._check_kinds({"users": users, "items": items}, number)
-                self._add(users, items, ratings)
+            if number < n_done or len(ratings) == 0:
+                continue
+            self._check_kind("users", users, number)
+            self._check_kind("items", items, number)
+            self.gathered.append(triples)
+            self.n_bytes += sum(column.nbytes for column in triples)
+            if self.n_bytes >= BYTES_AT_ONCE:
+                self._flush()
         self.stamps.check_number(number + 1)
         if self.gathered:
             self._flush()
         if not self.number:
             raise ValueError("The batches have no ratings.")
 
-    def _check_kinds(self, labels, number):
-        for name, values in labels.items():
-            kind = "strings" if values.dtype.kind == "U" else "numbers"
-            before = self.kinds.setdefault(name, kind)
-            if kind != before:
-                raise TypeError(
-                    f"Batch {number} has {name} that are {kind}; before they were "
-                    f"{before}."
-                )
-
-    def _add(self, users, items, ratings):
-        self.gathered.append((users, items, ratings))
-        self.n_bytes += users.nbytes + items.nbytes + ratings.nbytes
-        if self.n_bytes >= BYTES_AT_ONCE:
-            self._flush()
+    def _check_kind(self, name, labels, number):
+        kind = "strings" if labels.dtype.kind == "U" else "numbers"
+        before = self.kinds.setdefault(name, kind)
+        if kind != before:
+            raise TypeError(
+                f"Batch {number} has {name} that are {kind}; before they were {before}."
+            )
 
     def _flush(self):
         columns = [np.concatenate(c) for c in zip(*self.gathered, strict=True)]
@@ -219,37 +205,27 @@ class _Merge:
 
     def ranges(self):
         """Yield the triples of each range; equal pairs are in the order of batches."""
-        for before, after in zip(self.starts.T[:-1], self.starts.T[1:], strict=True):
-            pieces = [
-                np.array(self._run(number)[start:stop])
-                for number, (start, stop) in enumerate(zip(before, after, strict=True))
-                if stop > start
-            ]
-            if pieces:
-                yield [
-                    np.concatenate([piece[name] for piece in pieces])
-                    for name in ("user", "item", "rating")
-                ]
+        for bounds in zip(self.starts.T[:-1], self.starts.T[1:], strict=True):
+            pieces = enumerate(zip(*bounds, strict=True))
+            pieces = [self._run(number)[slice(*ends)] for number, ends in pieces]
+            triples = np.concatenate(pieces)
+            if len(triples):
+                yield triples
 
     def block(self, triples, number):
-        users, items, ratings = triples
-        labels, rows = np.unique(users, return_inverse=True)
-        keys = rows * len(self.items) + np.searchsorted(self.items, items)
+        labels, rows = np.unique(triples["user"], return_inverse=True)
+        columns = np.searchsorted(self.items, triples["item"])
+        keys = rows * len(self.items) + columns
         order = np.argsort(keys, kind="stable")
-        keys, ratings = keys[order], ratings[order]
-        starts = np.flatnonzero(np.diff(keys, prepend=-1))
-        if len(starts) < len(keys):
-            if self.duplicates == "mean" and ratings.dtype.kind != "f":
-                ratings = ratings.astype(np.float64)
-            both = labels, self.items
-            ratings = merged_ratings(keys, ratings, starts, self.duplicates, both)
-            keys = keys[starts]
+        ratings = triples["rating"][order]
+        both = labels, self.items
+        keys, ratings = merged(keys[order], ratings, self.duplicates, both)
         path = self.folder / f"users-{number:05d}.npy"
         write_npy(path, [labels], labels.dtype, labels.shape)
         self.n_ranges, self.n_users = number + 1, self.n_users + len(labels)
         self.user_dtypes.append(labels.dtype)
         X = csr_of_keys(keys, ratings, (len(labels), len(self.items)))
-        return Block.of(sparse.csr_array(X), X.data)
+        return Block.from_csr(sparse.csr_array(X), X.data)
 
     def write_labels(self):
         """Write the labels of users and of items; return a dict of files' checksums."""
@@ -268,11 +244,11 @@ class _Merge:
 
 def triples_of(batch, number):
     """Return users, items and ratings of a batch as arrays."""
-    columns = _columns(batch, number)
-    users = _labels(columns[0], f"Batch {number}: users")
-    items = _labels(columns[1], f"Batch {number}: items")
-    check_unmasked(columns[2], f"The ratings of batch {number}", may_be_nan=False)
-    ratings = np.asarray(columns[2])
+    users, items, ratings = _columns(batch, number)
+    users = _labels(users, f"Batch {number}: users")
+    items = _labels(items, f"Batch {number}: items")
+    check_unmasked(ratings, f"The ratings of batch {number}", may_be_nan=False)
+    ratings = np.asarray(ratings)
     if ratings.dtype.kind == "O":
         try:
             ratings = ratings.astype(np.float64)
@@ -285,21 +261,17 @@ def triples_of(batch, number):
             f"Batch {number} has {users.shape} users, {items.shape} items and "
             f"{ratings.shape} ratings; expected three columns of the same length."
         )
-    if len(ratings):
-        check_numbers(ratings, number, "ratings")
-    if not np.isfinite(ratings).all():
-        raise ValueError(f"Batch {number} has ratings that are missing or infinite.")
     if len(ratings) == 0:
         return users, items, ratings.astype(np.uint8)
-    return users, items, _stored_ratings(ratings, number)
-
-
-def _stored_ratings(ratings, number):
-    """Return integers in the smallest type, floats in float32 or float64."""
+    check_numbers(ratings, number, "ratings")
+    if not np.isfinite(ratings).all():
+        raise ValueError(f"Batch {number} has ratings that are missing or infinite.")
     if ratings.dtype.kind == "f":
-        return ratings.astype(np.float32 if ratings.itemsize <= 4 else np.float64)
-    ratings = ratings.astype(np.uint8) if ratings.dtype.kind == "b" else ratings
-    return stored(ratings, ratings.min(), ratings.max(), number)
+        ratings = ratings.astype(np.float32 if ratings.itemsize <= 4 else np.float64)
+    else:
+        ratings = ratings.astype(np.uint8) if ratings.dtype.kind == "b" else ratings
+        ratings = stored(ratings, ratings.min(), ratings.max(), number)
+    return users, items, ratings
 
 
 def _columns(batch, number):
@@ -331,10 +303,7 @@ def _labels(values, what):
     if values.dtype.kind in "OT":
         values = _of_one_kind(values, what)
     if values.dtype.kind == "U":
-        if values.dtype.itemsize > 4 * LONGEST_LABEL:
-            raise ValueError(
-                f"{what} have a label of more than {LONGEST_LABEL} characters."
-            )
+        _check_length(values.dtype.itemsize // 4, what)
         return values
     if values.dtype.kind == "f":
         return _whole(values, what)
@@ -345,11 +314,17 @@ def _labels(values, what):
     return values.astype(np.int64)
 
 
+def _check_length(longest, what):
+    if longest > LONGEST_LABEL:
+        raise ValueError(
+            f"{what} have a label of {longest:,} characters; at most {LONGEST_LABEL} "
+            "characters are allowed."
+        )
+
+
 def _whole(values, what):
     """Return floats as integers if all of them are exact integers."""
-    with np.errstate(invalid="ignore"):
-        is_whole = (values == np.rint(values)).all() and np.isfinite(values).all()
-    if not is_whole:
+    if not ((values == np.rint(values)) & np.isfinite(values)).all():
         raise ValueError(f"{what} have numbers that are not whole.")
     if values.size and np.abs(values).max() >= MOST_EXACT:
         raise ValueError(
@@ -364,12 +339,7 @@ def _of_one_kind(values, what):
     values = values.tolist()
     kinds = set(map(type, values))
     if kinds and all(issubclass(kind, str) for kind in kinds):
-        longest = max(map(len, values))
-        if longest > LONGEST_LABEL:
-            raise ValueError(
-                f"{what} have a label of {longest:,} characters; at most "
-                f"{LONGEST_LABEL} are allowed."
-            )
+        _check_length(max(map(len, values)), what)
         if any(value.endswith("\0") for value in values):
             raise ValueError(
                 f"{what} have a label that ends with a null character, which NumPy "

@@ -8,8 +8,6 @@ from typing import Literal
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
 from .._estimator import (
@@ -17,7 +15,6 @@ from .._estimator import (
     MixtureMixin,
     TemperedEstimator,
     check_enough_samples,
-    check_n_samples,
     check_weighted_counts,
     drop_features,
     expand_features,
@@ -41,12 +38,7 @@ from ..tempering import Tempering
 from ._model import BernoulliMixtureModel, MultinomialMixtureModel
 
 
-class _DiscreteMixture(
-    MixtureMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    TemperedEstimator,
-):
+class _DiscreteMixture(MixtureMixin, TemperedEstimator):
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
         "feature_prior": [Interval(Real, LEAST_CONCENTRATION, None, closed="left")],
@@ -55,11 +47,7 @@ class _DiscreteMixture(
             None,
         ],
     }
-    _fixed_by_fit = (
-        "n_components",
-        "feature_prior",
-        "weight_concentration_prior",
-    )
+    _fixed_by_fit = ("n_components", "feature_prior", "weight_concentration_prior")
     expand_features, drop_features = expand_features, drop_features
     _widened_for = widened_for
     _model = None
@@ -88,27 +76,9 @@ class _DiscreteMixture(
 
     _check_enough = check_enough_samples
 
-    def predict_proba(self, X: DataLike) -> np.ndarray:
-        """Return the responsibility of each component for each sample, a probability.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        responsibilities : ndarray of shape (n_samples, n_components)
-            Rows sum to 1.
-        """
-        return super().predict_proba(X).astype(self.state_.dtype, copy=False)
-
-    def _drawn(self, n_samples):
+    def _draw_probabilities(self, n_samples):
         """Return components, their feature probabilities, and a random generator."""
-        self._check_fitted()
-        check_n_samples(n_samples)
-        random = check_random_state(self.random_state)
-        weights = self.weights_.astype(np.float64)
-        y = np.sort(random.choice(len(weights), n_samples, p=weights / weights.sum()))
+        y, random = self._draw_components(n_samples)
         return y, self.components_.astype(np.float64)[y], random
 
     # -- views of the state ------------------------------------------------------------
@@ -165,14 +135,9 @@ class _MultinomialMixture(_DiscreteMixture):
             Word counts.
         y : ndarray of shape (n_samples,)
             Components of the samples.
-
-        Raises
-        ------
-        ValueError
-            If ``n_samples`` or ``doc_length`` is not an integer of at least 1.
         """
         doc_length = positive_int(doc_length, "doc_length")
-        y, probabilities, random = self._drawn(n_samples)
+        y, probabilities, random = self._draw_probabilities(n_samples)
         rows = [random.multinomial(doc_length, p / p.sum()) for p in probabilities]
         return np.stack(rows), y
 
@@ -210,12 +175,6 @@ class _MultinomialMixture(_DiscreteMixture):
         -------
         words : list of n_components lists of str
             The most probable word first.
-
-        Raises
-        ------
-        ValueError
-            If the number of names differs from the number of features, or if
-            ``n_words`` is not an integer of at least 1.
         """
         self._check_fitted()
         return top_words(self.components_, self._names(feature_names), n_words)
@@ -298,13 +257,8 @@ class _BernoulliMixture(_DiscreteMixture):
             Values 0 and 1.
         y : ndarray of shape (n_samples,)
             Components of the samples.
-
-        Raises
-        ------
-        ValueError
-            If ``n_samples`` is less than 1.
         """
-        y, probabilities, random = self._drawn(n_samples)
+        y, probabilities, random = self._draw_probabilities(n_samples)
         drawn = random.uniform(size=probabilities.shape) < probabilities
         return drawn.astype(self.state_.dtype), y
 
@@ -336,77 +290,58 @@ class TemperedMultinomialMixture(_MultinomialMixture):
     Parameters
     ----------
     n_components : int, default=10
-        Largest number of components; more than you expect, because components that are
-        not needed stay empty.
+        Largest number of components, more than you expect: unneeded ones stay empty.
     tempering : Tempering, "global", "local" or None, default="global"
-        Temperature during training, see `sktemper.tempering`: inferred ("global"),
-        inferred for each document, for data with outliers ("local"), a policy such as
-        `Annealing`, or T=1 (None), which is plain variational inference.
+        Temperature of a fit, see `sktemper.tempering`: inferred ("global"), inferred
+        for each document, for data with outliers ("local"), of a policy, or 1 (None).
     max_iter : int, default=100
-        Largest number of passes of `fit` over the data; more if it warns of no
-        convergence.
+        Largest number of passes of `fit`; more if it warns of no convergence.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
-        Seed of the start, of the order of the documents and of noise; an int gives the
-        same result each time.
+        Seed of all random numbers; an int gives the same result each time.
     feature_prior : float or "auto", default="auto"
-        Concentration of the Dirichlet prior of the words of a component; larger for
-        smoother components.  "auto" estimates it from the repeated words of rows: 0.1
-        to 1, and 1 for one-hot answers.
+        Concentration of the Dirichlet prior of words; larger for smoother components.
+        "auto" estimates it from words that repeat in rows, from 0.1 to 1.
     weight_concentration_prior : float, default=None
         Concentration of the Dirichlet prior of the weights, at least 1e-12; smaller for
         fewer components.  None is ``1 / n_components``.
     moves : Moves, "birth", "split_merge", "all" or None, default=None
-        Moves that `fit` makes after its passes to leave a poor optimum, see
-        `sktemper.moves`.  They never lower the lower bound; None saves their time.
+        Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
     batch_size : int, "auto" or None, default=None
-        Number of documents of a step.  None takes all documents (coordinate ascent,
-        with a learning rate of 1); "auto" is faster for millions: a tenth of the data,
-        at least 20 documents per component and at most 5,000.
+        Number of documents of a step; None takes all (coordinate ascent).  "auto" is
+        faster for millions: a tenth, at least 20 per component and at most 5,000.
     learning_rate : LearningRate or float, default=None
-        Share of the way to its target that a step moves the parameters, see
-        `sktemper.learning_rates`.  None is 1 if all documents are one batch, and
-        otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+        Size of a step, see `sktemper.learning_rates`.  None is 1 if all documents are
+        one batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     gradient_noise : GradientNoise, default=None
-        Noise that is added to the statistics of a batch to leave poor optima, see
-        `sktemper.noise`; None adds none.
+        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
     tol : float, default=1e-3
-        Least rise of the held-out score that counts as an improvement, in nats per
-        token.  With ``batch_size=None`` also the change of the lower bound below which
-        `fit` ends, and the least gain of a move.
+        Least gain that counts: of the held-out score, in nats per token, and with
+        ``batch_size=None`` of the lower bound by a pass or a move.
     n_iter_no_change : int, default=None
-        Number of evaluations without an improvement by ``tol`` after which `fit` ends
-        and keeps the best state, for a generous ``max_iter``; None disables early
-        stopping.
+        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
+        the best state, for a generous ``max_iter``; None never stops early.
     evaluate_every : int, default=0
         Number of passes between scores of held-out data, which ``history_`` has, to see
         if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
-        for less noise in the scores of few rows.
+        Share of rows held out for scores without an ``X_val``; larger if rows are few.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit: it finishes an interrupted one, or else
-        adds ``max_iter`` passes.
+        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads, -1 for all cores; None is 1 unless in a
-        `joblib.parallel_config`.  The result has the same bits for every value.
+        Largest number of threads, as in scikit-learn; results do not depend on it.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper", to watch a long
-        fit.
+        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
     shuffle : bool, default=True
-        Whether each pass visits the documents in a new random order; False keeps the
-        order of the rows, as in scikit-learn.
+        Whether each pass has a new random order of the rows, or that of the data.
     total_samples : int, default=None
-        Number of rows that a batch represents; None counts the rows of all calls.  Set
-        it in a stream of `partial_fit` whose length you know.
+        Number of rows of a whole stream, if known; None counts those of all calls.
     half_life : float, duration or None, default=None
         Number of documents after which a document counts half in `partial_fit`, for
         streams that change; or a duration such as "30D", which needs ``times``.
     renewals : Renewals, "auto" or None, default="auto"
-        Fits of new components to recent rows in a stream with a half-life, see
-        `sktemper.renewals.Renewals`; None makes none, which is faster.
+        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
 
     Notes
     -----
@@ -429,8 +364,6 @@ class TemperedMultinomialMixture(_MultinomialMixture):
     >>> TemperedMultinomialMixture(5, random_state=0).fit(X).predict(X).shape
     (100,)
     """
-
-    _parameter_constraints = _MultinomialMixture._parameter_constraints
 
     def __init__(
         self,
@@ -492,24 +425,19 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
     Parameters
     ----------
     n_components : int, default=10
-        Largest number of components; more than you expect, because components that are
-        not needed stay empty.
+        Largest number of components, more than you expect: unneeded ones stay empty.
     schedule : Schedule or callable, default=None
         Temperature of each step, see `sktemper.schedules`.  None is
         ``ExponentialSchedule()``; try a lower start if components become equal.
     max_iter : int, default=100
-        Largest number of passes of `fit` over the data; more if it warns of no
-        convergence.
+        Largest number of passes of `fit`; more if it warns of no convergence.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
-        Seed of the start, of the order of the documents and of noise; an int gives the
-        same result each time.
+        Seed of all random numbers; an int gives the same result each time.
     feature_prior : float or "auto", default="auto"
-        Concentration of the Dirichlet prior of the words of a component; larger for
-        smoother components.  "auto" estimates it from the repeated words of rows: 0.1
-        to 1, and 1 for one-hot answers.
+        Concentration of the Dirichlet prior of words; larger for smoother components.
+        "auto" estimates it from words that repeat in rows, from 0.1 to 1.
     weight_concentration_prior : float, default=None
         Concentration of the Dirichlet prior of the weights, at least 1e-12; smaller for
         fewer components.  None is ``1 / n_components``.
@@ -517,54 +445,41 @@ class AnnealedMultinomialMixture(AnnealedMixin, _MultinomialMixture):
         The part of a step that is tempered, see `sktemper.tempering.Annealing`; the
         last two are for comparisons with the papers.
     moves : Moves, "birth", "split_merge", "all" or None, default="split_merge"
-        Moves that `fit` makes after its passes to leave a poor optimum, see
-        `sktemper.moves`.  They never lower the lower bound; None saves their time.
+        Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
     batch_size : int, "auto" or None, default=None
-        Number of documents of a step.  None takes all documents (coordinate ascent,
-        with a learning rate of 1); "auto" is faster for millions: a tenth of the data,
-        at least 20 documents per component and at most 5,000.
+        Number of documents of a step; None takes all (coordinate ascent).  "auto" is
+        faster for millions: a tenth, at least 20 per component and at most 5,000.
     learning_rate : LearningRate or float, default=None
-        Share of the way to its target that a step moves the parameters, see
-        `sktemper.learning_rates`.  None is 1 if all documents are one batch, and
-        otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+        Size of a step, see `sktemper.learning_rates`.  None is 1 if all documents are
+        one batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     gradient_noise : GradientNoise, default=None
-        Noise that is added to the statistics of a batch to leave poor optima, see
-        `sktemper.noise`; None adds none.
+        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
     tol : float, default=1e-3
-        Least rise of the held-out score that counts as an improvement, in nats per
-        token.  With ``batch_size=None`` also the change of the lower bound below which
-        `fit` ends, and the least gain of a move.
+        Least gain that counts: of the held-out score, in nats per token, and with
+        ``batch_size=None`` of the lower bound by a pass or a move.
     n_iter_no_change : int, default=None
-        Number of evaluations without an improvement by ``tol`` after which `fit` ends
-        and keeps the best state, for a generous ``max_iter``; None disables early
-        stopping.
+        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
+        the best state, for a generous ``max_iter``; None never stops early.
     evaluate_every : int, default=0
         Number of passes between scores of held-out data, which ``history_`` has, to see
         if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
-        for less noise in the scores of few rows.
+        Share of rows held out for scores without an ``X_val``; larger if rows are few.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit: it finishes an interrupted one, or else
-        adds ``max_iter`` passes.
+        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads, -1 for all cores; None is 1 unless in a
-        `joblib.parallel_config`.  The result has the same bits for every value.
+        Largest number of threads, as in scikit-learn; results do not depend on it.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper", to watch a long
-        fit.
+        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
     shuffle : bool, default=True
-        Whether each pass visits the documents in a new random order; False keeps the
-        order of the rows, as in scikit-learn.
+        Whether each pass has a new random order of the rows, or that of the data.
     total_samples : int, default=None
-        Number of rows that a batch represents; None counts the rows of all calls.  Set
-        it in a stream of `partial_fit` whose length you know.
+        Number of rows of a whole stream, if known; None counts those of all calls.
     half_life : float, duration or None, default=None
         Number of documents after which a document counts half in `partial_fit`, for
         streams that change; or a duration such as "30D", which needs ``times``.
     renewals : Renewals, "auto" or None, default="auto"
-        Fits of new components to recent rows in a stream with a half-life, see
-        `sktemper.renewals.Renewals`; None makes none, which is faster.
+        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
 
     Notes
     -----
@@ -649,80 +564,61 @@ class TemperedBernoulliMixture(_BernoulliMixture):
     Parameters
     ----------
     n_components : int, default=10
-        Largest number of components; more than you expect, because components that are
-        not needed stay empty.
+        Largest number of components, more than you expect: unneeded ones stay empty.
     tempering : Tempering, "global", "local" or None, default="global"
-        Temperature during training, see `sktemper.tempering`: inferred ("global"),
-        inferred for each sample, for data with outliers ("local"), a policy such as
-        `Annealing`, or T=1 (None), which is plain variational inference.
+        Temperature of a fit, see `sktemper.tempering`: inferred ("global"), inferred
+        for each sample, for data with outliers ("local"), of a policy, or 1 (None).
     max_iter : int, default=100
-        Largest number of passes of `fit` over the data; more if it warns of no
-        convergence.
+        Largest number of passes of `fit`; more if it warns of no convergence.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
-        Seed of the start, of the order of the samples and of noise; an int gives the
-        same result each time.
+        Seed of all random numbers; an int gives the same result each time.
     feature_prior : float, default=1.0
         Both concentrations of the Beta prior of the probability that a feature is 1;
         larger values keep probabilities away from 0 and 1.
     binarize : float or None, default=0.0
-        Values above this threshold count as 1 and others as 0, as in scikit-learn's
-        `BernoulliNB`; 1.5 for answers coded 1 and 2.  With None, values must be 0 or 1.
-        NaN is a missing value.
+        Threshold above which values count as 1, and others as 0; 1.5 for answers coded
+        1 and 2.  With None, values must be 0 or 1.  NaN is a missing value.
     weight_concentration_prior : float, default=None
         Concentration of the Dirichlet prior of the weights, at least 1e-12; smaller for
         fewer components.  None is ``1 / n_components``.
     moves : Moves, "birth", "split_merge", "all" or None, default=None
-        Moves that `fit` makes after its passes to leave a poor optimum, see
-        `sktemper.moves`.  They never lower the lower bound; None saves their time.
+        Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
     batch_size : int, "auto" or None, default=None
-        Number of samples of a step.  None takes all samples (coordinate ascent, with a
-        learning rate of 1); "auto" is faster for millions: a tenth of the data, at
-        least 20 samples per component and at most 5,000.
+        Number of samples of a step; None takes all (coordinate ascent).  "auto" is
+        faster for millions: a tenth, at least 20 per component and at most 5,000.
     learning_rate : LearningRate or float, default=None
-        Share of the way to its target that a step moves the parameters, see
-        `sktemper.learning_rates`.  None is 1 if all samples are one batch, and
-        otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+        Size of a step, see `sktemper.learning_rates`.  None is 1 if all samples are one
+        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     gradient_noise : GradientNoise, default=None
-        Noise that is added to the statistics of a batch to leave poor optima, see
-        `sktemper.noise`; None adds none.
+        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
     tol : float, default=1e-3
-        Least rise of the held-out score that counts as an improvement, in nats per
-        sample.  With ``batch_size=None`` also the change of the lower bound below which
-        `fit` ends, and the least gain of a move.
+        Least gain that counts: of the held-out score, in nats per sample, and with
+        ``batch_size=None`` of the lower bound by a pass or a move.
     n_iter_no_change : int, default=None
-        Number of evaluations without an improvement by ``tol`` after which `fit` ends
-        and keeps the best state, for a generous ``max_iter``; None disables early
-        stopping.
+        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
+        the best state, for a generous ``max_iter``; None never stops early.
     evaluate_every : int, default=0
         Number of passes between scores of held-out data, which ``history_`` has, to see
         if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
-        for less noise in the scores of few rows.
+        Share of rows held out for scores without an ``X_val``; larger if rows are few.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit: it finishes an interrupted one, or else
-        adds ``max_iter`` passes.
+        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads, -1 for all cores; None is 1 unless in a
-        `joblib.parallel_config`.  The result has the same bits for every value.
+        Largest number of threads, as in scikit-learn; results do not depend on it.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper", to watch a long
-        fit.
+        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
     shuffle : bool, default=True
-        Whether each pass visits the samples in a new random order; False keeps the
-        order of the rows, as in scikit-learn.
+        Whether each pass has a new random order of the rows, or that of the data.
     total_samples : int, default=None
-        Number of rows that a batch represents; None counts the rows of all calls.  Set
-        it in a stream of `partial_fit` whose length you know.
+        Number of rows of a whole stream, if known; None counts those of all calls.
     half_life : float, duration or None, default=None
         Number of samples after which a sample counts half in `partial_fit`, for streams
         that change; or a duration such as "30D", which needs ``times``.
     renewals : Renewals, "auto" or None, default="auto"
-        Fits of new components to recent rows in a stream with a half-life, see
-        `sktemper.renewals.Renewals`; None makes none, which is faster.
+        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
 
     Notes
     -----
@@ -744,8 +640,6 @@ class TemperedBernoulliMixture(_BernoulliMixture):
     >>> TemperedBernoulliMixture(2, random_state=0).fit(X).predict_proba(X).shape
     (40, 2)
     """
-
-    _parameter_constraints = _BernoulliMixture._parameter_constraints
 
     def __init__(
         self,
@@ -808,27 +702,22 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
     Parameters
     ----------
     n_components : int, default=10
-        Largest number of components; more than you expect, because components that are
-        not needed stay empty.
+        Largest number of components, more than you expect: unneeded ones stay empty.
     schedule : Schedule or callable, default=None
         Temperature of each step, see `sktemper.schedules`.  None is
         ``ExponentialSchedule()``; try a lower start if components become equal.
     max_iter : int, default=100
-        Largest number of passes of `fit` over the data; more if it warns of no
-        convergence.
+        Largest number of passes of `fit`; more if it warns of no convergence.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
-        Seed of the start, of the order of the samples and of noise; an int gives the
-        same result each time.
+        Seed of all random numbers; an int gives the same result each time.
     feature_prior : float, default=1.0
         Both concentrations of the Beta prior of the probability that a feature is 1;
         larger values keep probabilities away from 0 and 1.
     binarize : float or None, default=0.0
-        Values above this threshold count as 1 and others as 0, as in scikit-learn's
-        `BernoulliNB`; 1.5 for answers coded 1 and 2.  With None, values must be 0 or 1.
-        NaN is a missing value.
+        Threshold above which values count as 1, and others as 0; 1.5 for answers coded
+        1 and 2.  With None, values must be 0 or 1.  NaN is a missing value.
     weight_concentration_prior : float, default=None
         Concentration of the Dirichlet prior of the weights, at least 1e-12; smaller for
         fewer components.  None is ``1 / n_components``.
@@ -836,54 +725,41 @@ class AnnealedBernoulliMixture(AnnealedMixin, _BernoulliMixture):
         The part of a step that is tempered, see `sktemper.tempering.Annealing`; the
         last two are for comparisons with the papers.
     moves : Moves, "birth", "split_merge", "all" or None, default="split_merge"
-        Moves that `fit` makes after its passes to leave a poor optimum, see
-        `sktemper.moves`.  They never lower the lower bound; None saves their time.
+        Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
     batch_size : int, "auto" or None, default=None
-        Number of samples of a step.  None takes all samples (coordinate ascent, with a
-        learning rate of 1); "auto" is faster for millions: a tenth of the data, at
-        least 20 samples per component and at most 5,000.
+        Number of samples of a step; None takes all (coordinate ascent).  "auto" is
+        faster for millions: a tenth, at least 20 per component and at most 5,000.
     learning_rate : LearningRate or float, default=None
-        Share of the way to its target that a step moves the parameters, see
-        `sktemper.learning_rates`.  None is 1 if all samples are one batch, and
-        otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+        Size of a step, see `sktemper.learning_rates`.  None is 1 if all samples are one
+        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     gradient_noise : GradientNoise, default=None
-        Noise that is added to the statistics of a batch to leave poor optima, see
-        `sktemper.noise`; None adds none.
+        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
     tol : float, default=1e-3
-        Least rise of the held-out score that counts as an improvement, in nats per
-        sample.  With ``batch_size=None`` also the change of the lower bound below which
-        `fit` ends, and the least gain of a move.
+        Least gain that counts: of the held-out score, in nats per sample, and with
+        ``batch_size=None`` of the lower bound by a pass or a move.
     n_iter_no_change : int, default=None
-        Number of evaluations without an improvement by ``tol`` after which `fit` ends
-        and keeps the best state, for a generous ``max_iter``; None disables early
-        stopping.
+        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
+        the best state, for a generous ``max_iter``; None never stops early.
     evaluate_every : int, default=0
         Number of passes between scores of held-out data, which ``history_`` has, to see
         if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
-        for less noise in the scores of few rows.
+        Share of rows held out for scores without an ``X_val``; larger if rows are few.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit: it finishes an interrupted one, or else
-        adds ``max_iter`` passes.
+        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads, -1 for all cores; None is 1 unless in a
-        `joblib.parallel_config`.  The result has the same bits for every value.
+        Largest number of threads, as in scikit-learn; results do not depend on it.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper", to watch a long
-        fit.
+        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
     shuffle : bool, default=True
-        Whether each pass visits the samples in a new random order; False keeps the
-        order of the rows, as in scikit-learn.
+        Whether each pass has a new random order of the rows, or that of the data.
     total_samples : int, default=None
-        Number of rows that a batch represents; None counts the rows of all calls.  Set
-        it in a stream of `partial_fit` whose length you know.
+        Number of rows of a whole stream, if known; None counts those of all calls.
     half_life : float, duration or None, default=None
         Number of samples after which a sample counts half in `partial_fit`, for streams
         that change; or a duration such as "30D", which needs ``times``.
     renewals : Renewals, "auto" or None, default="auto"
-        Fits of new components to recent rows in a stream with a half-life, see
-        `sktemper.renewals.Renewals`; None makes none, which is faster.
+        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
 
     Notes
     -----

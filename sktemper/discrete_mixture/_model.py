@@ -50,18 +50,8 @@ def auto_feature_prior(X, n_components, sample_weight=None):
     component.  It is at least 0.1, because words that are common in all components
     raise the share of pairs, too.
 
-    Parameters
-    ----------
-    X : ndarray or CSR of shape (n_samples, n_features)
-        Counts.  The pairs of a row are weighted by its number of tokens.
-    n_components : int
-    sample_weight : ndarray of shape (n_samples,) or None
-
-    Returns
-    -------
-    concentration : float
-        Concentration between 0.1 and 1; it is 0.1 if no row has two tokens, or if some
-        counts are fractions.
+    The pairs of a row are weighted by its number of tokens.  The concentration is 0.1
+    if no row has two tokens, or if some counts are fractions.
     """
     X = sparse.csr_array(X, dtype=np.float64)
     if not X.has_canonical_format:
@@ -75,8 +65,8 @@ def auto_feature_prior(X, n_components, sample_weight=None):
         return LEAST
     others = np.maximum(tokens - 1.0, 1.0)
     same = X.data / np.repeat(others, np.diff(X.indptr)) * np.maximum(X.data - 1.0, 0.0)
-    of_rows = sparse.csr_array((same, X.indices, X.indptr), shape=X.shape).sum(axis=1)
-    share = weight[has_pairs] @ of_rows[has_pairs] / total
+    pairs = sparse.csr_array((same, X.indices, X.indptr), shape=X.shape).sum(axis=1)
+    share = weight[has_pairs] @ pairs[has_pairs] / total
     excess = X.shape[1] * share - 1.0
     found = (1.0 - share) / excess if excess > 0.0 else MOST
     heaviest = SHARE_OF_TOKENS * total / (n_components * X.shape[1])
@@ -88,11 +78,15 @@ def auto_feature_prior(X, n_components, sample_weight=None):
 LOGS_AT_ONCE = 2**22
 
 
-def draw_partition(model, inverse_temperatures, hyper, random, priors, n_samples):
-    """Return a `MixturePartition`, see `ConjugateModel.log_partition`.
+def draw_partition(
+    model, inverse_temperatures, hyper, random, priors=None, n_samples=8
+):
+    """Return log C(b) as a `MixturePartition`, see `ConjugateModel.log_partition`.
 
-    If there are more components, there are fewer draws, because one draw of many
-    components is as informative as many draws of few components.
+    It is needed because log C(b) is not linear in the number of tokens.  If there are
+    more components, there are fewer draws, because one draw of many components is as
+    informative as many draws of few components.  ``priors`` are the concentrations of
+    weights and of features.
     """
     concentration = hyper.weight_concentration
     prior = model.family.by_question(hyper.component[None])[0] + 1.0
@@ -126,7 +120,7 @@ def _draws(prior, b):
     if len(prior) <= MOST_DRAWN:
         return lambda random: _log_power_sums(log_draws(prior, random), b)
 
-    def of_each(random, prior):
+    def draw_each(random, prior):
         logs = log_draws(prior, random)  # probabilities are not tiny here
         return np.array([np.log(np.exp(p * logs).sum(axis=-1)).mean() for p in b])
 
@@ -135,16 +129,16 @@ def _draws(prior, b):
     if prior.ndim == 1:
         drawn = np.full(n_drawn, ratio * concentration)
         factors = log_rising(concentration, b) - log_rising(drawn[0], b)
-        return lambda random: of_each(random, drawn) + factors + np.log(ratio)
+        return lambda random: draw_each(random, drawn) + factors + np.log(ratio)
     exact = mean_log_power_sums(b, concentration)
 
-    def of_features(random):
+    def draw_features(random):
         # The deviation from the exact mean is scaled to that of a mean over all
         # features.
-        deviation = of_each(random, prior[:n_drawn]) - exact
+        deviation = draw_each(random, prior[:n_drawn]) - exact
         return exact + deviation / np.sqrt(ratio)
 
-    return of_features
+    return draw_features
 
 
 def _log_power_sums(log_probabilities, b):
@@ -193,14 +187,7 @@ class Deviations(NamedTuple):
     def critical_temperatures(self, n_axes):
         """Return the eigenvalues, corrected for noise; 1 for axes that are only noise.
 
-        Parameters
-        ----------
-        n_axes : int
-
-        Returns
-        -------
-        temperatures : ndarray of shape (n_axes,)
-            At least 1, decreasing.
+        The result is decreasing, of shape (n_axes,).
         """
         temperatures = np.ones(n_axes)
         if min(self.matrix.shape) == 0:
@@ -212,9 +199,9 @@ class Deviations(NamedTuple):
         noise = self._noise()
         edge = noise.edge()
         for axis, eigenvalue in enumerate(found):
-            if eigenvalue <= noise.seen(edge):
+            if eigenvalue <= noise.eigenvalue(edge):
                 break
-            temperatures[axis] = noise.without(eigenvalue, edge)
+            temperatures[axis] = noise.variance(eigenvalue, edge)
         return np.minimum.accumulate(np.maximum(temperatures, 1.0))
 
     def _noise(self):
@@ -239,10 +226,10 @@ class Deviations(NamedTuple):
 class Noise(NamedTuple):
     """The Marchenko-Pastur spectrum of noise of variance 1 in a sample.
 
-    If rows have the variance ``t = 1 + x / of_rows(x)`` in a direction, the sample has
-    the eigenvalue ``seen(x)`` in this direction.  This holds for x beyond the edge of
-    the noise, which is the x with the smallest ``seen(x)`` [1]_.  For rows of equal
-    length, a direction with the variance ``t = 1 + s`` has the eigenvalue
+    If rows have the variance ``1 + x / row_term(x)`` in a direction, the sample has the
+    ``eigenvalue(x)`` in this direction.  This holds for x beyond the edge of the noise,
+    which is the x with the smallest eigenvalue [1]_.  For rows of equal length, a
+    direction with the variance ``1 + s`` has the eigenvalue
     ``(s + 1) (s + ratio) / s``.
 
     Attributes
@@ -264,16 +251,16 @@ class Noise(NamedTuple):
     sizes: np.ndarray
     shares: np.ndarray
 
-    def seen(self, x):
+    def eigenvalue(self, x):
         """Return the eigenvalue for x, which must exceed ``ratio * max(sizes)``."""
-        return x + self.of_rows(x)
+        return x + self.row_term(x)
 
-    def of_rows(self, x):
-        """Return the term of `seen` that is 1 without noise."""
+    def row_term(self, x):
+        """Return the term of `eigenvalue` that is 1 without noise."""
         return self.shares @ (self.sizes / (1.0 - self.ratio * self.sizes / x))
 
     def edge(self):
-        """Return the x with the smallest `seen`."""
+        """Return the x with the smallest `eigenvalue`."""
         spread = self.ratio * self.shares * self.sizes**2
 
         def slope(x):
@@ -284,10 +271,10 @@ class Noise(NamedTuple):
         lower = largest + np.sqrt(spread[-1]) / 2.0
         return brentq(slope, lower, largest + 2.0 * np.sqrt(spread.sum()))
 
-    def without(self, eigenvalue, edge):
+    def variance(self, eigenvalue, edge):
         """Return the variance of a direction, given an eigenvalue beyond the noise."""
-        x = brentq(lambda x: self.seen(x) - eigenvalue, edge, eigenvalue)
-        return 1.0 + x / self.of_rows(x)
+        x = brentq(lambda x: self.eigenvalue(x) - eigenvalue, edge, eigenvalue)
+        return 1.0 + x / self.row_term(x)
 
 
 def deviations_of_counts(X, sample_weight=None):
@@ -295,25 +282,15 @@ def deviations_of_counts(X, sample_weight=None):
 
     With the tokens n_d of a document, the frequencies :math:`\theta_v` of words and the
     total N of all tokens, the deviations are
-    :math:`(x_{dv} - n_d \theta_v) / \sqrt{N \theta_v}`.
-
-    Parameters
-    ----------
-    X : ndarray or CSR of shape (n_samples, n_features)
-        Counts.
-    sample_weight : ndarray of shape (n_samples,) or None
-
-    Returns
-    -------
-    deviations : Deviations or None
-        None if no document has tokens.
+    :math:`(x_{dv} - n_d \theta_v) / \sqrt{N \theta_v}`.  The result is None if no
+    document has tokens.
     """
     counts = sample_counts(X, sample_weight)
     if counts is None:
         return None
     X, weight, tokens, largest = counts
     words = X.T @ weight
-    A, columns = _scaled(X, weight, words)
+    A, columns = _scale(X, weight, words)
     total = words.sum()
     rows = np.sqrt(weight) * tokens / np.sqrt(total)
     return Deviations(A, rows, np.sqrt(words[columns] / total), weight, tokens, largest)
@@ -323,19 +300,8 @@ def deviations_of_binary(X, threshold, sample_weight=None):
     r"""Return the `Deviations` of rows of values that are 1 above a threshold.
 
     If the share of ones in a column is p_v and D rows observe it, a deviation is
-    :math:`(x_{dv} - p_v) / \sqrt{D p_v (1 - p_v)}`.  It is 0 for a missing value.
-
-    Parameters
-    ----------
-    X : ndarray or CSR of shape (n_samples, n_features)
-        NaN is a missing value.
-    threshold : float
-    sample_weight : ndarray of shape (n_samples,) or None
-
-    Returns
-    -------
-    deviations : Deviations or None
-        None if all rows have weight 0.
+    :math:`(x_{dv} - p_v) / \sqrt{D p_v (1 - p_v)}`.  It is 0 for a missing value, which
+    is NaN.  The result is None if all rows have weight 0.
     """
     X, weight = even_sample(X, sample_weight)
     X, weight = X[weight > 0.0], weight[weight > 0.0]
@@ -345,13 +311,13 @@ def deviations_of_binary(X, threshold, sample_weight=None):
     # Values that are not stored are 0.  If 0 is above the threshold, the codes 0 and 1
     # are exchanged, so that the codes of these values are 0, too.
     ones = (X.data <= threshold) if threshold < 0.0 else (X.data > threshold)
-    gaps = _with(X, missing.astype(np.float64))
+    gaps = _with_entries(X, missing.astype(np.float64))
     observed = weight.sum() - gaps.T @ weight
-    counts = _with(X, ones.astype(np.float64)).T @ weight
+    counts = _with_entries(X, ones.astype(np.float64)).T @ weight
     share = counts / np.maximum(observed, 1e-300)
     scale = observed * share * (1.0 - share)
     entries = np.where(missing, share[X.indices], ones)
-    A, columns = _scaled(_with(X, entries), weight, scale)
+    A, columns = _scale(_with_entries(X, entries), weight, scale)
     return Deviations(
         A,
         np.sqrt(weight),
@@ -361,22 +327,16 @@ def deviations_of_binary(X, threshold, sample_weight=None):
     )
 
 
-def _with(X, entries):
+def _with_entries(X, entries):
     """Return a matrix with the sparsity structure of X and the given entries."""
     return sparse.csr_array((entries, X.indices, X.indptr), shape=X.shape)
 
 
-def _scaled(X, weight, scale):
+def _scale(X, weight, scale):
     """Return X with scaled rows and columns, and the indices of the kept columns.
 
-    Parameters
-    ----------
-    X : csr_array of shape (n_rows, n_features)
-    weight : ndarray of shape (n_rows,)
-        Rows are multiplied by the square root of ``weight``.
-    scale : ndarray of shape (n_features,)
-        Columns are divided by the square root of ``scale``.  Columns with ``scale`` 0
-        are left out.
+    Rows are multiplied by the square root of ``weight``.  Columns are divided by the
+    square root of ``scale``, and left out if it is 0.
     """
     columns = np.flatnonzero(scale > 0.0)
     scale = scale[columns]
@@ -408,17 +368,7 @@ class _DiscreteMixtureModel(WideMixtureModel):
 
     block_size = 1024
 
-    def log_partition(
-        self, inverse_temperatures, hyper, random, priors=None, n_samples=8
-    ):
-        """Return log C(b) as a `MixturePartition`.
-
-        A `MixturePartition` is needed because log C(b) is not linear in the number of
-        tokens.  ``priors`` are the concentrations of weights and of features.
-        """
-        return draw_partition(
-            self, inverse_temperatures, hyper, random, priors, n_samples
-        )
+    log_partition = draw_partition
 
     def critical_temperatures(self, X, hyper, sample_weight=None):
         deviations = self.deviations(X, sample_weight)
@@ -434,14 +384,7 @@ class _DiscreteMixtureModel(WideMixtureModel):
 
 
 class BernoulliFamily(CategoricalFamily):
-    """Binary features; NaN is a missing value.
-
-    Parameters
-    ----------
-    n_features : int
-    threshold : float
-        Values above the threshold are 1, and other values are 0.
-    """
+    """Binary features: 1 for values above a threshold, else 0; NaN is missing."""
 
     def __init__(self, n_features, threshold=0.0):
         super().__init__([2] * n_features)
@@ -459,14 +402,8 @@ class BernoulliFamily(CategoricalFamily):
 class MultinomialMixtureModel(_DiscreteMixtureModel):
     """Mixture of multinomials, in which each document belongs to one component.
 
-    Parameters
-    ----------
-    n_components, n_features : int
-    feature_prior : float or "auto"
-        Concentration of the symmetric Dirichlet prior of a component; "auto" estimates
-        it by `auto_feature_prior`.
-    **others : dict
-        See `MixtureModel`.
+    The symmetric Dirichlet prior of a component has the concentration
+    ``feature_prior``; "auto" estimates it by `auto_feature_prior`.
     """
 
     #: A block computes sums for each word and component, which would dominate the cost
@@ -499,15 +436,13 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
         return min(max(2.0, hyper.n_tokens), HOTTEST_START)
 
     def prior_of_component(self, X, sample_weight=None):
-        """Return the exponents of the Dirichlet prior."""
         concentration = self.feature_prior
         if concentration == "auto":
             concentration = auto_feature_prior(X, self.n_components, sample_weight)
         return np.full(self.family.n_natural, concentration - 1.0)
 
     def n_scored(self, n_observed):
-        """Return the number of tokens of each document."""
-        return n_observed
+        return n_observed  # tokens
 
     def moments_of_entries(self, X):
         return self.family.block(X)
@@ -525,17 +460,8 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
 class BernoulliMixtureModel(_DiscreteMixtureModel):
     """Mixture of binary values that are independent given the component.
 
-    NaN is a missing value.
-
-    Parameters
-    ----------
-    n_components, n_features : int
-    feature_prior : float
-        Both concentrations of the Beta priors.
-    threshold : float
-        Values above the threshold are 1, and other values are 0.
-    **others : dict
-        See `MixtureModel`.
+    Values are coded by `BernoulliFamily`.  Both concentrations of their Beta priors are
+    ``feature_prior``.
     """
 
     def __init__(
@@ -575,5 +501,4 @@ class BernoulliMixtureModel(_DiscreteMixtureModel):
         return self.linear(block, prepared, *self._predictive.result(prepared, tables))
 
     def prior_of_component(self, X, sample_weight=None):
-        """Return the exponents of the Beta priors."""
         return np.full(self.family.n_natural, self.feature_prior - 1.0)

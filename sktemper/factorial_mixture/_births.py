@@ -96,13 +96,9 @@ def from_nmf(X, n_components, hyper, random):
 
 
 def two_means(values):
-    """Return the distance between the means on both sides of the middle.
+    """Return the distance of the means on both sides of the middle, and a share.
 
-    Returns
-    -------
-    distance : float
-    share : float
-        Share of the values above the middle.
+    This is the share of the values above the middle.
     """
     low, high = np.quantile(values, [0.02, 0.98])
     above = values > (low + high) / 2
@@ -130,20 +126,25 @@ BIRTH_STEPS, NEAREST = 10, 10
 LEAST_SCALE = 1e-6
 
 
-def propose_birth(model, globals_, hyper, block, random):
+def replace_components(model, globals_, hyper, block, random, row_weight=None):
     """Return components and priors after a birth and a death, or after a remix.
 
-    A remix replaces all components, see `_remixed`.
+    A component is added, a few steps on ``block`` follow, and the component whose
+    removal lowers the bound least is removed.  The new component is the residual of a
+    sample, drawn in proportion to its square, or the difference between this sample and
+    one of its nearest neighbours.  Alternatively, all components are replaced by the
+    independent components of their span, which separates features that were merged into
+    sums and differences.  Proposals do not depend on the weights.
     """
     if random.random() < P_REMIX:
-        return _remixed(model, globals_, hyper, block, random)
+        return _remix(model, globals_, hyper, block, random)
     larger = copy.copy(model)
     larger.n_components += 1
     prior = hyper.inclusion_probability
     wider = hyper._replace(inclusion_probability=np.append(prior, prior.mean()))
-    components = _with_new_component(model, globals_, hyper, block, random)
+    components = _add_component(model, globals_, hyper, block, random)
     try:
-        components, wider = _adapted(larger, components, wider, block)
+        components, wider = _adapt(larger, components, wider, block)
         dead = least_useful(larger, components, wider, block)
     except np.linalg.LinAlgError:  # tiny noise makes the precision singular
         return globals_, hyper
@@ -157,7 +158,7 @@ def propose_birth(model, globals_, hyper, block, random):
     return proposed, hyper._replace(inclusion_probability=prior)
 
 
-def _adapted(model, components, hyper, block):
+def _adapt(model, components, hyper, block):
     """Return components and priors after a few steps on a block."""
     for _ in range(BIRTH_STEPS):
         prepared = model.prepare(components, hyper)
@@ -169,7 +170,7 @@ def _adapted(model, components, hyper, block):
     return components, hyper
 
 
-def _remixed(model, globals_, hyper, block, random):
+def _remix(model, globals_, hyper, block, random):
     _, scales, directions = np.linalg.svd(globals_.means(), full_matrices=False)
     # FastICA fails if its first coordinate belongs to an unused component
     directions = directions[scales >= LEAST_SCALE * scales[0]]
@@ -179,7 +180,7 @@ def _remixed(model, globals_, hyper, block, random):
     return Components(precision, precision @ (mixed @ directions)), hyper
 
 
-def _with_new_component(model, globals_, hyper, block, random):
+def _add_component(model, globals_, hyper, block, random):
     prepared = model.prepare(globals_, hyper)
     step = model.local_step(block, prepared, Request(want=("local",)))
     nu = np.asarray(step.local_parameters, dtype=np.float64)
@@ -225,7 +226,7 @@ def least_useful(model, components, hyper, block):
             functools.partial(bound_without, k, coupled, part, rows)
             for k, coupled in enumerate(coupling.without_each())
         )
-        if coupling.of_each:  # all couplings use the same memory
+        if coupling.per_sample:  # all couplings use the same memory
             for call in calls:
                 call()
         else:

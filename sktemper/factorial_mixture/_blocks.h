@@ -6,7 +6,8 @@
 
 /* Input and output of `binary_local_step`, for a block of samples with binary latent features.
  * The components are mu, and the probabilities of the features are nu.  The gram is
- * E[mu mu^T] divided by the noise variance.
+ * E[mu mu^T] divided by the noise variance, and the products are those of samples and mu,
+ * divided by it, too.
  * Given the other features of a sample, the logit of a feature is
  *     power (products[k] + offsets[k] - sum_{j != k} gram[k][j] nu[j]). */
 typedef struct {
@@ -17,7 +18,7 @@ typedef struct {
     const void *prior_logits;            /* (n_features,) */
     /* whether each sample has its own gram (an upper triangle) and its own offsets */
     int gram_per_sample;
-    const double *powers;                /* one number, or one per sample */
+    const double *powers;                /* of the likelihood: one, or one per sample */
     int power_per_sample;
     /* The temperature of the first sweep is multiplied by a factor from `heats`, which has one
      * factor for each gram.  The factor is divided by `cooling` after each sweep, until the

@@ -56,17 +56,18 @@ class _FactorialMixture(
         return tags
 
     def _validate(self, X, reset):
-        X = check_data(
+        return check_data(
             self,
             X,
             reset=reset,
             dtype=[np.float64, np.float32],
             ensure_all_finite="allow-nan",
         )
-        fresh = reset or not hasattr(self, "state_")
+
+    def _check_range(self, X, dtype, training=False):
+        fresh = not hasattr(self, "state_")
         noise = self.noise_variance if fresh else self.state_.hyper.noise_variance
-        check_range(X, self._dtype_for(X, reset), noise)
-        return X
+        check_range(X, dtype, noise)
 
     _fixed_by_fit = (
         "n_components",
@@ -238,87 +239,66 @@ class TemperedFactorialMixture(_FactorialMixture):
     Parameters
     ----------
     n_components : int, default=10
-        Number of features K; more than you expect, because features that are not needed
-        are switched off.
+        Number of features K, more than you expect: unneeded ones are switched off.
     tempering : Tempering, "global", "local" or None, default="global"
-        Temperature during training, see `sktemper.tempering`: inferred ("global"),
-        inferred for each sample, for data with outliers ("local"), a policy such as
-        `Annealing`, or T=1 (None), which is plain variational inference.
+        Temperature of a fit, see `sktemper.tempering`: inferred ("global"), inferred
+        for each sample, for data with outliers ("local"), of a policy, or 1 (None).
     max_iter : int, default=100
-        Largest number of passes of `fit` over the data; more if it warns of no
-        convergence.
+        Largest number of passes of `fit`; more if it warns of no convergence.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
-        Seed of the start, of the order of the samples and of noise; an int gives the
-        same result each time.
+        Seed of all random numbers; an int gives the same result each time.
     inclusion_probability : float, array-like or None, default=None
-        Prior probability that a sample has a feature, in (0, 1): one number, or one for
-        each feature.  None starts at 0.2 and learns one for each; set it if it is
-        known.
+        Prior probability that a sample has a feature, in (0, 1), if known: one number,
+        or one for each feature.  None starts at 0.2 and learns one for each.
     noise_variance : float, default=None
         Variance sigma^2 of the noise of each value; the papers give its square root.
         None starts at the variance of the data and learns it; set it if it is known.
     component_variance : float, default=None
-        Prior variance of each entry of a component; set it if their size is known.
-        None is the one with which the expected number of features explains the mean
-        square of the data.
+        Prior variance of each entry of a component, if known.  With None, the expected
+        number of features explains the mean square of the data.
     posterior : {"structured", "factorized"}, default="structured"
-        Posterior of the components: with correlations between components, exact given
-        the features ("structured"), or without, for comparisons with the papers
-        ("factorized").
+        Posterior of the components: with correlations between them ("structured"), or
+        without, for comparisons with the papers ("factorized").
     init : {"random", "data", "ica", "nmf"} or array-like, default="random"
-        Initial components: draws from their prior, samples, or components of FastICA or
-        of NMF, which may be good starts without annealing; or an array of shape
-        (n_components, n_features).
+        Initial components: draws from their prior, samples, results of FastICA or NMF,
+        or an array of shape (n_components, n_features).
     moves : Moves, "birth" or None, default=None
-        Moves that `fit` makes after its passes to leave a poor optimum, see
-        `sktemper.moves`.  They never lower the lower bound; None saves their time.
+        Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
     batch_size : int, "auto" or None, default=None
-        Number of samples of a step.  None takes all samples (coordinate ascent, with a
-        learning rate of 1); "auto" is faster for large data: a tenth of the data, at
-        least 100 and at most 1,000.
+        Number of samples of a step; None takes all (coordinate ascent).  "auto" is
+        faster for large data: a tenth, at least 100 and at most 1,000.
     learning_rate : LearningRate or float, default=None
-        Share of the way to its target that a step moves the parameters, see
-        `sktemper.learning_rates`.  None is 1 if all samples are one batch, and
-        otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+        Size of a step, see `sktemper.learning_rates`.  None is 1 if all samples are one
+        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     gradient_noise : GradientNoise, default=None
-        Noise that is added to the statistics of a batch to leave poor optima, see
-        `sktemper.noise`; None adds none.
+        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
     local_cooling : float > 1 or None, default=2.0
         Factor by which the temperature of a sample falls in each sweep of its local
         step, from one at which all features are undecided.  None disables this, as in
         the papers; similar features are then confused more often.
     tol : float, default=1e-3
-        Least rise of the held-out score that counts as an improvement, in nats per
-        sample.  With ``batch_size=None`` also the change of the lower bound below which
-        `fit` ends, and the least gain of a move.
+        Least gain that counts: of the held-out score, in nats per sample, and with
+        ``batch_size=None`` of the lower bound by a pass or a move.
     n_iter_no_change : int, default=None
-        Number of evaluations without an improvement by ``tol`` after which `fit` ends
-        and keeps the best state, for a generous ``max_iter``; None disables early
-        stopping.
+        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
+        the best state, for a generous ``max_iter``; None never stops early.
     evaluate_every : int, default=0
         Number of passes between scores of held-out data, which ``history_`` has, to see
         if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
-        for less noise in the scores of few rows.
+        Share of rows held out for scores without an ``X_val``; larger if rows are few.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit: it finishes an interrupted one, or else
-        adds ``max_iter`` passes.
+        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads, -1 for all cores; None is 1 unless in a
-        `joblib.parallel_config`.  The result has the same bits for every value.
+        Largest number of threads, as in scikit-learn; results do not depend on it.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper", to watch a long
-        fit.
+        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
     shuffle : bool, default=True
-        Whether each pass visits the samples in a new random order; False keeps the
-        order of the rows, as in scikit-learn.
+        Whether each pass has a new random order of the rows, or that of the data.
     total_samples : int, default=None
-        Number of rows that a batch represents; None counts the rows of all calls.  Set
-        it in a stream of `partial_fit` whose length you know.
+        Number of rows of a whole stream, if known; None counts those of all calls.
 
     Notes
     -----
@@ -345,8 +325,6 @@ class TemperedFactorialMixture(_FactorialMixture):
     >>> mixture.transform(X).shape
     (500, 8)
     """
-
-    _parameter_constraints = _FactorialMixture._parameter_constraints
 
     def __init__(
         self,
@@ -413,89 +391,69 @@ class AnnealedFactorialMixture(AnnealedMixin, _FactorialMixture):
     Parameters
     ----------
     n_components : int, default=10
-        Number of features K; more than you expect, because features that are not needed
-        are switched off.
+        Number of features K, more than you expect: unneeded ones are switched off.
     schedule : Schedule or callable, default=None
         Temperature of each step, see `sktemper.schedules`.  None is
         ``ExponentialSchedule()``; try a lower start if components become equal.
     max_iter : int, default=100
-        Largest number of passes of `fit` over the data; more if it warns of no
-        convergence.
+        Largest number of passes of `fit`; more if it warns of no convergence.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
-        Seed of the start, of the order of the samples and of noise; an int gives the
-        same result each time.
+        Seed of all random numbers; an int gives the same result each time.
     inclusion_probability : float, array-like or None, default=None
-        Prior probability that a sample has a feature, in (0, 1): one number, or one for
-        each feature.  None starts at 0.2 and learns one for each; set it if it is
-        known.
+        Prior probability that a sample has a feature, in (0, 1), if known: one number,
+        or one for each feature.  None starts at 0.2 and learns one for each.
     noise_variance : float, default=None
         Variance sigma^2 of the noise of each value; the papers give its square root.
         None starts at the variance of the data and learns it; set it if it is known.
     component_variance : float, default=None
-        Prior variance of each entry of a component; set it if their size is known.
-        None is the one with which the expected number of features explains the mean
-        square of the data.
+        Prior variance of each entry of a component, if known.  With None, the expected
+        number of features explains the mean square of the data.
     posterior : {"structured", "factorized"}, default="structured"
-        Posterior of the components: with correlations between components, exact given
-        the features ("structured"), or without, for comparisons with the papers
-        ("factorized").
+        Posterior of the components: with correlations between them ("structured"), or
+        without, for comparisons with the papers ("factorized").
     init : {"random", "data", "ica", "nmf"} or array-like, default="random"
-        Initial components: draws from their prior, samples, or components of FastICA or
-        of NMF, which may be good starts without annealing; or an array of shape
-        (n_components, n_features).
+        Initial components: draws from their prior, samples, results of FastICA or NMF,
+        or an array of shape (n_components, n_features).
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
         The part of a step that is tempered, see `sktemper.tempering.Annealing`; the
         last two are for comparisons with the papers.
     moves : Moves, "birth" or None, default="birth"
-        Moves that `fit` makes after its passes to leave a poor optimum, see
-        `sktemper.moves`.  They never lower the lower bound; None saves their time.
+        Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
     batch_size : int, "auto" or None, default=None
-        Number of samples of a step.  None takes all samples (coordinate ascent, with a
-        learning rate of 1); "auto" is faster for large data: a tenth of the data, at
-        least 100 and at most 1,000.
+        Number of samples of a step; None takes all (coordinate ascent).  "auto" is
+        faster for large data: a tenth, at least 100 and at most 1,000.
     learning_rate : LearningRate or float, default=None
-        Share of the way to its target that a step moves the parameters, see
-        `sktemper.learning_rates`.  None is 1 if all samples are one batch, and
-        otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+        Size of a step, see `sktemper.learning_rates`.  None is 1 if all samples are one
+        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     gradient_noise : GradientNoise, default=None
-        Noise that is added to the statistics of a batch to leave poor optima, see
-        `sktemper.noise`; None adds none.
+        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
     local_cooling : float > 1 or None, default=2.0
         Factor by which the temperature of a sample falls in each sweep of its local
         step, from one at which all features are undecided.  None disables this, as in
         the papers; similar features are then confused more often.
     tol : float, default=1e-3
-        Least rise of the held-out score that counts as an improvement, in nats per
-        sample.  With ``batch_size=None`` also the change of the lower bound below which
-        `fit` ends, and the least gain of a move.
+        Least gain that counts: of the held-out score, in nats per sample, and with
+        ``batch_size=None`` of the lower bound by a pass or a move.
     n_iter_no_change : int, default=None
-        Number of evaluations without an improvement by ``tol`` after which `fit` ends
-        and keeps the best state, for a generous ``max_iter``; None disables early
-        stopping.
+        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
+        the best state, for a generous ``max_iter``; None never stops early.
     evaluate_every : int, default=0
         Number of passes between scores of held-out data, which ``history_`` has, to see
         if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
-        for less noise in the scores of few rows.
+        Share of rows held out for scores without an ``X_val``; larger if rows are few.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit: it finishes an interrupted one, or else
-        adds ``max_iter`` passes.
+        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads, -1 for all cores; None is 1 unless in a
-        `joblib.parallel_config`.  The result has the same bits for every value.
+        Largest number of threads, as in scikit-learn; results do not depend on it.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper", to watch a long
-        fit.
+        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
     shuffle : bool, default=True
-        Whether each pass visits the samples in a new random order; False keeps the
-        order of the rows, as in scikit-learn.
+        Whether each pass has a new random order of the rows, or that of the data.
     total_samples : int, default=None
-        Number of rows that a batch represents; None counts the rows of all calls.  Set
-        it in a stream of `partial_fit` whose length you know.
+        Number of rows of a whole stream, if known; None counts those of all calls.
 
     Notes
     -----

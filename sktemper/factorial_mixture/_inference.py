@@ -90,13 +90,7 @@ class Prepared(NamedTuple):
 
 
 def inclusion_probabilities(priors, n_components):
-    """Return the ``partition_priors`` of a tempering, ndarray of (n_components,).
-
-    Raises
-    ------
-    ValueError
-        If they are not one probability, or one probability for each component.
-    """
+    """Return the ``partition_priors`` of a tempering, ndarray of (n_components,)."""
     inclusion = check_array(
         priors,
         dtype=np.float64,
@@ -125,18 +119,9 @@ LARGEST_RATIOS = {np.dtype(np.float32): 1e35, np.dtype(np.float64): 1e300}
 
 
 def check_range(X, dtype, noise_variance, name="X"):
-    """Raise ValueError if a value is too large to compute with.
+    """Raise ValueError if a value is too large to compute with in ``dtype``.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Data, possibly with missing values.
-    dtype : {float32, float64}
-        Dtype of the computation.
-    noise_variance : float or None
-        Noise variance; None if it is not known yet.
-    name : str
-        Name of ``X`` in the message.
+    Values may be missing, and ``noise_variance`` is None if it is not known yet.
     """
     limit, given = LARGEST_VALUES[dtype], ""
     if noise_variance is not None:
@@ -153,7 +138,7 @@ def check_range(X, dtype, noise_variance, name="X"):
 
 
 def sample_step(X):
-    """Return the step between the indices of the rows that `sample_rows` returns."""
+    """Return the distance between rows that `sample_rows` returns."""
     return -(-len(X) // ROWS_SAMPLED)
 
 
@@ -214,14 +199,14 @@ class Coupling(NamedTuple):
         row.
     diagonal : ndarray of shape (1, n_components) or (n_rows, n_components)
         Diagonal of the gram.
-    of_each : bool
+    per_sample : bool
         Whether each sample has its own gram.
     """
 
     rows: Any
     gram: np.ndarray
     diagonal: np.ndarray
-    of_each: bool
+    per_sample: bool
 
     def without_each(self):
         """Yield the couplings of all features except one, for the same rows.
@@ -232,18 +217,18 @@ class Coupling(NamedTuple):
         n_features, gram = self.diagonal.shape[1], None
         for k in range(n_features):
             left = np.delete(np.arange(n_features), k)
-            if not self.of_each:
+            if not self.per_sample:
                 gram = self.gram[np.ix_(left, left)]
             elif k == 0:
                 gram = self.gram[:, n_features:].copy()
             else:  # feature k - 1 replaces feature k
-                new = entries_of(k - 1, np.arange(n_features - 1), n_features - 1)
-                gram[:, new] = self.gram[:, entries_of(k - 1, left, n_features)]
+                new = pair_entries(k - 1, np.arange(n_features - 1), n_features - 1)
+                gram[:, new] = self.gram[:, pair_entries(k - 1, left, n_features)]
             diagonal = np.take(self.diagonal, left, axis=1)
-            yield Coupling(slice(None), gram, diagonal, self.of_each)
+            yield Coupling(slice(None), gram, diagonal, self.per_sample)
 
 
-def entries_of(one, others, n_features):
+def pair_entries(one, others, n_features):
     """Return the indices, in an upper triangle, of pairs of ``one`` with ``others``."""
     low, high = np.minimum(one, others), np.maximum(one, others)
     return low * (2 * n_features - low - 1) // 2 + high
@@ -256,14 +241,8 @@ class Couplings:
     are kept for later iterations over this object if they are small enough.  Otherwise
     they are computed in each iteration, for some samples at a time, in the same memory.
 
-    Parameters
-    ----------
-    model : FactorialMixtureModel
-    block : Samples
-    prepared : Prepared
-    completing : bool
-        Whether missing values are latent variables; otherwise the model leaves them
-        out.
+    If ``completing``, missing values are latent variables; otherwise the model leaves
+    them out.
     """
 
     def __init__(self, model, block, prepared, completing):
@@ -331,16 +310,8 @@ def grams(model, block, rows, prepared, completing, out):
 class Inference:
     """Optimisation of nu, the probabilities of the features of some samples.
 
-    Parameters
-    ----------
-    model : FactorialMixtureModel
-    block : Samples
-    hyper : Hyper
-    powers : Powers
-    products : ndarray of shape (n_rows, n_components)
-        Products of samples and means, divided by the noise variance.
-    couplings : iterable of Coupling
-        Couplings of all rows.
+    ``products``, of shape (n_rows, n_components), are those of samples and means,
+    divided by the noise variance.  ``couplings`` are those of all rows.
     """
 
     def __init__(self, model, block, hyper, powers, products, couplings):
@@ -372,12 +343,7 @@ class Inference:
     def run(self, nu, *, cooled):
         """Optimise nu in place.
 
-        Returns
-        -------
-        likelihoods, scores, bounds : ndarray of shape (n_rows,)
-            Results for each row.
-        n_iterations : int
-            Number of sweeps, summed over the rows.
+        Return likelihoods, scores and bounds of the rows, and the number of all sweeps.
         """
         noise, prior = self.hyper.noise_variance, self.hyper.inclusion_probability
         likelihoods, scores, bounds, n_iterations = self._optimise(
@@ -398,7 +364,7 @@ class Inference:
         outcomes = [np.empty(len(nu)) for _ in range(3)]
         prior_logits = logit(self.hyper.inclusion_probability)
         n_iterations = 0
-        for rows, gram, diagonal, of_each in self.couplings:
+        for rows, gram, diagonal, per_sample in self.couplings:
             offsets = prior_logits - 0.5 * diagonal
             heats = np.maximum(0.5 * diagonal.max(axis=1), 1.0)
             parts = [part[rows] for part in (nu, *outcomes)]
@@ -407,7 +373,7 @@ class Inference:
                 np.ascontiguousarray(gram, dtype=model.dtype),
                 np.ascontiguousarray(offsets, dtype=model.dtype),
                 prior_logits.astype(model.dtype),
-                of_each,
+                per_sample,
                 np.atleast_1d(powers[rows] if powers.ndim else powers),
                 powers.ndim > 0,
                 heats if cooled else np.ones_like(heats),

@@ -2,7 +2,8 @@
 
 All functions take arrays and write their results into arrays.  They draw no random
 numbers and do not depend on policies.  The loops are C, in ``_loops.h``, and are
-compiled for each instruction set.
+compiled for each instruction set.  A call returns early if another thread sets ``stop``,
+an array of shape (1,), to a nonzero number.
 """
 
 import numpy as np
@@ -37,41 +38,12 @@ def local_step(
     Each sweep updates the probabilities p of the features in their order, by
     ``logit(p_k) = power * (products_k + offsets_k - sum_{j != k} gram_kj p_j)``.
 
-    Parameters
-    ----------
-    products : ndarray of shape (n_samples, n_features)
-        Products of samples and components, divided by the noise variance.
-    gram : ndarray of shape (n_features, n_features)
-        Expected products of components, divided by the noise variance; symmetric.
-    offsets : ndarray of shape (1, n_features)
-        ``prior_logits`` minus half of the gram's diagonal.
-    prior_logits : ndarray of shape (n_features,)
-    gram_per_sample : bool
-        Whether each sample has its own gram and offsets.  ``gram`` (the result of
-        `grams`) and ``offsets`` then have a row for each sample.
-    powers : ndarray of shape (1,) or (n_samples,)
-        Exponent of the likelihood.
-    power_per_sample : bool
-        Whether each sample has its own power.
-    heats : ndarray of shape (1,), or (n_samples,) if ``gram_per_sample``
-        Factor by which the temperature of the first sweep is multiplied.  There is no
-        cooling if the factor is infinite or NaN.
-    cooling : float
-        The factor is divided by ``cooling`` after each sweep, until the factor is 1.
-    tol, max_iter
-        The sweeps of a sample end when no probability changes by ``tol`` in a sweep, or
-        after ``max_iter`` sweeps.  Sweeps during cooling do not count.
-    stop : ndarray of shape (1,)
-        Flag that is read at each sweep; if another thread sets it, the call returns
-        early.
-    probabilities : ndarray of shape (n_samples, n_features)
-        Initial probabilities p; the optimum on return.
-    fits : ndarray of shape (n_samples,)
-        Receives ``p @ products - E[z @ gram @ z] / 2``.
-    scores : ndarray of shape (n_samples,)
-        Receives ``fits + p @ prior_logits``.
-    entropies : ndarray of shape (n_samples,)
-        Receives the entropies of the probabilities.
+    The struct ``binary_block`` in ``_blocks.h`` describes the arguments.  If
+    ``gram_per_sample``, ``gram`` is a result of `grams`.  There is no cooling of a sample
+    whose factor in ``heats`` is infinite or NaN.  The sweeps of a sample end when no
+    probability changes by ``tol`` in a sweep, or after ``max_iter`` sweeps, without
+    those of the cooling.  ``probabilities`` has the initial ones, and the optimum on
+    return; it and the arrays after it are outputs.
 
     Returns
     -------
@@ -128,25 +100,8 @@ def grams(
 ):
     """Write the gram of each sample, computed from observed dimensions, into ``out``.
 
-    A triangle is the upper triangle of a matrix, row by row, with ``n_entries =
-    n_features (n_features + 1) / 2`` entries.
-
-    Parameters
-    ----------
-    missing : ndarray of shape (n_samples, n_dimensions), bool
-    means : ndarray of shape (n_features, n_dimensions)
-    products : ndarray of shape (n_entries,)
-        Triangle of ``means @ means.T``.
-    spread : ndarray of shape (n_entries,)
-        Triangle that is added for each dimension.
-    completing : bool
-        Whether ``spread`` is added for missing dimensions, too.
-    stop : ndarray of shape (1,)
-        Flag that is read at each sample; if another thread sets it, the call returns
-        early.
-    out : ndarray of shape (n_samples, n_entries)
-    diagonals : ndarray of shape (n_samples, n_features)
-        Receives the diagonals, in float64.
+    The struct ``grams_block`` in ``_blocks.h`` describes the arguments, but here
+    ``means`` has the shape (n_features, n_dimensions).
 
     Returns
     -------
@@ -186,13 +141,7 @@ def grams(
 
 
 def row_squares(const floating[:, :] rows, double[::1] out):
-    """Write the sums of squares of rows into ``out``; the sums are in float64.
-
-    Raises
-    ------
-    ValueError
-        If the entries of a row are not contiguous.
-    """
+    """Write the sums of squares of rows into ``out``; the sums are in float64."""
     if rows.shape[1] > 1 and rows.strides[1] != sizeof(floating):
         raise ValueError("The entries of a row must be contiguous.")
     cdef intptr_t stride = rows.strides[0] // <intptr_t>sizeof(floating)

@@ -15,7 +15,7 @@ from .._utils._linalg import tiled_matmul
 from ..model import LocalStep, Powers, Request
 from ..model._contract import tenth_of_rows
 from . import _kernels
-from ._births import propose_birth
+from ._births import replace_components
 from ._inference import (
     LARGEST_VALUES,
     Components,
@@ -51,13 +51,9 @@ class FactorialMixtureModel(NaturalModel):
     Parameters
     ----------
     n_components, n_features : int
-    noise_variance : float or None
-        Initial value of sigma^2; None means the variance of the data.
-    component_variance : float or None
-        s^2; None means the value with which the expected number of features explains
-        the mean square of the data.
-    inclusion_probability : ndarray of shape (n_components,)
-        pi.
+    noise_variance, component_variance, inclusion_probability, local_cooling
+        As in the estimators; ``inclusion_probability`` is an array.  The first and the
+        third are initial values if they are learned.
     learn_noise_variance, learn_inclusion_probability : bool
     structured : bool
         Whether q(mu) has correlations between components.
@@ -68,9 +64,6 @@ class FactorialMixtureModel(NaturalModel):
     init : callable
         ``init(X, hyper, random)`` returns the initial means, of shape (n_components,
         n_features).
-    local_cooling : float or None
-        Factor by which the temperature of a sample falls in each sweep; None disables
-        cooling.
     """
 
     watches_bound = True
@@ -379,15 +372,4 @@ class FactorialMixtureModel(NaturalModel):
         return np.where(seen, step.row_bounds, 0.0), seen.astype(float)
 
     # -- leaving a poor optimum --------------------------------------------------------
-    def propose_birth(self, globals_, hyper, block, random, row_weight=None):
-        """Return components and priors after a birth and a death.
-
-        A component is added, a few steps on ``block`` follow, and the component whose
-        removal lowers the bound least is removed.  The new component is
-        the residual of a sample, drawn in proportion to its square, or the difference
-        between this sample and one of its nearest neighbours.  Alternatively, all
-        components are replaced by the independent components of their span, which
-        separates features that were merged into sums and differences.  Proposals do not
-        depend on the weights.
-        """
-        return propose_birth(self, globals_, hyper, block, random)
+    propose_birth = replace_components

@@ -106,10 +106,7 @@ def about_components(estimator, run):
     return estimator._advice_
 
 
-class _GaussianMixture(
-    MixtureMixin,
-    TemperedEstimator,
-):
+class _GaussianMixture(MixtureMixin, TemperedEstimator):
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
         "max_iter": [Interval(Integral, 0, None, closed="left")],
@@ -140,21 +137,16 @@ class _GaussianMixture(
         return tags
 
     def _validate(self, X, reset):
-        return self._checked(X, reset, training=False)
-
-    def _validate_training(self, X, reset):
-        return self._checked(X, reset, training=reset)
-
-    def _checked(self, X, reset, training):
-        X = check_data(
+        return check_data(
             self,
             X,
             reset=reset,
             dtype=[np.float64, np.float32],
             ensure_all_finite="allow-nan",
         )
-        check_values(X, self._dtype_for(X, reset), training=training)
-        return X
+
+    def _check_range(self, X, dtype, training=False):
+        check_values(X, dtype, training=training)
 
     _fixed_by_fit = (
         "n_components",
@@ -301,11 +293,6 @@ class _GaussianMixture(
             The samples, sorted by component.
         y : ndarray of shape (n_samples,)
             Components of the samples.
-
-        Raises
-        ------
-        ValueError
-            If ``n_samples`` is less than 1.
         """
         self._check_fitted()
         check_n_samples(n_samples)
@@ -509,110 +496,86 @@ class TemperedGaussianMixture(_GaussianMixture):
     Parameters
     ----------
     n_components : int, default=10
-        Largest number of components; more than you expect, because components that are
-        not needed stay empty.
+        Largest number of components, more than you expect: unneeded ones stay empty.
     tempering : Tempering, "global", "local" or None, default="global"
-        Temperature during training, see `sktemper.tempering`: inferred ("global"),
-        inferred for each sample, for data with outliers ("local"), a policy such as
-        `Annealing`, or T=1 (None), which is plain variational inference.
+        Temperature of a fit, see `sktemper.tempering`: inferred ("global"), inferred
+        for each sample, for data with outliers ("local"), of a policy, or 1 (None).
     max_iter : int, default=100
-        Largest number of passes of `fit` over the data, more if it warns of no
-        convergence; 0 keeps the start.
+        Largest number of passes of `fit`, more if it warns; 0 keeps the start.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
-        Seed of the start, of the order of the samples and of noise; an int gives the
-        same result each time.
+        Seed of all random numbers; an int gives the same result each time.
     covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default="auto"
-        Form of the covariances, as in scikit-learn; "diag" and "spherical" suit many
-        columns or few samples.  "auto" takes one of these if its evidence is higher,
-        and otherwise "full", see `covariance_type_`.
+        Form of the covariances, as in scikit-learn.  "auto" is "diag" or "spherical" if
+        their evidence is higher, as for few samples, and otherwise "full".
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_process"
         Prior of the weights, as in scikit-learn: a stick-breaking process, or a
-        symmetric Dirichlet distribution, which is nearly the same at a small
-        concentration.
+        symmetric Dirichlet distribution, nearly the same at a small concentration.
     weight_concentration_prior : float, default=None
         Concentration of the prior of the weights, at least 1e-12; smaller for fewer
         components.  None is ``1 / n_components``, or less for many samples if priors
         are learned.
     mean_prior : array-like of shape (n_features,), default=None
-        Prior mean of the components' means, if it is known; None is the mean of the
-        data.
+        Prior mean of the components' means, if known; None is the mean of the data.
     mean_precision_prior : float, default=None
         Number of samples to which the prior mean is equivalent; larger to hold means
         near it.  None learns it.
     covariance_prior : float or array-like, default=None
-        The covariance that you expect of a component, times the degrees of freedom of
-        the prior.  None learns it, or is the covariance of the data if
-        ``covariance_type`` is "tied".
+        Expected covariance of a component, times the degrees of freedom of the prior.
+        None learns it, or is that of the data if covariances are tied.
     degrees_of_freedom_prior : float, default=None
         Number of samples to which ``covariance_prior`` is equivalent, above
         ``n_features - 1`` (above 0 for Gamma distributions).  None learns it, or is
         ``n_features`` if ``covariance_type`` is "tied".
     reg_covar : float, default=1e-6
-        Variance added to the samples in each covariance; larger if columns are constant
-        within clusters.
+        Variance added to each covariance; larger if columns are constant in clusters.
     priors : {"learned", "scikit-learn"}, default="learned"
-        Priors that are None: learned in each step ("learned"), or for comparisons those
-        of scikit-learn, with its Wishart distributions for "diag" and "spherical"
-        ("scikit-learn"), which merge clusters if there are many columns.
+        Priors that are None: learned in each step, or for comparisons those of
+        scikit-learn, which merge clusters if there are many columns.
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
             default="kmeans"
         Initial responsibilities, as in scikit-learn, from at most 100,000 samples;
         "k-means++" and "random_from_data" are faster, and differ more between starts.
     moves : Moves, "birth", "split_merge", "all" or None, default=None
-        Moves that `fit` makes after its passes to leave a poor optimum, see
-        `sktemper.moves`.  They never lower the lower bound; None saves their time.
+        Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
     batch_size : int, "auto" or None, default=None
-        Number of samples of a step.  None takes all samples (coordinate ascent, with a
-        learning rate of 1); "auto" is faster for millions: a tenth of the data, at
-        least 20 samples per component and at most 10,000.
+        Number of samples of a step; None takes all (coordinate ascent).  "auto" is
+        faster for millions: a tenth, at least 20 per component and at most 10,000.
     learning_rate : LearningRate or float, default=None
-        Share of the way to its target that a step moves the parameters, see
-        `sktemper.learning_rates`.  None is 1 if all samples are one batch, and
-        otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+        Size of a step, see `sktemper.learning_rates`.  None is 1 if all samples are one
+        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     gradient_noise : GradientNoise, default=None
-        Noise that is added to the statistics of a batch to leave poor optima, see
-        `sktemper.noise`; None adds none.
+        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
     tol : float, default=1e-3
-        Least rise of the held-out score that counts as an improvement, in nats per
-        sample; also the change of the lower bound below which `fit` ends with
-        ``batch_size=None``, and the least gain of a move.  Smaller for longer fits.
+        Least gain that counts: of the held-out score, in nats per sample, and with
+        ``batch_size=None`` of the lower bound by a pass or a move.
     n_iter_no_change : int, default=None
-        Number of evaluations without an improvement by ``tol`` after which `fit` ends
-        and keeps the best state, for a generous ``max_iter``; None disables early
-        stopping.
+        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
+        the best state, for a generous ``max_iter``; None never stops early.
     evaluate_every : int, default=0
         Number of passes between scores of held-out data, which ``history_`` has, to see
         if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
-        for less noise in the scores of few rows.
+        Share of rows held out for scores without an ``X_val``; larger if rows are few.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit: it finishes an interrupted one, or else
-        adds ``max_iter`` passes.
+        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads, -1 for all cores; None is 1 unless in a
-        `joblib.parallel_config`.  The result has the same bits for every value.
+        Largest number of threads, as in scikit-learn; results do not depend on it.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper", to watch a long
-        fit.
+        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
     verbose_interval : int, default=10
         Number of passes between the lines that ``verbose`` logs; larger for long fits.
     shuffle : bool, default=True
-        Whether each pass visits the samples in a new random order; False keeps the
-        order of the rows, as in scikit-learn.
+        Whether each pass has a new random order of the rows, or that of the data.
     total_samples : int, default=None
-        Number of rows that a batch represents; None counts the rows of all calls.  Set
-        it in a stream of `partial_fit` whose length you know.
+        Number of rows of a whole stream, if known; None counts those of all calls.
     half_life : float, duration or None, default=None
         Number of samples after which a sample counts half in `partial_fit`, for streams
         that change; or a duration such as "30D", which needs ``times``.
     renewals : Renewals, "auto" or None, default="auto"
-        Fits of new components to recent rows in a stream with a half-life, see
-        `sktemper.renewals.Renewals`; None makes none, which is faster.
+        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
 
     Notes
     -----
@@ -637,8 +600,6 @@ class TemperedGaussianMixture(_GaussianMixture):
     >>> mixture.predict(X).shape
     (300,)
     """
-
-    _parameter_constraints = _GaussianMixture._parameter_constraints
 
     def __init__(
         self,
@@ -723,54 +684,44 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
     Parameters
     ----------
     n_components : int, default=10
-        Largest number of components; more than you expect, because components that are
-        not needed stay empty.
+        Largest number of components, more than you expect: unneeded ones stay empty.
     schedule : Schedule or callable, default=None
         Temperature of each step, see `sktemper.schedules`.  None is
         ``ExponentialSchedule()``; try a lower start if components become equal.
     max_iter : int, default=100
-        Largest number of passes of `fit` over the data, more if it warns of no
-        convergence; 0 keeps the start.
+        Largest number of passes of `fit`, more if it warns; 0 keeps the start.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
-        Seed of the start, of the order of the samples and of noise; an int gives the
-        same result each time.
+        Seed of all random numbers; an int gives the same result each time.
     covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default="auto"
-        Form of the covariances, as in scikit-learn; "diag" and "spherical" suit many
-        columns or few samples.  "auto" takes one of these if its evidence is higher,
-        and otherwise "full", see `covariance_type_`.
+        Form of the covariances, as in scikit-learn.  "auto" is "diag" or "spherical" if
+        their evidence is higher, as for few samples, and otherwise "full".
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_process"
         Prior of the weights, as in scikit-learn: a stick-breaking process, or a
-        symmetric Dirichlet distribution, which is nearly the same at a small
-        concentration.
+        symmetric Dirichlet distribution, nearly the same at a small concentration.
     weight_concentration_prior : float, default=None
         Concentration of the prior of the weights, at least 1e-12; smaller for fewer
         components.  None is ``1 / n_components``, or less for many samples if priors
         are learned.
     mean_prior : array-like of shape (n_features,), default=None
-        Prior mean of the components' means, if it is known; None is the mean of the
-        data.
+        Prior mean of the components' means, if known; None is the mean of the data.
     mean_precision_prior : float, default=None
         Number of samples to which the prior mean is equivalent; larger to hold means
         near it.  None learns it.
     covariance_prior : float or array-like, default=None
-        The covariance that you expect of a component, times the degrees of freedom of
-        the prior.  None learns it, or is the covariance of the data if
-        ``covariance_type`` is "tied".
+        Expected covariance of a component, times the degrees of freedom of the prior.
+        None learns it, or is that of the data if covariances are tied.
     degrees_of_freedom_prior : float, default=None
         Number of samples to which ``covariance_prior`` is equivalent, above
         ``n_features - 1`` (above 0 for Gamma distributions).  None learns it, or is
         ``n_features`` if ``covariance_type`` is "tied".
     reg_covar : float, default=1e-6
-        Variance added to the samples in each covariance; larger if columns are constant
-        within clusters.
+        Variance added to each covariance; larger if columns are constant in clusters.
     priors : {"learned", "scikit-learn"}, default="learned"
-        Priors that are None: learned in each step ("learned"), or for comparisons those
-        of scikit-learn, with its Wishart distributions for "diag" and "spherical"
-        ("scikit-learn"), which merge clusters if there are many columns.
+        Priors that are None: learned in each step, or for comparisons those of
+        scikit-learn, which merge clusters if there are many columns.
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
             default="kmeans"
         Initial responsibilities, as in scikit-learn, from at most 100,000 samples;
@@ -779,56 +730,43 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         The part of a step that is tempered, see `sktemper.tempering.Annealing`; the
         last two are for comparisons with the papers.
     moves : Moves, "birth", "split_merge", "all" or None, default="all"
-        Moves that `fit` makes after its passes to leave a poor optimum, see
-        `sktemper.moves`.  They never lower the lower bound; None saves their time.
+        Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
     batch_size : int, "auto" or None, default=None
-        Number of samples of a step.  None takes all samples (coordinate ascent, with a
-        learning rate of 1); "auto" is faster for millions: a tenth of the data, at
-        least 20 samples per component and at most 10,000.
+        Number of samples of a step; None takes all (coordinate ascent).  "auto" is
+        faster for millions: a tenth, at least 20 per component and at most 10,000.
     learning_rate : LearningRate or float, default=None
-        Share of the way to its target that a step moves the parameters, see
-        `sktemper.learning_rates`.  None is 1 if all samples are one batch, and
-        otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+        Size of a step, see `sktemper.learning_rates`.  None is 1 if all samples are one
+        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     gradient_noise : GradientNoise, default=None
-        Noise that is added to the statistics of a batch to leave poor optima, see
-        `sktemper.noise`; None adds none.
+        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
     tol : float, default=1e-3
-        Least rise of the held-out score that counts as an improvement, in nats per
-        sample; also the change of the lower bound below which `fit` ends with
-        ``batch_size=None``, and the least gain of a move.  Smaller for longer fits.
+        Least gain that counts: of the held-out score, in nats per sample, and with
+        ``batch_size=None`` of the lower bound by a pass or a move.
     n_iter_no_change : int, default=None
-        Number of evaluations without an improvement by ``tol`` after which `fit` ends
-        and keeps the best state, for a generous ``max_iter``; None disables early
-        stopping.
+        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
+        the best state, for a generous ``max_iter``; None never stops early.
     evaluate_every : int, default=0
         Number of passes between scores of held-out data, which ``history_`` has, to see
         if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
-        for less noise in the scores of few rows.
+        Share of rows held out for scores without an ``X_val``; larger if rows are few.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit: it finishes an interrupted one, or else
-        adds ``max_iter`` passes.
+        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads, -1 for all cores; None is 1 unless in a
-        `joblib.parallel_config`.  The result has the same bits for every value.
+        Largest number of threads, as in scikit-learn; results do not depend on it.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper", to watch a long
-        fit.
+        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
     verbose_interval : int, default=10
         Number of passes between the lines that ``verbose`` logs; larger for long fits.
     shuffle : bool, default=True
-        Whether each pass visits the samples in a new random order; False keeps the
-        order of the rows, as in scikit-learn.
+        Whether each pass has a new random order of the rows, or that of the data.
     total_samples : int, default=None
-        Number of rows that a batch represents; None counts the rows of all calls.  Set
-        it in a stream of `partial_fit` whose length you know.
+        Number of rows of a whole stream, if known; None counts those of all calls.
     half_life : float, duration or None, default=None
         Number of samples after which a sample counts half in `partial_fit`, for streams
         that change; or a duration such as "30D", which needs ``times``.
     renewals : Renewals, "auto" or None, default="auto"
-        Fits of new components to recent rows in a stream with a half-life, see
-        `sktemper.renewals.Renewals`; None makes none, which is faster.
+        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
 
     Notes
     -----
@@ -942,8 +880,7 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
     Parameters
     ----------
     n_components : int, default=10
-        Largest number of components; more than you expect, because components that are
-        not needed stay empty.
+        Largest number of components, more than you expect: unneeded ones stay empty.
     effective_batch_size : float, int, Schedule or callable, default=0.5
         Size of a batch without added noise that would have the same gradient noise: a
         share of the batch, a number of samples, or a schedule of these.  Smaller values
@@ -951,104 +888,82 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
     tempering : Tempering, "global", "local" or None, default=None
         Temperature during training, see `sktemper.tempering`; None is T=1.
     max_iter : int, default=100
-        Largest number of passes of `fit` over the data, more if it warns of no
-        convergence; 0 keeps the start.
+        Largest number of passes of `fit`, more if it warns; 0 keeps the start.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
-        Seed of the start, of the order of the samples and of noise; an int gives the
-        same result each time.
+        Seed of all random numbers; an int gives the same result each time.
     covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default="auto"
-        Form of the covariances, as in scikit-learn; "diag" and "spherical" suit many
-        columns or few samples.  "auto" takes one of these if its evidence is higher,
-        and otherwise "full", see `covariance_type_`.
+        Form of the covariances, as in scikit-learn.  "auto" is "diag" or "spherical" if
+        their evidence is higher, as for few samples, and otherwise "full".
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_process"
         Prior of the weights, as in scikit-learn: a stick-breaking process, or a
-        symmetric Dirichlet distribution, which is nearly the same at a small
-        concentration.
+        symmetric Dirichlet distribution, nearly the same at a small concentration.
     weight_concentration_prior : float, default=None
         Concentration of the prior of the weights, at least 1e-12; smaller for fewer
         components.  None is ``1 / n_components``, or less for many samples if priors
         are learned.
     mean_prior : array-like of shape (n_features,), default=None
-        Prior mean of the components' means, if it is known; None is the mean of the
-        data.
+        Prior mean of the components' means, if known; None is the mean of the data.
     mean_precision_prior : float, default=None
         Number of samples to which the prior mean is equivalent; larger to hold means
         near it.  None learns it.
     covariance_prior : float or array-like, default=None
-        The covariance that you expect of a component, times the degrees of freedom of
-        the prior.  None learns it, or is the covariance of the data if
-        ``covariance_type`` is "tied".
+        Expected covariance of a component, times the degrees of freedom of the prior.
+        None learns it, or is that of the data if covariances are tied.
     degrees_of_freedom_prior : float, default=None
         Number of samples to which ``covariance_prior`` is equivalent, above
         ``n_features - 1`` (above 0 for Gamma distributions).  None learns it, or is
         ``n_features`` if ``covariance_type`` is "tied".
     reg_covar : float, default=1e-6
-        Variance added to the samples in each covariance; larger if columns are constant
-        within clusters.
+        Variance added to each covariance; larger if columns are constant in clusters.
     priors : {"learned", "scikit-learn"}, default="learned"
-        Priors that are None: learned in each step ("learned"), or for comparisons those
-        of scikit-learn, with its Wishart distributions for "diag" and "spherical"
-        ("scikit-learn"), which merge clusters if there are many columns.
+        Priors that are None: learned in each step, or for comparisons those of
+        scikit-learn, which merge clusters if there are many columns.
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
             default="kmeans"
         Initial responsibilities, as in scikit-learn, from at most 100,000 samples;
         "k-means++" and "random_from_data" are faster, and differ more between starts.
     noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
-        Distribution of the random weights of samples, see
-        `sktemper.noise.SVIPlusNoise`; "gaussian" weights are those of the paper, and
-        can be negative.
+        Distribution of the random weights of samples: "gaussian" weights, those of the
+        paper, can be negative, see `sktemper.noise.SVIPlusNoise`.
     moves : Moves, "birth", "split_merge", "all" or None, default=None
-        Moves that `fit` makes after its passes to leave a poor optimum, see
-        `sktemper.moves`.  They never lower the lower bound; None saves their time.
+        Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
     batch_size : int, "auto" or None, default=None
-        Number of samples of a step.  None takes all samples (coordinate ascent, with a
-        learning rate of 1); "auto" is faster for millions: a tenth of the data, at
-        least 20 samples per component and at most 10,000.
+        Number of samples of a step; None takes all (coordinate ascent).  "auto" is
+        faster for millions: a tenth, at least 20 per component and at most 10,000.
     learning_rate : LearningRate or float, default=None
-        Share of the way to its target that a step moves the parameters, see
-        `sktemper.learning_rates`.  None is 1 if all samples are one batch, and
-        otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+        Size of a step, see `sktemper.learning_rates`.  None is 1 if all samples are one
+        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     tol : float, default=1e-3
-        Least rise of the held-out score that counts as an improvement, in nats per
-        sample; also the change of the lower bound below which `fit` ends with
-        ``batch_size=None``, and the least gain of a move.  Smaller for longer fits.
+        Least gain that counts: of the held-out score, in nats per sample, and with
+        ``batch_size=None`` of the lower bound by a pass or a move.
     n_iter_no_change : int, default=None
-        Number of evaluations without an improvement by ``tol`` after which `fit` ends
-        and keeps the best state, for a generous ``max_iter``; None disables early
-        stopping.
+        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
+        the best state, for a generous ``max_iter``; None never stops early.
     evaluate_every : int, default=0
         Number of passes between scores of held-out data, which ``history_`` has, to see
         if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
-        for less noise in the scores of few rows.
+        Share of rows held out for scores without an ``X_val``; larger if rows are few.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit: it finishes an interrupted one, or else
-        adds ``max_iter`` passes.
+        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads, -1 for all cores; None is 1 unless in a
-        `joblib.parallel_config`.  The result has the same bits for every value.
+        Largest number of threads, as in scikit-learn; results do not depend on it.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper", to watch a long
-        fit.
+        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
     verbose_interval : int, default=10
         Number of passes between the lines that ``verbose`` logs; larger for long fits.
     shuffle : bool, default=True
-        Whether each pass visits the samples in a new random order; False keeps the
-        order of the rows, as in scikit-learn.
+        Whether each pass has a new random order of the rows, or that of the data.
     total_samples : int, default=None
-        Number of rows that a batch represents; None counts the rows of all calls.  Set
-        it in a stream of `partial_fit` whose length you know.
+        Number of rows of a whole stream, if known; None counts those of all calls.
     half_life : float, duration or None, default=None
         Number of samples after which a sample counts half in `partial_fit`, for streams
         that change; or a duration such as "30D", which needs ``times``.
     renewals : Renewals, "auto" or None, default="auto"
-        Fits of new components to recent rows in a stream with a half-life, see
-        `sktemper.renewals.Renewals`; None makes none, which is faster.
+        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
 
     Notes
     -----

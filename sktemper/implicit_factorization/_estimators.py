@@ -8,10 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_array
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import TemperedEstimator
 from .._families import unpacked
@@ -31,7 +28,7 @@ from .._utils._validation import (
 from ..learning_rates import LearningRate
 from ..model import Powers, all_finite
 from ._model import ImplicitFactorizationModel, UserInference
-from ._pairs import Pairs, values_of_pairs
+from ._pairs import Pairs, pair_values
 
 #: If the mean of the stored numbers is above this or below its inverse, they are
 #: probably not meant as weights.
@@ -41,12 +38,7 @@ FARTHEST_MEAN = 2.0
 LARGEST_CHANGE = 1.0
 
 
-class ImplicitFactorization(
-    RecommenderMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    TemperedEstimator,
-):
+class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
     r"""Factorization of implicit feedback: clicks, plays, purchases.
 
     Every pair of a user and an item has a weight w and a target y, with :math:`y \sim
@@ -59,64 +51,50 @@ class ImplicitFactorization(
     n_components : int, default=32
         Number of factors d, the rank.  A higher one than needed costs time only.
     max_iter : int, default=15
-        Largest number of passes of `fit` over the data; rankings hardly change after
-        10.
+        Largest number of passes of `fit`; rankings hardly change after 10.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
-        Seed of the start, of the order of the users and of noise; an int gives the same
-        result each time.
+        Seed of all random numbers; an int gives the same result each time.
     zero_weight : "auto" or float, default="auto"
         Weight w0 of a pair that is not stored, at most 1e15; tune it by `score`.
         "auto" is ``min(1, 8 * n_stored / (n_all - n_stored))``, with which these pairs
         together weigh 8 times as much as stored pairs of weight 1.
     pair_weight : "value", float or callable, default="value"
-        Weights w of stored pairs, with a mean of about 1: the stored numbers, one
-        number, or a function of the array of stored numbers, such as ``np.log1p`` for
-        plays.
+        Weights w of stored pairs, with a mean of about 1: the stored numbers, a number,
+        or a function of the array of stored numbers, such as ``np.log1p`` for plays.
     pair_target : "value", float or callable, default=1.0
         Targets y of stored pairs, in the same way.  A function that divides stars by 5,
         with ``pair_weight=1.0``, ranks items by how much users like them.
     init : array-like of shape (n_components, n_items), default=None
-        Initial factors of the items, such as those of another model.  None is small
-        draws from the prior.
+        Initial factors of the items; None is small draws from the prior.
     batch_size : int, "auto" or None, default=None
-        Number of users of a step.  None takes all users (coordinate ascent, with a
-        learning rate of 1); "auto" is faster for many users: a tenth of them, at least
-        100 and at most 10,000.
+        Number of users of a step; None takes all (coordinate ascent).  "auto" is faster
+        for many users: a tenth, at least 100 and at most 10,000.
     learning_rate : LearningRate or float, default=None
-        Share of the way to its target that a step moves the parameters, see
-        `sktemper.learning_rates`.  None is 1 if all users are one batch, and otherwise
-        ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+        Size of a step, see `sktemper.learning_rates`.  None is 1 if all users are one
+        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     tol : float, default=1e-3
-        Least rise of the held-out score that counts as an improvement.  With
-        ``batch_size=None`` also the change of the lower bound below which `fit` ends.
+        Least gain that counts: of the held-out score, and with ``batch_size=None`` of
+        the lower bound by a pass.
     n_iter_no_change : int, default=None
-        Number of evaluations without an improvement by ``tol`` after which `fit` ends
-        and keeps the best state, for a generous ``max_iter``; None disables early
-        stopping.
+        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
+        the best state, for a generous ``max_iter``; None never stops early.
     evaluate_every : int, default=0
         Number of passes between scores of held-out data, which ``history_`` has, to see
         if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
-        for less noise in the scores of few rows.
+        Share of rows held out for scores without an ``X_val``; larger if rows are few.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit: it finishes an interrupted one, or else
-        adds ``max_iter`` passes.
+        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads, -1 for all cores; None is 1 unless in a
-        `joblib.parallel_config`.  The result has the same bits for every value.
+        Largest number of threads, as in scikit-learn; results do not depend on it.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper", to watch a long
-        fit.
+        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
     shuffle : bool, default=True
-        Whether each pass visits the users in a new random order; False keeps the order
-        of the rows, as in scikit-learn.
+        Whether each pass has a new random order of the rows, or that of the data.
     total_samples : int, default=None
-        Number of rows that a batch represents; None counts the rows of all calls.  Set
-        it in a stream of `partial_fit` whose length you know.
+        Number of rows of a whole stream, if known; None counts those of all calls.
 
     Notes
     -----
@@ -240,8 +218,10 @@ class ImplicitFactorization(
         )
         if not sparse.issparse(X):  # scipy.sparse does not support all dtypes of numpy
             X = sparse.csr_array(X.astype(self._compute_dtype(X), copy=False))
-        check_values(X, self._dtype_for(X, reset), training=reset)
         return X
+
+    def _check_range(self, X, dtype, training=False):
+        check_values(X, dtype, training=training)
 
     def _largest_final_change(self, run):
         return max(super()._largest_final_change(run), LARGEST_CHANGE * len(run.train))
@@ -266,8 +246,8 @@ class ImplicitFactorization(
             settings.n_components,
             n_features,
             zero_weight=None if zero_weight == "auto" else zero_weight,
-            weight_of=values_of_pairs("pair_weight", weight, dtype, non_negative=True),
-            target_of=values_of_pairs("pair_target", target, dtype),
+            weight_of=pair_values("pair_weight", weight, dtype, non_negative=True),
+            target_of=pair_values("pair_target", target, dtype),
             dtype=dtype,
             init=initial_vectors(settings, n_features, dtype),
         )
@@ -297,7 +277,7 @@ class ImplicitFactorization(
             Posterior means, given the items.  A user without pairs gets the prior mean,
             which ranks items about as popularity does.
         """
-        factors = np.concatenate(self._map(X, _factors_of_users))
+        factors = np.concatenate(self._map(X, ImplicitFactorizationModel.factors))
         return factors.astype(self.state_.dtype)
 
     def inverse_transform(self, X: ArrayLike) -> np.ndarray:
@@ -313,14 +293,7 @@ class ImplicitFactorization(
         scores : ndarray of shape (n_samples, n_items)
             Expected targets, which rank the items.
         """
-        check_is_fitted(self, "state_")
-        X = check_array(X, dtype=[np.float64, np.float32])
-        rank = self._state().hyper.n_components
-        if X.shape[1] != rank:
-            raise ValueError(
-                f"X has {X.shape[1]} features, but there are {rank} components."
-            )
-        check_values(X, self.state_.dtype)
+        X = self._checked_factors(X)
         return tiled_matmul(X, self.components_.astype(X.dtype, copy=False))
 
     def predict(self, X: DataLike) -> np.ndarray:
@@ -371,11 +344,6 @@ class ImplicitFactorization(
         -------
         score : float
             From 0 to 1; higher is better.
-
-        Raises
-        ------
-        ValueError
-            If no user has two pairs.
         """
         return super().score(X, sample_weight=sample_weight)
 
@@ -415,34 +383,6 @@ class ImplicitFactorization(
         """Weight of a pair that is not stored, float."""
         return self._state().hyper.zero_weight
 
-    @property
-    def noise_variance_(self) -> float:
-        """Variance of the noise of a pair of weight 1, float."""
-        return self._state().hyper.noise_variance
-
-    @property
-    def user_prior_(self) -> tuple:
-        """Mean and covariance of the users' prior, ndarrays."""
-        return tuple(self._state().hyper.users)
-
-    @property
-    def item_prior_(self) -> tuple:
-        """Mean and covariance of the items' prior, ndarrays."""
-        return tuple(self._state().hyper.items)
-
-    @property
-    def relevance_(self) -> np.ndarray:
-        """Variance of the scores that each factor explains, decreasing.
-
-        An ndarray of shape (n_components,), near 0 for factors that are not needed.
-        """
-        users, items = self.user_prior_[1], self.item_prior_[1]
-        return np.sort(np.abs(np.linalg.eigvals(users @ items)))[::-1]
-
-    @property
-    def _n_features_out(self):
-        return self._state().hyper.n_components
-
     @staticmethod
     def _users_of_block(model, block, prepared):
         starts = (block.starts - block.starts[0]).astype(np.int64, copy=False)
@@ -476,7 +416,7 @@ class ImplicitFactorization(
             return
         if self._users_[0].dtype != model.dtype:
             raise ValueError("posteriors of users have the wrong type")
-        if self._rated_.values.shape[1:] != (2,):
+        if self._entries_.values.shape[1:] != (2,):
             raise ValueError("pairs of users have no weights and targets")
 
     def _fits(self, prepared, model):
@@ -492,7 +432,7 @@ class ImplicitFactorization(
         return fits and all_finite(*numbers)
 
     def _vector_width(self):
-        return self._state().hyper.n_components
+        return self._n_features_out
 
     def _entry_columns(self, entries):
         return dict(zip(("weight", "target"), entries.values.T, strict=True))
@@ -525,7 +465,3 @@ def _warn_of_weights(values):
         "pair_weight=1.0 if all pairs should have the same weight, or set pair_weight "
         "to a function such as numpy.log1p."
     )
-
-
-def _factors_of_users(model, block, prepared):
-    return model.factors(block, prepared)

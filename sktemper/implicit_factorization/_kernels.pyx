@@ -3,6 +3,9 @@
 The functions only compute arrays from arrays: they draw no random numbers and depend on
 no policy.  The loops are C code in ``_loops.h``, which is compiled for each instruction
 set.  That file also describes panels, the layout of sums and moments.
+
+A call returns early if another thread sets ``stop``, an array of shape (1,), to a nonzero
+number.  The `Room` of ``room`` has memory that may be reused for the results.
 """
 
 import numpy as np
@@ -53,10 +56,6 @@ def pair_sums(
         Moments.
     n_square_panels : int
         Number of panels for E[x x^T], which come first.
-    stop : ndarray of shape (1,)
-        The call returns early if another thread sets it to a nonzero number.
-    room : Room or None
-        Memory that may be reused for the sums.
 
     Returns
     -------
@@ -106,14 +105,7 @@ cdef _sums(
 
 
 def row_sums(const intptr_t[::1] starts, const double[::1] values):
-    """Return the sum of the values of each row, ndarray of shape (n_rows,).
-
-    Parameters
-    ----------
-    starts : ndarray of shape (n_rows + 1,)
-        Row r has the values ``starts[r]`` to ``starts[r + 1]``.
-    values : ndarray of shape (n_values,)
-    """
+    """Return the sums of the values ``starts[r]`` to ``starts[r + 1]`` of rows r."""
     cdef intptr_t row, k
     cdef double total
     cdef double[::1] sums = np.empty(starts.shape[0] - 1)
@@ -197,20 +189,9 @@ def add_sums(
 ):
     """Add ``factor`` times the rows of a part to rows of a total.
 
-    Parameters
-    ----------
-    total : ndarray of shape (n_panels, n_rows, panel_width)
-    part : ndarray of shape (n_panels, n_part, panel_width)
-    places : ndarray of shape (n_part,) or None
-        The index in ``total`` of each row of the part.  None means all rows in order.
-    factor : float
-    stop : ndarray of shape (1,)
-        The call returns early if another thread sets it to a nonzero number.
-
-    Returns
-    -------
-    stopped : bool
-        Whether the call returned early.
+    Both have the layout of the sums of `pair_sums`.  ``places`` has the index in
+    ``total`` of each row of the part, and is None for all rows in order.  The call
+    returns whether it was stopped.
     """
     cdef intptr_t n_panels = part.shape[0], n_part = part.shape[1]
     cdef intptr_t n_rows = total.shape[1]
@@ -286,35 +267,11 @@ def gaussians(
 ):
     """Compute the moments of some Gaussians from sums and a prior.
 
-    Parameters
-    ----------
-    sums : ndarray of shape (n_panels, n_rows, panel_width)
-    scales : ndarray of shape (n_rows,) or None
-        Factors of the sums and of ``shared``.  None means 1.
-    prior : ndarray of shape (rank * (rank + 3) / 2,)
-        Natural parameters: the packed lower triangle of the precision, and the
-        precision times the mean.
-    shared : ndarray of shape (rank * (rank + 1) / 2,) or None
-        Added to the sums that belong to the precision, for all rows.  None means 0.
-    traced : ndarray of shape (rank * (rank + 1) / 2,)
-        Packed matrix of the traces in ``scalars``.
-    weights : ndarray of shape (n_rows,) or None
-        Weights of the rows in ``total``.  None means 1.
-    first, last : int
-        The range of rows to compute.
-    stop : ndarray of shape (1,)
-        The call returns early if another thread sets it to a nonzero number.
-    table : ndarray of shape (n_panels, n_rows, panel_width)
-        Output: the moments.  It may be the same array as ``sums``.
-    means : ndarray of shape (n_rows, rank)
-        Output: E[x].
-    scalars : ndarray of shape (3, n_rows)
-        Output.  The first row has the log determinants of the precisions, or NaN for
-        precisions that are not positive definite.  The second row has
-        trace(traced E[x x^T]).  The third row has the products of E[x] and the linear
-        sums.
-    total : ndarray of shape (rank * (rank + 3) / 2,)
-        The weighted sums of packed E[x x^T] and of E[x] are added to it.
+    The struct ``gaussians_block`` in ``_blocks.h`` describes the arguments, but None
+    stands for its NULL.  Natural parameters are the packed lower triangle of a
+    precision, and precision times mean.  ``table`` and all arrays after it are outputs;
+    the rows of ``scalars`` are log determinants (NaN for precisions that are not
+    positive definite), traces and products.
 
     Returns
     -------
@@ -368,14 +325,12 @@ def user_means(
     weights, targets : ndarray of shape (n_pairs,)
     table, n_square_panels
         Moments of the items, see `pair_sums`.
-    prior, shared, stop
+    prior, shared
         See `gaussians`.
     zero_weight, scale : float
         Weight of a pair that is not stored, and the factor of all sums.
     means : ndarray of shape (n_users, rank)
         Output.  A user without pairs gets the mean of the posterior, too.
-    room : Room or None
-        See `pair_sums`.
 
     Returns
     -------

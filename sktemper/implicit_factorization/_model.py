@@ -31,7 +31,7 @@ from .._utils._linalg import tiled_matmul
 from ..model import ConjugateModel, LocalStep, Powers, Stopped, all_finite
 from ..model._contract import tenth_of_rows
 from . import _kernels
-from ._pairs import PairStatistics, add_sums, pairs_of
+from ._pairs import PairStatistics, add_sums, read_pairs
 
 
 # -- classes for the parameters of implicit feedback, and for moments of Gaussians -----
@@ -130,7 +130,7 @@ class Prepared(NamedTuple):
     hyper: Hyper
 
 
-def moments_of(total, weight, rank):
+def unpack_moments(total, weight, rank):
     """Return `Moments` from one vector of packed sums of E[x x^T] and sums of E[x]."""
     n_packed = len(total) - rank
     return Moments(float(weight), total[n_packed:], unpacked(total[:n_packed], rank))
@@ -141,31 +141,19 @@ def moments_of(total, weight, rank):
 N_PLACES = 100
 
 
-def ndcg_of_held_out(users, items, observed, held_out, stop):
+def held_out_ndcg(users, items, observed, held_out, stop):
     """Return the normalized discounted cumulative gain at 100 of each user.
 
-    Observed items are not ranked.
+    Observed items are not ranked.  A user without held-out pairs has 0.
 
     Parameters
     ----------
-    users : ndarray of shape (n_rows, n_components)
-        Factors of users.
-    items : ndarray of shape (n_items, n_components)
-        Factors of items.
+    users, items : ndarray of shape (n_rows or n_items, n_components)
+        Factors of users and of items.
     observed, held_out : Pairs
-        Pairs of the same rows.
+        Pairs of the users.
     stop : ndarray of shape (1,)
         Another thread sets it to a nonzero number to stop the call.
-
-    Returns
-    -------
-    gains : ndarray of shape (n_rows,)
-        Values in [0, 1].  A user without held-out pairs has 0.
-
-    Raises
-    ------
-    Stopped
-        If ``stop`` is set.
     """
     columns = np.ascontiguousarray(items.T)
     gains = np.zeros(len(users))
@@ -271,15 +259,9 @@ def first_items(model, random, hyper):
 
 # -- the local step: posteriors of users, and statistics of their pairs ----------------
 class UserInference:
-    """Computes the posteriors of the users of a block, and their statistics.
+    """Posteriors of the users of a block, and their statistics.
 
-    Parameters
-    ----------
-    model : ImplicitFactorizationModel
-    block : Pairs
-    prepared : Prepared
-    powers : Powers
-        ``powers.local`` is one number, or one for each user.
+    ``powers.local`` is one number, or one for each user.
     """
 
     def __init__(self, model, block, prepared, powers):
@@ -383,19 +365,10 @@ LEAST_NOISE = {"float32": 1e-4, "float64": 1e-6}
 class ImplicitFactorizationModel(ConjugateModel):
     """Model of all pairs of users and items by products of Gaussian factors.
 
-    Parameters
-    ----------
-    n_components, n_features : int
-        Rank, and number of items.
-    zero_weight : float or None
-        Weight w0 of pairs that are not stored.  None is computed from the first data,
-        see `_starts.auto_zero_weight`.
-    weight_of, target_of : callable
-        Functions from an array of stored numbers to weights and targets.
-    dtype : {float32, float64}
-        Type of the numbers with which the kernels compute.
-    init : ndarray of shape (n_components, n_features) or None
-        Initial means of the items' factors, or None for random means.
+    The parameters are those of the estimator, but a ``zero_weight`` of None is computed
+    from the first data by `auto_zero_weight`, and ``weight_of`` and ``target_of`` are
+    functions of an array of stored numbers.  The kernels compute with numbers of the
+    type ``dtype``.
     """
 
     watches_bound = True
@@ -436,16 +409,14 @@ class ImplicitFactorizationModel(ConjugateModel):
 
     # -- data ------------------------------------------------------------------------
     def take(self, X, rows):
-        return pairs_of(X, rows, self.weight_of, self.target_of)
+        return read_pairs(X, rows, self.weight_of, self.target_of)
 
     def auto_batch_size(self, X, total):
         """Return a tenth of the rows, but 100 to 10,000 rows; for a stream, 1,000."""
         return tenth_of_rows(total, 100, 10_000)
 
     # -- the state of a fit ----------------------------------------------------------
-    def initial_hyper(self, X, sample_weight=None):
-        """Return the initial `Hyper`."""
-        return first_hyper(self, X, sample_weight)
+    initial_hyper = first_hyper
 
     def initial_globals(self, X, random, hyper=None, sample_weight=None):
         """Return small draws from the prior, or ``init``."""
@@ -519,7 +490,7 @@ class ImplicitFactorizationModel(ConjugateModel):
             )
             self._check_solved(found)
         weight = n_rows if weights is None else weights.sum()
-        return Gaussians(out, means, *scalars, moments_of(total, weight, d))
+        return Gaussians(out, means, *scalars, unpack_moments(total, weight, d))
 
     # -- the step --------------------------------------------------------------------
     def local_step(self, block, prepared, request):
@@ -674,13 +645,7 @@ class ImplicitFactorizationModel(ConjugateModel):
     def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
         """Return ``powers.prior`` E log p(items) - E log q(items)."""
         items = self.items(globals_)
-        natural = hyper.items.natural()
-        precision = unpacked(natural[: self.n_packed], self.n_components)
-        log_prior = (
-            self.n_features * hyper.items.log_normaliser()
-            + items.moments.first @ natural[self.n_packed :]
-            - 0.5 * (precision * items.moments.second).sum()
-        )
+        log_prior = hyper.items.log_densities(items.moments, self.n_features)
         return float(powers.prior * log_prior + items.entropies().sum())
 
     def predictive_scores(self, block, prepared):
@@ -692,7 +657,7 @@ class ImplicitFactorizationModel(ConjugateModel):
         number = np.arange(len(block.items)) - block.starts[block.users()]
         held_out = number % 2 == 1
         observed, rest = block.select(~held_out), block.select(held_out)
-        gains = ndcg_of_held_out(
+        gains = held_out_ndcg(
             self.factors(observed, prepared).astype(self.dtype),
             prepared.items.means.astype(self.dtype),
             observed,

@@ -127,15 +127,10 @@ def _times(factor, sums):
     return (factor * sums).astype(sums.dtype, copy=False)
 
 
-def pairs_of(X, rows, weight_of, target_of):
-    """Return ``X[rows]`` as `Pairs`, without stored zeros.
+def read_pairs(X, rows, weight_of, target_of):
+    """Return rows of a CSR matrix as `Pairs`, without stored zeros.
 
-    Parameters
-    ----------
-    X : CSR
-    rows : slice or ndarray of int
-    weight_of, target_of : callable
-        Functions of an array of stored numbers.
+    ``weight_of`` and ``target_of`` are functions of an array of stored numbers.
     """
     starts, items, values = entries_of_rows(X, rows)
     if not is_canonical(starts, np.ascontiguousarray(items)):
@@ -154,7 +149,7 @@ def pairs_of(X, rows, weight_of, target_of):
     )
 
 
-def values_of_pairs(name, given, dtype, non_negative=False):
+def pair_values(name, given, dtype, non_negative=False):
     """Return the function of stored numbers that a parameter specifies.
 
     Parameters
@@ -168,11 +163,6 @@ def values_of_pairs(name, given, dtype, non_negative=False):
         Type of the computations.
     non_negative : bool, default=False
         Whether the values must not be negative, as for weights.
-
-    Returns
-    -------
-    function : callable
-        Returns an array of float64 of the same shape.  It raises if values are invalid.
     """
 
     def checked(found):

@@ -128,15 +128,6 @@ def near_copies(topic_word):
 
     Only pairs that have half of their most probable words in common are compared in
     full, because a comparison of all pairs would take too long.
-
-    Parameters
-    ----------
-    topic_word : ndarray of shape (n_topics, n_features)
-        Nonnegative weights of words.
-
-    Returns
-    -------
-    pairs : list of (int, int)
     """
     n_topics, n_features = topic_word.shape
     filled = topic_word.any(axis=1)

@@ -31,7 +31,6 @@ from .._estimator import (
     warn_if_above_one,
     warn_once,
     widened_for,
-    without_callbacks,
 )
 from .._utils._arguments import (
     Interval,
@@ -42,6 +41,7 @@ from .._utils._arguments import (
     refuse,
 )
 from .._utils._frames import data_frame, frame_library
+from .._utils._results import copy_fit, install_results, portable_copy
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Duration, Float, Int, Seed
 from .._utils._validation import check_prior, check_sparse
 from ..learning_rates import LearningRate
@@ -892,7 +892,7 @@ class _LDA(
             n_rows = len(problem.data)
             rows = np.arange(0, n_rows, -(-n_rows // MOST_ROWS))
             prior = {"prediction_prior_": best_prior(problem, self.state_, rows)}
-        self._take_results(self._with_results(self._results() | prior))
+        install_results(self, copy_fit(self, prior))
         return self
 
     def _hyper_of_predictions(self):
@@ -970,7 +970,7 @@ class _LDA(
             policies=replace(state.policies, learning_rate=None),
         )
         own = {"state_": served, "_warned": {}, "_ready": ReadyModel()}
-        other = without_callbacks(self)._with_results(self._results() | own)
+        other = portable_copy(self, own)
         vars(other).pop("_lengths_", None)
         other._serves = True
         return other
@@ -993,18 +993,15 @@ class TemperedLDA(_LDA):
         Number of topics; more topics are narrower.  None estimates it, starting from
         ``n_start_components``.
     tempering : Tempering, "global", "local" or None, default="global"
-        Temperature during training, see `sktemper.tempering`: inferred ("global"),
-        inferred for each document, for data with outliers ("local"), a policy such as
-        `Annealing`, or T=1 (None), which is plain variational inference.
+        Temperature of a fit, see `sktemper.tempering`: inferred ("global"), inferred
+        for each document, for data with outliers ("local"), of a policy, or 1 (None).
     max_iter : int, default=10
         Number of passes of `fit` over the data; more if the held-out score still rises,
         as for short documents.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
-        Seed of the start, of the order of the documents and of noise; an int gives the
-        same result each time.
+        Seed of all random numbers; an int gives the same result each time.
     doc_topic_prior : float, array-like of shape (n_components,), "auto" or None, \
             default=0.05
         Dirichlet parameter alpha of a document's topic weights; smaller if documents
@@ -1030,12 +1027,10 @@ class TemperedLDA(_LDA):
         fifth of the data; small batches of short documents end in poor optima.  None
         takes all documents (coordinate ascent, with a learning rate of 1).
     learning_rate : LearningRate or float, default=None
-        Share of the way to its target that a step moves the parameters, see
-        `sktemper.learning_rates`.  None is 1 if all documents are one batch, and
-        otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+        Size of a step, see `sktemper.learning_rates`.  None is 1 if all documents are
+        one batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     gradient_noise : GradientNoise, default=None
-        Noise that is added to the statistics of a batch to leave poor optima, see
-        `sktemper.noise`; None adds none.
+        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
     doc_update : {"auto", "variational", "sampled"}, default="auto"
         Inference of the topics of a document's words: by mean field ("variational"), by
         Gibbs sampling of whole counts, which suits short documents ("sampled"), or by
@@ -1044,18 +1039,15 @@ class TemperedLDA(_LDA):
         Least rise of the held-out score that counts as an improvement, in nats per
         token; smaller for later early stopping.
     n_iter_no_change : int, default=None
-        Number of evaluations without an improvement by ``tol`` after which `fit` ends
-        and keeps the best state, for a generous ``max_iter``; None disables early
-        stopping.
+        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
+        the best state, for a generous ``max_iter``; None never stops early.
     evaluate_every : int, default=0
         Number of passes between scores of held-out data, which ``history_`` has, to see
         if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
-        for less noise in the scores of few rows.
+        Share of rows held out for scores without an ``X_val``; larger if rows are few.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit: it finishes an interrupted one, or else
-        adds ``max_iter`` passes.
+        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
     mean_change_tol : float, default=1e-3
         Mean absolute change of a document's topic weights below which its iterations
         end; smaller for more exact weights.
@@ -1063,23 +1055,18 @@ class TemperedLDA(_LDA):
         Largest number of iterations of a document; more if ``mean_iterations`` in
         ``history_`` is near it.
     n_jobs : int, default=None
-        Largest number of threads, -1 for all cores; None is 1 unless in a
-        `joblib.parallel_config`.  The result has the same bits for every value.
+        Largest number of threads, as in scikit-learn; results do not depend on it.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper", to watch a long
-        fit.
+        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
     shuffle : bool, default=True
-        Whether each pass visits the documents in a new random order; False keeps the
-        order of the rows, as in scikit-learn.
+        Whether each pass has a new random order of the rows, or that of the data.
     total_samples : int, default=None
-        Number of rows that a batch represents; None counts the rows of all calls.  Set
-        it in a stream of `partial_fit` whose length you know.
+        Number of rows of a whole stream, if known; None counts those of all calls.
     half_life : float, duration or None, default=None
         Number of documents after which a document counts half in `partial_fit`, for
         streams that change; or a duration such as "30D", which needs ``times``.
     renewals : Renewals, "auto" or None, default="auto"
-        Fits of new components to recent rows in a stream with a half-life, see
-        `sktemper.renewals.Renewals`; None makes none, which is faster.
+        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
 
     Notes
     -----
@@ -1186,11 +1173,9 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         Number of passes of `fit` over the data; more if the held-out score still rises,
         as for short documents.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
-        Seed of the start, of the order of the documents and of noise; an int gives the
-        same result each time.
+        Seed of all random numbers; an int gives the same result each time.
     doc_topic_prior : float, array-like of shape (n_components,), "auto" or None, \
             default=0.05
         Dirichlet parameter alpha of a document's topic weights; smaller if documents
@@ -1219,12 +1204,10 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         fifth of the data; small batches of short documents end in poor optima.  None
         takes all documents (coordinate ascent, with a learning rate of 1).
     learning_rate : LearningRate or float, default=None
-        Share of the way to its target that a step moves the parameters, see
-        `sktemper.learning_rates`.  None is 1 if all documents are one batch, and
-        otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+        Size of a step, see `sktemper.learning_rates`.  None is 1 if all documents are
+        one batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     gradient_noise : GradientNoise, default=None
-        Noise that is added to the statistics of a batch to leave poor optima, see
-        `sktemper.noise`; None adds none.
+        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
     doc_update : {"auto", "variational", "sampled"}, default="auto"
         Inference of the topics of a document's words: by mean field ("variational"), by
         Gibbs sampling of whole counts, which suits short documents ("sampled"), or by
@@ -1233,18 +1216,15 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         Least rise of the held-out score that counts as an improvement, in nats per
         token; smaller for later early stopping.
     n_iter_no_change : int, default=None
-        Number of evaluations without an improvement by ``tol`` after which `fit` ends
-        and keeps the best state, for a generous ``max_iter``; None disables early
-        stopping.
+        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
+        the best state, for a generous ``max_iter``; None never stops early.
     evaluate_every : int, default=0
         Number of passes between scores of held-out data, which ``history_`` has, to see
         if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
-        for less noise in the scores of few rows.
+        Share of rows held out for scores without an ``X_val``; larger if rows are few.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit: it finishes an interrupted one, or else
-        adds ``max_iter`` passes.
+        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
     mean_change_tol : float, default=1e-3
         Mean absolute change of a document's topic weights below which its iterations
         end; smaller for more exact weights.
@@ -1252,23 +1232,18 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         Largest number of iterations of a document; more if ``mean_iterations`` in
         ``history_`` is near it.
     n_jobs : int, default=None
-        Largest number of threads, -1 for all cores; None is 1 unless in a
-        `joblib.parallel_config`.  The result has the same bits for every value.
+        Largest number of threads, as in scikit-learn; results do not depend on it.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper", to watch a long
-        fit.
+        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
     shuffle : bool, default=True
-        Whether each pass visits the documents in a new random order; False keeps the
-        order of the rows, as in scikit-learn.
+        Whether each pass has a new random order of the rows, or that of the data.
     total_samples : int, default=None
-        Number of rows that a batch represents; None counts the rows of all calls.  Set
-        it in a stream of `partial_fit` whose length you know.
+        Number of rows of a whole stream, if known; None counts those of all calls.
     half_life : float, duration or None, default=None
         Number of documents after which a document counts half in `partial_fit`, for
         streams that change; or a duration such as "30D", which needs ``times``.
     renewals : Renewals, "auto" or None, default="auto"
-        Fits of new components to recent rows in a stream with a half-life, see
-        `sktemper.renewals.Renewals`; None makes none, which is faster.
+        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
 
     Notes
     -----
@@ -1379,11 +1354,9 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         Number of passes of `fit` over the data; more if the held-out score still rises,
         as for short documents.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
-        Seed of the start, of the order of the documents and of noise; an int gives the
-        same result each time.
+        Seed of all random numbers; an int gives the same result each time.
     doc_topic_prior : float, array-like of shape (n_components,), "auto" or None, \
             default=0.05
         Dirichlet parameter alpha of a document's topic weights; smaller if documents
@@ -1405,17 +1378,15 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         Initial ``components_``, if you have a good start and do not anneal.  None uses
         ``init_params``.
     noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
-        Distribution of the random weights of documents, see
-        `sktemper.noise.SVIPlusNoise`; "gaussian" weights are those of the paper, and
-        can be negative.
+        Distribution of the random weights of documents: "gaussian" weights, those of
+        the paper, can be negative, see `sktemper.noise.SVIPlusNoise`.
     batch_size : int, "auto" or None, default="auto"
         Number of documents of a step.  "auto" takes about 30,000 tokens, but at most a
         fifth of the data; small batches of short documents end in poor optima.  None
         takes all documents (coordinate ascent, with a learning rate of 1).
     learning_rate : LearningRate or float, default=None
-        Share of the way to its target that a step moves the parameters, see
-        `sktemper.learning_rates`.  None is 1 if all documents are one batch, and
-        otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+        Size of a step, see `sktemper.learning_rates`.  None is 1 if all documents are
+        one batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     doc_update : {"auto", "variational", "sampled"}, default="auto"
         Inference of the topics of a document's words: by mean field ("variational"), by
         Gibbs sampling of whole counts, which suits short documents ("sampled"), or by
@@ -1424,18 +1395,15 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         Least rise of the held-out score that counts as an improvement, in nats per
         token; smaller for later early stopping.
     n_iter_no_change : int, default=None
-        Number of evaluations without an improvement by ``tol`` after which `fit` ends
-        and keeps the best state, for a generous ``max_iter``; None disables early
-        stopping.
+        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
+        the best state, for a generous ``max_iter``; None never stops early.
     evaluate_every : int, default=0
         Number of passes between scores of held-out data, which ``history_`` has, to see
         if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
-        for less noise in the scores of few rows.
+        Share of rows held out for scores without an ``X_val``; larger if rows are few.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit: it finishes an interrupted one, or else
-        adds ``max_iter`` passes.
+        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
     mean_change_tol : float, default=1e-3
         Mean absolute change of a document's topic weights below which its iterations
         end; smaller for more exact weights.
@@ -1443,23 +1411,18 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         Largest number of iterations of a document; more if ``mean_iterations`` in
         ``history_`` is near it.
     n_jobs : int, default=None
-        Largest number of threads, -1 for all cores; None is 1 unless in a
-        `joblib.parallel_config`.  The result has the same bits for every value.
+        Largest number of threads, as in scikit-learn; results do not depend on it.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper", to watch a long
-        fit.
+        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
     shuffle : bool, default=True
-        Whether each pass visits the documents in a new random order; False keeps the
-        order of the rows, as in scikit-learn.
+        Whether each pass has a new random order of the rows, or that of the data.
     total_samples : int, default=None
-        Number of rows that a batch represents; None counts the rows of all calls.  Set
-        it in a stream of `partial_fit` whose length you know.
+        Number of rows of a whole stream, if known; None counts those of all calls.
     half_life : float, duration or None, default=None
         Number of documents after which a document counts half in `partial_fit`, for
         streams that change; or a duration such as "30D", which needs ``times``.
     renewals : Renewals, "auto" or None, default="auto"
-        Fits of new components to recent rows in a stream with a half-life, see
-        `sktemper.renewals.Renewals`; None makes none, which is faster.
+        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
 
     Notes
     -----

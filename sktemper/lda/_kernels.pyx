@@ -48,10 +48,8 @@ ctypedef fused index:
 def distinct_words(const index[::1] indices, intptr_t n_features):
     """Return the sorted distinct ``indices``, and the position of each index in them.
 
-    Raises
-    ------
-    ValueError
-        If an index is not the index of a column.  Sparse matrices do not check this.
+    Raises ValueError if an index is not that of a column, which sparse matrices do not
+    check.
     """
     cdef intptr_t i, v, n = 0
     cdef bint inside = True, increasing = True
@@ -138,10 +136,7 @@ cdef void describe(
 def forced_routes():
     """Return the `ROUTES` that the environment forces, for tests and debugging.
 
-    Raises
-    ------
-    ValueError
-        If a name is unknown, or if two names exclude each other.
+    Raises ValueError if a name is unknown, or if two names exclude each other.
     """
     forced = {name for name in os.environ.get(FORCE_ROUTES, "").split(",") if name}
     if not forced <= set(ROUTES) or forced >= {"abreast", "alone"} or (
@@ -159,17 +154,9 @@ cdef tuple _lanes_and_chains(
 ):
     """Choose the algorithm of each sampled document by its number of tokens.
 
-    Parameters
-    ----------
-    first_tokens : ndarray of shape (n_entries,)
-        Receives, for each entry of a sampled document, the number of tokens before it.
-
-    Returns
-    -------
-    in_lanes, in_chains : ndarray of int
-        Indices of documents; ``in_lanes`` is sorted by the number of tokens.
-    longest_in_lanes, longest_in_chains, n_tokens : int
-        Largest number of tokens of these documents, and their sum.
+    Sets, for each entry of a sampled document, the number of tokens before it.  Returns
+    the indices of the documents in lanes, by their number of tokens, and in chains; the
+    largest numbers of tokens of these; and the number of all tokens.
     """
     cdef intptr_t d, n, n_tokens = 0
     all_tokens = np.zeros(block.n_documents, dtype=np.intp)
@@ -583,23 +570,8 @@ def log_predictive(
 ):
     """Compute the log-likelihood of documents at the means of theta and of the topics.
 
-    Parameters
-    ----------
-    documents, topics : tuple
-        See `describe`.
-    totals : ndarray of shape (n_topics,)
-        Sums of lambda over all words.
-    stop : ndarray of shape (1,)
-        Flag that is read at each document; if another thread sets it, the call returns
-        early.
-    gamma : ndarray of shape (n_documents, n_topics)
-    scores : ndarray of shape (n_documents,)
-        Receives sum_n counts_n log(E[theta] @ E[beta_n]).
-
-    Returns
-    -------
-    status : int
-        0, or -1 if stopped.
+    Writes sum_n counts_n log(E[theta] @ E[beta_n]) to ``scores``.  For the other
+    arguments see `local_step`.  Returns 0, or -1 if stopped.
     """
     cdef lda_block block
     cdef int status

@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._estimator import policies_of_other_sizes, with_state
+from .._engine import Problem, data_of
+from .._estimator import copy_with_state, stream_rate, workers_for
 from .._simd import special
 from .._utils._arguments import refuse
+from .._utils._results import fit_results, install_results, new_estimator
 from ._priors import MOST_ROWS, auto_prior_of_fewer
 from ._topics import Topics
 
@@ -243,49 +245,59 @@ def merged_topics(estimator, tokens, groups):
         Expected tokens of the current topics.
     groups : ndarray of int of shape (n_topics,)
     """
-    parameters, state = _parameters_of_groups(estimator, groups), estimator.state_
-    settings = estimator._settings().replaced(**parameters)
-    model = estimator._make_model(settings, state.n_features, state.dtype)
-    topic_word = sum_groups(tokens, groups) + model.topic_word_prior
+    state, policies = estimator.state_, estimator.state_.policies
+    parameters, model = _merged_model(estimator, groups)
+    globals_, hyper = _merged_globals(model, state, tokens, groups)
+    keeps_rate = stream_rate(estimator) is not None
     merged = replace(
         state,
-        globals_=Topics.from_dense(topic_word.T, model.topic_word_prior.T),
-        hyper=_alpha_of_groups(estimator, model),
+        globals_=globals_,
+        hyper=hyper,
         best=None,
-        policies=policies_of_other_sizes(estimator),
+        policies=policies if keeps_rate else replace(policies, learning_rate=None),
         stream=None,
         history=copy.deepcopy(state.history),
     )
-    other = with_state(estimator, merged, {}, parameters)
+    other = copy_with_state(estimator, merged, parameters)
     vars(other).pop("prediction_prior_", None)
     return other
 
 
-def _parameters_of_groups(estimator, groups):
-    """Return the estimator's parameters for the model of merged topics."""
-    fixed = dict(estimator.state_.fixed or estimator._fixed())
-    fixed["n_components"] = int(groups.max()) + 1
-    if np.ndim(fixed["doc_topic_prior"]) == 1:
-        fixed["doc_topic_prior"] = sum_groups(
-            np.asarray(fixed["doc_topic_prior"], dtype=np.float64), groups
-        )
-    if np.ndim(fixed["topic_word_prior"]) == 2:
-        prior = np.asarray(fixed["topic_word_prior"], dtype=np.float64)
-        best = np.lexsort((-prior.sum(axis=1), groups))
-        first = best[np.unique(groups[best], return_index=True)[1]]
-        fixed["topic_word_prior"] = prior[first]
-    if estimator.init is not None:
-        fixed["init"] = None
-    return fixed
+def _merged_model(estimator, groups):
+    """Return the parameters and the model of merged topics."""
+    state = estimator.state_
+    settings = estimator._settings().replaced(**state.fixed or {})
+    parameters = _merged_parameters(settings, groups)
+    settings = settings.replaced(**parameters)
+    return parameters, estimator._make_model(settings, state.n_features, state.dtype)
 
 
-def _alpha_of_groups(estimator, model):
-    """Return alpha of the model of merged topics."""
+def _merged_parameters(settings, groups):
+    """Return the parameters for merged topics that may differ from the settings."""
+    alpha, eta = settings.doc_topic_prior, settings.topic_word_prior
+    if np.ndim(alpha) == 1:
+        alpha = sum_groups(np.asarray(alpha, dtype=np.float64), groups)
+    if np.ndim(eta) == 2:
+        eta = np.asarray(eta, dtype=np.float64)
+        best = np.lexsort((-eta.sum(axis=1), groups))
+        eta = eta[best[np.unique(groups[best], return_index=True)[1]]]
+    return {
+        "n_components": int(groups.max()) + 1,
+        "doc_topic_prior": alpha,
+        "topic_word_prior": eta,
+        "init": None,
+    }
+
+
+def _merged_globals(model, state, tokens, groups):
+    """Return the global parameters and the alpha of merged topics."""
+    topic_word = sum_groups(tokens, groups) + model.topic_word_prior
+    topics = Topics.from_dense(topic_word.T, model.topic_word_prior.T)
     if model.doc_topic_prior is not None:
-        return model.doc_topic_prior
-    alpha, n_left = estimator.state_.hyper, model.n_topics
-    fewer = auto_prior_of_fewer(float(alpha[0]), len(alpha), n_left)
-    return np.full(n_left, fewer)
+        return topics, model.doc_topic_prior
+    alpha, n_topics = state.hyper, model.n_topics
+    fewer = auto_prior_of_fewer(float(alpha[0]), len(alpha), n_topics)
+    return topics, np.full(n_topics, fewer)
 
 
 def starts_with_more(estimator):
@@ -324,8 +336,8 @@ def starts_with_more(estimator):
 
 def fit_with_more(estimator, X, sample_weight, X_val):
     """Fit more topics, merge them, and continue the fit."""
-    more = estimator._with_results(
-        {}, n_components=estimator.n_start_components, n_start_components=None
+    more = new_estimator(
+        estimator, n_components=estimator.n_start_components, n_start_components=None
     )
     more._end_of_fit_checks = ()  # equal topics are merged later, without a warning
     more.fit(X, None, sample_weight, X_val=X_val)
@@ -342,9 +354,9 @@ def fit_with_more(estimator, X, sample_weight, X_val):
         n_before, merged = merged.n_components_, _distinct(merged, X, sample_weight)
         if merged.n_components_ < n_before:
             _fit_on(merged, estimator.max_iter, X, sample_weight, X_val)
-    fitted = estimator._with_results(merged._results())
+    fitted = new_estimator(estimator, fit_results(merged))
     fitted.state_ = replace(merged.state_, fixed=copy.deepcopy(fitted._fixed()))
-    estimator._take_results(fitted)
+    install_results(estimator, fitted)
 
 
 def _fit_on(estimator, max_iter, X, sample_weight, X_val):
@@ -362,26 +374,31 @@ def _distinct(estimator, X, sample_weight):
     with estimator._fitted_problem(X, sample_weight) as problem:
         n_rows, weight = len(problem.data), problem.sample_weight
         rows = np.arange(0, n_rows, -(-n_rows // MOST_ROWS))
-        data = problem.data.rows(rows)
-    sample = data, None if weight is None else weight[rows], n_rows / len(rows)
-    tokens = estimator.state_.globals_.tokens().T
-    merging = Merging(tokens, estimator.state_.globals_.prior.T, None)
-    best, bound = estimator, _bound_by(estimator, *sample)
+        data = data_of(problem.data.rows(rows), lambda X: X)
+    weight = None if weight is None else weight[rows]
+    state, tokens = estimator.state_, estimator.state_.globals_.tokens().T
+
+    def lower_bound(model, globals_, hyper):
+        """Return the lower bound of all data, estimated from a sample."""
+        with workers_for(estimator.n_jobs, model, data) as workers:
+            sample = Problem(model, data, workers, weight)
+            return sample.bound(globals_, hyper, scale=n_rows / len(rows))
+
+    def bound_after(pair):
+        groups = merging.groups(pair)
+        _, model = _merged_model(estimator, groups)
+        return lower_bound(model, *_merged_globals(model, state, tokens, groups))
+
+    merging = Merging(tokens, state.globals_.prior.T, None)
+    bound = lower_bound(estimator._fitted_model(), state.globals_, state.hyper)
     while merging.n_left > 1:
-        trials = []
-        for pair in merging.cheapest_pairs(N_TRIALS):
-            trial = merged_topics(estimator, tokens, merging.groups(pair))
-            trials.append((_bound_by(trial, *sample), pair, trial))
+        trials = [
+            (bound_after(pair), pair) for pair in merging.cheapest_pairs(N_TRIALS)
+        ]
         if not trials or (highest := max(trials, key=lambda t: t[0]))[0] <= bound:
             break
-        bound, pair, best = highest
+        bound, pair = highest
         merging.merge(*pair)
-    return best
-
-
-def _bound_by(estimator, X, sample_weight, scale):
-    """Return the lower bound of all data, estimated from a sample."""
-    with estimator._fitted_problem(X, sample_weight) as problem:
-        return problem.bound(
-            estimator.state_.globals_, estimator.state_.hyper, scale=scale
-        )
+    if merging.n_left == len(tokens):
+        return estimator
+    return merged_topics(estimator, tokens, merging.groups())

@@ -42,14 +42,7 @@ from ._merging import (
     groups_of_topics,
 )
 from ._priors import auto_prior, positive
-from ._starts import (
-    ROWS_PER_AXIS,
-    SAMPLED_START,
-    START_OF_A_WORD,
-    analyse,
-    critical_temperatures,
-    spectral_tokens,
-)
+from ._starts import analyse, critical_temperatures, spectral_tokens
 from ._topics import Documents, Prepared, Topics, WordStatistics, split_words
 
 # -- log normaliser of the tempered likelihood, estimated by sampling ------------------
@@ -61,17 +54,7 @@ WIDTH = 0.2
 
 
 def log_partition(inverse_temperatures, alpha, eta, n_features, random, n_samples):
-    """Return log C(b) per token, see `LDAModel.log_partition`.
-
-    Parameters
-    ----------
-    inverse_temperatures : ndarray of shape (n_temperatures,)
-    alpha : ndarray of shape (n_topics,)
-    eta : ndarray of shape (1 or n_topics, 1 or n_features)
-    n_features : int
-    random : numpy.random.Generator
-    n_samples : int
-    """
+    """Return log C(b) per token, see `LDAModel.log_partition`."""
     n_topics = len(alpha)
     words = _words(np.broadcast_to(eta, (n_topics, eta.shape[1])), n_features)
     # one draw of many topics is as precise as many draws of few topics
@@ -135,46 +118,25 @@ def complete_scores(block, prepared, gamma, power):
 
 
 class _EachWord(NamedTuple):
-    """Vocabulary in which every word is drawn individually.
+    """Vocabulary in which every word is drawn, with concentrations for each topic."""
 
-    Attributes
-    ----------
-    concentrations : ndarray of shape (n_topics, n_features)
-        Concentrations of the words that are drawn.
-    """
-
-    concentrations: np.ndarray
+    concentrations: np.ndarray  # (n_topics, n_features)
 
     def log_sums(self, exponents, log_p, log_theta):
         """Return log sum_v p_v^b, summed over documents: (n_exponents,).
 
-        Parameters
-        ----------
-        exponents : ndarray of shape (n_exponents,)
-        log_p : ndarray of shape (n_documents, n_features)
-            Log probabilities of words in documents.
-        log_theta : ndarray of shape (n_documents, n_topics)
-            Log weights of topics in documents.
+        ``log_p`` has the words' log probabilities in documents, and ``log_theta`` the
+        topics' log weights, (n_documents, n_topics).
         """
         return np.array([_log_sum_exp(b * log_p).sum() for b in exponents])
 
 
 class _StandIns(NamedTuple):
-    """Vocabulary of groups of exchangeable words; a few words of each group are drawn.
+    """Vocabulary of groups of exchangeable words; a few of each group are drawn."""
 
-    Attributes
-    ----------
-    sizes : ndarray of shape (n_groups,)
-        Number of words of each group.
-    n_drawn : ndarray of int of shape (n_groups,)
-        Number of words that represent a group, see `sktemper._families._counts`.
-    of_words : ndarray of shape (n_topics, n_groups)
-        Concentration of each word of a group.
-    """
-
-    sizes: np.ndarray
-    n_drawn: np.ndarray
-    of_words: np.ndarray
+    sizes: np.ndarray  # number of words of each group, (n_groups,)
+    n_drawn: np.ndarray  # number of words that represent each group, (n_groups,)
+    of_words: np.ndarray  # concentration of each word of a group, (n_topics, n_groups)
 
     @property
     def concentrations(self):
@@ -201,13 +163,7 @@ class _StandIns(NamedTuple):
 
 
 def _words(eta, n_features):
-    """Return the vocabulary of a prior, with or without groups.
-
-    Parameters
-    ----------
-    eta : ndarray of shape (n_topics, 1 or n_features)
-    n_features : int
-    """
+    """Return the vocabulary of a prior, with or without groups."""
     if n_features > MOST_DRAWN:
         sizes, of_words = _groups(eta, n_features)
         n_groups = len(sizes)
@@ -272,6 +228,12 @@ ROWS_OF_BLOCK, MORE_ROWS, NARROW_ROW = 256, 512, 256
 #: Numbers of tokens of a batch with ``batch_size="auto"``, in fits, and in streams of
 #: unknown size.
 TOKENS_PER_BATCH, TOKENS_PER_PIECE = 30_000, 20_000
+#: Start temperature of an annealing with sampled documents.
+SAMPLED_START = 1.2
+#: Initial tokens of each word in a topic, to which the tokens of an axis are added.
+START_OF_A_WORD = 0.1
+#: Smallest number of rows of a correspondence analysis, per topic.
+ROWS_PER_AXIS = 2
 #: Number of documents per topic in `LDAModel.stream_rows`.
 ROWS_PER_TOPIC = 200
 
@@ -728,21 +690,6 @@ class LDAModel(ConjugateModel):
         """Return a model with ``n_births`` additional topics.
 
         The current topics are the prior of the model's first topics.
-
-        Parameters
-        ----------
-        globals_, hyper : object
-        n_births : int
-        X : ndarray or CSR
-            Rows to which the returned model will be fitted.
-        row_weight : ndarray of shape (n_rows,)
-            Weights of these rows.
-        random : numpy.random.Generator
-
-        Returns
-        -------
-        model : LDAModel
-        globals_, hyper : object
         """
         model, hyper = self._larger(n_births, hyper, self._least_prior(n_births))
         model.topic_word_prior[: self.n_topics] += globals_.tokens().T
@@ -800,20 +747,6 @@ class LDAModel(ConjugateModel):
         of new topics gets an index that has become free, and is new.  A group with the
         index of a current topic is new, too, if most of its tokens come from new topics
         and it differs from the current topic.
-
-        Parameters
-        ----------
-        globals_, hyper : object
-            Fitted parameters of the model of `joined`.
-        present, present_hyper : object
-            Current parameters of this model.
-        X : CSR
-        row_weight : ndarray of shape (n_rows,)
-
-        Returns
-        -------
-        globals_, hyper : object
-        is_new : ndarray of bool of shape (n_topics,)
         """
         K, tokens = self.n_topics, globals_.tokens().T
         groups = groups_of_topics(tokens, globals_.prior.T, K)
@@ -844,21 +777,7 @@ class LDAModel(ConjugateModel):
     def matched(self, globals_, hyper, present, present_hyper, X, row_weight):
         """Reorder topics of a new fit such that similar topics keep their indices.
 
-        Parameters
-        ----------
-        globals_, hyper : object
-            Parameters of a new fit.
-        present, present_hyper : object
-            Current parameters.
-        X : CSR
-        row_weight : ndarray of shape (n_rows,)
-
-        Returns
-        -------
-        globals_ : Topics
-        is_same : ndarray of bool of shape (n_topics,)
-            Whether the new topic with each index is similar to the current topic: the
-            cosine is above `SAME_COSINE`.
+        A new and a current topic are similar if their cosine is above `SAME_COSINE`.
         """
         cosines = _cosines(present.tokens(), globals_.tokens())
         if self._has_own_prior().any():  # topics are not exchangeable
@@ -874,15 +793,6 @@ class LDAModel(ConjugateModel):
         The weight of the current topics is ``share``, but at least `LEAST_KEPT`.  If
         the memory lacks documents, new topics are first scaled to all documents.  A new
         topic does not change if it differs from the current topic with the same index.
-
-        Parameters
-        ----------
-        globals_, hyper, present : object
-        may_be_same : ndarray of bool of shape (n_topics,)
-            Whether to compare the topics with each index.
-        share : float
-            Weight of the documents that are not remembered, as a share of the weight
-            of all documents.
         """
         tokens, old = globals_.tokens(), present.tokens()
         cosine = _unit(tokens) * _unit(old)

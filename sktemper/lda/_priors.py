@@ -40,13 +40,7 @@ def positive(value, name, shapes):
 
 
 def check_samplable(X):
-    """Raise if the topics of tokens cannot be drawn one by one.
-
-    Raises
-    ------
-    ValueError
-        If counts are not whole, or a document has more than `MOST_TOKENS` tokens.
-    """
+    """Raise if the topics of tokens cannot be drawn one by one."""
     if sparse.issparse(X) and not X.has_canonical_format:
         X = X.astype(np.float64)  # a sum may exceed the dtype of X
         X.sum_duplicates()
@@ -220,18 +214,9 @@ LEAST_SHARE = 0.05
 
 
 def auto_prior(X, n_topics, sample_weight=None):
-    """Return alpha, derived from the mean length of nonempty documents.
+    """Return alpha for N tokens in a mean nonempty document: min(.05, .07 N / K).
 
-    Parameters
-    ----------
-    X : ndarray or CSR of shape (n_samples, n_features)
-    n_topics : int
-    sample_weight : ndarray of shape (n_samples,) or None
-
-    Returns
-    -------
-    alpha : float
-        ``min(.05, .07 N / K)``, at least .001.
+    It is at least .001.
     """
     if sparse.issparse(X):
         X = sparse.csr_array(X)
@@ -262,14 +247,7 @@ def _predictive_scores(model, block, prepared):
 
 
 def best_prior(problem, state, rows):
-    """Return the prior of documents with the best score of some rows.
-
-    Parameters
-    ----------
-    problem : Problem
-    state : State
-    rows : ndarray of int
-    """
+    """Return the prior of documents with the best score of some rows."""
     trained = state.hyper
     total = trained.sum()
     tokens = sum(_maps(problem, state, _topic_tokens, trained, rows))

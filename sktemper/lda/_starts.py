@@ -1,4 +1,4 @@
-"""Start of a fit of topics: the topics, the prior, and the temperature."""
+"""Topics and temperatures at the start of a fit, by correspondence analysis."""
 
 from typing import Any, NamedTuple
 
@@ -28,20 +28,8 @@ def critical_temperatures(eigenvalues, tokens_per_row, n_topics, alpha):
     and a difference in the weights of a single document by u.  The critical temperature
     is the highest temperature at which one of these two factors is 1.
 
-    Parameters
-    ----------
-    eigenvalues : ndarray of shape (n_axes,)
-    tokens_per_row : float
-        n, the mean number of tokens of nonempty documents.
-    n_topics : int
-        K, at least 2.
-    alpha : float
-        Dirichlet parameter of the documents' prior.
-
-    Returns
-    -------
-    temperatures : ndarray of shape (n_axes,)
-        At least 1.
+    n are the tokens of a mean nonempty document, K the topics, and alpha the parameter
+    of the documents' prior.  The temperatures, (n_axes,), are at least 1.
     """
 
     def excess(temperature):
@@ -75,30 +63,17 @@ class Correspondence(NamedTuple):
     Let n_d be the number of tokens of document d, m_v the number of tokens of word v,
     and N the number of all tokens.  The analysed matrix has the entries
     ``(x_dv - n_d m_v / N) / sqrt(n_d m_v)``.
-
-    Attributes
-    ----------
-    eigenvalues : ndarray of shape (n_axes,)
-        The largest squared singular values of the matrix, decreasing, between 0 and 1.
-    scores : ndarray of shape (n_rows, 1 + n_axes)
-        Orthonormal columns: the trivial axis ``sqrt(n_d / N)``, and the left singular
-        vectors.
-    X : csr_array of shape (n_rows, n_features)
-        Counts of the sampled documents that have tokens, divided by the largest count.
-    weight : ndarray of shape (n_rows,)
-        Number of times that each of these documents counts.
-    tokens_per_row : float
-        Mean number of tokens of these documents.
-    n_words : int
-        Number of words that occur in these documents.
     """
 
+    # The largest squared singular values of the matrix, decreasing, from 0 to 1.
     eigenvalues: np.ndarray
+    # Orthonormal columns, (n_rows, 1 + n_axes): the trivial axis ``sqrt(n_d / N)``, and
+    # the left singular vectors.
     scores: np.ndarray
-    X: Any
-    weight: np.ndarray
-    tokens_per_row: float
-    n_words: int
+    X: Any  # CSR; counts of documents with tokens, divided by the largest count
+    weight: np.ndarray  # number of times that each of these documents counts
+    tokens_per_row: float  # mean number of tokens of these documents
+    n_words: int  # number of words that occur in these documents
 
     @property
     def n_rows(self):
@@ -134,18 +109,8 @@ class Correspondence(NamedTuple):
 def analyse(X, sample_weight, n_axes):
     """Return the `Correspondence` of at most `ROWS_ANALYSED` evenly spaced rows.
 
-    Parameters
-    ----------
-    X : ndarray or CSR of shape (n_samples, n_features)
-        Counts.
-    sample_weight : ndarray of shape (n_samples,) or None
-    n_axes : int
-        Largest number of axes; data of a lower rank have fewer.
-
-    Returns
-    -------
-    correspondence : Correspondence or None
-        None if no document has tokens.
+    The result is None if no document has tokens.  Data of a low rank have fewer than
+    ``n_axes`` axes.
     """
     counts = sample_counts(X, sample_weight)
     if counts is None:
@@ -186,16 +151,8 @@ def spectral_tokens(correspondence, n_topics):
     The scores of the documents are rotated such that each document is near few axes.
     The rotated coordinates of a document are proportional to its topic weights.
 
-    Parameters
-    ----------
-    correspondence : Correspondence
-    n_topics : int
-        K.  Each topic has 1 / K of the tokens of the sample.
-
-    Returns
-    -------
-    tokens : ndarray of shape (n_axes, n_features)
-        At most K rows, sorted by the mean column index of a topic's words.
+    The result has the shape (n_axes, n_features), with at most K rows, each with 1 / K
+    of the tokens of the sample, sorted by the mean column index of their words.
     """
     weight, scores = correspondence.weight, correspondence.scores
     with one_blas_thread():
@@ -225,12 +182,8 @@ def _rotation(scores, weight):
     finds.  Each iteration replaces the rotation by the polar factor of the gradient of
     the varimax criterion [1]_.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_rows, n_axes)
-        Scores of rows, for a weight of 1.  Weighted by ``weight``, the columns are
-        orthonormal.
-    weight : ndarray of shape (n_rows,)
+    ``scores`` are for rows of weight 1: weighted by ``weight``, their columns are
+    orthonormal.
 
     References
     ----------
@@ -253,12 +206,3 @@ def _polar(matrix):
     """Return the orthogonal matrix nearest to a square matrix."""
     left, _, right = np.linalg.svd(matrix)
     return left @ right
-
-
-# -- start of a fit of topics: the topics, the prior, and the temperature --------------
-#: Start temperature of an annealing with sampled documents.
-SAMPLED_START = 1.2
-#: Initial tokens of each word in a topic, to which the tokens of an axis are added.
-START_OF_A_WORD = 0.1
-#: Smallest number of rows of a correspondence analysis, per topic.
-ROWS_PER_AXIS = 2

@@ -138,18 +138,11 @@ class Topics:
     ``lambda = decay * u + prior_share * prior + base_share``, with a row for each word.
     A step changes the numbers ``decay``, ``prior_share`` and ``base_share``, and only
     the rows of ``u`` for words in the batch.
-
-    Attributes
-    ----------
-    u : ndarray of shape (n_features, n_topics)
-    u_totals : ndarray of shape (n_topics,)
-        Column sums of ``u``.
-    prior : ndarray of shape (1 or n_features, 1 or n_topics)
     """
 
-    u: np.ndarray
-    u_totals: np.ndarray
-    prior: np.ndarray
+    u: np.ndarray  # (n_features, n_topics)
+    u_totals: np.ndarray  # column sums of ``u``, (n_topics,)
+    prior: np.ndarray  # (1 or n_features, 1 or n_topics)
     decay: float = 1.0
     prior_share: float = 0.0
     base_share: float = 0.0
@@ -195,13 +188,8 @@ class Topics:
         word that was in the model from the start, but never occurred in a document,
         would have the same parameters if its initial value were the mean, 1.
 
-        Parameters
-        ----------
-        places : ndarray of int of shape (n_words,)
-            Row of each word in the current topics, -1 for a new word.
-        prior : ndarray of shape (1 or n_words, 1 or n_topics)
-        start_share : float
-            Weight of the initial topics in the current topics.
+        ``places`` has the row of each word in the current topics, -1 for a new word,
+        and ``start_share`` is the weight of the initial topics in the current ones.
         """
         is_new = places < 0
         u = self.u[places]

@@ -9,7 +9,6 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 from scipy.special import log_ndtr
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import StrOptions
 
@@ -45,12 +44,7 @@ UNSEEN = 0.5
 MANY_ZEROS = 0.25
 
 
-class _MatrixFactorization(
-    RecommenderMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    TemperedEstimator,
-):
+class _MatrixFactorization(RecommenderMixin, TemperedEstimator):
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
         "biases": ["boolean"],
@@ -69,7 +63,7 @@ class _MatrixFactorization(
         return tags
 
     def _validate(self, X, reset):
-        X = check_data(
+        return check_data(
             self,
             X,
             reset=reset,
@@ -77,8 +71,9 @@ class _MatrixFactorization(
             dtype="numeric",
             ensure_all_finite=True if sparse.issparse(X) else "allow-nan",
         )
-        check_values(X, self._dtype_for(X, reset), training=reset)
-        return X
+
+    def _check_range(self, X, dtype, training=False):
+        check_values(X, dtype, training=training)
 
     def _validate_training(self, X, reset):
         X = super()._validate_training(X, reset)
@@ -145,7 +140,7 @@ class _MatrixFactorization(
             Posterior means at T=1, given the items; prior means for users without
             ratings.
         """
-        factors = self._local_parameters(X)[:, : self._rank()]
+        factors = self._local_parameters(X)[:, : self._n_features_out]
         return factors.astype(self.state_.dtype)
 
     def inverse_transform(
@@ -165,12 +160,7 @@ class _MatrixFactorization(
         ratings : ndarray of shape (n_samples, n_items)
             Expected ratings of all items.
         """
-        self._check_fitted()
-        X = check_array(X, dtype=[np.float64, np.float32])
-        if X.shape[1] != self._rank():
-            raise ValueError(
-                f"X has {X.shape[1]} features, but there are {self._rank()} components."
-            )
+        X = self._checked_factors(X)
         if user_biases is None:
             user_biases = np.full(len(X), self._mean_user_bias())
         user_biases = check_array(
@@ -180,7 +170,6 @@ class _MatrixFactorization(
             raise ValueError(
                 f"user_biases has shape {user_biases.shape}; expected ({len(X)},)."
             )
-        check_values(X, self.state_.dtype)
         check_values(user_biases, self.state_.dtype, "user_biases")
         return self._ratings(X, user_biases, self._items())
 
@@ -197,19 +186,19 @@ class _MatrixFactorization(
         ratings : ndarray of shape (n_samples, n_items)
             Expected ratings of all items, including rated ones.
         """
-        return self._predicted(self._local_parameters(X), self._items())
+        return self._expected_ratings(self._local_parameters(X), self._items())
 
-    def _predicted(self, users, items):
+    def _expected_ratings(self, users, items):
         """Return expected ratings for posterior means; the last column is the bias."""
         users = users.astype(self.state_.dtype)
-        factors, biases = users[:, : self._rank()], self._biases(users)
+        factors, biases = users[:, : self._n_features_out], self._biases(users)
         return self._ratings(factors, biases, items.astype(users.dtype))
 
     def _ratings(self, factors, user_biases, items):
         """Return the mean, the biases and the products with means of items."""
         rows = np.column_stack([factors, user_biases, np.ones_like(user_biases)])
         biases = self._biases(items) + self.global_mean_
-        columns = [*items[:, : self._rank()].T, np.ones_like(biases), biases]
+        columns = [*items[:, : self._n_features_out].T, np.ones_like(biases), biases]
         return tiled_matmul(rows, np.array(columns, dtype=rows.dtype))
 
     def predict_pairs(
@@ -235,11 +224,6 @@ class _MatrixFactorization(
             Standard deviations of the ratings, which include the noise.  Returned only
             if ``return_std`` is True.
 
-        Raises
-        ------
-        ValueError
-            If a user or an item is unknown, or if ``pairs`` does not have two columns.
-
         Examples
         --------
         >>> from sktemper import TemperedMatrixFactorization
@@ -260,16 +244,12 @@ class _MatrixFactorization(
         return (mean, std) if return_std else mean
 
     # -- views of the state ------------------------------------------------------------
-    def _rank(self):
-        return self._state().hyper.n_components
-
     def _posterior(self, natural, with_covariances=False):
-        state = self._state()
+        state, rank = self._state(), self._n_features_out
+        has_biases = len(state.hyper.users.mean) > rank
+        # `_fitted_model` would check all settings in each call
         model = MatrixFactorizationModel(
-            self._rank(),
-            len(state.globals_),
-            biases=len(state.hyper.users.mean) > self._rank(),
-            dtype=state.dtype,
+            rank, len(state.globals_), biases=has_biases, dtype=state.dtype
         )
         return model.gaussians(natural, with_covariances)
 
@@ -291,15 +271,15 @@ class _MatrixFactorization(
 
     def _biases(self, means):
         """Return the biases, the last columns of ``means``, or zeros."""
-        return means[:, self._rank() :].sum(axis=1)
+        return means[:, self._n_features_out :].sum(axis=1)
 
     def _mean_user_bias(self):
-        return self._state().hyper.users.mean[self._rank() :].sum()
+        return self._state().hyper.users.mean[self._n_features_out :].sum()
 
     @property
     def components_(self) -> np.ndarray:
         """Mean factors of the items, ndarray of shape (n_components, n_items)."""
-        factors = self._items()[:, : self._rank()]
+        factors = self._items()[:, : self._n_features_out]
         return self._cached(
             "components", lambda: read_only(np.ascontiguousarray(factors.T))
         )
@@ -320,7 +300,7 @@ class _MatrixFactorization(
     @property
     def user_factors_(self) -> np.ndarray:
         """Mean factors of fitted users, ndarray of shape (n_users, n_components)."""
-        return read_only(self._users()[:, : self._rank()])
+        return read_only(self._users()[:, : self._n_features_out])
 
     @property
     def user_biases_(self) -> np.ndarray:
@@ -338,11 +318,6 @@ class _MatrixFactorization(
         return self._state().hyper.global_mean
 
     @property
-    def noise_variance_(self) -> float:
-        """Variance of the noise of a rating, float; given or learned."""
-        return self._state().hyper.noise_variance
-
-    @property
     def noise_shape_(self) -> float:
         """Shape of the Gamma distribution of the users' precisions, float."""
         return self._state().hyper.noise_shape
@@ -350,32 +325,7 @@ class _MatrixFactorization(
     @property
     def user_noise_variances_(self) -> np.ndarray:
         """Expected noise variances of the fitted users, ndarray of shape (n_users,)."""
-        noise = self._state().hyper.noise_variance
-        return noise * Noise(*self._fitted_users()[1].T).inverse_means()
-
-    @property
-    def user_prior_(self) -> tuple:
-        """Mean and covariance of the users' prior, ndarrays; given or learned."""
-        return tuple(self._state().hyper.users)
-
-    @property
-    def item_prior_(self) -> tuple:
-        """Mean and covariance of the items' prior, ndarrays; given or learned."""
-        return tuple(self._state().hyper.items)
-
-    @property
-    def relevance_(self) -> np.ndarray:
-        """Variance of the ratings that each factor explains, decreasing.
-
-        An ndarray of shape (n_components,), near 0 for factors that are not needed.
-        """
-        d = self._rank()
-        users, items = self.user_prior_[1][:d, :d], self.item_prior_[1][:d, :d]
-        return np.sort(np.abs(np.linalg.eigvals(users @ items)))[::-1]
-
-    @property
-    def _n_features_out(self):
-        return self._rank()
+        return self._noise_variances(self._fitted_users()[1])
 
     def recommend(
         self,
@@ -435,15 +385,6 @@ class _MatrixFactorization(
             Returned instead of the arrays, with the columns "user", "item", "rank"
             (from 1), "score" (the number that ranks the items) and "rating", and "std"
             if ``return_std`` is True.  Users for whom no item is left have no row.
-
-        Raises
-        ------
-        ValueError
-            If labels are unknown (the message lists them), if ``n_items`` is less than
-            1 or more than the number of items, or if the labels of the items of ``X``
-            differ from the labels of the fit.
-        ImportError
-            If the library of the data frame is not installed.
 
         See Also
         --------
@@ -520,7 +461,7 @@ class _MatrixFactorization(
             "most_popular", lambda: np.argsort(-log_shares, kind="stable")
         )
 
-        def of_users(query):
+        def make_rescoring(query):
             noise = np.sqrt(self._noise_variances(query.posteriors[1]))[:, None]
 
             def scores(ratings, users, items):
@@ -531,7 +472,7 @@ class _MatrixFactorization(
             bounds = log_shares.astype(self.state_.dtype)
             return Rescoring(scores, bounds, order)
 
-        return of_users
+        return make_rescoring
 
     def _log_shares(self):
         """Return the log of each item's share of the ratings, smoothed by `UNSEEN`."""
@@ -589,7 +530,7 @@ class _MatrixFactorization(
         """Return factors, 1 for the user's bias, and the mean plus the item's bias."""
         items = self._items()
         biases = self._biases(items) + self.global_mean_
-        columns = items[:, : self._rank()], np.ones_like(biases), biases
+        columns = items[:, : self._n_features_out], np.ones_like(biases), biases
         return np.column_stack(columns).astype(self.state_.dtype, copy=False)
 
     def _user_vectors(self):
@@ -602,7 +543,7 @@ class _MatrixFactorization(
 
     def _vectors_of_means(self, users):
         biases = self._biases(users)
-        columns = users[:, : self._rank()], biases, np.ones_like(biases)
+        columns = users[:, : self._n_features_out], biases, np.ones_like(biases)
         return np.column_stack(columns).astype(self.state_.dtype, copy=False)
 
     def _fits(self, prepared, model):
@@ -614,7 +555,7 @@ class _MatrixFactorization(
         )
 
     def _vector_width(self):
-        return self._rank() + 2
+        return self._n_features_out + 2
 
     def _item_directions(self):
         return np.ascontiguousarray(self.components_.T)
@@ -678,30 +619,23 @@ class TemperedMatrixFactorization(_MatrixFactorization):
     Parameters
     ----------
     n_components : int, default=10
-        Number of factors d, the rank; more for more ratings.  Factors that are not
-        needed shrink to zero.
+        Number of factors d, the rank; unneeded factors shrink to zero.
     tempering : Tempering, "global", "local" or None, default="global"
-        Temperature during training, see `sktemper.tempering`: inferred ("global"),
-        inferred for each user, for data with outliers ("local"), a policy such as
-        `Annealing`, or T=1 (None), which is plain variational inference.
+        Temperature of a fit, see `sktemper.tempering`: inferred ("global"), inferred
+        for each user, for data with outliers ("local"), of a policy, or 1 (None).
     max_iter : int, default=100
-        Largest number of passes of `fit` over the data; more if it warns of no
-        convergence.
+        Largest number of passes of `fit`; more if it warns of no convergence.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
-        Seed of the start, of the order of the users and of noise; an int gives the same
-        result each time.
+        Seed of all random numbers; an int gives the same result each time.
     biases : bool, default=True
-        Whether users and items have biases besides factors; False for the model of the
-        papers.
+        Whether users and items have biases; False for the model of the papers.
     noise_type : {"user", "common"}, default="user"
         Whether each user has a noise variance, ``noise_variance`` divided by a Gamma
         variable of mean 1 ("user"), or all have the same ("common"), as in the papers.
     global_mean : float, default=None
-        Constant that is added to all ratings; 0 for the model of [1]_.  None is the
-        mean rating of the first data.
+        Constant added to all ratings, 0 in [1]_; None is the mean of the first data.
     noise_variance : float, default=None
         Variance sigma^2 of the noise of each rating; set it to infer a temperature.
         None starts at the variance of the ratings and learns it.
@@ -709,48 +643,36 @@ class TemperedMatrixFactorization(_MatrixFactorization):
         Prior variance of each factor and bias, with mean 0, as in [1]_.  None learns
         the means and covariances of the priors, so that the rank needs no tuning.
     init : array-like of shape (n_components, n_items), default=None
-        Initial factors of the items, such as those of another model.  None is small
-        draws from the prior.
+        Initial factors of the items; None is small draws from the prior.
     batch_size : int, "auto" or None, default=None
-        Number of users of a step.  None takes all users (coordinate ascent, with a
-        learning rate of 1); "auto" is faster for many users: a tenth of them, at least
-        100 and at most 10,000.
+        Number of users of a step; None takes all (coordinate ascent).  "auto" is faster
+        for many users: a tenth, at least 100 and at most 10,000.
     learning_rate : LearningRate or float, default=None
-        Share of the way to its target that a step moves the parameters, see
-        `sktemper.learning_rates`.  None is 1 if all users are one batch, and otherwise
-        ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+        Size of a step, see `sktemper.learning_rates`.  None is 1 if all users are one
+        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     gradient_noise : GradientNoise, default=None
-        Noise that is added to the statistics of a batch to leave poor optima, see
-        `sktemper.noise`; None adds none.
+        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
     tol : float, default=1e-3
-        Least rise of the held-out score that counts as an improvement, in nats per
-        rating.  With ``batch_size=None`` also the change of the lower bound below which
-        `fit` ends.
+        Least gain that counts: of the held-out score, in nats per rating, and with
+        ``batch_size=None`` of the lower bound by a pass.
     n_iter_no_change : int, default=None
-        Number of evaluations without an improvement by ``tol`` after which `fit` ends
-        and keeps the best state, for a generous ``max_iter``; None disables early
-        stopping.
+        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
+        the best state, for a generous ``max_iter``; None never stops early.
     evaluate_every : int, default=0
         Number of passes between scores of held-out data, which ``history_`` has, to see
         if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
-        for less noise in the scores of few rows.
+        Share of rows held out for scores without an ``X_val``; larger if rows are few.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit: it finishes an interrupted one, or else
-        adds ``max_iter`` passes.
+        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads, -1 for all cores; None is 1 unless in a
-        `joblib.parallel_config`.  The result has the same bits for every value.
+        Largest number of threads, as in scikit-learn; results do not depend on it.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper", to watch a long
-        fit.
+        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
     shuffle : bool, default=True
-        Whether each pass visits the users in a new random order; False keeps the order
-        of the rows, as in scikit-learn.
+        Whether each pass has a new random order of the rows, or that of the data.
     total_samples : int, default=None
-        Number of rows that a batch represents; None counts the rows of all calls.  Set
-        it in a stream of `partial_fit` whose length you know.
+        Number of rows of a whole stream, if known; None counts those of all calls.
 
     Notes
     -----
@@ -783,8 +705,6 @@ class TemperedMatrixFactorization(_MatrixFactorization):
     >>> mean.shape, std.shape
     ((2,), (2,))
     """
-
-    _parameter_constraints = _MatrixFactorization._parameter_constraints
 
     def __init__(
         self,
@@ -848,29 +768,23 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
     Parameters
     ----------
     n_components : int, default=10
-        Number of factors d, the rank; more for more ratings.  Factors that are not
-        needed shrink to zero.
+        Number of factors d, the rank; unneeded factors shrink to zero.
     schedule : Schedule or callable, default=None
         Temperature of each step, see `sktemper.schedules`.  None is
         ``ExponentialSchedule()``; try a lower start if components become equal.
     max_iter : int, default=100
-        Largest number of passes of `fit` over the data; more if it warns of no
-        convergence.
+        Largest number of passes of `fit`; more if it warns of no convergence.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
-        Seed of the start, of the order of the users and of noise; an int gives the same
-        result each time.
+        Seed of all random numbers; an int gives the same result each time.
     biases : bool, default=True
-        Whether users and items have biases besides factors; False for the model of the
-        papers.
+        Whether users and items have biases; False for the model of the papers.
     noise_type : {"user", "common"}, default="user"
         Whether each user has a noise variance, ``noise_variance`` divided by a Gamma
         variable of mean 1 ("user"), or all have the same ("common"), as in the papers.
     global_mean : float, default=None
-        Constant that is added to all ratings; 0 for the model of [1]_.  None is the
-        mean rating of the first data.
+        Constant added to all ratings, 0 in [1]_; None is the mean of the first data.
     noise_variance : float, default=None
         Variance sigma^2 of the noise of each rating; set it to infer a temperature.
         None starts at the variance of the ratings and learns it.
@@ -878,51 +792,39 @@ class AnnealedMatrixFactorization(AnnealedMixin, _MatrixFactorization):
         Prior variance of each factor and bias, with mean 0, as in [1]_.  None learns
         the means and covariances of the priors, so that the rank needs no tuning.
     init : array-like of shape (n_components, n_items), default=None
-        Initial factors of the items, such as those of another model.  None is small
-        draws from the prior.
+        Initial factors of the items; None is small draws from the prior.
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
         The part of a step that is tempered, see `sktemper.tempering.Annealing`; the
         last two are for comparisons with the papers.
     batch_size : int, "auto" or None, default=None
-        Number of users of a step.  None takes all users (coordinate ascent, with a
-        learning rate of 1); "auto" is faster for many users: a tenth of them, at least
-        100 and at most 10,000.
+        Number of users of a step; None takes all (coordinate ascent).  "auto" is faster
+        for many users: a tenth, at least 100 and at most 10,000.
     learning_rate : LearningRate or float, default=None
-        Share of the way to its target that a step moves the parameters, see
-        `sktemper.learning_rates`.  None is 1 if all users are one batch, and otherwise
-        ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+        Size of a step, see `sktemper.learning_rates`.  None is 1 if all users are one
+        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     gradient_noise : GradientNoise, default=None
-        Noise that is added to the statistics of a batch to leave poor optima, see
-        `sktemper.noise`; None adds none.
+        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
     tol : float, default=1e-3
-        Least rise of the held-out score that counts as an improvement, in nats per
-        rating.  With ``batch_size=None`` also the change of the lower bound below which
-        `fit` ends.
+        Least gain that counts: of the held-out score, in nats per rating, and with
+        ``batch_size=None`` of the lower bound by a pass.
     n_iter_no_change : int, default=None
-        Number of evaluations without an improvement by ``tol`` after which `fit` ends
-        and keeps the best state, for a generous ``max_iter``; None disables early
-        stopping.
+        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
+        the best state, for a generous ``max_iter``; None never stops early.
     evaluate_every : int, default=0
         Number of passes between scores of held-out data, which ``history_`` has, to see
         if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
-        for less noise in the scores of few rows.
+        Share of rows held out for scores without an ``X_val``; larger if rows are few.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit: it finishes an interrupted one, or else
-        adds ``max_iter`` passes.
+        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads, -1 for all cores; None is 1 unless in a
-        `joblib.parallel_config`.  The result has the same bits for every value.
+        Largest number of threads, as in scikit-learn; results do not depend on it.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper", to watch a long
-        fit.
+        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
     shuffle : bool, default=True
-        Whether each pass visits the users in a new random order; False keeps the order
-        of the rows, as in scikit-learn.
+        Whether each pass has a new random order of the rows, or that of the data.
     total_samples : int, default=None
-        Number of rows that a batch represents; None counts the rows of all calls.  Set
-        it in a stream of `partial_fit` whose length you know.
+        Number of rows of a whole stream, if known; None counts those of all calls.
 
     Notes
     -----
@@ -1022,8 +924,7 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
     Parameters
     ----------
     n_components : int, default=10
-        Number of factors d, the rank; more for more ratings.  Factors that are not
-        needed shrink to zero.
+        Number of factors d, the rank; unneeded factors shrink to zero.
     effective_batch_size : float, int, Schedule or callable, default=0.5
         Size of a batch without added noise that would have the same gradient noise: a
         share of the batch, a number of ratings, or a schedule of these.  Smaller values
@@ -1031,23 +932,18 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
     tempering : Tempering, "global", "local" or None, default=None
         Temperature during training, see `sktemper.tempering`; None is T=1.
     max_iter : int, default=100
-        Largest number of passes of `fit` over the data; more if it warns of no
-        convergence.
+        Largest number of passes of `fit`; more if it warns of no convergence.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
-        Seed of the start, of the order of the users and of noise; an int gives the same
-        result each time.
+        Seed of all random numbers; an int gives the same result each time.
     biases : bool, default=True
-        Whether users and items have biases besides factors; False for the model of the
-        papers.
+        Whether users and items have biases; False for the model of the papers.
     noise_type : {"user", "common"}, default="user"
         Whether each user has a noise variance, ``noise_variance`` divided by a Gamma
         variable of mean 1 ("user"), or all have the same ("common"), as in the papers.
     global_mean : float, default=None
-        Constant that is added to all ratings; 0 for the model of [1]_.  None is the
-        mean rating of the first data.
+        Constant added to all ratings, 0 in [1]_; None is the mean of the first data.
     noise_variance : float, default=None
         Variance sigma^2 of the noise of each rating; set it to infer a temperature.
         None starts at the variance of the ratings and learns it.
@@ -1055,49 +951,37 @@ class SVIPlusMatrixFactorization(SVIPlusMixin, _MatrixFactorization):
         Prior variance of each factor and bias, with mean 0, as in [1]_.  None learns
         the means and covariances of the priors, so that the rank needs no tuning.
     init : array-like of shape (n_components, n_items), default=None
-        Initial factors of the items, such as those of another model.  None is small
-        draws from the prior.
+        Initial factors of the items; None is small draws from the prior.
     noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
-        Distribution of the random weights of ratings, see
-        `sktemper.noise.SVIPlusNoise`; "gaussian" weights are those of the paper, and
-        can be negative.
+        Distribution of the random weights of ratings: "gaussian" weights, those of the
+        paper, can be negative, see `sktemper.noise.SVIPlusNoise`.
     batch_size : int, "auto" or None, default=None
-        Number of users of a step.  None takes all users (coordinate ascent, with a
-        learning rate of 1); "auto" is faster for many users: a tenth of them, at least
-        100 and at most 10,000.
+        Number of users of a step; None takes all (coordinate ascent).  "auto" is faster
+        for many users: a tenth, at least 100 and at most 10,000.
     learning_rate : LearningRate or float, default=None
-        Share of the way to its target that a step moves the parameters, see
-        `sktemper.learning_rates`.  None is 1 if all users are one batch, and otherwise
-        ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+        Size of a step, see `sktemper.learning_rates`.  None is 1 if all users are one
+        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     tol : float, default=1e-3
-        Least rise of the held-out score that counts as an improvement, in nats per
-        rating.  With ``batch_size=None`` also the change of the lower bound below which
-        `fit` ends.
+        Least gain that counts: of the held-out score, in nats per rating, and with
+        ``batch_size=None`` of the lower bound by a pass.
     n_iter_no_change : int, default=None
-        Number of evaluations without an improvement by ``tol`` after which `fit` ends
-        and keeps the best state, for a generous ``max_iter``; None disables early
-        stopping.
+        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
+        the best state, for a generous ``max_iter``; None never stops early.
     evaluate_every : int, default=0
         Number of passes between scores of held-out data, which ``history_`` has, to see
         if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
-        for less noise in the scores of few rows.
+        Share of rows held out for scores without an ``X_val``; larger if rows are few.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit: it finishes an interrupted one, or else
-        adds ``max_iter`` passes.
+        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads, -1 for all cores; None is 1 unless in a
-        `joblib.parallel_config`.  The result has the same bits for every value.
+        Largest number of threads, as in scikit-learn; results do not depend on it.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper", to watch a long
-        fit.
+        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
     shuffle : bool, default=True
-        Whether each pass visits the users in a new random order; False keeps the order
-        of the rows, as in scikit-learn.
+        Whether each pass has a new random order of the rows, or that of the data.
     total_samples : int, default=None
-        Number of rows that a batch represents; None counts the rows of all calls.  Set
-        it in a stream of `partial_fit` whose length you know.
+        Number of rows of a whole stream, if known; None counts those of all calls.
 
     Notes
     -----

@@ -9,6 +9,9 @@ users, one in each row.  "Sums" are sums over ratings, such as natural parameter
 All functions take and return arrays.  They draw no random numbers and do not depend on
 policies.  The loops are C, in ``_loops.h``, and are compiled for each instruction set.
 The file ``_loops.h`` describes the columns of tables and of sums.
+
+A call returns early if another thread sets ``stop``, an array of shape (1,), to a nonzero
+number.  The `Room` of ``room`` has memory that may be reused for the results.
 """
 
 import numpy as np
@@ -125,10 +128,6 @@ def own_sums(
     table : ndarray of shape (n_others, `table_width`)
     rank : int
     biases : bool
-    stop : ndarray of shape (1,)
-        The call returns early if another thread sets it to a nonzero number.
-    room : Room or None
-        Memory that is reused for the sums.
 
     Returns
     -------
@@ -187,15 +186,13 @@ def other_sums(
 
     Parameters
     ----------
-    starts, others, values, factors, rank, biases, stop
+    starts, others, values, factors, rank, biases
         See `own_sums`.
     table : ndarray of shape (n_rows, `table_width`)
         Moments of the rows.
     n_others : int
     row_factors : ndarray of shape (n_rows,) or None
         A further factor for all ratings of a row.  None means 1.
-    room : Room or None
-        See `own_sums`.
 
     Returns
     -------
@@ -236,7 +233,7 @@ def other_sums(
         most = max([last - first for first, last in zip(edges, edges[1:])])
         _make_room[floating](ratings, most, table)
     for first, last in zip(edges, edges[1:]):
-        _turned[floating](
+        _sort_by_other[floating](
             starts, others, values, factors, first, last, rated,
             places, ends, own, moved_values, moved_factors,
         )
@@ -250,12 +247,9 @@ def other_sums(
 
 
 def _edges(const intptr_t[::1] starts, intptr_t most):
-    """Divide the rows into parts of at most ``most`` ratings, or of a single row.
+    """Return the first rows of parts of ``most`` ratings or less, and n_rows.
 
-    Returns
-    -------
-    edges : list of int
-        First row of each part, and the number of rows.
+    A part has at least one row.
     """
     cdef intptr_t row, first = 0
     edges = [0]
@@ -266,7 +260,7 @@ def _edges(const intptr_t[::1] starts, intptr_t most):
     return [*edges, starts.shape[0] - 1]
 
 
-cdef _turned(
+cdef _sort_by_other(
     const intptr_t[::1] starts,
     const int32_t[::1] others,
     const floating[::1] values,
@@ -415,7 +409,7 @@ def moments(
 
     Parameters
     ----------
-    starts, others, table, rank, biases, stop
+    starts, others, table, rank, biases
         See `own_sums`.
     own_table : ndarray
         Moments of the rows.
@@ -466,29 +460,10 @@ def gaussians(
 ):
     """Compute the moments of Gaussians from their natural parameters.
 
-    The natural parameters are prior + scales * sums.  ``table`` and all arrays after it
-    are outputs.
-
-    Parameters
-    ----------
-    sums : ndarray of shape (n_rows, n_own * (n_own + 3) / 2 or more)
-        Packed lower triangles of precisions, followed by precisions times means.
-        ``n_own`` is ``rank + biases``.  Further columns are not read.
-    scales : ndarray of shape (n_rows,)
-    prior : ndarray of shape (n_own * (n_own + 3) / 2,)
-    rank, biases, stop
-        See `own_sums`.
-    table : ndarray of shape (n_rows, `table_width`)
-    means : ndarray of shape (n_rows, n_own)
-    covariances : ndarray of shape (n_rows, n_own * (n_own + 1) / 2) or None
-        Packed lower triangles.
-    log_determinants : ndarray of shape (n_rows,)
-        Log determinants of the precisions; NaN if these are not positive definite.
-    prior_traces : ndarray of shape (n_rows,)
-        trace(prior precision E[x x^T]).
-    products, prior_products : ndarray of shape (n_rows,)
-        Inner products of E[x] with the linear sums, and with the linear parameters of
-        the prior.
+    The struct ``gaussians_block`` in ``_blocks.h`` describes the arguments, but None
+    stands for its NULL.  The natural parameters are prior + scales * sums, where further
+    columns of the sums are not read.  ``table`` and all arrays after it are outputs.  The
+    log determinants of precisions that are not positive definite are NaN.
 
     Returns
     -------

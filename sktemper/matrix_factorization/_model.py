@@ -17,7 +17,6 @@ from .._families import (
     least_eigenvalue,
     packed,
     packed_fisher_product,
-    unpacked,
 )
 from .._simd.room import Room
 from .._utils._cache import LastCall
@@ -30,11 +29,11 @@ from ._ratings import (
     Noise,
     Prepared,
     best_shape,
+    compute_posteriors,
     log_densities,
-    moments_of_table,
-    posteriors_of,
     ratings_of,
     refuse_precisions,
+    table_moments,
 )
 from ._users import UserInference
 
@@ -160,24 +159,9 @@ class MatrixFactorizationModel(ConjugateModel):
     The global parameters are an array with a row for each item, which has the packed
     lower triangle of the precision, and precision times mean.
 
-    Parameters
-    ----------
-    n_components, n_features : int
-        Rank, and number of items.
-    biases : bool
-    global_mean : float or None
-        None is the mean of the ratings.
-    noise_variance : float or None
-        sigma^2.  None learns it, starting at the variance of the ratings.
-    component_variance : float or None
-        c, the prior variance of factors and biases, whose prior mean is 0.  None learns
-        the prior means and covariances of users and of items.
-    user_noise : bool
-        Whether each user has a separate noise variance.
-    dtype : {float32, float64}
-        Type of the numbers with which the kernels compute.
-    init : ndarray of shape (n_components, n_features) or None
-        Initial means of the items' factors, or None for random means.
+    The parameters are those of the estimators, where None has the same meaning.  If
+    ``user_noise``, each user has a separate noise variance.  The kernels compute with
+    numbers of the type ``dtype``.
     """
 
     watches_bound = True
@@ -252,8 +236,7 @@ class MatrixFactorizationModel(ConjugateModel):
         return max(2 * hyper.rating_variance / hyper.noise_variance, 1.0)
 
     # -- the state of a fit ----------------------------------------------------------
-    def initial_hyper(self, X, sample_weight=None):
-        return first_hyper(self, X, sample_weight)
+    initial_hyper = first_hyper
 
     def initial_globals(self, X, random, hyper=None, sample_weight=None):
         """Return small draws from the prior, or ``init``."""
@@ -302,12 +285,7 @@ class MatrixFactorizationModel(ConjugateModel):
             refuse_precisions(self.dtype)
         return posterior
 
-    def posteriors(self, sums, scales, prior, with_covariances=False):
-        """Return posteriors with the parameters prior + scales * sums.
-
-        The second value is the number of indefinite precisions.
-        """
-        return posteriors_of(self, sums, scales, prior, with_covariances)
+    posteriors = compute_posteriors
 
     # -- the step --------------------------------------------------------------------
     def local_step(self, block, prepared, request):
@@ -363,9 +341,9 @@ class MatrixFactorizationModel(ConjugateModel):
         means, squares = self.moments(block, prepared, posterior)
         return values * (values - 2 * means) + squares
 
-    def moments_of(self, table, factors):
+    def weighted_moments(self, table, factors):
         """Return the `Moments` of weighted posteriors, from their table."""
-        return moments_of_table(table, factors, self.n_components, self.biases)
+        return table_moments(table, factors, self.n_components, self.biases)
 
     def target_parameters(self, statistics, scale, powers, hyper):
         """Return the prior's parameters plus statistics divided by noise variance."""
@@ -420,7 +398,7 @@ class MatrixFactorizationModel(ConjugateModel):
                 hyper = hyper._replace(noise_shape=shape)
         if self.component_variance is None:
             table = self.items(globals_).table
-            items = self.moments_of(table, np.ones(self.n_features))
+            items = self.weighted_moments(table, np.ones(self.n_features))
             hyper = hyper._replace(
                 users=blended(hyper.users, statistics.users, powers.prior, rate),
                 items=blended(hyper.items, items, powers.prior, rate),
@@ -436,14 +414,8 @@ class MatrixFactorizationModel(ConjugateModel):
     def global_bound(self, globals_, hyper, powers=Powers()):  # noqa: B008
         """Return ``powers.prior`` E log p(items) - E log q(items)."""
         items = self.items(globals_)
-        moments = self.moments_of(items.table, np.ones(self.n_features))
-        natural = hyper.items.natural()
-        precision = unpacked(natural[: self.n_packed], self.n_own)
-        log_prior = (
-            self.n_features * hyper.items.log_normaliser()
-            + moments.first @ natural[self.n_packed :]
-            - 0.5 * (precision * moments.second).sum()
-        )
+        moments = self.weighted_moments(items.table, np.ones(self.n_features))
+        log_prior = hyper.items.log_densities(moments, self.n_features)
         return float(powers.prior * log_prior + items.entropies().sum())
 
     def log_partition(

@@ -143,22 +143,11 @@ class Gaussians(NamedTuple):
         return 0.5 * (constant - self.log_determinants)
 
 
-def posteriors_of(model, sums, scales, prior, with_covariances):
+def compute_posteriors(model, sums, scales, prior, with_covariances=False):
     """Return posteriors with the natural parameters prior + scales * sums.
 
-    Parameters
-    ----------
-    model : MatrixFactorizationModel
-    sums : ndarray of shape (n_rows, n_natural or more)
-    scales : float or ndarray of shape (n_rows,)
-    prior : ndarray of shape (n_natural,)
-    with_covariances : bool
-
-    Returns
-    -------
-    posteriors : Gaussians
-    n_indefinite : int
-        Number of precisions that are not positive definite.
+    The rows of ``sums`` may have more numbers than ``prior``.  The second value is the
+    number of precisions that are not positive definite.
     """
     n_rows = len(sums)
     out = Gaussians(
@@ -193,7 +182,7 @@ def posteriors_of(model, sums, scales, prior, with_covariances):
     return out, n_indefinite
 
 
-def moments_of_table(table, factors, n_components, biases):
+def table_moments(table, factors, n_components, biases):
     sums = _kernels.table_sums(table, np.ascontiguousarray(factors, dtype=np.float64))
     d, n_own = n_components, n_components + biases
     n_products = d * (d + 1) // 2
@@ -211,7 +200,7 @@ def moments_of_table(table, factors, n_components, biases):
 def refuse_precisions(dtype, items=None):
     """Raise an error about a precision that is not positive definite.
 
-    The precision is of a user if the moments of items are given.
+    It is the precision of a user if the moments of items are given.
     """
     found = f"A precision is not positive definite after rounding to {dtype}"
     if items is not None:
@@ -301,15 +290,6 @@ class Ratings(NamedTuple):
     def users(self):
         return np.repeat(np.arange(len(self.starts) - 1), self.counts)
 
-    def rows(self, rows):
-        """Return the user and the item of each rating in a slice of rows.
-
-        The users are numbered from 0 within the slice.
-        """
-        starts = self.starts[rows.start : rows.stop + 1]
-        users = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-        return users, self.items[starts[0] : starts[-1]]
-
     def select(self, mask):
         users = self.users()
         counts = np.bincount(users[mask], minlength=len(self.counts))
@@ -359,14 +339,14 @@ class RatingStatistics:
             self.log_noise + other.log_noise,
             self.room,
         )
-        return total._merged() if total._has_many_parts() else total
+        return total._merge_parts() if total._has_many_parts() else total
 
     def _has_many_parts(self):
         n_bytes = max(rows.nbytes for _, rows in self.parts)
         most = max(min(MOST_PARTS, PART_BYTES // max(n_bytes, 1)), FEWEST_PARTS)
         return len(self.parts) > most
 
-    def _merged(self):
+    def _merge_parts(self):
         known = np.zeros(len(self.item_counts), dtype=bool)
         for items, _ in self.parts:
             known[items] = True

@@ -71,17 +71,7 @@ class Users(NamedTuple):
 
 
 class UserInference:
-    """Computes the posteriors of the users of a block, and their statistics.
-
-    Parameters
-    ----------
-    model : MatrixFactorizationModel
-    block : Ratings
-    prepared : Prepared
-    powers : Powers
-    unit_noise : ndarray of shape (n_ratings,) or None
-        See `ConjugateModel.local_step`.
-    """
+    """Posteriors of the users of a block, and their statistics."""
 
     def __init__(self, model, block, prepared, powers, unit_noise=None):
         self.model, self.block, self.prepared = model, block, prepared
@@ -91,11 +81,8 @@ class UserInference:
     def users(self, noise=None):
         """Return the `Users` at their optimum.
 
-        Parameters
-        ----------
-        noise : Noise or None
-            The noise of the last step, from which one round continues.  None starts
-            from equal noise and iterates until convergence.
+        One round continues from the noise of the last step.  Without it, rounds start
+        from equal noise and iterate until convergence.
         """
         model, block, unit_noise = self.model, self.block, self.unit_noise
         local, factors = _scalar_and_factors(self.powers.local, unit_noise)
@@ -166,7 +153,7 @@ class UserInference:
             scales = users.scales.copy()
             scales[active] = users.local / hyper.noise_variance * tried[active]
             moved, n_indefinite = self.model.posteriors(
-                self._rows_of_sums(users.sums, active), scales[active], users.prior
+                self._select_sums(users.sums, active), scales[active], users.prior
             )
             if n_indefinite:  # because of negative unit noise
                 break
@@ -177,7 +164,7 @@ class UserInference:
             )
         return users
 
-    def _rows_of_sums(self, sums, rows):
+    def _select_sums(self, sums, rows):
         """Return rows of sums, in memory that is reused."""
         if len(rows) == len(sums):
             return sums
@@ -263,7 +250,7 @@ class UserInference:
             ((items, rows),),
             float(noise.means @ errors),
             n_ratings,
-            model.moments_of(table, row_weights),
+            model.weighted_moments(table, row_weights),
             self._item_counts(),
             float(row_weights @ (noise.log_means() - noise.means)),
             model.room,

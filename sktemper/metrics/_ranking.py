@@ -119,27 +119,23 @@ def recall_at_k(
 ) -> float | np.ndarray:
     r"""Return the share of the relevant items that are among the first k items.
 
-    The recall of a user is :math:`|R \cap T_k| / \min(k, |R|)` [2]_, where R is the set
+    The recall of a user is :math:`|R \cap T_k| / \min(k, |R|)` [1]_, where R is the set
     of the user's relevant items, and :math:`T_k` the set of the first k items of the
     ranking.  A common variant divides by :math:`|R|` instead, and has smaller values.
+    Equal scores count as in `precision_at_k`.
 
     Parameters
     ----------
     scores : array-like of shape (n_users, n_items), callable or estimator
-        Scores of all items; larger is better.  A callable gets blocks of rows of
-        ``X_seen`` and returns a dense array of scores; so does the method
-        ``item_scores``, or else ``predict``, of an estimator.
+        Scores of all items, as in `precision_at_k`.
     X_test : {array-like, sparse matrix} of shape (n_users, n_items)
-        Held-out data.  The relevant items are the stored entries of a sparse matrix, or
-        the entries of a dense array that are neither 0 nor NaN.
+        Held-out data, as in `precision_at_k`.
     k : int, default=10
         Number of items shown to a user.
     X_seen : {array-like, sparse matrix} of shape (n_users, n_items), default=None
-        Known data of the same users.  The items of a user in ``X_seen`` are left out of
-        the ranking and of the relevant items.  Required for a callable or an estimator.
+        Known data of the same users, as in `precision_at_k`.
     relevant : float, default=None
-        Smallest value in ``X_test`` of a relevant item, such as 4 stars.  None uses all
-        entries.
+        Smallest value in ``X_test`` of a relevant item; None uses all entries.
     per_user : bool, default=False
         Whether to return the value of each user instead of the mean.
 
@@ -159,17 +155,9 @@ def recall_at_k(
     ranking_report : Several measures in one pass.
     sktemper.model_selection.train_test_split_entries : Hide part of each user's items.
 
-    Notes
-    -----
-    The value is the expectation over random orders of items with equal scores [1]_.  A
-    model that gives all items the same score is therefore as good as chance, for any
-    order of the columns.
-
     References
     ----------
-    .. [1] F. McSherry, M. Najork, "Computing information retrieval performance measures
-       efficiently in the presence of tied scores", ECIR 2008.
-    .. [2] D. Liang, R. Krishnan, M. Hoffman, T. Jebara, "Variational autoencoders for
+    .. [1] D. Liang, R. Krishnan, M. Hoffman, T. Jebara, "Variational autoencoders for
        collaborative filtering", WWW 2018.
 
     Examples
@@ -197,26 +185,22 @@ def ndcg_at_k(
 
     The gain of a user is the sum of :math:`1 / \log_2(1 + r)` over the ranks r of
     relevant items, from 1 to k.  It is divided by its maximum,
-    :math:`\sum_{r=1}^{\min(k, |R|)} 1 / \log_2(1 + r)` [2]_, where R is the set of the
-    user's relevant items.  All relevant items have the same gain.
+    :math:`\sum_{r=1}^{\min(k, |R|)} 1 / \log_2(1 + r)` [1]_, where R is the set of the
+    user's relevant items.  All relevant items have the same gain, and equal scores
+    count as in `precision_at_k`.
 
     Parameters
     ----------
     scores : array-like of shape (n_users, n_items), callable or estimator
-        Scores of all items; larger is better.  A callable gets blocks of rows of
-        ``X_seen`` and returns a dense array of scores; so does the method
-        ``item_scores``, or else ``predict``, of an estimator.
+        Scores of all items, as in `precision_at_k`.
     X_test : {array-like, sparse matrix} of shape (n_users, n_items)
-        Held-out data.  The relevant items are the stored entries of a sparse matrix, or
-        the entries of a dense array that are neither 0 nor NaN.
+        Held-out data, as in `precision_at_k`.
     k : int, default=10
         Number of items shown to a user.
     X_seen : {array-like, sparse matrix} of shape (n_users, n_items), default=None
-        Known data of the same users.  The items of a user in ``X_seen`` are left out of
-        the ranking and of the relevant items.  Required for a callable or an estimator.
+        Known data of the same users, as in `precision_at_k`.
     relevant : float, default=None
-        Smallest value in ``X_test`` of a relevant item, such as 4 stars.  None uses all
-        entries.
+        Smallest value in ``X_test`` of a relevant item; None uses all entries.
     per_user : bool, default=False
         Whether to return the value of each user instead of the mean.
 
@@ -238,17 +222,12 @@ def ndcg_at_k(
 
     Notes
     -----
-    The value is the expectation over random orders of items with equal scores [1]_.  A
-    model that gives all items the same score is therefore as good as chance, for any
-    order of the columns.
     `sklearn.metrics.ndcg_score` averages over ties too, and supports different gains,
     but takes only dense arrays and cannot leave out the known items of a user.
 
     References
     ----------
-    .. [1] F. McSherry, M. Najork, "Computing information retrieval performance measures
-       efficiently in the presence of tied scores", ECIR 2008.
-    .. [2] K. Järvelin, J. Kekäläinen, "Cumulated gain-based evaluation of IR
+    .. [1] K. Järvelin, J. Kekäläinen, "Cumulated gain-based evaluation of IR
        techniques", ACM Transactions on Information Systems 20(4), 2002.
 
     Examples
@@ -284,21 +263,16 @@ def ranking_report(
     Parameters
     ----------
     scores : array-like of shape (n_users, n_items), callable or estimator
-        Scores of all items; larger is better.  A callable gets blocks of rows of
-        ``X_seen`` and returns a dense array of scores; so does the method
-        ``item_scores``, or else ``predict``, of an estimator.
+        Scores of all items, as in `precision_at_k`.
     X_test : {array-like, sparse matrix} of shape (n_users, n_items)
-        Held-out data.  The relevant items are the stored entries of a sparse matrix, or
-        the entries of a dense array that are neither 0 nor NaN.
+        Held-out data, as in `precision_at_k`.
     measures : list of str, default=("precision@10", "recall@20", "ndcg@100")
         Names of measures: "precision", "recall" or "ndcg", then "@" and k, for
         `precision_at_k`, `recall_at_k` and `ndcg_at_k`.
     X_seen : {array-like, sparse matrix} of shape (n_users, n_items), default=None
-        Known data of the same users.  The items of a user in ``X_seen`` are left out of
-        the ranking and of the relevant items.  Required for a callable or an estimator.
+        Known data of the same users, as in `precision_at_k`.
     relevant : float, default=None
-        Smallest value in ``X_test`` of a relevant item, such as 4 stars.  None uses all
-        entries.
+        Smallest value in ``X_test`` of a relevant item; None uses all entries.
 
     Returns
     -------

@@ -40,20 +40,8 @@ class _TopicScorer:
     def __call__(self, estimator, X, y=None):
         """Return the measure of a fitted model as a float.
 
-        Parameters
-        ----------
-        estimator : object
-            A fitted topic model; a `Pipeline` whose last step is one; or a search whose
-            best estimator is one of these.
-        X : object
-            Data that ``estimator.transform`` accepts.
-        y : None
-            Ignored; present for compatibility with scikit-learn.
-
-        Raises
-        ------
-        TypeError
-            If the last step has no ``components_``.
+        The estimator is a topic model, a `Pipeline` whose last step is one, or a search
+        whose best estimator is one of these.
         """
         model, X = _model_and_counts(estimator, X, self._looks_at_data)
         return float(np.mean(self._measure(model, X, **self._parameters)))

@@ -37,13 +37,7 @@ def components_of(estimator, n_features=None):
 
 
 def check_columns(estimator, X):
-    """Raise if the columns of a data frame differ from the columns of the fit.
-
-    Raises
-    ------
-    ValueError
-        If the names or their order differ; the message is scikit-learn's.
-    """
+    """Raise scikit-learn's error if columns of a data frame differ from the fit's."""
     if hasattr(estimator, "feature_names_in_") and hasattr(X, "columns"):
         _check_feature_names(estimator, X, reset=False)
 
@@ -57,13 +51,7 @@ def scaled(components):
 def topics_of(topics_or_estimator, n_words, n_features=None):
     """Return for each topic the column indices of its words, most probable first.
 
-    Parameters
-    ----------
-    topics_or_estimator : object or list of lists of int
-    n_words : int
-        Largest number of words of each topic.
-    n_features : int, default=None
-        Number of columns of the data; None if there are no data.
+    ``n_features`` is None if there are no data.
     """
     if hasattr(topics_or_estimator, "components_") or isinstance(
         topics_or_estimator, BaseEstimator

@@ -46,11 +46,6 @@ class Values:
         Categories of the dtype of the column.
     weight : ndarray of shape (n_rows,) or None
         Weights of the rows; None means that all weights are 1.
-
-    Raises
-    ------
-    ValueError
-        If a value is infinite.
     """
 
     def __init__(self, name, entries, table=None, declared=None, weight=None):
@@ -183,17 +178,7 @@ class Values:
 
 
 def column_values(X):
-    """Yield the `Values` of each column of a data frame or of an array.
-
-    Parameters
-    ----------
-    X : DataFrame or ndarray of shape (n_samples, n_features)
-
-    Raises
-    ------
-    TypeError
-        If values are neither numbers nor text, such as dates.
-    """
+    """Yield the `Values` of each column of a data frame or of an array."""
     if not is_frame(X):
         for number in range(X.shape[1]):
             yield _array_values(f"Column {number} of X", X[:, number])
@@ -402,10 +387,6 @@ class Column(NamedTuple):
     def numbers(self, values):
         """Return the numbers that represent values, and the unknown values.
 
-        Parameters
-        ----------
-        values : Values
-
         Returns
         -------
         numbers : ndarray of float of shape (n_rows,)
@@ -413,20 +394,15 @@ class Column(NamedTuple):
             array of the values itself if their numbers are the same.
         unknown : list
             Distinct values that are not categories.
-
-        Raises
-        ------
-        ValueError
-            If values do not fit the kind of the column.
         """
         if self.kind in ("categorical", "binary"):
-            return self._coded(values)
+            return self._encode(values)
         numbers = values.numbers()
         if self.kind == "poisson":
             _check_counts(numbers, values.name)
         return numbers, []
 
-    def _coded(self, values):
+    def _encode(self, values):
         """Return the numbers of options, and the distinct unknown values."""
         option_values, ordered = _option_values(self.categories)
         if values.is_numeric and ordered is not None:
@@ -461,13 +437,10 @@ class Column(NamedTuple):
         numbers = self.option_values
         return bool((numbers == numbers.astype(np.float32)).all())
 
-    def decoded(self, codes):
+    def decode(self, codes):
         """Return the values of options, in an array of the type of the categories.
 
-        Parameters
-        ----------
-        codes : ndarray
-            Codes of options, or values of a column without options.
+        The codes of a column without options are the values themselves.
         """
         if self.kind == "binned":
             return np.asarray(self.centres)[codes.astype(int)]
@@ -538,7 +511,52 @@ def _readings(value):
     return repr(number), *([str(single)] if single == number else [])
 
 
-def kinds_of(kinds, names, n_features):
+#: Types of the values of a row that `row_numbers` converts.
+PLAIN_TYPES = {str, int, float, np.int64, np.float64}
+
+
+def row_numbers(X, columns):
+    """Return the numbers of a data frame with one row, of shape (1, n_features).
+
+    The conversion of whole columns would take longer than all other computations with
+    one row.
+
+    Parameters
+    ----------
+    X : DataFrame
+    columns : tuple of Column
+
+    Returns
+    -------
+    numbers : ndarray or None
+        None if some value is no text or number that is exact as a float, or does not
+        fit its column.
+    """
+    row = X.row(0) if is_polars(X) else X.iloc[0].tolist()
+    numbers = []
+    for column, value in zip(columns, row, strict=True):
+        if type(value) not in PLAIN_TYPES:
+            return None
+        if value != value:
+            numbers.append(np.nan)
+            continue
+        is_exact = isinstance(value, str) or abs(value) < INEXACT
+        if is_exact and column.kind in ("categorical", "binary"):
+            value = _numbers_by_category(column.categories).get(value)
+        elif not is_exact or isinstance(value, str):
+            return None
+        elif column.kind == "poisson" and (value < 0 or value != int(value)):
+            return None
+        numbers.append(value)
+    return None if None in numbers else np.array([numbers], dtype=float)
+
+
+@functools.lru_cache
+def _numbers_by_category(categories):
+    return dict(zip(categories, _option_values(categories)[0].tolist(), strict=True))
+
+
+def declared_kinds(kinds, names, n_features):
     """Return the kinds that the user set, and None for other columns.
 
     Parameters
@@ -549,15 +567,6 @@ def kinds_of(kinds, names, n_features):
     names : sequence or None
         Names of the columns, if the data have any.
     n_features : int
-
-    Returns
-    -------
-    kinds : list of n_features str or None
-
-    Raises
-    ------
-    ValueError
-        If a kind or a column does not exist.
     """
     if isinstance(kinds, str):
         given = dict.fromkeys(range(n_features), kinds)
@@ -580,13 +589,7 @@ def kinds_of(kinds, names, n_features):
 
 
 def by_column_index(given, names, n_features, parameter):
-    """Return a dict in which column indices replace column names as keys.
-
-    Raises
-    ------
-    ValueError
-        If a key is not a column.
-    """
+    """Return a dict in which column indices replace column names as keys."""
     names = range(n_features) if names is None else list(names)
     places = {name: place for place, name in enumerate(names)}
     # integers are indices unless the columns have labels of other types
@@ -604,14 +607,8 @@ def by_column_index(given, names, n_features, parameter):
     return found
 
 
-def options_of(given, name):
-    """Return the list of categories that the user declared for a column.
-
-    Raises
-    ------
-    ValueError
-        If it is no ordered list, or has a missing value.
-    """
+def declared_options(given, name):
+    """Return the categories that the user declared for a column as a list."""
     is_list = hasattr(given, "__iter__") and not isinstance(
         given, str | bytes | dict | set | frozenset
     )
@@ -637,15 +634,6 @@ def describe(values, kind, categories=None, n_bins=5):
         Categories that the user declared.
     n_bins : int
         Number of intervals of a binned column.
-
-    Returns
-    -------
-    column : Column
-
-    Raises
-    ------
-    ValueError
-        If the values do not fit the kind.
     """
     if kind is None:
         kind = "categorical" if categories is not None else _kind_by_type(values)
@@ -653,7 +641,7 @@ def describe(values, kind, categories=None, n_bins=5):
         if categories is None:
             categories = values.categories()
         else:
-            categories = options_of(categories, values.name)
+            categories = declared_options(categories, values.name)
         categories = tuple(map(_plain_category, categories))
         _check_categories(kind, categories, values.name)
         return Column(kind, categories)

@@ -10,8 +10,8 @@ from typing import Any, Literal, Self
 import numpy as np
 from scipy import stats
 from scipy.special import xlogy
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
-from sklearn.utils import check_array, check_random_state
+from sklearn.base import clone
+from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from .._engine import Problem, Source, check_widths, matrices_of
@@ -21,7 +21,6 @@ from .._estimator import (
     TemperedEstimator,
     Validation,
     check_enough_samples,
-    check_n_samples,
     validated_weight,
     warn_once,
     workers_for,
@@ -43,7 +42,14 @@ from ..moves import Moves
 from ..noise import GradientNoise
 from ..schedules import Schedule
 from ..tempering import Tempering
-from ._columns import INEXACT, by_column_index, column_values, describe, kinds_of
+from ._columns import (
+    INEXACT,
+    by_column_index,
+    column_values,
+    declared_kinds,
+    describe,
+    row_numbers,
+)
 from ._model import MixedMixtureModel
 
 # -- mixin for estimators whose data are coded as numbers ------------------------------
@@ -58,7 +64,7 @@ FLOATS = [np.float64, np.float32]
 NAMED = 3
 
 
-class OfCollection(Validation):
+class CollectionValidation(Validation):
     """Validation of a collection; workers of a cluster validate whole blocks."""
 
     def __reduce__(self):
@@ -74,13 +80,13 @@ class Rows(ConjugateModel):
         return np.asarray(X[rows])
 
 
-def labels_of(X):
+def column_labels(X):
     """Return the labels of the columns of a data frame; None if it has no labels."""
     labels = list(X.columns) if is_frame(X) else [()]
     return None if any(isinstance(label, tuple) for label in labels) else labels
 
 
-def _joined(blocks):
+def _join(blocks):
     return functools.reduce(
         lambda total, block: [
             one.joined(other, MOST_KEPT)
@@ -97,9 +103,6 @@ def _summary(model, block, prepared, weight):
 # -- results of a fitted mixture: profiles, information criteria, samples, imputation
 #: With more components than this, some should stay empty.
 FEW_COMPONENTS = 5
-#: A component with a total responsibility above this value is a class, as in
-#: `n_active_components_`.
-ACTIVE = 0.5
 
 
 def all_components_are_used(estimator, run):
@@ -116,9 +119,7 @@ def all_components_are_used(estimator, run):
 
 
 # -- the estimators of mixtures of rows of several kinds of values ---------------------
-class _MixedMixture(
-    MixtureMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator
-):
+class _MixedMixture(MixtureMixin, TemperedEstimator):
     columns_: tuple
     """Descriptions of the columns, which determine the codes of values."""
 
@@ -171,21 +172,6 @@ class _MixedMixture(
 
     _check_enough = check_enough_samples
 
-    def predict_proba(self, X: DataLike) -> np.ndarray:
-        """Return the responsibility of each component for each sample, a probability.
-
-        Parameters
-        ----------
-        X : DataFrame or array-like of shape (n_samples, n_features)
-            Answers, with the columns of the training data; NaN or None if missing.
-
-        Returns
-        -------
-        responsibilities : ndarray of shape (n_samples, n_components)
-            Rows sum to 1.
-        """
-        return super().predict_proba(X).astype(self.state_.dtype, copy=False)
-
     # -- views of the state ------------------------------------------------------------
     @property
     def kinds_(self) -> dict[str, Any]:
@@ -211,22 +197,26 @@ class _MixedMixture(
     #: Descriptions of columns from another fit, which are used if they are not None.
     _same_columns = None
     #: Weights of the rows, from which columns are described.
-    _weight_of_columns = None
+    _column_weight = None
 
     def _validate(self, X, reset):
         """Return ``X`` as an array of numeric codes of its values."""
-        X = self._checked(X, reset)
-        values = list(column_values(X))
-        if reset:
-            self.columns_ = self._described(values, labels_of(X), X.shape[0])
-        coded = self._coded(X, values)
+        X = self._check_table(X, reset)
+        coded = None
+        if not reset and is_frame(X) and X.shape[0] == 1:
+            coded = row_numbers(X, self.columns_)
+        if coded is None:
+            values = list(column_values(X))
+            if reset:
+                self.columns_ = self._describe(values, column_labels(X), X.shape[0])
+            coded = self._encode(X, values)
         check_values(coded, coded.dtype, training=reset)
         return coded
 
     def _validation(self, X, method, reset):
         """Return the `Validation` of data; the numbers of collections have no codes."""
         if isinstance(X, Source):
-            return OfCollection(self, "_validate_numbers", reset)
+            return CollectionValidation(self, "_validate_numbers", reset)
         return super()._validation(X, method, reset)
 
     def _validate_numbers(self, X, reset):
@@ -251,11 +241,11 @@ class _MixedMixture(
                     "frame, or use numbers as categories."
                 )
 
-    def _checked(self, X, reset):
+    def _check_table(self, X, reset):
         """Return a data frame or an array of two dimensions; store column names."""
         check_no_container(X)
         if is_frame(X):
-            labels = self._checked_labels(X, reset)
+            labels = self._check_labels(X, reset)
             if not labels:
                 raise ValueError(
                     f"X has no columns (shape={X.shape}): pass at least one."
@@ -277,14 +267,10 @@ class _MixedMixture(
             self, X, reset=reset, dtype=FLOATS, ensure_all_finite="allow-nan"
         )
 
-    def _checked_labels(self, X, reset):
-        """Return the labels of a data frame.
+    def _check_labels(self, X, reset):
+        """Return the labels of a data frame; raise if they repeat or are unknown.
 
-        Raises
-        ------
-        ValueError
-            If labels repeat, or differ from those of the fit.  Labels that are text are
-            compared by `validate_data`.
+        Labels that are text are compared by `validate_data`.
         """
         labels = np.asarray(X.columns, dtype=object).tolist()
         if len(set(labels)) < len(labels):
@@ -303,15 +289,15 @@ class _MixedMixture(
             )
         return labels
 
-    def _described(self, values, names, n_rows):
+    def _describe(self, values, names, n_rows):
         if self._same_columns is not None:
             return self._same_columns
-        if values[0].weight is None and self._weight_of_columns is not None:
-            weight = self._weights_of_columns(n_rows)
+        if values[0].weight is None and self._column_weight is not None:
+            weight = self._column_weights(n_rows)
             values = [one.weighted(weight) for one in values]
         values = [one.compressed() for one in values]
-        kinds = kinds_of(self.kinds, names, len(values))
-        categories = self._declared(names, len(values))
+        kinds = declared_kinds(self.kinds, names, len(values))
+        categories = self._declared_options(names, len(values))
         columns = tuple(
             describe(one, kind, categories.get(number), self.n_bins)
             for number, (one, kind) in enumerate(zip(values, kinds, strict=True))
@@ -328,14 +314,14 @@ class _MixedMixture(
         other._same_columns = self.columns_
         return other.fit(X, sample_weight=sample_weight)
 
-    def _declared(self, names, n_features):
+    def _declared_options(self, names, n_features):
         if self.categories is None:
             return {}
         if not isinstance(self.categories, dict):
             refuse("categories", "a dict of lists by column, or None", self.categories)
         return by_column_index(self.categories, names, n_features, "categories")
 
-    def _coded(self, X, values):
+    def _encode(self, X, values):
         """Return an array of the numeric codes of values, or ``X`` itself if equal."""
         pairs = zip(self.columns_, values, strict=True)
         parts, unknown = [], {}
@@ -433,44 +419,44 @@ class _MixedMixture(
 
     def _training_data(self, X, fresh, sample_weight):
         """Return validated training data; columns are described by all parts."""
-        self._weight_of_columns = sample_weight
-        is_collection, names = isinstance(X, Source), labels_of(X)
+        self._column_weight = sample_weight
+        is_collection, names = isinstance(X, Source), column_labels(X)
         if fresh and not is_collection and matrices_of(X) is X:
-            self._same_columns = self._described_by_parts(X)
+            self._same_columns = self._describe_parts(X)
         data = super()._training_data(X, fresh, sample_weight)
         if fresh and is_collection:
             blocks = self._summaries(data)
             names = data.feature_names
-            self.columns_ = self._described(blocks, names, len(data))
+            self.columns_ = self._describe(blocks, names, len(data))
             self._check_own(self.columns_)
         if fresh:
             self._names_ = names
-        for name in ("_weight_of_columns", "_same_columns"):  # no results of the fit
+        for name in ("_column_weight", "_same_columns"):  # no results of the fit
             vars(self).pop(name, None)
         return data
 
-    def _described_by_parts(self, parts):
+    def _describe_parts(self, parts):
         """Return the `Column` of each column of data in parts in memory."""
         sizes = [part.shape[0] for part in parts]
-        weights = self._weights_of_columns(sum(sizes))
+        weights = self._column_weights(sum(sizes))
         weights = np.split(weights, np.cumsum(sizes)[:-1])
         blocks = (
-            _summary(None, self._checked(part, reset=True), None, weight)
+            _summary(None, self._check_table(part, reset=True), None, weight)
             for part, weight in zip(parts, weights, strict=True)
             if len(weight)
         )
         check_widths(parts)
-        return self._described(_joined(blocks), None, sum(sizes))
+        return self._describe(_join(blocks), None, sum(sizes))
 
     def _summaries(self, data):
-        model, weight = Rows(), self._weights_of_columns(len(data))
+        model, weight = Rows(), self._column_weights(len(data))
         with workers_for(self.n_jobs, model, data) as workers:
             problem = Problem(model, data, workers)
-            return _joined(problem.map(_summary, None, values=weight))
+            return _join(problem.map(_summary, None, values=weight))
 
-    def _weights_of_columns(self, n_rows):
+    def _column_weights(self, n_rows):
         """Return the weights of rows; a wrong shape is refused later."""
-        weight = self._weight_of_columns
+        weight = self._column_weight
         weight = np.ones(n_rows) if weight is None else np.asarray(weight, dtype=float)
         return weight if weight.shape == (n_rows,) else np.ones(n_rows)
 
@@ -496,11 +482,6 @@ class _MixedMixture(
             mean of the probability or number, and "low" and "high" are the ends of its
             interval.  Components without samples have no rows.
 
-        Raises
-        ------
-        ValueError
-            If ``interval`` is not between 0 and 1, or ``output`` is not a library.
-
         Notes
         -----
         The intervals do not include the uncertainty of the classes of samples.
@@ -521,11 +502,6 @@ class _MixedMixture(
         columns = zip(*rows, strict=True)
         table = {name: list(part) for name, part in zip(names, columns, strict=True)}
         return data_frame(output, table)
-
-    def _active(self):
-        state, weights = self._state(), self._fitted_model().weights
-        prior = weights.prior(state.hyper.weight_concentration)
-        return np.flatnonzero(weights.counts(state.globals_.weights - prior) > ACTIVE)
 
     def _places(self):
         """Yield the name of each column, its `Column`, and its position in its kind."""
@@ -588,10 +564,10 @@ class _MixedMixture(
     def _entropy(self, X, sample_weight):
         """Return the sum of the entropies of samples, and their number."""
         shares = self.predict_proba(X).astype(np.float64)
-        weight = self._weights_of(shares, sample_weight)
+        weight = self._sample_weights(shares, sample_weight)
         return float(-weight @ xlogy(shares, shares).sum(axis=1)), weight.sum()
 
-    def _weights_of(self, rows, sample_weight):
+    def _sample_weights(self, rows, sample_weight):
         weight = validated_weight(sample_weight, rows)
         return np.ones(len(rows)) if weight is None else weight
 
@@ -660,7 +636,7 @@ class _MixedMixture(
     def _deviance(self, X, sample_weight):
         """Return minus twice the log-likelihood, and the number of samples."""
         scores = self.score_samples(X)
-        weight = self._weights_of(scores, sample_weight)
+        weight = self._sample_weights(scores, sample_weight)
         return float(-2.0 * (weight @ scores)), float(weight.sum())
 
     # -- data --------------------------------------------------------------------------
@@ -679,26 +655,17 @@ class _MixedMixture(
             of a binned column is the mean of the training values in its interval.
         y : ndarray of shape (n_samples,)
             Components of the samples.
-
-        Raises
-        ------
-        ValueError
-            If ``n_samples`` is less than 1.
         """
-        self._check_fitted()
-        check_n_samples(n_samples)
-        random = check_random_state(self.random_state)
-        weights = self.weights_.astype(np.float64)
-        y = np.sort(random.choice(len(weights), n_samples, p=weights / weights.sum()))
+        y, random = self._draw_components(n_samples)
         columns = {
-            name: column.decoded(self._drawn(column, place, y, random))
+            name: column.decode(self._draw_column(column, place, y, random))
             for name, column, place in self._places()
         }
         if vars(self).get("_names_") is not None:
             return data_frame("pandas", columns), y
         return np.column_stack(list(columns.values())), y
 
-    def _drawn(self, column, place, y, random):
+    def _draw_column(self, column, place, y, random):
         """Draw values of a column, or indices of options, given components."""
         means = self._means(column, place)[y]
         if column.n_options:
@@ -756,15 +723,18 @@ class _MixedMixture(
         ):
             gaps = one.missing()
             if gaps.any() and (column.categories or not column.n_options):
-                filled[number] = gaps, self._expected(column, place, shares[gaps])
+                filled[number] = (
+                    gaps,
+                    self._expectations(column, place, shares[gaps]),
+                )
         return with_values(X, filled)
 
-    def _expected(self, column, place, shares):
+    def _expectations(self, column, place, shares):
         """Return the expected values of a column for rows with these shares."""
         means = shares @ self._means(column, place)
         if column.kind == "binned":
             return means @ np.asarray(column.centres)
-        return column.decoded(means.argmax(axis=1)) if column.n_options else means
+        return column.decode(means.argmax(axis=1)) if column.n_options else means
 
 
 class TemperedMixedMixture(_MixedMixture):
@@ -777,31 +747,25 @@ class TemperedMixedMixture(_MixedMixture):
     Parameters
     ----------
     n_components : int, default=10
-        Largest number of components; more than you expect, because components that are
-        not needed stay empty.
+        Largest number of components, more than you expect: unneeded ones stay empty.
     kinds : "from_dtype", str, dict or sequence of str, default="from_dtype"
         Kind of all columns, of each, or by name or index: "categorical", "binary",
         "gaussian", "poisson" (counts) or "binned" (skewed numbers).  "from_dtype": text
         and whole numbers of at most 10 values are categorical, others Gaussian.
     tempering : Tempering, "global", "local" or None, default="global"
-        Temperature during training, see `sktemper.tempering`: inferred ("global"),
-        inferred for each sample, for data with outliers ("local"), a policy such as
-        `Annealing`, or T=1 (None), which is plain variational inference.
+        Temperature of a fit, see `sktemper.tempering`: inferred ("global"), inferred
+        for each sample, for data with outliers ("local"), of a policy, or 1 (None).
     max_iter : int, default=100
-        Largest number of passes of `fit` over the data; more if it warns of no
-        convergence.
+        Largest number of passes of `fit`; more if it warns of no convergence.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
-        Seed of the start, of the order of the samples and of noise; an int gives the
-        same result each time.
+        Seed of all random numbers; an int gives the same result each time.
     categories : dict, default=None
         Ordered lists of options by name or index of a column, if the data of `fit`, or
         of the first `partial_fit`, may lack some.  None takes those of the data.
     n_bins : int, default=5
-        Number of intervals of a "binned" column, with about equal numbers of rows; more
-        for more detail.
+        Number of intervals of a "binned" column, with about equal numbers of rows.
     feature_prior : float, default=1.0
         Concentration of the Dirichlet prior of the options of a column; larger values
         keep their probabilities away from 0.
@@ -809,48 +773,36 @@ class TemperedMixedMixture(_MixedMixture):
         Concentration of the Dirichlet prior of the weights, at least 1e-12; smaller for
         fewer components.  None is ``1 / n_components``.
     moves : Moves, "birth", "split_merge", "all" or None, default=None
-        Moves that `fit` makes after its passes to leave a poor optimum, see
-        `sktemper.moves`.  They never lower the lower bound; None saves their time.
+        Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
     batch_size : int, "auto" or None, default=None
-        Number of samples of a step.  None takes all samples (coordinate ascent, with a
-        learning rate of 1); "auto" is faster for millions: a tenth of the data, at
-        least 20 samples per component and at most 5,000.
+        Number of samples of a step; None takes all (coordinate ascent).  "auto" is
+        faster for millions: a tenth, at least 20 per component and at most 5,000.
     learning_rate : LearningRate or float, default=None
-        Share of the way to its target that a step moves the parameters, see
-        `sktemper.learning_rates`.  None is 1 if all samples are one batch, and
-        otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+        Size of a step, see `sktemper.learning_rates`.  None is 1 if all samples are one
+        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     gradient_noise : GradientNoise, default=None
-        Noise that is added to the statistics of a batch to leave poor optima, see
-        `sktemper.noise`; None adds none.
+        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
     tol : float, default=1e-3
-        Least rise of the held-out score that counts as an improvement, in nats per
-        sample.  With ``batch_size=None`` also the change of the lower bound below which
-        `fit` ends, and the least gain of a move.
+        Least gain that counts: of the held-out score, in nats per sample, and with
+        ``batch_size=None`` of the lower bound by a pass or a move.
     n_iter_no_change : int, default=None
-        Number of evaluations without an improvement by ``tol`` after which `fit` ends
-        and keeps the best state, for a generous ``max_iter``; None disables early
-        stopping.
+        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
+        the best state, for a generous ``max_iter``; None never stops early.
     evaluate_every : int, default=0
         Number of passes between scores of held-out data, which ``history_`` has, to see
         if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
-        for less noise in the scores of few rows.
+        Share of rows held out for scores without an ``X_val``; larger if rows are few.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit: it finishes an interrupted one, or else
-        adds ``max_iter`` passes.
+        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads, -1 for all cores; None is 1 unless in a
-        `joblib.parallel_config`.  The result has the same bits for every value.
+        Largest number of threads, as in scikit-learn; results do not depend on it.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper", to watch a long
-        fit.
+        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
     shuffle : bool, default=True
-        Whether each pass visits the samples in a new random order; False keeps the
-        order of the rows, as in scikit-learn.
+        Whether each pass has a new random order of the rows, or that of the data.
     total_samples : int, default=None
-        Number of rows that a batch represents; None counts the rows of all calls.  Set
-        it in a stream of `partial_fit` whose length you know.
+        Number of rows of a whole stream, if known; None counts those of all calls.
 
     Notes
     -----
@@ -875,8 +827,6 @@ class TemperedMixedMixture(_MixedMixture):
     >>> TemperedMixedMixture(2, random_state=0).fit(X).predict_proba(X).shape
     (40, 2)
     """
-
-    _parameter_constraints = _MixedMixture._parameter_constraints
 
     def __init__(
         self,
@@ -940,8 +890,7 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
     Parameters
     ----------
     n_components : int, default=10
-        Largest number of components; more than you expect, because components that are
-        not needed stay empty.
+        Largest number of components, more than you expect: unneeded ones stay empty.
     kinds : "from_dtype", str, dict or sequence of str, default="from_dtype"
         Kind of all columns, of each, or by name or index: "categorical", "binary",
         "gaussian", "poisson" (counts) or "binned" (skewed numbers).  "from_dtype": text
@@ -950,20 +899,16 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
         Temperature of each step, see `sktemper.schedules`.  None is
         ``ExponentialSchedule()``; try a lower start if components become equal.
     max_iter : int, default=100
-        Largest number of passes of `fit` over the data; more if it warns of no
-        convergence.
+        Largest number of passes of `fit`; more if it warns of no convergence.
     n_init : int, default=1
-        Number of fits from different starts, of which the one with the highest
-        `lower_bound` is kept; more can find a better optimum in as many times the time.
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
-        Seed of the start, of the order of the samples and of noise; an int gives the
-        same result each time.
+        Seed of all random numbers; an int gives the same result each time.
     categories : dict, default=None
         Ordered lists of options by name or index of a column, if the data of `fit`, or
         of the first `partial_fit`, may lack some.  None takes those of the data.
     n_bins : int, default=5
-        Number of intervals of a "binned" column, with about equal numbers of rows; more
-        for more detail.
+        Number of intervals of a "binned" column, with about equal numbers of rows.
     feature_prior : float, default=1.0
         Concentration of the Dirichlet prior of the options of a column; larger values
         keep their probabilities away from 0.
@@ -974,48 +919,36 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
         The part of a step that is tempered, see `sktemper.tempering.Annealing`; the
         last two are for comparisons with the papers.
     moves : Moves, "birth", "split_merge", "all" or None, default="split_merge"
-        Moves that `fit` makes after its passes to leave a poor optimum, see
-        `sktemper.moves`.  They never lower the lower bound; None saves their time.
+        Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
     batch_size : int, "auto" or None, default=None
-        Number of samples of a step.  None takes all samples (coordinate ascent, with a
-        learning rate of 1); "auto" is faster for millions: a tenth of the data, at
-        least 20 samples per component and at most 5,000.
+        Number of samples of a step; None takes all (coordinate ascent).  "auto" is
+        faster for millions: a tenth, at least 20 per component and at most 5,000.
     learning_rate : LearningRate or float, default=None
-        Share of the way to its target that a step moves the parameters, see
-        `sktemper.learning_rates`.  None is 1 if all samples are one batch, and
-        otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+        Size of a step, see `sktemper.learning_rates`.  None is 1 if all samples are one
+        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
     gradient_noise : GradientNoise, default=None
-        Noise that is added to the statistics of a batch to leave poor optima, see
-        `sktemper.noise`; None adds none.
+        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
     tol : float, default=1e-3
-        Least rise of the held-out score that counts as an improvement, in nats per
-        sample.  With ``batch_size=None`` also the change of the lower bound below which
-        `fit` ends, and the least gain of a move.
+        Least gain that counts: of the held-out score, in nats per sample, and with
+        ``batch_size=None`` of the lower bound by a pass or a move.
     n_iter_no_change : int, default=None
-        Number of evaluations without an improvement by ``tol`` after which `fit` ends
-        and keeps the best state, for a generous ``max_iter``; None disables early
-        stopping.
+        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
+        the best state, for a generous ``max_iter``; None never stops early.
     evaluate_every : int, default=0
         Number of passes between scores of held-out data, which ``history_`` has, to see
         if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
     validation_fraction : float, default=0.1
-        Share of the rows held out for these scores, if `fit` has no ``X_val``; larger
-        for less noise in the scores of few rows.
+        Share of rows held out for scores without an ``X_val``; larger if rows are few.
     warm_start : bool, default=False
-        Whether `fit` continues the last fit: it finishes an interrupted one, or else
-        adds ``max_iter`` passes.
+        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
     n_jobs : int, default=None
-        Largest number of threads, -1 for all cores; None is 1 unless in a
-        `joblib.parallel_config`.  The result has the same bits for every value.
+        Largest number of threads, as in scikit-learn; results do not depend on it.
     verbose : int, default=0
-        Whether to log a line for each pass to the logger "sktemper", to watch a long
-        fit.
+        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
     shuffle : bool, default=True
-        Whether each pass visits the samples in a new random order; False keeps the
-        order of the rows, as in scikit-learn.
+        Whether each pass has a new random order of the rows, or that of the data.
     total_samples : int, default=None
-        Number of rows that a batch represents; None counts the rows of all calls.  Set
-        it in a stream of `partial_fit` whose length you know.
+        Number of rows of a whole stream, if known; None counts those of all calls.
 
     Notes
     -----

@@ -47,7 +47,8 @@ class MixedFamily(ProductFamily):
         self.sizes = sizes[self.options]
         self.option_columns = np.repeat(self.options, self.sizes)
         self.option_values = np.concatenate(
-            [self._values_of(self.columns[number]) for number in self.options] or [[]]
+            [self._option_numbers(self.columns[number]) for number in self.options]
+            or [[]]
         )
         used = [self.columns[number] for number in self.normals]
         self.location = np.array([column.location for column in used])
@@ -68,7 +69,7 @@ class MixedFamily(ProductFamily):
         super().__init__(parts)
 
     @staticmethod
-    def _values_of(column):
+    def _option_numbers(column):
         """Return the numbers that represent options, or NaN for intervals.
 
         NaN differs from all values; `block` computes indicators of intervals later.
@@ -78,12 +79,7 @@ class MixedFamily(ProductFamily):
         return column.option_values
 
     def split_kinds(self, values):
-        """Split natural parameters into parts for options, counts and normal values.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows, n_natural)
-        """
+        """Split the columns of parameters into options, counts and normal values."""
         first = len(self.option_values)
         last = first + 2 * len(self.counts)
         return values[:, :first], values[:, first:last], values[:, last:]
@@ -185,33 +181,20 @@ LEAST_SUMMED, MOST_SUMMED = 64, 1024
 STEP = 0.1
 
 
-def draw_partition(model, inverse_temperatures, hyper, random, priors, n_samples):
-    r"""Return a `MixturePartition`, see `ConjugateModel.log_partition`.
+def draw_partition(
+    model, inverse_temperatures, hyper, random, priors=None, n_samples=8
+):
+    """Return log C(b) as a `MixturePartition`, see `ConjugateModel.log_partition`.
 
     The log C of a value depends on its column.  The log C of a row is estimated by the
-    number of its values times the mean log C over all columns.
-
-    Parameters
-    ----------
-    model : MixedMixtureModel
-    inverse_temperatures : ndarray of shape (n_temperatures,)
-    hyper : MixtureHyper
-    random : numpy.random.Generator
-    priors : pair of float, str or None
-        Concentrations of weights and of options.  None, "global" and "local" use the
-        priors of the model.
-    n_samples : int
-        Number of mixtures that are drawn.
-
-    Returns
-    -------
-    partition : MixturePartition
+    number of its values times the mean log C over all columns.  Of ``n_samples`` drawn
+    mixtures, ``priors`` are the concentrations of weights and of options.
     """
     family, concentration = model.family, hyper.weight_concentration
     options, counts, normals = family.split_kinds(hyper.component[None])
     if priors is not None and not isinstance(priors, str):
-        concentration, of_options = concentrations_of(priors, "options")
-        options = np.full_like(options, of_options - 1.0)
+        concentration, option_prior = concentrations_of(priors, "options")
+        options = np.full_like(options, option_prior - 1.0)
     b, n_draws = np.asarray(inverse_temperatures), n_samples * model.n_components
     log_weights = np.stack(
         [model.weights.log_draws(concentration, random) for _ in range(n_samples)]
@@ -225,37 +208,30 @@ def draw_partition(model, inverse_temperatures, hyper, random, priors, n_samples
     if len(family.counts):
         shapes, rates = np.split(counts[0], 2)
         for shape, rate in zip(shapes + 1.0, rates, strict=True):
-            total += _of_counts(random.gamma(shape, 1.0 / rate, n_draws), b)
+            total += _count_power_sums(random.gamma(shape, 1.0 / rate, n_draws), b)
     if len(family.normals):
         _, _, shapes, rates = family.parts[-1].usual(normals)
         for shape, rate, scale in zip(shapes[0], rates[0], family.scale, strict=True):
             tau = random.gamma(shape, 1.0 / rate, n_draws)
-            total += _of_normals(np.log(tau) - 2.0 * np.log(scale), b)
+            total += _normal_power_sums(np.log(tau) - 2.0 * np.log(scale), b)
     means = total.reshape(n_samples, model.n_components, len(b)) / len(family.columns)
     return MixturePartition(log_weights[..., None] * b, means)
 
 
-def _of_normals(log_precision, b):
+def _normal_power_sums(log_precision, b):
     """Return the logarithms of integrals of normal densities to the power b."""
     spread = np.multiply.outer(log_precision - LOG_2_PI, 0.5 * (b - 1.0))
     return spread - 0.5 * np.log(b)
 
 
-def _of_counts(rates, b):
-    """Return the logarithms of sums of Poisson probabilities to the power b.
+def _count_power_sums(rates, b):
+    """Return logarithms of sums of Poisson probabilities to the power b.
 
-    Parameters
-    ----------
-    rates : ndarray of shape (n_draws,)
-    b : ndarray of shape (n_temperatures,)
-
-    Returns
-    -------
-    logs : ndarray of shape (n_draws, n_temperatures)
+    The shape is (n_rates, n_temperatures).
     """
     rates = np.maximum(rates, np.finfo(float).tiny)
     # for b = 1, these values and the sums below are 0
-    logs = _of_normals(-np.log(rates), b)
+    logs = _normal_power_sums(-np.log(rates), b)
     small = rates <= LARGE_RATE
     if small.any():
         logs[small] = _sums(rates[small], b, MOST_SUMMED)
@@ -299,7 +275,6 @@ def _log_tail(start, rates, b):
 
 
 def _log_poisson(x, rate):
-    """Return the log probability of a count."""
     return xlogy(x, rate) - rate - gammaln(x + 1.0)
 
 
@@ -319,18 +294,10 @@ LEAST_MEAN = 1e-3
 
 
 class MixedMixtureModel(MixtureModel):
-    """Mixture of rows of options, counts and normal values.
+    """Mixture of rows of options, counts and normal values, see `MixedFamily`.
 
-    The values of a row are independent given the component.
-
-    Parameters
-    ----------
-    n_components, n_features : int
-    columns : sequence of Column
-    feature_prior : float
-        Concentration of the Dirichlet prior of the options of a column.
-    **others : dict
-        See `MixtureModel`.
+    The options of a column have a Dirichlet prior of the concentration
+    ``feature_prior``.
     """
 
     def __init__(
@@ -344,16 +311,7 @@ class MixedMixtureModel(MixtureModel):
         )
         self.most_kept_rows = KEPT_VALUES // family.n_natural
 
-    def log_partition(
-        self, inverse_temperatures, hyper, random, priors=None, n_samples=8
-    ):
-        """Return log C(b) as a `MixturePartition`.
-
-        ``priors`` are the concentrations of weights and of options.
-        """
-        return draw_partition(
-            self, inverse_temperatures, hyper, random, priors, n_samples
-        )
+    log_partition = draw_partition
 
     def auto_batch_size(self, X, total):
         """Return a tenth of the samples, at least 20 per component, at most 5,000."""

@@ -66,13 +66,7 @@ class Request(NamedTuple):
     want: tuple = ("statistics", "bound")
 
     def factors(self, n_units) -> np.ndarray:
-        """Return the factor of the statistics of each unit.
-
-        Returns
-        -------
-        factors : ndarray of shape (n_units,)
-            ``powers.statistics * unit_noise``, in float64.
-        """
+        """Return ``powers.statistics * unit_noise`` of each unit, in float64."""
         power = self.powers.statistics
         if self.unit_noise is None:
             return np.full(n_units, power, dtype=np.float64)
@@ -256,11 +250,6 @@ class LocalStep:
         """Return the step of a block with weighted totals.
 
         The statistics are unchanged, because they are weighted already.
-
-        Raises
-        ------
-        ValueError
-            If values of single rows are missing.
         """
         needed = ["row_observed", "row_bounds"] + ["row_scores"] * bool(self.score)
         missing = [name for name in needed if getattr(self, name) is None]
@@ -341,7 +330,11 @@ def numbers_in(value):
 
 
 class Renewing:
-    """Methods of a model whose components are renewed in a stream, see `Renewals`."""
+    """Methods of a model whose components are renewed in a stream, see `Renewals`.
+
+    All methods get the parameters ``globals_`` and ``hyper``.  The rows ``X`` are the
+    remembered rows, whose weights ``row_weight`` have the mean 1.
+    """
 
     def with_births(
         self,
@@ -361,9 +354,9 @@ class Renewing:
         n_births : int
             Number of new components, which follow the current components.
         X : array-like
-            Recent rows, to which the larger model will be fitted.
+            The recent ones of the remembered rows, to which the larger model will be
+            fitted.
         row_weight : ndarray of shape (n_rows,)
-            Weights of the rows, with mean 1 over all remembered rows.
         random : numpy.random.Generator
 
         Returns
@@ -380,22 +373,9 @@ class Renewing:
     ) -> tuple[ConjugateModel, Any, Any]:
         """Return a model with the current and the new components.
 
-        Parameters
-        ----------
-        globals_, hyper : object
-            Current parameters.
-        born : object
-            Fitted parameters of the model that `with_births` returned.
-        X : array-like
-            Remembered rows.
-        row_weight : ndarray of shape (n_rows,)
-            Weights of the rows, with mean 1.
-
-        Returns
-        -------
-        model : ConjugateModel
-            Model with the prior of this model for all components.
-        globals_, hyper : object
+        The new components are ``born``, the fitted parameters of the model that
+        `with_births` returned.  The joined model has the prior of this model for all
+        components.
         """
         raise NotImplementedError
 
@@ -410,18 +390,9 @@ class Renewing:
     ) -> tuple[Any, Any, np.ndarray]:
         """Merge components of the joined model until this model's number is left.
 
-        A component that continues a current component keeps the index of the latter.
-
-        Parameters
-        ----------
-        globals_, hyper : object
-            Fitted parameters of the model that `joined` returned.
-        present, present_hyper : object
-            Current parameters.
-        X : array-like
-            Remembered rows.
-        row_weight : ndarray of shape (n_rows,)
-            Weights of the rows, with mean 1.
+        ``globals_`` and ``hyper`` are fitted parameters of the model that `joined`
+        returned.  A component that continues a current component keeps the index of the
+        latter.
 
         Returns
         -------
@@ -443,17 +414,6 @@ class Renewing:
         """Order the components of a new fit by their similarity to current components.
 
         In the result, similar components have the same index.
-
-        Parameters
-        ----------
-        globals_, hyper : object
-            Parameters of a new fit.
-        present, present_hyper : object
-            Current parameters.
-        X : array-like
-            Remembered rows.
-        row_weight : ndarray of shape (n_rows,)
-            Weights of the rows, with mean 1.
 
         Returns
         -------
@@ -492,16 +452,11 @@ class Renewing:
         raise NotImplementedError
 
     def component_counts(self, globals_: Any, hyper: Any) -> np.ndarray:
-        """Return the number of observations that each component has.
-
-        Parameters
-        ----------
-        globals_, hyper : object
+        """Return how many observations, such as tokens, each component has.
 
         Returns
         -------
         counts : ndarray of shape (n_components,)
-            Amount that the data added to the prior, for instance expected tokens.
         """
         raise NotImplementedError
 
@@ -544,12 +499,7 @@ class Capabilities(Renewing):
 
     @classmethod
     def capabilities(cls) -> set[str]:
-        """Return the names of the capabilities whose methods are defined.
-
-        Returns
-        -------
-        names : set of str
-        """
+        """Return the names of the capabilities whose methods are defined."""
         return {name for name in _CAPABILITIES if not cls._missing(name)}
 
     @classmethod
@@ -562,20 +512,7 @@ class Capabilities(Renewing):
 
     @classmethod
     def require(cls, capability: str, policy: Any) -> None:
-        """Raise if the model lacks a capability that a policy needs.
-
-        Parameters
-        ----------
-        capability : str
-            Name of the capability.
-        policy : object
-            The policy, for the message.
-
-        Raises
-        ------
-        ValueError
-            If the model does not define the methods of the capability.
-        """
+        """Raise ValueError if the model lacks a capability that a policy needs."""
         missing = cls._missing(capability)
         if missing:
             raise ValueError(
@@ -585,62 +522,28 @@ class Capabilities(Renewing):
 
     # -- dense_vectors: for adaptive rates, and tests ----------------------------------
     def natural_parameters(self, globals_: Any) -> np.ndarray:
-        """Return the natural parameters as one vector; do not change ``globals_``.
+        """Return the natural parameters as one contiguous vector of float64.
 
-        Parameters
-        ----------
-        globals_ : object
-
-        Returns
-        -------
-        vector : ndarray of shape (n_parameters,)
-            A contiguous vector of float64.
+        The parameters ``globals_`` must not be changed.
         """
         raise NotImplementedError
 
     def from_natural_parameters(self, vector: np.ndarray) -> Any:
-        """Convert a vector of `natural_parameters` back to global parameters.
-
-        Parameters
-        ----------
-        vector : ndarray of shape (n_parameters,)
-
-        Returns
-        -------
-        globals_ : object
-        """
+        """Return the global parameters for a vector of `natural_parameters`."""
         raise NotImplementedError
 
     def target_parameters(
         self, statistics: Any, scale: float, powers: Powers, hyper: Any
     ) -> np.ndarray:
-        """Return the target of a step as a vector.
-
-        Parameters
-        ----------
-        statistics, scale, powers, hyper
-            As in `ConjugateModel.step`.
-
-        Returns
-        -------
-        vector : ndarray of shape (n_parameters,)
-        """
+        """Return the target of a `ConjugateModel.step` as a vector."""
         raise NotImplementedError
 
     # -- fisher_products ---------------------------------------------------------------
     def fisher_product(self, globals_: Any, vector: np.ndarray) -> np.ndarray:
         """Return the Fisher information of q(globals) times a vector.
 
-        Parameters
-        ----------
-        globals_ : object
-        vector : ndarray of shape (n_parameters,)
-            Change of the natural parameters.
-
-        Returns
-        -------
-        product : ndarray of shape (n_parameters,)
-            Change of the expected sufficient statistics.
+        The vector is a change of the natural parameters, and the product is the change
+        of the expected sufficient statistics.
         """
         raise NotImplementedError
 
@@ -650,31 +553,13 @@ class Capabilities(Renewing):
     ) -> float:
         """Return the rate at which a step would leave the domain of the parameters.
 
-        This can happen only if statistics have negative factors.
-
-        Parameters
-        ----------
-        globals_, statistics, scale, powers, hyper
-            As in `ConjugateModel.step`.
-
-        Returns
-        -------
-        rate : float
-            Infinity if no rate leaves the domain.
+        This can happen only if statistics have negative factors.  The rate is infinity
+        if no rate leaves the domain.
         """
         return np.inf
 
     def is_valid(self, globals_: Any) -> bool:
-        """Return whether the parameters are in their domain.
-
-        Parameters
-        ----------
-        globals_ : object
-
-        Returns
-        -------
-        is_valid : bool
-        """
+        """Return whether the parameters are in their domain."""
         raise NotImplementedError
 
     # -- log_partitions: for temperatures that are inferred ----------------------------
@@ -796,10 +681,6 @@ class Capabilities(Renewing):
         random : numpy.random.Generator
         row_weight : ndarray of shape (n_rows,) or None
             Number of times that each row counts; None means once.
-
-        Returns
-        -------
-        globals_, hyper : object
         """
         raise ValueError(f"{type(self).__name__} makes no birth moves.")
 
@@ -842,17 +723,12 @@ class Capabilities(Renewing):
         Parameters
         ----------
         globals_, hyper : object
-            Parameters and hyperparameters of the other model.
+            Parameters of the other model.
         places : ndarray of int of shape (n_features,)
             Column in the other model for each feature of this model; -1 for a new
             feature, which no sample has contained so far.
         start_share : float
             Weight of the initial parameters in the current parameters.
-
-        Returns
-        -------
-        globals_, hyper : object
-            Parameters and hyperparameters of this model.
         """
         raise NotImplementedError
 
@@ -897,8 +773,7 @@ class Options:
 
         Parameters
         ----------
-        globals_ : object
-        statistics : object
+        globals_, statistics : object
         scale : float
             D / S.
         powers : Powers
@@ -906,10 +781,6 @@ class Options:
         rate : float
             Weight of the target, in [0, 1].
         hyper : object
-
-        Returns
-        -------
-        globals_ : object
         """
         old = self.natural_parameters(globals_)
         target = self.target_parameters(statistics, scale, powers, hyper)
@@ -924,19 +795,9 @@ class Options:
         rate: float,
         powers: Powers,
     ) -> Any:
-        """Return priors and variances after a step; change only learned values.
+        """Return priors and variances after a `step`; change only learned values.
 
-        Parameters
-        ----------
-        hyper : object
-        globals_ : object
-            Parameters before the step, under which the statistics were computed.
-        statistics, scale, rate, powers
-            As in `step`.
-
-        Returns
-        -------
-        hyper : object
+        The statistics were computed under ``globals_``, the parameters before the step.
         """
         return hyper
 
@@ -945,17 +806,7 @@ class Options:
 
         If some are not finite, the step is not taken.  A model with many parameters may
         check a few numbers instead, such as sums, if any parameter that is not finite
-        makes one of them not finite.
-
-        Parameters
-        ----------
-        globals_, hyper : object
-        prepared : object or None
-            Result of `prepare`, if it was called.
-
-        Returns
-        -------
-        is_finite : bool
+        makes one of them not finite.  ``prepared`` is the result of `prepare`, or None.
         """
         return all_finite(globals_, hyper, prepared)
 
@@ -963,17 +814,8 @@ class Options:
     def units_per_row(self, X: Any, rows: np.ndarray) -> np.ndarray:
         """Return the number of units of each row.
 
-        A unit is a part of a row with a separate noise factor and a separate power.
-
-        Parameters
-        ----------
-        X : array-like
-        rows : ndarray of shape (n_rows,)
-
-        Returns
-        -------
-        counts : ndarray of shape (n_rows,)
-            By default 1, so that each row is one unit.
+        A unit is a part of a row with a separate noise factor and a separate power.  By
+        default, each row is one unit.
         """
         return np.ones(len(rows), dtype=np.intp)
 
@@ -983,65 +825,29 @@ class Options:
         return cls.units_per_row is not Options.units_per_row
 
     def per_unit(self, block: Any, values: np.ndarray) -> np.ndarray:
-        """Return an inverse temperature for each unit.
-
-        Parameters
-        ----------
-        block : object
-        values : ndarray
-            One value for each row of the block.
-
-        Returns
-        -------
-        values : ndarray of shape (n_units,)
-        """
+        """Return the value of each unit, given those of the rows of a block."""
         return values
 
     # -- values of "auto" --------------------------------------------------------------
     def auto_batch_size(self, X: Any, total: int | None) -> int:
         """Return the batch size for ``batch_size="auto"``, at least 1.
 
-        Parameters
-        ----------
-        X : array-like
-            The data, or the first chunk of a stream.
-        total : int or None
-            Number of rows of a pass; None for a stream of unknown size.
-
-        Returns
-        -------
-        batch_size : int
+        ``X`` are the data, or the first chunk of a stream, and ``total`` is the number
+        of rows of a pass, or None for a stream of unknown size.
         """
         return 256
 
     def auto_temperature(self, hyper: Any) -> float:
-        """Return the start temperature of schedules with ``start="auto"``.
-
-        Parameters
-        ----------
-        hyper : object
-            Initial hyperparameters.
-
-        Returns
-        -------
-        temperature : float
-        """
+        """Return the start temperature of schedules with ``start="auto"``."""
         return 2.0
 
     # -- checks of pickles -------------------------------------------------------------
     def global_shapes(self, globals_: Any) -> list | None:
         """Return the shapes that numbers and arrays in `globals_` must have, in order.
 
-        Parameters
-        ----------
-        globals_ : object
-
-        Returns
-        -------
-        shapes : list of tuple or None
-            None disables the check.  By default, the parameters are converted to a
-            vector and back, and the shapes of the result are returned.  A model without
-            the capability "dense_vectors" returns None.
+        By default, the parameters are converted to a vector and back, and the shapes of
+        the result are returned.  None disables the check, as for a model without the
+        capability "dense_vectors".
         """
         if "dense_vectors" not in self.capabilities():
             return None
@@ -1053,28 +859,15 @@ class Options:
         return None
 
     def check(self, globals_: Any, hyper: Any) -> None:
-        """Raise if values cannot be parameters of this model; kernels do not check.
+        """Raise ValueError unless values are finite numbers of the right shapes.
 
-        Parameters
-        ----------
-        globals_, hyper : object
-
-        Raises
-        ------
-        ValueError
-            If they are not finite numbers of the right shapes.
+        Kernels do not check their arguments.
         """
         check_numbers("global parameters", globals_, self.global_shapes(globals_))
         check_numbers("priors and variances", hyper, self.hyper_shapes())
 
     def check_local(self, local: Any) -> None:
-        """Raise if values cannot be the local parameters from which a step starts.
-
-        Raises
-        ------
-        ValueError
-            If they are not finite numbers, `n_local` for each row.
-        """
+        """Raise ValueError unless values are finite numbers, `n_local` for each row."""
         if not (isinstance(local, np.ndarray) and local.dtype.kind == "f"):
             raise ValueError("Local parameters must be an array of numbers.")
         width = local.shape[-1] if self.n_local is None else self.n_local
@@ -1197,15 +990,7 @@ class ConjugateModel(Options, Capabilities):
     def take(self, X: Any, rows: slice | np.ndarray) -> Any:
         """Return ``X[rows]`` as a block for `local_step`.
 
-        Parameters
-        ----------
-        X : array-like
-            Validated data, which must not be changed.
-        rows : slice or ndarray of int
-
-        Returns
-        -------
-        block : object
+        ``X`` are validated data, which must not be changed.
         """
         raise NotImplementedError
 
@@ -1257,36 +1042,14 @@ class ConjugateModel(Options, Capabilities):
     def prepare(self, globals_: Any, hyper: Any) -> Any:
         """Return values for `local_step` that are computed once for each step.
 
-        Parameters
-        ----------
-        globals_, hyper : object
-
-        Returns
-        -------
-        prepared : object
-            The value is shared by all blocks of a batch, which only read it.
+        The value is shared by all blocks of a batch, which only read it.
         """
         raise NotImplementedError
 
     def local_step(self, block: Any, prepared: Any, request: Request) -> LocalStep:
-        """Optimise the local parameters of a block.
+        """Optimise the local parameters of a block; raise `Stopped` if `stop` is set.
 
-        Parameters
-        ----------
-        block : object
-            Result of `take`.
-        prepared : object
-            Result of `prepare`.
-        request : Request
-
-        Returns
-        -------
-        LocalStep
-
-        Raises
-        ------
-        Stopped
-            If `stop` was set.
+        ``block`` is a result of `take`, and ``prepared`` one of `prepare`.
         """
         raise NotImplementedError
 
@@ -1296,20 +1059,10 @@ class ConjugateModel(Options, Capabilities):
         hyper: Any,
         powers: Powers = Powers(),  # noqa: B008
     ) -> float:
-        """Return ``powers.prior`` E log p(globals) - E log q(globals).
+        """Return ``powers.prior`` E log p(globals) - E log q(globals), in nats.
 
         The value includes all constants.  The lower bound is the sum of this value and
         the bounds of all local steps.
-
-        Parameters
-        ----------
-        globals_, hyper : object
-        powers : Powers
-
-        Returns
-        -------
-        bound : float
-            In nats.
         """
         raise NotImplementedError
 
@@ -1317,10 +1070,6 @@ class ConjugateModel(Options, Capabilities):
         self, block: Any, prepared: Any
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return each row's held-out log-likelihood at T=1, and number of observations.
-
-        Parameters
-        ----------
-        block, prepared : object
 
         Returns
         -------

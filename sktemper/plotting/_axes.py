@@ -2,7 +2,8 @@
 
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
-from sklearn.utils.validation import check_is_fitted
+
+from .._utils._typing import Axes, Figure
 
 #: Colour map of topics and components, and the order of its colours.  Strong colours
 #: come first, and grey is left out because it looks like no colour.
@@ -10,24 +11,29 @@ COLOURS = "tab20"
 ORDER = [*range(0, 14, 2), 16, 18, *range(1, 14, 2), 17, 19]
 
 
-def needs_matplotlib(display, method):
-    """Raise scikit-learn's error if matplotlib is not installed."""
-    name = display.__name__ if isinstance(display, type) else type(display).__name__
-    check_matplotlib_support(f"{name}.{method}")
+class Display:
+    """Base class of displays, which have axes and a figure."""
+
+    ax_: Axes
+    figure_: Figure
+
+    @classmethod
+    def _check_matplotlib(cls, method):
+        """Raise scikit-learn's error if matplotlib is not installed."""
+        check_matplotlib_support(f"{cls.__name__}.{method}")
+
+    def _make_axes(self, ax, figsize=None):
+        """Store and return the axes to draw on; None makes new ones."""
+        self._check_matplotlib("plot")
+        import matplotlib.pyplot as plt
+
+        if ax is None:
+            _, ax = plt.subplots(figsize=figsize, layout="constrained")
+        self.ax_, self.figure_ = ax, ax.figure
+        return ax
 
 
-def axes_of(display, ax, figsize=None):
-    """Return the axes to draw on, which the display stores; None makes new ones."""
-    needs_matplotlib(display, "plot")
-    import matplotlib.pyplot as plt
-
-    if ax is None:
-        _, ax = plt.subplots(figsize=figsize, layout="constrained")
-    display.ax_, display.figure_ = ax, ax.figure
-    return ax
-
-
-def grid_on(ax, n_panels, n_columns):
+def make_panels(ax, n_panels, n_columns):
     n_columns = min(n_columns, n_panels)
     n_rows = -(-n_panels // n_columns)
     ax.set_axis_off()
@@ -37,7 +43,7 @@ def grid_on(ax, n_panels, n_columns):
     return np.array(panels, dtype=object)
 
 
-def colours_of(numbers):
+def topic_colours(numbers):
     """Return the colours of topics, which are the same in every display.
 
     If two topics would have the same colour, the second topic gets an unused colour, as
@@ -55,14 +61,8 @@ def colours_of(numbers):
     return [colours(ORDER[places[int(number)]]) for number in numbers]
 
 
-def chosen(numbers, prevalence, most):
-    """Return the indices of the topics to show: ``numbers``, or the ``most`` largest.
-
-    Raises
-    ------
-    ValueError
-        If a given index is not the index of a topic.
-    """
+def select_topics(numbers, prevalence, most):
+    """Return the indices of topics to show: ``numbers``, or the ``most`` largest."""
     n_topics = len(prevalence)
     if numbers is None:
         return np.argsort(-np.asarray(prevalence), kind="stable")[:most]
@@ -76,14 +76,8 @@ def chosen(numbers, prevalence, most):
     return numbers
 
 
-def needs(estimator, attribute, what):
-    """Raise if an estimator is of the wrong kind; for a pipeline, name its last step.
-
-    Raises
-    ------
-    TypeError
-        If the estimator does not have ``attribute``.
-    """
+def require_attribute(estimator, attribute, what):
+    """Raise if an estimator lacks an attribute; for a pipeline, name its last step."""
     if hasattr(estimator, attribute):
         return
     hint = ""
@@ -97,11 +91,5 @@ def needs(estimator, attribute, what):
     raise TypeError(f"estimator must be {what}, got {type(estimator).__name__}{hint}.")
 
 
-def topic_word_of(estimator):
-    check_is_fitted(estimator)
-    topic_word = np.asarray(estimator.components_, dtype=np.float64)
-    return topic_word / topic_word.sum(axis=1, keepdims=True)
-
-
-def label_of(words, number, n_words=3):
-    return f"{number}: {' '.join(words[:n_words])}"
+def topic_label(words, number):
+    return f"{number}: {' '.join(words[:3])}"

@@ -1,19 +1,21 @@
 """Components as images."""
 
 import math
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._utils._typing import ArrayLike, Axes, Int
-from ._axes import axes_of, grid_on, needs_matplotlib
+from ._axes import Display, make_panels
 
 #: Maximum number of images that are drawn by default.
 MOST_IMAGES = 64
 
 
-class ComponentsDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class ComponentsDisplay(Display):
     """Components as images, side by side on a common scale.
 
     Parameters
@@ -31,10 +33,8 @@ class ComponentsDisplay:
         Panels of the images.
     colorbar_ : matplotlib Colorbar or None
         Colour bar shared by the panels.
-    ax_ : matplotlib Axes
-        The axes that the panels replace.
-    figure_ : matplotlib Figure
-        The figure with the axes.
+    ax_, figure_ : matplotlib Axes, matplotlib Figure
+        The axes that the panels replace, and the figure.
 
     See Also
     --------
@@ -51,9 +51,8 @@ class ComponentsDisplay:
     >>> ComponentsDisplay.from_estimator(mixture, (4, 4))  # doctest: +SKIP
     """
 
-    def __init__(self, *, images: np.ndarray, numbers: np.ndarray):
-        self.images = images
-        self.numbers = numbers
+    images: np.ndarray
+    numbers: np.ndarray
 
     @classmethod
     def from_estimator(
@@ -83,14 +82,8 @@ class ComponentsDisplay:
         Returns
         -------
         display : ComponentsDisplay
-
-        Raises
-        ------
-        ValueError
-            If the number of features differs from height times width, or ``components``
-            are not indices of components.
         """
-        needs_matplotlib(cls, "from_estimator")
+        cls._check_matplotlib("from_estimator")
         check_is_fitted(estimator)
         name = "components_" if hasattr(estimator, "components_") else "means_"
         rows = np.asarray(getattr(estimator, name))
@@ -146,8 +139,8 @@ class ComponentsDisplay:
         n_rows = -(-n_images // n_columns)
         inches = min(1.1, 10.0 / n_columns)
         size = n_columns * inches + 1, n_rows * (inches * height / width + 0.2) + 0.3
-        ax = axes_of(self, ax, size)
-        self.axes_ = grid_on(ax, n_images, n_columns)
+        ax = self._make_axes(ax, size)
+        self.axes_ = make_panels(ax, n_images, n_columns)
         image_kw = {**_scale(images), **image_kw}
         self.images_ = []
         for panel, image, number in zip(self.axes_, images, self.numbers, strict=True):

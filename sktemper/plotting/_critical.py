@@ -1,11 +1,12 @@
 """Plot of the critical temperatures of data, and of a schedule."""
 
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
 
-from .._utils._typing import ArrayLike, Axes, DataLike, Figure
-from ._axes import axes_of, grid_on, needs_matplotlib
+from .._utils._typing import ArrayLike, Axes, DataLike
+from ._axes import Display, make_panels
 
 #: Number of points of the curve of a schedule.
 N_POINTS = 200
@@ -14,7 +15,8 @@ N_POINTS = 200
 BEYOND, WITHOUT_END = 1.2, 150.0
 
 
-class CriticalTemperaturesDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class CriticalTemperaturesDisplay(Display):
     """Plot of critical temperatures of data beside the schedule that a fit would use.
 
     The left panel shows the temperatures below which the components become distinct in
@@ -41,10 +43,8 @@ class CriticalTemperaturesDisplay:
         The range of the critical temperatures.
     axes_ : ndarray of matplotlib Axes
         The panels.
-    ax_ : matplotlib Axes
-        The axes that the panels are in.
-    figure_ : matplotlib Figure
-        The figure with the axes.
+    ax_, figure_ : matplotlib Axes, matplotlib Figure
+        The axes that the panels are in, and the figure.
 
     See Also
     --------
@@ -61,21 +61,10 @@ class CriticalTemperaturesDisplay:
     <sktemper.plotting._critical.CriticalTemperaturesDisplay object at ...>
     """
 
-    ax_: Axes
-    figure_: Figure
-
-    def __init__(
-        self,
-        *,
-        critical_temperatures: np.ndarray,
-        time: np.ndarray | None = None,
-        temperature: np.ndarray | None = None,
-        unit: Literal["steps", "passes"] = "steps",
-    ):
-        self.critical_temperatures = critical_temperatures
-        self.time = time
-        self.temperature = temperature
-        self.unit = unit
+    critical_temperatures: np.ndarray
+    time: np.ndarray | None = None
+    temperature: np.ndarray | None = None
+    unit: Literal["steps", "passes"] = "steps"
 
     @classmethod
     def from_estimator(
@@ -106,13 +95,8 @@ class CriticalTemperaturesDisplay:
         Returns
         -------
         display : CriticalTemperaturesDisplay
-
-        Raises
-        ------
-        ValueError
-            If the model has no critical temperatures.
         """
-        needs_matplotlib(cls, "from_estimator")
+        cls._check_matplotlib("from_estimator")
         from .. import critical_temperatures
 
         found, schedule = critical_temperatures(
@@ -149,8 +133,8 @@ class CriticalTemperaturesDisplay:
         if (self.time is None) != (self.temperature is None):
             raise ValueError("time and temperature must be given together.")
         n_panels = 1 if self.time is None else 2
-        ax = axes_of(self, ax, (3.6 * n_panels, 3.2))
-        self.axes_ = grid_on(ax, n_panels, n_panels)
+        ax = self._make_axes(ax, (3.6 * n_panels, 3.2))
+        self.axes_ = make_panels(ax, n_panels, n_panels)
         spectrum = np.asarray(self.critical_temperatures, dtype=float)
         numbers = np.arange(2, len(spectrum) + 2)
         (self.points_,) = self.axes_[0].plot(numbers, spectrum, ".", color="C0")

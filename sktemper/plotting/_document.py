@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from .._utils._typing import ArrayLike, Axes, DataLike
-from ._axes import axes_of, colours_of, label_of, needs, needs_matplotlib
+from ._axes import Display, require_attribute, topic_colours, topic_label
 
 #: Words of a text, as scikit-learn's vectorizers find them by default.
 WORDS = re.compile(r"\b\w\w+\b")
@@ -17,7 +18,8 @@ MOST_TOPICS = 10
 SPACING = 1.7
 
 
-class DocumentDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class DocumentDisplay(Display):
     """Plot of a text with words coloured by their topics.
 
     The colour is stronger if the topic is more probable.  Words that are not in the
@@ -38,10 +40,8 @@ class DocumentDisplay:
     ----------
     texts_ : list of matplotlib Text
         The drawn pieces of text.
-    ax_ : matplotlib Axes
-        The axes with the text.
-    figure_ : matplotlib Figure
-        The figure with the axes.
+    ax_, figure_ : matplotlib Axes, matplotlib Figure
+        The axes with the text, and the figure.
 
     See Also
     --------
@@ -60,18 +60,10 @@ class DocumentDisplay:
     ... )
     """
 
-    def __init__(
-        self,
-        *,
-        pieces: Sequence,
-        topics: Sequence,
-        probabilities: Sequence,
-        labels: dict[str, Any],
-    ):
-        self.pieces = pieces
-        self.topics = topics
-        self.probabilities = probabilities
-        self.labels = labels
+    pieces: Sequence
+    topics: Sequence
+    probabilities: Sequence
+    labels: dict[str, Any]
 
     @classmethod
     def from_estimator(
@@ -107,16 +99,9 @@ class DocumentDisplay:
         Returns
         -------
         display : DocumentDisplay
-
-        Raises
-        ------
-        TypeError
-            If the estimator is of the wrong kind, or ``text`` is not a str.
-        ValueError
-            If ``x`` is not one document, or the numbers of names and features differ.
         """
-        needs_matplotlib(cls, "from_estimator")
-        needs(estimator, "topics", "a fitted LDA")
+        cls._check_matplotlib("from_estimator")
+        require_attribute(estimator, "topics", "a fitted LDA")
         if len(getattr(x, "shape", (1,))) == 2 and x.shape[0] != 1:
             raise ValueError(f"x must be one document, got {x.shape[0]} rows.")
         table = estimator.explain(x, feature_names)
@@ -140,7 +125,7 @@ class DocumentDisplay:
             pieces=[piece for piece, _ in pieces],
             topics=topics,
             probabilities=sure,
-            labels={int(k): label_of(words[k], k) for k in order},
+            labels={int(k): topic_label(words[k], k) for k in order},
         )
         return display.plot(ax, **text_kw)
 
@@ -160,7 +145,7 @@ class DocumentDisplay:
             This display.
         """
         n_letters = sum(map(len, self.pieces))
-        ax = axes_of(self, ax, (9, min(1.0 + 0.25 * (n_letters // 110 + 1), 20)))
+        ax = self._make_axes(ax, (9, min(1.0 + 0.25 * (n_letters // 110 + 1), 20)))
         ax.set_axis_off()
         self._draw_legend(ax)
         text_kw = {"fontsize": 10, "family": "DejaVu Sans", "va": "baseline", **text_kw}
@@ -174,7 +159,9 @@ class DocumentDisplay:
             return
         handles = [
             Patch(color=colour, alpha=0.55, label=self.labels[topic])
-            for topic, colour in zip(self.labels, colours_of(self.labels), strict=True)
+            for topic, colour in zip(
+                self.labels, topic_colours(self.labels), strict=True
+            )
         ][:MOST_TOPICS]
         if len(self.labels) > MOST_TOPICS:
             left = len(self.labels) - MOST_TOPICS
@@ -195,7 +182,7 @@ class DocumentDisplay:
         renderer = figure.canvas.get_renderer()
         frame = ax.get_window_extent(renderer)
         height = text_kw["fontsize"] * figure.dpi / 72.0 * SPACING
-        tints = dict(zip(self.labels, colours_of(self.labels), strict=True))
+        tints = dict(zip(self.labels, topic_colours(self.labels), strict=True))
         x, y = 0.0, height
         self.texts_ = []
         for piece, topic, sure in zip(

@@ -1,18 +1,20 @@
 """Plot of the components of a Gaussian mixture as ellipses."""
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils._typing import ArrayLike, Axes, Figure, Float
-from ._axes import axes_of, colours_of, needs, needs_matplotlib
+from .._utils._typing import ArrayLike, Axes, Float
+from ._axes import Display, require_attribute, topic_colours
 
 #: Largest number of points that are drawn.
 MOST_POINTS = 10_000
 
 
-class MixtureEllipsesDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class MixtureEllipsesDisplay(Display):
     """Plot of the components of a Gaussian mixture as ellipses, in two of the features.
 
     Components with a larger weight have a stronger colour.
@@ -38,10 +40,8 @@ class MixtureEllipsesDisplay:
         The ellipse of each component.
     points_ : matplotlib PathCollection or None
         The samples.
-    ax_ : matplotlib Axes
-        The axes with the ellipses.
-    figure_ : matplotlib Figure
-        The figure with the axes.
+    ax_, figure_ : matplotlib Axes, matplotlib Figure
+        The axes with the ellipses, and the figure.
 
     See Also
     --------
@@ -57,25 +57,12 @@ class MixtureEllipsesDisplay:
     >>> MixtureEllipsesDisplay.from_estimator(mixture, X)  # doctest: +SKIP
     """
 
-    ax_: Axes
-    figure_: Figure
-
-    def __init__(
-        self,
-        *,
-        means: np.ndarray,
-        covariances: np.ndarray,
-        weights: np.ndarray,
-        points: np.ndarray | None = None,
-        labels: np.ndarray | None = None,
-        names: tuple[str, str] = ("feature 0", "feature 1"),
-    ):
-        self.means = means
-        self.covariances = covariances
-        self.weights = weights
-        self.points = points
-        self.labels = labels
-        self.names = names
+    means: np.ndarray
+    covariances: np.ndarray
+    weights: np.ndarray
+    points: np.ndarray | None = None
+    labels: np.ndarray | None = None
+    names: tuple[str, str] = ("feature 0", "feature 1")
 
     @classmethod
     def from_estimator(
@@ -113,18 +100,11 @@ class MixtureEllipsesDisplay:
         Returns
         -------
         display : MixtureEllipsesDisplay
-
-        Raises
-        ------
-        TypeError
-            If the estimator is not a Gaussian mixture.
-        ValueError
-            If ``features`` are not the indices of two features.
         """
-        needs_matplotlib(cls, "from_estimator")
+        cls._check_matplotlib("from_estimator")
         check_is_fitted(estimator)
-        needs(estimator, "means_", "a fitted Gaussian mixture")
-        features = _checked(features, np.shape(estimator.means_)[1])
+        require_attribute(estimator, "means_", "a fitted Gaussian mixture")
+        features = _check_features(features, np.shape(estimator.means_)[1])
         kept = np.flatnonzero(np.asarray(estimator.weights_) >= min_weight)
         covariances = _full_covariances(estimator)[np.ix_(kept, features, features)]
         points = labels = None
@@ -166,10 +146,10 @@ class MixtureEllipsesDisplay:
         display : MixtureEllipsesDisplay
             This display.
         """
-        ax = axes_of(self, ax)
+        ax = self._make_axes(ax)
         from matplotlib.patches import Ellipse
 
-        colours = colours_of(range(len(self.means)))
+        colours = topic_colours(range(len(self.means)))
         self.points_ = None
         if self.points is not None:
             tints = "0.6"
@@ -188,7 +168,7 @@ class MixtureEllipsesDisplay:
                 "linewidth": 1.5,
                 **ellipse_kw,
             }
-            widths, angle = _axes_of_ellipse(covariance, n_std)
+            widths, angle = _diameters(covariance, n_std)
             ellipse = Ellipse(mean, *widths, angle=angle, **style)
             self.ellipses_.append(ax.add_patch(ellipse))
         ax.plot(*np.asarray(self.means).T, "k+", markersize=7)
@@ -197,7 +177,7 @@ class MixtureEllipsesDisplay:
         return self
 
 
-def _checked(features, n_features):
+def _check_features(features, n_features):
     features = np.asarray(features)
     right = features.shape == (2,) and features.dtype.kind in "iu"
     if not right or features.min() < 0 or features.max() >= n_features:
@@ -221,7 +201,7 @@ def _full_covariances(estimator):
     return np.ascontiguousarray(diagonal[..., None] * np.eye(n_features))
 
 
-def _axes_of_ellipse(covariance, n_std):
+def _diameters(covariance, n_std):
     """Return the two diameters of an ellipse, and the angle of the first in degrees."""
     values, vectors = np.linalg.eigh(covariance)
     widths = 2.0 * n_std * np.sqrt(np.maximum(values, 0.0))

@@ -1,13 +1,14 @@
 """Line plots of the history of a fit: scores, bounds and temperatures."""
 
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils._param_validation import StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils._typing import Axes, Figure
+from .._utils._typing import Axes
+from ._axes import Display
 
 #: Column of ``history_`` and label of the axis for each name of a quantity.
 X_COLUMNS = {
@@ -46,11 +47,7 @@ def check_name(parameter, name, names):
 
 
 def draw_line(display, x, y, labels, ax, name, line_kw):
-    check_matplotlib_support(f"{type(display).__name__}.plot")
-    import matplotlib.pyplot as plt
-
-    if ax is None:
-        _, ax = plt.subplots()
+    ax = display._make_axes(ax)
     name = display.name if name is None else name
     if name is not None:
         line_kw = {"label": name, **line_kw}
@@ -59,12 +56,12 @@ def draw_line(display, x, y, labels, ax, name, line_kw):
     if "label" in line_kw:
         # a fixed location, because matplotlib's search for the best can take seconds
         ax.legend(loc="lower right" if y[-1] > y[0] else "upper right")
-    display.ax_, display.figure_ = ax, ax.figure
     return display
 
 
 # -- scores and bounds -----------------------------------------------------------------
-class TrainingCurveDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class TrainingCurveDisplay(Display):
     """Plot the held-out score or the lower bound during a fit.
 
     Create a display with `from_estimator`.  To compare several estimators on one axis,
@@ -85,10 +82,8 @@ class TrainingCurveDisplay:
     ----------
     line_ : matplotlib Line2D
         The curve.
-    ax_ : matplotlib Axes
-        The axes with the curve.
-    figure_ : matplotlib Figure
-        The figure with the axes.
+    ax_, figure_ : matplotlib Axes, matplotlib Figure
+        The axes with the curve, and the figure.
 
     See Also
     --------
@@ -106,23 +101,11 @@ class TrainingCurveDisplay:
     ...     ax = TrainingCurveDisplay.from_estimator(lda, ax=ax).ax_
     """
 
-    ax_: Axes
-    figure_: Figure
-
-    def __init__(
-        self,
-        *,
-        x: np.ndarray,
-        y: np.ndarray,
-        x_name: Literal["passes", "seconds", "steps"] = "passes",
-        y_name: Literal["heldout_score", "batch_bound"] = "heldout_score",
-        name: str | None = None,
-    ):
-        self.x = x
-        self.y = y
-        self.x_name = x_name
-        self.y_name = y_name
-        self.name = name
+    x: np.ndarray
+    y: np.ndarray
+    x_name: Literal["passes", "seconds", "steps"] = "passes"
+    y_name: Literal["heldout_score", "batch_bound"] = "heldout_score"
+    name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -157,13 +140,8 @@ class TrainingCurveDisplay:
         Returns
         -------
         display : TrainingCurveDisplay
-
-        Raises
-        ------
-        ValueError
-            If the history has no finite values of ``y``.
         """
-        check_matplotlib_support(f"{cls.__name__}.from_estimator")
+        cls._check_matplotlib("from_estimator")
         points = read_history(estimator, x, y, {"heldout_score", "batch_bound"})
         name = type(estimator).__name__ if name is None else name
         display = cls(x=points[0], y=points[1], x_name=x, y_name=y, name=name)
@@ -195,7 +173,8 @@ class TrainingCurveDisplay:
 
 
 # -- temperatures ----------------------------------------------------------------------
-class TemperatureDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class TemperatureDisplay(Display):
     """Plot of the temperature during a fit.
 
     The temperature is a line.  If the tempering infers a distribution over a ladder of
@@ -223,10 +202,8 @@ class TemperatureDisplay:
         The heat map.
     colorbar_ : matplotlib Colorbar or None
         Colour bar of the heat map.
-    ax_ : matplotlib Axes
-        The axes with the curve.
-    figure_ : matplotlib Figure
-        The figure with the axes.
+    ax_, figure_ : matplotlib Axes, matplotlib Figure
+        The axes with the curve, and the figure.
 
     See Also
     --------
@@ -244,22 +221,12 @@ class TemperatureDisplay:
     <sktemper.plotting._history.TemperatureDisplay object at ...>
     """
 
-    def __init__(
-        self,
-        *,
-        x: np.ndarray,
-        temperature: np.ndarray,
-        ladder: np.ndarray | None = None,
-        probabilities: np.ndarray | None = None,
-        x_name: Literal["passes", "seconds", "steps"] = "steps",
-        name: str | None = None,
-    ):
-        self.x = x
-        self.temperature = temperature
-        self.ladder = ladder
-        self.probabilities = probabilities
-        self.x_name = x_name
-        self.name = name
+    x: np.ndarray
+    temperature: np.ndarray
+    ladder: np.ndarray | None = None
+    probabilities: np.ndarray | None = None
+    x_name: Literal["passes", "seconds", "steps"] = "steps"
+    name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -300,14 +267,8 @@ class TemperatureDisplay:
         Returns
         -------
         display : TemperatureDisplay
-
-        Raises
-        ------
-        ValueError
-            If the history has no finite temperatures.  For a heat map, also if the
-            tempering has no ladder of temperatures, or if ``x`` decreases somewhere.
         """
-        check_matplotlib_support(f"{cls.__name__}.from_estimator")
+        cls._check_matplotlib("from_estimator")
         constraints = {"kind": [StrOptions({"line", "heatmap"})]}
         validate_parameter_constraints(constraints, {"kind": kind}, "from_estimator")
         points = read_history(estimator, x, "temperature", {"temperature"})

@@ -1,15 +1,17 @@
 """Plot of held-out scores against the number of components."""
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils._typing import Axes, Figure
-from ._axes import axes_of, needs_matplotlib
+from .._utils._typing import Axes
+from ._axes import Display
 
 
-class NumberOfComponentsDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class NumberOfComponentsDisplay(Display):
     """Plot of held-out scores against the number of components, with two suggestions.
 
     A star marks the number of components with the best score.  A square marks the
@@ -37,10 +39,8 @@ class NumberOfComponentsDisplay:
         one within one standard error.
     line_ : matplotlib Line2D
         The curve.
-    ax_ : matplotlib Axes
-        The axes with the curve.
-    figure_ : matplotlib Figure
-        The figure with the axes.
+    ax_, figure_ : matplotlib Axes, matplotlib Figure
+        The axes with the curve, and the figure.
 
     See Also
     --------
@@ -64,23 +64,11 @@ class NumberOfComponentsDisplay:
     >>> NumberOfComponentsDisplay.from_estimator(search)  # doctest: +SKIP
     """
 
-    ax_: Axes
-    figure_: Figure
-
-    def __init__(
-        self,
-        *,
-        n_components: np.ndarray,
-        scores: np.ndarray,
-        errors: np.ndarray,
-        score_name: str = "Held-out score",
-        name: str | None = None,
-    ):
-        self.n_components = n_components
-        self.scores = scores
-        self.errors = errors
-        self.score_name = score_name
-        self.name = name
+    n_components: np.ndarray
+    scores: np.ndarray
+    errors: np.ndarray
+    score_name: str = "Held-out score"
+    name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -118,17 +106,12 @@ class NumberOfComponentsDisplay:
         Returns
         -------
         display : NumberOfComponentsDisplay
-
-        Raises
-        ------
-        ValueError
-            If the search did not vary the parameter, or has no score ``metric``.
         """
-        needs_matplotlib(cls, "from_estimator")
+        cls._check_matplotlib("from_estimator")
         check_is_fitted(estimator, "cv_results_")
         results = estimator.cv_results_
-        param = _varied(results, param)
-        metric = _taken(results, metric, estimator.refit)
+        param = _parameter_name(results, param)
+        metric = _metric_name(results, metric, estimator.refit)
         numbers = np.asarray(results[f"param_{param}"], dtype=float)
         scores = np.asarray(results[f"mean_test_{metric}"])
         errors = results[f"std_test_{metric}"] / np.sqrt(
@@ -178,7 +161,7 @@ class NumberOfComponentsDisplay:
         least = scores[best] - np.asarray(self.errors)[best]
         enough = int(np.flatnonzero(scores >= least)[0])
         self.best_, self.one_standard_error_ = int(numbers[best]), int(numbers[enough])
-        ax = axes_of(self, ax)
+        ax = self._make_axes(ax)
         name = self.name if name is None else name
         style = {"marker": "o", "capsize": 3, "label": name, **line_kw}
         container = ax.errorbar(numbers, scores, yerr=self.errors, **style)
@@ -210,28 +193,29 @@ class NumberOfComponentsDisplay:
         return self
 
 
-def _varied(results, param):
+def _parameter_name(results, param):
     names = _names(results, "param_")
     found = [name for name in names if name.endswith(f"__{param}")]
     if param not in names and len(found) != 1:
         raise ValueError(
             f"param={param!r} must name one parameter that the search varied: "
-            f"{_listed(names)}."
+            f"{_choices(names)}."
         )
     return param if param in names else found[0]
 
 
-def _taken(results, metric, refit):
+def _metric_name(results, metric, refit):
     names = _names(results, "mean_test_")
     if metric is None:
         metric = refit if isinstance(refit, str) else "score"
         if metric not in names:
             raise ValueError(
-                f"The search has several scores; set metric to one of {_listed(names)}."
+                "The search has several scores; set metric to one of "
+                f"{_choices(names)}."
             )
     if metric not in names:
         raise ValueError(
-            f"The search has no score metric={metric!r}, only {_listed(names)}."
+            f"The search has no score metric={metric!r}, only {_choices(names)}."
         )
     return metric
 
@@ -240,5 +224,5 @@ def _names(results, prefix):
     return [key.removeprefix(prefix) for key in results if key.startswith(prefix)]
 
 
-def _listed(names):
+def _choices(names):
     return " or ".join(map(repr, names))

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from .._engine import matrices_of
 from .._utils._typing import ArrayLike, Axes, DataLike, Int
-from ._axes import axes_of, chosen, colours_of, label_of, needs, needs_matplotlib
+from ._axes import Display, require_attribute, select_topics, topic_colours, topic_label
 
 #: Largest number of distinct dates or numbers that are not merged into intervals.
 MOST_POINTS = 40
@@ -31,7 +32,7 @@ def topic_shares(
     Parameters
     ----------
     doc_topic : array-like of shape (n_samples, n_topics)
-        Topic weights of documents, as ``transform`` returns them.
+        Topic weights of documents, as ``transform`` returns them; rows sum to 1.
     tokens : array-like of shape (n_samples,)
         Number of tokens of each document.
     groups : array-like of shape (n_samples,), default=None
@@ -48,12 +49,6 @@ def topic_shares(
     places : ndarray of shape (n_places,)
         Sorted dates or numbers, which are the middles of intervals if there are more
         than 40 different ones; or sorted names.  Not returned if ``groups`` is None.
-
-    Raises
-    ------
-    ValueError
-        If ``doc_topic``, ``tokens`` and ``groups`` have different lengths, if a row of
-        ``doc_topic`` does not sum to 1, or if a number of tokens is negative.
 
     See Also
     --------
@@ -87,7 +82,7 @@ def topic_shares(
     )
     weights *= tokens.reshape(-1, 1)
     if groups is None:
-        return _normalized(weights.sum(axis=0))
+        return _normalize(weights.sum(axis=0))
     check_consistent_length(doc_topic, groups)
     groups = _as_values(groups)
     if groups.dtype.kind in "mMf":
@@ -96,10 +91,10 @@ def topic_shares(
     places, numbers = _places(groups, n_bins)
     sums = np.zeros((len(places), weights.shape[1]))
     np.add.at(sums, numbers, weights)
-    return _normalized(sums).T, places
+    return _normalize(sums).T, places
 
 
-def _normalized(sums):
+def _normalize(sums):
     return sums / np.maximum(sums.sum(axis=-1, keepdims=True), 1e-300)
 
 
@@ -145,7 +140,8 @@ MOST_GROUPS = 30
 DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?)?")
 
 
-class TopicPrevalenceDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class TopicPrevalenceDisplay(Display):
     """Plot of the prevalence of topics: overall, over time, or by group.
 
     Overall shares are drawn as bars, shares over dates or numbers as one line for each
@@ -170,10 +166,8 @@ class TopicPrevalenceDisplay:
         The bars, lines, or mesh.
     colorbar_ : matplotlib Colorbar or None
         Colour bar of the heat map; None for bars and lines.
-    ax_ : matplotlib Axes
-        The axes with the plot.
-    figure_ : matplotlib Figure
-        The figure with the axes.
+    ax_, figure_ : matplotlib Axes, matplotlib Figure
+        The axes with the plot, and the figure.
 
     See Also
     --------
@@ -193,20 +187,11 @@ class TopicPrevalenceDisplay:
     ... )
     """
 
-    def __init__(
-        self,
-        *,
-        shares: np.ndarray,
-        labels: Sequence,
-        topics: np.ndarray,
-        places: np.ndarray | None = None,
-        n_groups: Int | None = None,
-    ):
-        self.shares = shares
-        self.labels = labels
-        self.topics = topics
-        self.places = places
-        self.n_groups = n_groups
+    shares: np.ndarray
+    labels: Sequence
+    topics: np.ndarray
+    places: np.ndarray | None = None
+    n_groups: Int | None = None
 
     @classmethod
     def from_estimator(
@@ -250,21 +235,13 @@ class TopicPrevalenceDisplay:
         Returns
         -------
         display : TopicPrevalenceDisplay
-
-        Raises
-        ------
-        TypeError
-            If the estimator is of the wrong kind.
-        ValueError
-            If the numbers of groups and documents differ, or ``topics`` are not indices
-            of topics.
         """
-        needs_matplotlib(cls, "from_estimator")
-        needs(estimator, "topics", "a fitted LDA")
+        cls._check_matplotlib("from_estimator")
+        require_attribute(estimator, "topics", "a fitted LDA")
         weights = estimator.transform(X)
         tokens = _tokens(X)
         shares, places, most = topic_shares(weights, tokens), None, 30
-        in_all, n_groups = shares, None
+        overall, n_groups = shares, None
         if groups is not None:
             check_consistent_length(tokens, groups)
             groups = _with_dates(groups)
@@ -273,11 +250,11 @@ class TopicPrevalenceDisplay:
             if places.dtype.kind in "OUS" and len(places) > MOST_GROUPS:
                 n_groups, largest = len(places), _largest(groups, tokens)
                 shares, places = shares[:, largest], places[largest]
-        kept = chosen(topics, in_all, most)
+        kept = select_topics(topics, overall, most)
         words = estimator.top_words(feature_names, 3)
         display = cls(
             shares=shares[kept],
-            labels=[label_of(words[k], k) for k in kept],
+            labels=[topic_label(words[k], k) for k in kept],
             topics=kept,
             places=places,
             n_groups=n_groups,
@@ -310,9 +287,9 @@ class TopicPrevalenceDisplay:
 
     def _draw_bars(self, ax, bar_kw):
         n_topics = len(self.labels)
-        ax = axes_of(self, ax, (7, 1.0 + 0.22 * n_topics))
+        ax = self._make_axes(ax, (7, 1.0 + 0.22 * n_topics))
         places = np.arange(n_topics)
-        bar_kw = {"color": colours_of(self.topics), **bar_kw}
+        bar_kw = {"color": topic_colours(self.topics), **bar_kw}
         self.artists_ = list(ax.barh(places, self.shares, **bar_kw))
         ax.set_yticks(places, self.labels, fontsize=8)
         ax.set_ylim(n_topics - 0.4, -0.6)
@@ -322,10 +299,10 @@ class TopicPrevalenceDisplay:
         ax.spines[["top", "right"]].set_visible(False)
 
     def _draw_lines(self, ax, line_kw):
-        ax = axes_of(self, ax, (9, 4.5))
+        ax = self._make_axes(ax, (9, 4.5))
         self.artists_ = []
         for number, (shares, label, colour) in enumerate(
-            zip(self.shares, self.labels, colours_of(self.topics), strict=True)
+            zip(self.shares, self.labels, topic_colours(self.topics), strict=True)
         ):
             line, marker = STYLES[number // N_ALIKE % len(STYLES)]
             style = {"linestyle": line, "marker": marker, "markersize": 4}
@@ -342,7 +319,7 @@ class TopicPrevalenceDisplay:
     def _draw_mesh(self, ax, mesh_kw):
         n_topics, n_places = np.shape(self.shares)
         size = 3.0 + max(0.45 * n_places, 2.0), 1.2 + 0.24 * n_topics
-        ax = axes_of(self, ax, size)
+        ax = self._make_axes(ax, size)
         mesh_kw = {"cmap": "Blues", "vmin": 0.0, **mesh_kw}
         mesh = ax.pcolormesh(self.shares, **mesh_kw)
         self.artists_ = [mesh]

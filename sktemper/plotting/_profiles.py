@@ -1,13 +1,14 @@
 """A picture of the answers of classes."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils._typing import Axes, DataFrame, Figure
-from ._axes import axes_of, needs_matplotlib
+from .._utils._typing import Axes, DataFrame
+from ._axes import Display
 
 #: Inches of a row and of a column, of the row labels, and of the column heads.
 ROW, COLUMN, LABELS, HEAD = 0.24, 0.85, 3.2, 0.9
@@ -17,7 +18,8 @@ LONGEST = 26
 DARK = 0.6
 
 
-class ClassProfilesDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class ClassProfilesDisplay(Display):
     """Table of the answers of each class, coloured by probability.
 
     Each column is a class.  Each row is an option of an item, coloured by probability,
@@ -52,11 +54,7 @@ class ClassProfilesDisplay:
     >>> ClassProfilesDisplay.from_estimator(mixture)  # doctest: +SKIP
     """
 
-    ax_: Axes
-    figure_: Figure
-
-    def __init__(self, *, profiles: DataFrame):
-        self.profiles = profiles
+    profiles: DataFrame
 
     @classmethod
     def from_estimator(
@@ -76,13 +74,8 @@ class ClassProfilesDisplay:
         Returns
         -------
         display : ClassProfilesDisplay
-
-        Raises
-        ------
-        ValueError
-            If an item is no column of the data.
         """
-        needs_matplotlib(cls, "from_estimator")
+        cls._check_matplotlib("from_estimator")
         check_is_fitted(estimator)
         return cls(profiles=estimator.profiles()).plot(ax, items=items)
 
@@ -103,7 +96,7 @@ class ClassProfilesDisplay:
         """
         classes, sizes, rows = _table(self.profiles, items)
         size = LABELS + COLUMN * len(classes), HEAD + ROW * len(rows)
-        ax = axes_of(self, ax, size)
+        ax = self._make_axes(ax, size)
         colours = np.array([row.colours for row in rows])
         style = {"aspect": "auto", "cmap": "Blues", "vmin": 0.0, "vmax": 1.0}
         self.image_ = ax.imshow(colours, **style)
@@ -141,7 +134,7 @@ class _Row:
 
     def __init__(self, item, kind, option, values):
         self.item = item
-        self.label = f"{_shortened(item)}: {_shortened(option)}"
+        self.label = f"{_shorten(item)}: {_shorten(option)}"
         is_number = kind in ("gaussian", "poisson")
         if is_number:
             span = np.ptp(values)
@@ -183,5 +176,5 @@ def _number(value):
     return f"{value:,.0f}" if 1e3 <= abs(value) < 1e7 else f"{value:.3g}"
 
 
-def _shortened(text):
+def _shorten(text):
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

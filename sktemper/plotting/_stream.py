@@ -1,12 +1,13 @@
 """Plot of a stream: scores, alarms and renewals, and the prevalence of components."""
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils._typing import ArrayLike, Axes, Figure, Int
-from ._axes import axes_of, colours_of, grid_on, label_of, needs, needs_matplotlib
+from .._utils._typing import ArrayLike, Axes, Int
+from ._axes import Display, make_panels, require_attribute, topic_colours, topic_label
 
 #: Width of running means as a share of all points, and smallest number of points in a
 #: running mean of the components' shares.
@@ -37,7 +38,8 @@ class Life(NamedTuple):
     is_dead: bool
 
 
-class StreamDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class StreamDisplay(Display):
     """Plot of a stream with a half-life: score, alarms, renewals, births and deaths.
 
     The upper panel shows the score of each mini-batch before it is learned, and the
@@ -95,25 +97,12 @@ class StreamDisplay:
     >>> StreamDisplay.from_estimator(lda)  # doctest: +SKIP
     """
 
-    ax_: Axes
-    figure_: Figure
-
-    def __init__(
-        self,
-        *,
-        course: dict[str, Any],
-        renewals: dict[str, Any],
-        alarms: dict[str, Any],
-        labels: dict[str, Any],
-        n_components: Int = 8,
-        score_name: str = "Score (nats)",
-    ):
-        self.course = course
-        self.renewals = renewals
-        self.alarms = alarms
-        self.labels = labels
-        self.n_components = n_components
-        self.score_name = score_name
+    course: dict[str, Any]
+    renewals: dict[str, Any]
+    alarms: dict[str, Any]
+    labels: dict[str, Any]
+    n_components: Int = 8
+    score_name: str = "Score (nats)"
 
     @classmethod
     def from_estimator(
@@ -146,16 +135,9 @@ class StreamDisplay:
         Returns
         -------
         display : StreamDisplay
-
-        Raises
-        ------
-        TypeError
-            If the estimator is of the wrong kind.
-        ValueError
-            If the estimator has not learned a stream with renewals.
         """
-        needs_matplotlib(cls, "from_estimator")
-        needs(estimator, "partial_fit", "a topic model or mixture")
+        cls._check_matplotlib("from_estimator")
+        require_attribute(estimator, "partial_fit", "a topic model or mixture")
         check_is_fitted(estimator)
         course = getattr(estimator, "prevalence_", {"sample": ()})
         if not len(course["sample"]):
@@ -167,7 +149,7 @@ class StreamDisplay:
         labels, name = {k: f"component {k}" for k in range(n_columns)}, "sample"
         if hasattr(estimator, "top_words"):
             words = estimator.top_words(feature_names, 3)
-            labels, name = {k: label_of(words[k], k) for k in labels}, "token"
+            labels, name = {k: topic_label(words[k], k) for k in labels}, "token"
         display = cls(
             course=course,
             renewals=estimator.renewals_,
@@ -193,8 +175,8 @@ class StreamDisplay:
         display : StreamDisplay
             This display.
         """
-        ax = axes_of(self, ax, (10, 6))
-        self.axes_ = grid_on(ax, 2, 1)
+        ax = self._make_axes(ax, (10, 6))
+        self.axes_ = make_panels(ax, 2, 1)
         self._places = self._all_places()
         self._draw_scores(self.axes_[0])
         self._draw_shares(self.axes_[1], line_kw)
@@ -212,7 +194,7 @@ class StreamDisplay:
             return self.course["sample"]
         return np.array(list(times), dtype="datetime64[us]")
 
-    def _places_of(self, samples):
+    def _event_places(self, samples):
         """Return, for each number of learned rows, the place of the next point."""
         points = np.searchsorted(self.course["sample"], samples)
         return self._places[np.minimum(points, len(self._places) - 1)]
@@ -253,7 +235,7 @@ class StreamDisplay:
         )
         self.alarms_ = [
             ax.axvline(place, color="C3", linestyle="--", linewidth=1, zorder=0)
-            for place in self._places_of(self.alarms["sample"])
+            for place in self._event_places(self.alarms["sample"])
         ]
         if self.alarms_:
             self.alarms_[0].set_label("alarm")
@@ -262,7 +244,7 @@ class StreamDisplay:
             own = decided[[value == outcome for value in kept]]
             if len(own):
                 ax.plot(
-                    self._places_of(own),
+                    self._event_places(own),
                     np.full(len(own), 0.03),
                     marker,
                     color="C2" if outcome else "0.5",
@@ -285,14 +267,14 @@ class StreamDisplay:
         changes = changes[: -(-self.n_components // 2)]
         chosen = changes + [life for life in ranked if life not in changes]
         chosen = sorted(chosen[: self.n_components], key=ranked.index)
-        colours = colours_of([life.column for life in chosen])
+        colours = topic_colours([life.column for life in chosen])
         self.lines_ = []
         for number, (life, colour) in enumerate(zip(chosen, colours, strict=True)):
             places = self._places[life.points]
             own = _running_mean(shares[life.points, life.column], LEAST_OF_MEAN)
             label = self.labels[life.column]
             if life.is_dead:
-                label = f"{life.column}: until {_told(places[-1])}"
+                label = f"{life.column}: until {_format_place(places[-1])}"
             style = {"color": colour, "label": label}
             style |= {"linestyle": STYLES[number // N_ALIKE % len(STYLES)], **line_kw}
             self.lines_ += ax.plot(places, own, **style)
@@ -328,7 +310,7 @@ def _running_mean(values, least):
     return (sums[high] - sums[low]) / np.maximum(high - low, 1)
 
 
-def _told(place):
+def _format_place(place):
     """Return a place on the axis as text: a date, or a number of rows."""
     if isinstance(place, np.datetime64):
         return str(place.astype("datetime64[D]"))

@@ -1,12 +1,13 @@
 """Map of topics, each a circle, by the similarity of their words."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from .._utils._typing import ArrayLike, Axes, Float, Int
-from ._axes import axes_of, colours_of, needs, needs_matplotlib, topic_word_of
+from ._axes import Display, require_attribute, topic_colours
 
 #: Smallest distance between the centres of two circles, relative to the sum of their
 #: radii, and largest number of steps of `push_apart`.
@@ -44,11 +45,6 @@ def topic_map_layout(
     radii : ndarray of shape (n_topics,)
         Radii in the unit of ``width``.
 
-    Raises
-    ------
-    ValueError
-        If the number of shares differs from the number of topics.
-
     See Also
     --------
     TopicMapDisplay : Draws such a map with matplotlib.
@@ -68,7 +64,7 @@ def topic_map_layout(
             f"prevalence must have one share for each of the {len(topic_word)} rows of "
             f"topic_word, got shape {shares.shape}."
         )
-    centres = positions_of(topic_word / topic_word.sum(axis=1, keepdims=True))
+    centres = place_topics(topic_word)
     area = SHARE_OF_CIRCLES * width * height * shares / max(shares.sum(), 1e-300)
     radii = np.maximum(np.sqrt(area / np.pi), LEAST_RADIUS * height)
     low, high = centres.min(axis=0), centres.max(axis=0)
@@ -78,9 +74,9 @@ def topic_map_layout(
     return push_apart(centres, radii, (width, height)), radii
 
 
-def positions_of(topic_word):
+def place_topics(topic_word):
     """Place topics by classical multidimensional scaling of Hellinger distances."""
-    root = np.sqrt(topic_word)
+    root = np.sqrt(topic_word / topic_word.sum(axis=1, keepdims=True))
     root -= root.mean(axis=0)
     left, values, _ = np.linalg.svd(root @ root.T)
     points = left[:, :2] * np.sqrt(values[:2])
@@ -127,7 +123,8 @@ N_DIRECTIONS, GAPS = 16, (3, 9, 18, 30)
 LEAST_AREA = 110.0
 
 
-class TopicMapDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class TopicMapDisplay(Display):
     """Map of topics, on which topics with similar words are close.
 
     Each topic is a circle, whose area is proportional to the topic's share of the
@@ -152,10 +149,8 @@ class TopicMapDisplay:
         The circles at their final places.
     labels_ : list of matplotlib Annotation
         The labels that were drawn.
-    ax_ : matplotlib Axes
-        The axes with the map.
-    figure_ : matplotlib Figure
-        The figure with the axes.
+    ax_, figure_ : matplotlib Axes, matplotlib Figure
+        The axes with the map, and the figure.
 
     See Also
     --------
@@ -179,12 +174,9 @@ class TopicMapDisplay:
     ... )
     """
 
-    def __init__(
-        self, *, positions: np.ndarray, prevalence: np.ndarray, labels: Sequence
-    ):
-        self.positions = positions
-        self.prevalence = prevalence
-        self.labels = labels
+    positions: np.ndarray
+    prevalence: np.ndarray
+    labels: Sequence
 
     @classmethod
     def from_estimator(
@@ -215,20 +207,13 @@ class TopicMapDisplay:
         Returns
         -------
         display : TopicMapDisplay
-
-        Raises
-        ------
-        TypeError
-            If the estimator is of the wrong kind.
-        ValueError
-            If the numbers of names and features differ.
         """
-        needs_matplotlib(cls, "from_estimator")
-        needs(estimator, "topics", "a fitted LDA")
+        cls._check_matplotlib("from_estimator")
+        require_attribute(estimator, "topics", "a fitted LDA")
         table = estimator.topics(feature_names, n_words, relevance=0.6)
         by_topic = [rows for _, rows in table.groupby("topic")]
         display = cls(
-            positions=positions_of(topic_word_of(estimator)),
+            positions=place_topics(np.asarray(estimator.components_, np.float64)),
             prevalence=np.array([rows["prevalence"].iloc[0] for rows in by_topic]),
             labels=[" ".join(rows["word"]) for rows in by_topic],
         )
@@ -250,11 +235,11 @@ class TopicMapDisplay:
             This display.
         """
         n_topics = len(self.labels)
-        ax = axes_of(self, ax, (9, 7))
-        area = SHARE_OF_CIRCLES * _points_of(ax).prod() * np.asarray(self.prevalence)
+        ax = self._make_axes(ax, (9, 7))
+        area = SHARE_OF_CIRCLES * _points(ax).prod() * np.asarray(self.prevalence)
         defaults = {
             "s": np.maximum(area, LEAST_AREA),
-            "c": colours_of(range(n_topics)),
+            "c": topic_colours(range(n_topics)),
             "alpha": 0.55,
             "edgecolors": "white",
         }
@@ -322,7 +307,7 @@ class TopicMapDisplay:
             self.labels_.append(label)
 
 
-def _points_of(ax):
+def _points(ax):
     extent = ax.get_window_extent()
     return np.array([extent.width, extent.height]) * 72.0 / ax.figure.dpi
 

@@ -1,15 +1,17 @@
 """Plot of the words of topics as bars."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
-from .._utils._typing import ArrayLike, Axes, Figure, Float, Int
-from ._axes import axes_of, chosen, colours_of, grid_on, needs, needs_matplotlib
+from .._utils._typing import ArrayLike, Axes, Float, Int
+from ._axes import Display, make_panels, require_attribute, select_topics, topic_colours
 
 
-class TopicWordsDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class TopicWordsDisplay(Display):
     """Plot of the most probable words of each topic, as panels of bars.
 
     The bars are the probabilities of the words in the topic.  Each panel has its own
@@ -33,10 +35,8 @@ class TopicWordsDisplay:
     ----------
     axes_ : ndarray of matplotlib Axes
         The panel of each topic.
-    ax_ : matplotlib Axes
-        The axes that the panels replace.
-    figure_ : matplotlib Figure
-        The figure with the axes.
+    ax_, figure_ : matplotlib Axes, matplotlib Figure
+        The axes that the panels replace, and the figure.
 
     See Also
     --------
@@ -54,21 +54,10 @@ class TopicWordsDisplay:
     ... )
     """
 
-    ax_: Axes
-    figure_: Figure
-
-    def __init__(
-        self,
-        *,
-        words: Sequence,
-        weights: Sequence,
-        topics: np.ndarray,
-        prevalence: np.ndarray | None = None,
-    ):
-        self.words = words
-        self.weights = weights
-        self.topics = topics
-        self.prevalence = prevalence
+    words: Sequence
+    weights: Sequence
+    topics: np.ndarray
+    prevalence: np.ndarray | None = None
 
     @classmethod
     def from_estimator(
@@ -109,21 +98,13 @@ class TopicWordsDisplay:
         Returns
         -------
         display : TopicWordsDisplay
-
-        Raises
-        ------
-        TypeError
-            If the estimator is of the wrong kind.
-        ValueError
-            If the numbers of names and features differ, or ``topics`` are not indices
-            of topics.
         """
-        needs_matplotlib(cls, "from_estimator")
-        needs(estimator, "topics", "a fitted LDA")
+        cls._check_matplotlib("from_estimator")
+        require_attribute(estimator, "topics", "a fitted LDA")
         table = estimator.topics(feature_names, n_words, relevance=relevance)
         by_topic = [rows for _, rows in table.groupby("topic")]
         prevalence = np.array([rows["prevalence"].iloc[0] for rows in by_topic])
-        numbers = chosen(topics, prevalence, 12)
+        numbers = select_topics(topics, prevalence, 12)
         display = cls(
             words=[by_topic[k]["word"].tolist() for k in numbers],
             weights=[by_topic[k]["weight"].to_numpy() for k in numbers],
@@ -154,10 +135,10 @@ class TopicWordsDisplay:
         n_panels, n_words = len(self.words), max(map(len, self.words))
         n_columns = min(n_columns, n_panels)
         n_rows = -(-n_panels // n_columns)
-        ax = axes_of(self, ax, (2.6 * n_columns, (0.6 + 0.19 * n_words) * n_rows))
-        self.axes_ = grid_on(ax, n_panels, n_columns)
+        ax = self._make_axes(ax, (2.6 * n_columns, (0.6 + 0.19 * n_words) * n_rows))
+        self.axes_ = make_panels(ax, n_panels, n_columns)
         for number, (panel, colour) in enumerate(
-            zip(self.axes_, colours_of(self.topics), strict=True)
+            zip(self.axes_, topic_colours(self.topics), strict=True)
         ):
             self._draw(panel, number, {"color": colour, **bar_kw})
         return self

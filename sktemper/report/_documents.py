@@ -18,13 +18,7 @@ INNER = re.compile(r"\w(?:.*\w)?", re.DOTALL)
 
 
 class Reader:
-    """Finder of the positions of features in texts.
-
-    Parameters
-    ----------
-    vectorizer : object with ``build_analyzer``, callable or None
-        See `topic_report`.
-    """
+    """Finder of the positions of features in texts."""
 
     def __init__(self, vectorizer):
         if hasattr(vectorizer, "build_analyzer"):
@@ -40,12 +34,6 @@ class Reader:
         """Return the positions of known features, ``(start, end, features)``, in order.
 
         A feature of several words takes precedence over the features inside it.
-
-        Parameters
-        ----------
-        text : str
-        known : container of str
-            The features of the document.
         """
         spans = list(_phrases(text, known))
         taken = [(start, end) for start, end, _ in spans]
@@ -95,17 +83,12 @@ def _phrases(text, known):
                 yield start, end, [phrase]
 
 
-def tinted_pieces(text, spans, topics_of):
+def coloured_pieces(text, spans, topics_of):
     """Return a text as a list of pieces.
 
     A piece without a topic is a str, and a piece with one is ``[str, topic, percent]``.
-
-    Parameters
-    ----------
-    text : str
-    spans : list of (start, end, features)
-    topics_of : dict of str to dict of int to float
-        For each feature, the probabilities of topics.
+    The spans are those of `Reader`, and ``topics_of`` has for each feature a dict of
+    the probabilities of topics.
     """
     pieces, end = [], 0
     for start, stop, features in spans:
@@ -134,21 +117,10 @@ MOST_TOPICS, LEAST_WEIGHT = 4, 0.05
 def shown_documents(model, rows, facts, texts, n_documents):
     """Return the part of the page's data that describes documents.
 
-    Parameters
-    ----------
-    model : LDA or Mixture
-    rows : Rows
-    facts : Facts
-    texts : Texts
-    n_documents : int
-        Number of shown documents of each topic.
-
-    Returns
-    -------
-    tables : dict
-        "documents", the list of the shown documents as dicts; "documents_of_topics",
-        for each topic a list of positions in "documents"; "n_largest", for each topic
-        the number of documents in which it is the largest topic; and "has_texts".
+    Of each topic, ``n_documents`` are shown.  The data have "documents", the list of
+    the shown documents as dicts; "documents_of_topics", for each topic a list of
+    positions in "documents"; "n_largest", for each topic the number of documents in
+    which it is the largest topic; and "has_texts".
     """
     filled = np.flatnonzero(facts.tokens > 0)
     weights = facts.doc_topic[filled]
@@ -156,7 +128,7 @@ def shown_documents(model, rows, facts, texts, n_documents):
     numbers = np.unique(np.concatenate(top))
     X = rows.taken(numbers)
     topics_of = model.word_topics(X, facts) if len(numbers) else []
-    counts = _counts_of(X)
+    counts = _count_words(X)
     shown = [
         {
             "row": int(number),
@@ -178,14 +150,7 @@ def shown_documents(model, rows, facts, texts, n_documents):
 
 
 class Texts:
-    """Texts of documents, or their words if there are no texts.
-
-    Parameters
-    ----------
-    documents : list of str or None
-    names : ndarray or None
-    vectorizer : object, callable or None
-    """
+    """Texts of documents, or their words if there are no texts."""
 
     def __init__(self, documents, names, vectorizer):
         self.documents, self.names = documents, names
@@ -193,13 +158,13 @@ class Texts:
 
     def body(self, number, counts, topics_of, facts):
         if self.documents is None:
-            return _words_of(counts, topics_of, facts)
+            return _word_pieces(counts, topics_of, facts)
         text = self.documents[number]
         cut = text[:MOST_LETTERS]
         topics_of = {facts.names[v]: topics for v, topics in topics_of.items()}
         spans = self._reader.spans(cut, topics_of)
         return {
-            "pieces": tinted_pieces(cut, spans, topics_of),
+            "pieces": coloured_pieces(cut, spans, topics_of),
             "of": len(text),
             "shown": len(cut),
         }
@@ -224,7 +189,7 @@ def _main_topics(weights):
     return [[int(k), round(100 * float(weights[k]))] for k in kept]
 
 
-def _counts_of(X):
+def _count_words(X):
     X = sparse.csr_matrix(X)
     X.sum_duplicates()
     ends = zip(X.indptr[:-1], X.indptr[1:], strict=True)
@@ -234,17 +199,14 @@ def _counts_of(X):
     ]
 
 
-def _words_of(counts, topics_of, facts):
+def _word_pieces(counts, topics_of, facts):
     words = np.fromiter(topics_of, dtype=np.intp)
     times = [counts[int(v)] for v in words]
     order = np.argsort(np.log(facts.in_corpus[words]) * times, kind="stable")
     pieces = []
     for place in order[:MOST_WORDS]:
-        word, count, topics = (
-            facts.names[words[place]],
-            times[place],
-            topics_of[words[place]],
-        )
+        word, count = facts.names[words[place]], times[place]
+        topics = topics_of[words[place]]
         topic, probability = max(topics.items(), key=lambda pair: pair[1])
         repeated = word if count == 1 else f"{word} ×{count:g}"
         pieces += [[repeated, topic, round(100 * probability)], " "]

@@ -14,28 +14,15 @@ GAPS = (2.0, 9.0)
 def label_places(centres, radii, prevalence, labels, size):
     """Return the centres of labels beside circles; NaN for labels that do not fit.
 
-    A label must be inside the map, and must not cover other circles or labels.
-
-    Parameters
-    ----------
-    centres : ndarray of shape (n_topics, 2)
-        Centres of the circles in pixels, on a map whose centre is (0, 0).
-    radii : ndarray of shape (n_topics,)
-    prevalence : ndarray of shape (n_topics,)
-        Labels of large circles are placed first.
-    labels : list of str
-    size : pair of float
-        Width and height of the map in pixels.
-
-    Returns
-    -------
-    places : ndarray of shape (n_topics, 2)
+    A label must be inside the map, and must not cover other circles or labels.  Labels
+    of large circles are placed first.  Pixels are the unit of all places and sizes, and
+    (0, 0) is the centre of the map.
     """
     places, placed = np.full(centres.shape, np.nan), []
     for topic in np.argsort(-prevalence, kind="stable"):
         half = np.array([LETTER * len(labels[topic]), LINE]) / 2
         others = np.arange(len(radii)) != topic
-        for place in _tried(centres[topic], radii[topic], half):
+        for place in _label_candidates(centres[topic], radii[topic], half):
             inside = (np.abs(place) + half <= np.asarray(size) / 2).all()
             nearest = np.clip(centres, place - half, place + half)
             covers = np.hypot(*(centres - nearest).T) < radii
@@ -47,7 +34,7 @@ def label_places(centres, radii, prevalence, labels, size):
     return places
 
 
-def _tried(centre, radius, half):
+def _label_candidates(centre, radius, half):
     """Yield places for a label: below, above, beside and diagonally beside a circle."""
     for gap in GAPS:
         away = radius + gap + half

@@ -12,13 +12,9 @@ from ..text._clusters import PRIOR_TOKENS, check_names, class_idf
 
 
 def largest(values, n):
-    """Return the positions of the ``n`` largest values; ties keep their order.
+    """Return the positions of the ``n`` largest values, or all if there are fewer.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_values,)
-    n : int
-        At least 1; if there are fewer values, all positions are returned.
+    Ties keep their order.
     """
     if len(values) > n:
         places = np.flatnonzero(values >= np.partition(values, -n)[-n])
@@ -120,19 +116,10 @@ COHERENT_WORDS = 10
 LEAST_PROBABILITY = 0.1
 
 
-def model_of(estimator, embeddings=None):
+def find_interface(estimator, embeddings=None):
     """Return the interface to a fitted estimator, chosen by its methods.
 
-    Parameters
-    ----------
-    estimator : object
-    embeddings : array-like of shape (n_samples, n_columns), default=None
-        Data of the estimator, if it was not fitted to word counts.
-
-    Raises
-    ------
-    TypeError
-        If a report cannot show the estimator.
+    ``embeddings`` are the data of the estimator, if it was not fitted to word counts.
     """
     if embeddings is not None:
         if isinstance(estimator, type) or not hasattr(estimator, "predict"):
@@ -159,13 +146,7 @@ def model_of(estimator, embeddings=None):
 
 
 class LDA:
-    """Interface to latent Dirichlet allocation, which assigns topics to each word.
-
-    Parameters
-    ----------
-    lda : object
-        The fitted estimator.
-    """
+    """Interface to latent Dirichlet allocation, which assigns topics to each word."""
 
     needs = ("topics", "explain", "transform")
 
@@ -173,7 +154,7 @@ class LDA:
         self._lda = lda
 
     def facts(self, X, rows, feature_names):
-        names = _names_of(self._lda, feature_names, rows)
+        names = _word_names(self._lda, feature_names, rows)
         # indices instead of names, because pyarrow can store only valid Unicode
         table = self._lda.topics(_numbers(names), COHERENT_WORDS, X=X)
         first = table[table["rank"] == 1]
@@ -187,18 +168,7 @@ class LDA:
         )
 
     def word_topics(self, X, facts):
-        """Return the probabilities of topics of each document's words.
-
-        Parameters
-        ----------
-        X : CSR matrix or DataFrame of shape (n_samples, n_features)
-        facts : Facts
-
-        Returns
-        -------
-        topics : list of dict of int to dict of int to float
-            A dict for each document: for each word, the probabilities of its topics.
-        """
+        """Return a dict for each document: for each word, its topics' probabilities."""
         numbers = _numbers(facts.names)
         table = self._lda.explain(X, numbers, min_probability=LEAST_PROBABILITY)
         found = [{} for _ in range(X.shape[0])]
@@ -209,13 +179,7 @@ class LDA:
 
 
 class Mixture:
-    """Interface to a mixture of multinomials, which has one topic for each document.
-
-    Parameters
-    ----------
-    mixture : object
-        The fitted estimator.
-    """
+    """Interface to a mixture of multinomials, which has one topic for each document."""
 
     needs = ("top_words", "predict_proba", "sample")
 
@@ -223,13 +187,12 @@ class Mixture:
         self._mixture = mixture
 
     def facts(self, X, rows, feature_names):
-        names = _names_of(self._mixture, feature_names, rows)
+        names = _word_names(self._mixture, feature_names, rows)
         components = np.asarray(self._mixture.components_, dtype=np.float64)
         doc_topic = np.asarray(self._mixture.predict_proba(X))
-        return _facts_of_clusters(Facts, names, rows, components, doc_topic)
+        return _cluster_facts(Facts, names, rows, components, doc_topic)
 
     def word_topics(self, X, facts):
-        """Return the probabilities of topics of each document's words, as in `LDA`."""
         X = sparse.csr_matrix(X)
         X.eliminate_zeros()
         words = np.unique(X.indices)
@@ -247,12 +210,7 @@ class Mixture:
 class Clusters(Mixture):
     """Interface to clusters of data other than word counts, such as embeddings.
 
-    Parameters
-    ----------
-    estimator : object
-        Fitted estimator with ``predict_proba`` or ``predict``.
-    embeddings : array-like of shape (n_samples, n_columns)
-        The data of the documents that the estimator was fitted to.
+    The estimator has ``predict_proba`` or ``predict``.
     """
 
     def __init__(self, estimator, embeddings):
@@ -262,7 +220,7 @@ class Clusters(Mixture):
         """Return the `Facts` of the clusters that have documents."""
         if feature_names is None:
             feature_names = getattr(X, "columns", None)
-        names = _names_of(None, feature_names, rows)
+        names = _word_names(None, feature_names, rows)
         memberships = self._memberships()
         if len(memberships) != len(rows):
             raise ValueError(
@@ -275,7 +233,7 @@ class Clusters(Mixture):
         counts += PRIOR_TOKENS * corpus / corpus.sum()
         rest = 1.0 - memberships[:, filled].sum(axis=1, keepdims=True)
         memberships = memberships[:, filled] + rest / len(filled)
-        facts = _facts_of_clusters(ClusterFacts, names, rows, counts, memberships)
+        facts = _cluster_facts(ClusterFacts, names, rows, counts, memberships)
         return replace(facts, numbers=filled)
 
     def _memberships(self):
@@ -286,7 +244,7 @@ class Clusters(Mixture):
         return np.equal.outer(labels, np.arange(labels.max() + 1)).astype(np.float64)
 
 
-def _facts_of_clusters(kind, names, rows, components, doc_topic):
+def _cluster_facts(kind, names, rows, components, doc_topic):
     topics = np.argsort(-components, axis=1, kind="stable")[:, :COHERENT_WORDS]
     words, places = np.unique(topics, return_inverse=True)
     return kind.from_rows(
@@ -301,7 +259,7 @@ def _facts_of_clusters(kind, names, rows, components, doc_topic):
     )
 
 
-def _names_of(estimator, feature_names, rows):
+def _word_names(estimator, feature_names, rows):
     """Return ``feature_names``, the names of the training data, or column indices."""
     n_features = len(rows.counts)
     if feature_names is None:

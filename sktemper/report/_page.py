@@ -15,7 +15,7 @@ from pathlib import Path
 FIELD = re.compile(r"\{\{(\w+)\}\}")
 
 
-def page_of(data, figures):
+def render_page(data, figures):
     """Return a self-contained HTML page.
 
     Parameters
@@ -63,21 +63,13 @@ def _as_json(value):
 
 # -- the file, which is replaced atomically --------------------------------------------
 def check_path(path):
-    """Return the absolute path of a file that can be written or replaced.
-
-    Raises
-    ------
-    TypeError
-        If ``path`` is neither a str nor a path.
-    FileNotFoundError, IsADirectoryError, PermissionError, ValueError
-        If no regular file can be written at ``path``.
-    """
+    """Return the absolute path of a file that can be written or replaced."""
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"path must be a str, a path or None, got {path!r}.")
     if "\0" in os.fspath(path):
         raise ValueError(f"path has a null character: {path!r}.")
     path = Path(path).absolute()
-    target, _ = _target_of(path)
+    target, _ = _resolve_target(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(
             f"There is no folder to write to: make {target.parent} or change path."
@@ -99,14 +91,8 @@ def write_page(path, page):
     replaced file.  If ``path`` is a symbolic link, the file that it leads to is
     replaced.  If several threads or processes write to the same path, the last write
     remains.
-
-    Parameters
-    ----------
-    path : Path
-        See `check_path`.
-    page : str
     """
-    target, before = _target_of(path)
+    target, before = _resolve_target(path)
     # a short name, because the name of the page may have the maximum length already
     temporary = target.with_name(f".{secrets.token_hex(8)}.part")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
@@ -119,14 +105,14 @@ def write_page(path, page):
             file.flush()
             os.fsync(file.fileno())
         if before is not None:
-            _keep(target, before, temporary)
+            _copy_attributes(target, before, temporary)
         os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
     return path
 
 
-def _target_of(path):
+def _resolve_target(path):
     """Return the file that a path leads to, and its status; None for a new file."""
     target = Path(os.path.realpath(path))
     try:
@@ -135,7 +121,7 @@ def _target_of(path):
         return target, None
     if is_folder:
         raise IsADirectoryError(f"path is a folder, and must be a file: {path}")
-    status = _status_of_file(target)
+    status = _file_status(target)
     if status is None:
         raise ValueError(
             f"path is no regular file, but for example a device or a pipe: {path}. "
@@ -150,7 +136,7 @@ def _target_of(path):
     return target, status
 
 
-def _status_of_file(target):
+def _file_status(target):
     """Return the status of a regular file; None if ``target`` is not a regular file."""
     try:
         status = os.lstat(target)
@@ -159,7 +145,7 @@ def _status_of_file(target):
     return status if stat.S_ISREG(status.st_mode) else None
 
 
-def _keep(target, before, temporary):
+def _copy_attributes(target, before, temporary):
     """Copy owner, permissions and extended attributes from ``target``."""
     now = os.stat(temporary)
     if (before.st_uid, before.st_gid) != (now.st_uid, now.st_gid):

@@ -46,7 +46,7 @@ def word_tables(facts, n_words):
         "counts": [round(float(count), 1) for count in facts.counts[known]],
         "topics_of_words": _topics_of_words(facts, known),
         "words_of_topics": [
-            _by_turns(
+            _interleave(
                 np.searchsorted(known, words).tolist(),
                 np.log(facts.topic_word[k, words]).round(7).tolist(),
                 _log_lift(facts, k)[words].round(7).tolist(),
@@ -82,12 +82,12 @@ def _topics_of_words(facts, known):
     lengths = np.maximum((shares >= LEAST_SHARE).sum(axis=1), 1)
     thousandths = np.rint(1000 * shares).astype(int)
     return [
-        _by_turns(row[:length].tolist(), share[:length].tolist())
+        _interleave(row[:length].tolist(), share[:length].tolist())
         for row, share, length in zip(order, thousandths, lengths, strict=True)
     ]
 
 
-def _by_turns(*lists):
+def _interleave(*lists):
     """Interleave lists: the first items of all lists, then the second ones, ..."""
     return [value for values in zip(*lists, strict=True) for value in values]
 
@@ -123,25 +123,11 @@ DATE = re.compile(
 
 
 def as_dates(dates):
-    """Return an array of dates or of numbers, or None if ``dates`` is None.
-
-    Parameters
-    ----------
-    dates : ndarray of shape (n_samples,) or None
-
-    Returns
-    -------
-    dates : ndarray of datetime64[s], of integers or of float64, or None
-
-    Raises
-    ------
-    ValueError
-        If the values are neither dates nor numbers, or are out of range.
-    """
+    """Return an array of datetime64[s], integers or float64; None if that is given."""
     if dates is None:
         return None
     if dates.dtype.kind in "OTSU":
-        dates = _of_objects(dates.astype(object))
+        dates = _parse_objects(dates.astype(object))
     if dates.dtype.kind == "M":
         return _in_range_of_years(dates)
     if dates.dtype.kind not in "iuf":
@@ -156,12 +142,12 @@ def as_dates(dates):
     return dates.astype(np.float64) if dates.dtype.kind == "f" else dates
 
 
-def _of_objects(dates):
+def _parse_objects(dates):
     """Return objects as an array of numbers or dates; strings are parsed as dates."""
     known = np.array([not _is_missing(date) for date in dates], dtype=bool)
     values = dates[known].tolist()
     if all(isinstance(date, Real) and not isinstance(date, bool) for date in values):
-        return _numbers_of(dates, known, values)
+        return _parse_numbers(dates, known, values)
     found = np.full(len(dates), "NaT", dtype="datetime64[s]")
     found[known] = [_as_date(date) for date in values]
     return found
@@ -182,13 +168,7 @@ def _is_missing(date):
 
 
 def _as_date(date):
-    """Return a date, a string or an object, as datetime64[s] without its time zone.
-
-    Raises
-    ------
-    ValueError
-        If ``date`` is not a date.
-    """
+    """Return a date, a string or an object, as datetime64[s] without its time zone."""
     if isinstance(date, np.datetime64):
         return _in_range_of_years(np.array([date]))[0]
     text = date.decode("ascii", "replace") if isinstance(date, bytes) else date
@@ -204,7 +184,7 @@ def _as_date(date):
         _refuse(date)
 
 
-def _numbers_of(dates, known, values):
+def _parse_numbers(dates, known, values):
     found = np.full(len(dates), np.nan)
     try:
         found[known] = np.array(values, dtype=np.float64)

@@ -15,8 +15,8 @@ from .._utils._extras import missing_packages
 from .._utils._typing import ArrayLike, DataLike, Int, StrPath
 from ._documents import Texts, shown_documents
 from ._figures import line_figure, map_figure
-from ._models import model_of
-from ._page import check_path, page_of, write_page
+from ._models import find_interface
+from ._page import check_path, render_page, write_page
 from ._tables import as_dates, group_table, line_table, word_tables
 
 
@@ -143,7 +143,7 @@ def topic_report(
     n_documents: Int = 10,
     title: str = "Topics",
 ) -> Path | str:
-    r"""Make an interactive page that shows the topics of a fitted LDA.
+    """Make an interactive page that shows the topics of a fitted LDA.
 
     The page is one HTML file that needs no network and no server.  It has a map of the
     topics; the words of a topic, ranked by relevance, whose weight a slider sets; the
@@ -162,27 +162,22 @@ def topic_report(
         Words of the columns.  None uses the column names of the training data, or
         column indices.
     documents : sequence of str of shape (n_samples,), default=None
-        Texts, in the order of the rows of ``X``.  None shows the counted words in
-        decreasing order of :math:`-n_{dv} \log p_v`, where :math:`n_{dv}` is the count
-        and :math:`p_v` the word's share of the corpus.
+        Texts, in the order of the rows of ``X``.  None shows the counted words, those
+        that are frequent in the document and rare in the corpus first.
     path : str or path, default=None
-        File to write.  An existing file, or the target of a symbolic link, is replaced
-        when the new one is complete, with its owner and permissions.  None writes no
-        file and returns the page.
+        File to write, which keeps the owner and permissions of an existing file.  None
+        writes no file and returns the page.
     vectorizer : object or callable, default=None
-        Vectorizer that made the counts, with ``build_analyzer``, or a function that
-        returns the words of a text, to find them in the texts.  None finds words of two
-        or more letters, in lower case.
+        Vectorizer that made the counts, or a function that returns the words of a text,
+        to find them in the texts.  None finds words of two or more letters.
     embeddings : array-like of shape (n_samples, n_columns), default=None
-        Data of the documents that the estimator was fitted to, if these were not word
-        counts.  Clusters are then topics, which the words with the largest class TF-IDF
-        label; see `sktemper.text.cluster_words`.
+        Data that the estimator was fitted to, if these were not word counts.  The
+        clusters are then labelled as in `sktemper.text.cluster_words`.
     document_names : array-like of shape (n_samples,), default=None
         Heading of each document, shown next to the index of its row.
     dates : array-like of shape (n_samples,), default=None
         Date, ISO 8601 string or number of each document, for a plot of prevalence over
-        time; None, NaT and NaN are left out.  Years must be from -99999 to 99999, and
-        numbers between :math:`-2^{63}` and :math:`2^{63}`.
+        time; None, NaT and NaN are left out.
     groups : array-like of shape (n_samples,), default=None
         Name of the group of each document, for a table of prevalence by group.  The 30
         groups with the most tokens are shown.
@@ -202,23 +197,11 @@ def topic_report(
     ------
     ImportError
         If Bokeh or pandas is not installed; the extra ``report`` installs both.
-    TypeError
-        If the estimator is of an unsupported class, if a document is not a str, or if
-        ``path`` is neither a str nor a path.
-    ValueError
-        If the number of words differs from the number of features; if the number of
-        documents, embeddings, names, dates or groups differs from the number of rows;
-        if a number or a date is infinite or out of range; or if the path exists and is
-        not a regular file.
-    sklearn.exceptions.NotFittedError
-        If the estimator is not fitted.
-    FileNotFoundError
-        If the folder of the path does not exist.
-    IsADirectoryError
-        If the path is a folder.
-    PermissionError
-        If the file is read-only, if no file can be made in its folder, or if the owner
-        or group of an existing file cannot be given to the new file.
+    TypeError, ValueError
+        If an argument is of the wrong type, size or range.
+    OSError
+        If the file cannot be written, or cannot get the owner and group of the file
+        that it replaces.
 
     Warns
     -----
@@ -258,7 +241,7 @@ def topic_report(
     '<!doctype html>'
     """
     check_packages("topic_report")
-    model = model_of(lda, embeddings)
+    model = find_interface(lda, embeddings)
     check_is_fitted(lda)
     path = None if path is None else check_path(path)
     n_words = check_count(n_words, "n_words")
@@ -282,7 +265,7 @@ def topic_report(
     }
     lines = None if data["dates"] is None else line_figure(data["dates"])
     figures = {"map-figure": map_figure(facts), "dates-figure": lines}
-    page = page_of(data, figures)
+    page = render_page(data, figures)
     return page if path is None else write_page(path, page)
 
 

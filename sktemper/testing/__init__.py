@@ -88,7 +88,9 @@ def check_model(
         estimator = clone(model)
         estimator._validate_params()
         X = estimator._validate_training(X, reset=True)
-        model = estimator._new_model(X.shape[1], estimator._compute_dtype(X))
+        model = estimator._make_model(
+            estimator._settings(), X.shape[1], estimator._compute_dtype(X)
+        )
     built, results = [], []
 
     def start(_):

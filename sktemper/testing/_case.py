@@ -5,6 +5,7 @@ import copy
 import numpy as np
 
 from ..model import Powers, Request
+from ..model._contract import numbers_in
 
 #: Powers for the checks: without temperature, and for each target of `Annealing`.
 POWERS = (
@@ -29,16 +30,7 @@ class Skip(Exception):
 
 
 class Case:
-    """A model, some rows and the parameters after two steps of a fit.
-
-    Parameters
-    ----------
-    model : ConjugateModel
-    X : array-like
-    random_state : int
-    log_likelihood : callable or None
-        As in `check_model`.
-    """
+    """A model, some rows and the parameters after two steps of a fit."""
 
     def __init__(self, model, X, random_state, log_likelihood=None):
         self.model, self.X = model, X
@@ -171,13 +163,7 @@ class Case:
 def close(found, expected, fault, rtol=1e-7, atol=0.0):
     """Raise an error with fault, index and both numbers unless the numbers are close.
 
-    Parameters
-    ----------
-    found, expected : array-like
-    fault : str
-        Start of the error message; it names the compared numbers.
-    rtol, atol : float or array-like
-        As in `numpy.allclose`.
+    The fault, which begins the message, names the compared numbers.
     """
     found, expected = np.asarray(found), np.asarray(expected)
     if found.shape != expected.shape:
@@ -200,6 +186,13 @@ def close(found, expected, fault, rtol=1e-7, atol=0.0):
     raise AssertionError(f"{fault}{place}: expected {texts[0]}, got {texts[1]}{some}")
 
 
+def close_parts(found, expected, fault, rtol=0.0, atol=0.0):
+    """Compare the numbers in two values, such as parameters, as `close` does."""
+    pairs = zip(numbers_in(found), numbers_in(expected), strict=True)
+    for number, (one, other) in enumerate(pairs):
+        close(one, other, f"{fault} in part {number}", rtol, atol)
+
+
 def same(found, expected, fault):
     """Raise an error with fault, index and both numbers unless the bits are equal."""
     close(found, expected, fault, 0.0)
@@ -209,13 +202,13 @@ def precision(model):
     return float(np.sqrt(np.finfo(model.dtype).eps)) / 8
 
 
-def close_statistics(case, found, expected, fault, rtol, powers=Powers()):  # noqa: B008
+def close_statistics(case, found, expected, fault, rtol):
     """Compare statistics by the targets of their steps.
 
     If the model lacks the capability "dense_vectors", nothing is compared.
     """
     if "dense_vectors" in case.model.capabilities():
-        expected = case.target(expected, powers)
+        expected = case.target(expected)
         atol = rtol * np.abs(expected).max()
         fault = f"{fault}; natural parameter of the step's target"
-        close(case.target(found, powers), expected, fault, rtol, atol)
+        close(case.target(found), expected, fault, rtol, atol)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from ..model._contract import numbers_in
-from ._case import Skip, close, precision, same
+from ._case import Skip, close, close_parts, precision
 
 #: Factor of the statistics.  The prior minus this multiple is outside the domain.
 FAR = 1e6
@@ -21,15 +21,13 @@ def check_the_start_repeats(case):
     for name, found, expected in (
         ("initial_hyper", hyper, case.hyper),
         ("initial_globals", case.initial_globals(hyper), case.start),
-        ("the data", _numbers_of(case.X), _numbers_of(X)),
+        ("the data", _data_numbers(case.X), _data_numbers(X)),
     ):
-        pairs = zip(numbers_in(found), numbers_in(expected), strict=True)
-        for number, (one, other) in enumerate(pairs):
-            fault = f"{name} change if the model is started again, in part {number}"
-            same(one, other, fault)
+        fault = f"{name} change if the model is started again,"
+        close_parts(found, expected, fault)
 
 
-def _numbers_of(X):
+def _data_numbers(X):
     X = X.data if sparse.issparse(X) else np.asarray(X)
     return np.nan_to_num(X) if X.dtype.kind in "fiub" else np.zeros(0)
 
@@ -181,13 +179,11 @@ def check_weights_are_repetitions(case):
     ):
         expected = case.model.initial_hyper(X)
         found = case.model.initial_hyper(case.X, w.astype(float))
-        pairs = zip(numbers_in(found), numbers_in(expected), strict=True)
-        for number, (one, other) in enumerate(pairs):
-            fault = (
-                f"initial_hyper with weights that are {name} differs from "
-                f"initial_hyper of repeated rows in part {number}"
-            )
-            close(one, other, fault, 8 * precision(case.model), 1e-12)
+        fault = (
+            f"initial_hyper with weights that are {name} differs from initial_hyper of "
+            "repeated rows"
+        )
+        close_parts(found, expected, fault, 8 * precision(case.model), 1e-12)
 
 
 def check_parameters_are_picklable(case):
@@ -198,6 +194,4 @@ def check_parameters_are_picklable(case):
         ("statistics", case.local_step().statistics),
     ):
         again = pickle.loads(pickle.dumps(value))
-        pairs = zip(numbers_in(again), numbers_in(value), strict=True)
-        for number, (one, other) in enumerate(pairs):
-            same(one, other, f"{name} change when pickled, in part {number}")
+        close_parts(again, value, f"{name} change when pickled,")

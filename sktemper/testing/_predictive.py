@@ -24,20 +24,20 @@ def check_predictive_shapes(case):
                 f"{name} of predictive_scores do not have one entry per row: expected "
                 f"{(case.n_rows,)}, got {rows.shape}"
             )
-        _none(
+        _refuse_rows(
             ~np.isfinite(rows), rows, f"{name} of predictive_scores: expected numbers"
         )
     fault = "scores of predictive_scores where nothing is held out: expected 0"
-    _none((n_held_out == 0) & (scores != 0), scores, fault)
-    _none(n_held_out < 0, n_held_out, "n_held_out: expected no negative numbers")
+    _refuse_rows((n_held_out == 0) & (scores != 0), scores, fault)
+    _refuse_rows(n_held_out < 0, n_held_out, "n_held_out: expected no negative numbers")
     if case.model.weighs_observations:
         return
     observed = np.maximum(case.local_step().row_observed, 1)
     fault = "n_held_out: expected no more than row_observed"
-    _none(n_held_out > observed * (1 + 1e-6), n_held_out, fault)
+    _refuse_rows(n_held_out > observed * (1 + 1e-6), n_held_out, fault)
 
 
-def _none(wrong, found, fault):
+def _refuse_rows(wrong, found, fault):
     """Raise an error about the first wrong row, if any row is wrong."""
     if wrong.any():
         row = np.flatnonzero(wrong)[0]
@@ -113,7 +113,7 @@ def check_scores_do_not_see_what_is_held_out(case):
     _, n_held_out = case.predictive_scores()
     seen = []
     for row in _longest_rows(case, n_held_out):
-        X, columns = _changed(case, row)
+        X, columns = _change_values(case, row)
         if len(columns) < 4:
             continue
         block = case.model.take(X, slice(0, X.shape[0]))
@@ -148,7 +148,7 @@ def _longest_rows(case, n_held_out):
     return [int(row) for row in order if n_held_out[row] > 1]
 
 
-def _changed(case, row):
+def _change_values(case, row):
     """Return copies of a row as data, with other values, and the changed columns.
 
     The copies are the row itself, the row with each of the columns changed, and the row

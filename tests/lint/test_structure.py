@@ -1,7 +1,6 @@
 """Structure of the code: imports, sizes of functions, no type checks in the loop."""
 
 import ast
-import copy
 import importlib
 import os
 import re
@@ -70,17 +69,19 @@ def assert_none(violations):
     assert not violations, "\n".join(["", *violations])
 
 
-class WithoutTypes(ast.NodeTransformer):
-    """Removes imports that only type checkers see."""
-
-    def visit_If(self, node):
-        return None if ast.unparse(node.test) == "TYPE_CHECKING" else node
+def statements(body):
+    """Yield statements and those inside them, except what only type checkers see."""
+    for node in body:
+        yield node
+        if not isinstance(node, ast.If) or ast.unparse(node.test) != "TYPE_CHECKING":
+            for field in ("body", "orelse", "handlers", "finalbody", "cases"):
+                yield from statements(getattr(node, field, []))
 
 
 def imported(path, tree):
     """Return the top-level modules of the package that a file imports."""
     depth = len(path.relative_to(PACKAGE).parts)
-    for node in ast.walk(WithoutTypes().visit(copy.deepcopy(tree))):
+    for node in statements(tree.body):
         if isinstance(node, ast.ImportFrom):
             if node.level == depth:
                 yield from (
