@@ -335,7 +335,7 @@ class PrintedAdaptiveRate(LearningRate):
     Use it to reproduce the paper, and `AdaptiveRate` otherwise.  The averages keep the
     noise of single gradients, which counts as signal.  If the window reaches 1, the
     rate stays 1.  On 16,000 package descriptions in batches of 64, held-out scores were
-    .5 nats per token below those of `AdaptiveRate` and of fixed rates.
+    .46 nats per token below those of `AdaptiveRate` and .44 below the best fixed rate.
 
     Parameters
     ----------
@@ -415,9 +415,9 @@ class TemperedRate(LearningRate):
     Notes
     -----
     The factor makes early steps larger, so that annealing within a tenth of a pass
-    suffices, and longer annealing gains less: with 18,000 package descriptions, +.094
-    nats per token after .1 pass and -.065 after 2 passes, where ``rho`` alone gains
-    most (+.099) after half a pass.
+    suffices, and longer annealing gains less: with 20,000 package descriptions, +.086
+    nats per token after .1 pass and -.059 after 2 passes, where ``rho`` alone gains
+    most (+.089) after half a pass (``python benchmarks/papers 000.fig4``).
 
     References
     ----------
