@@ -12,8 +12,6 @@ missing fits. The report is ``benchmarks/results/quality_lda.md``, with pictures
 
 policies   every tempering, learning rate and noise; curves over passes and seconds
 growth     the gain of annealing for different numbers of topics
-sviplus    SVI+ with batches of 1,000 and the noise of 500, against plain inference with
-           batches of 1,000 and of 500
 
 There are three scores, in nats per token. Two are of held-out words by document
 completion, which splits a document by distinct words or by tokens. The third is the
@@ -43,7 +41,7 @@ from sktemper import TemperedLDA
 from sktemper.learning_rates import AdaptiveRate
 from sktemper.metrics import completion_log_likelihood
 from sktemper.noise import SVIPlusNoise
-from sktemper.schedules import ExponentialSchedule, LinearSchedule, RampSchedule
+from sktemper.schedules import ExponentialSchedule, LinearSchedule
 from sktemper.tempering import Annealing, GlobalTempering, LocalTempering
 
 TEXTS = ("nyt", "imdb-20000", "debian")
@@ -89,17 +87,6 @@ POLICIES = {
     "global, sampled": sampled("sampled", GlobalTempering()),
 }
 GROWTH = ("plain", "annealed", "annealed, auto")
-#: Settings of the stage "sviplus": method and batch size.
-SVIPLUS = {
-    "plain, 500": plain(batch_size=500),
-    "plain, 1000": plain(batch_size=1000),
-    "M=500": plain(batch_size=1000, gradient_noise=SVIPlusNoise(500)),
-    "M=500, gaussian": plain(
-        batch_size=1000, gradient_noise=SVIPlusNoise(500, "gaussian")
-    ),
-    "M=50t": plain(batch_size=1000, gradient_noise=SVIPlusNoise(RampSchedule())),
-}
-
 # -- fits and their rows ---------------------------------------------------------------
 
 
@@ -185,10 +172,6 @@ def grid(options, names, settings, topics=(100,), seeds=3, label="auto", passes=
                 yield key, functools.partial(curve, corpus, parameters, passes)
 
 
-def each(settings, **changes):
-    return {name: parameters | changes for name, parameters in settings.items()}
-
-
 def policies(options):
     """Every tempering, learning rate and noise, 10 passes.
 
@@ -204,15 +187,6 @@ def growth(options):
     return grid(options, ("imdb-20000",), settings, (100, 200, 500), passes={5})
 
 
-def sviplus(options):
-    """SVI+ with batches of 1,000, and plain inference with batches of 1,000 and 500.
-
-    20 passes with batches of 1,000 have as many steps as 10 passes with batches of 500.
-    """
-    settings, passes = each(SVIPLUS, max_iter=20), {10, 20}
-    return grid(options, ("nyt",), settings, (50,), 20, "as named", passes=passes)
-
-
 # -- tables and pictures ---------------------------------------------------------------
 
 
@@ -224,42 +198,32 @@ def spread(values, sign=""):
     return f"{values.mean():{sign}.3f}{error}"
 
 
-def gain(rows, group, baseline="plain", same="passes"):
-    """Return the differences between rows and the baseline's rows with equal seeds."""
-    by = ["seed", same]
-    rows = rows[rows.setting != baseline]
-    base = group[group.setting == baseline].set_index(by)[METRICS]
-    return rows.set_index(by)[METRICS] - base
+def gain(rows, group):
+    """Return the differences from rows of plain inference with equal seeds."""
+    by = ["seed", "passes"]
+    base = group[group.setting == "plain"].set_index(by)[METRICS]
+    return rows[rows.setting != "plain"].set_index(by)[METRICS] - base
 
 
-def table(frame, versus=(("plain", "passes"),), gains=METRICS, all_passes=False):
+def table(frame):
     """Yield a table for each corpus, number of topics and batch size."""
     for (corpus, K, batch), group in frame.groupby(KEY[:3], sort=False):
         yield from ("", f"### {corpus}, K={K}, batch size {batch}", "")
         heads = ["setting", "passes", "steps", "CPU s", *METRICS]
-        for baseline, same in versus:
-            heads += [f"{m} over {baseline}, same {same}" for m in gains]
+        heads += [f"{m} over plain, same passes" for m in METRICS]
         yield from ("| " + " | ".join(heads) + " |", "|---" * len(heads) + "|")
-        ends = group.groupby("setting").passes.transform("max")
-        shown = group if all_passes else group[group.passes == ends]
-        for (setting, passes), rows in shown.groupby(["setting", "passes"], sort=False):
+        last = group[group.passes == group.groupby("setting").passes.transform("max")]
+        for (setting, passes), rows in last.groupby(["setting", "passes"], sort=False):
             cells = [setting, f"{passes:g}", f"{rows.steps.mean():g}"]
             cells += [f"{rows.seconds.mean():.1f}", *(spread(rows[m]) for m in METRICS)]
-            for baseline, same in versus:
-                gained = gain(rows, group, baseline, same)
-                cells += [spread(gained[m], "+") for m in gains]
+            gained = gain(rows, group)
+            cells += [spread(gained[m], "+") for m in METRICS]
             yield "| " + " | ".join(cells) + " |"
 
 
 def table_of_policies(frame):
     yield "![Policies](../../doc/images/quality_policies.png)"
     yield from table(frame)
-
-
-def table_of_sviplus(frame):
-    versus = [("plain, 500", "passes"), ("plain, 500", "steps")]
-    versus.append(("plain, 1000", "passes"))
-    return table(frame, versus, ("words", "bound"), all_passes=True)
 
 
 #: Colours that people with colour blindness can distinguish (Okabe and Ito).
@@ -297,7 +261,6 @@ def picture_of_policies(frame):
 STAGES = {
     "policies": (policies, "Policies", table_of_policies),
     "growth": (growth, "The number of topics", table),
-    "sviplus": (sviplus, "SVI+", table_of_sviplus),
 }
 
 

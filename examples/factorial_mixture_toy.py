@@ -7,9 +7,7 @@ pixels. Four fits have the same random start: plain variational inference, an in
 temperature, and annealing without and with moves. The script prints the number of
 shapes that each fit found and its held-out score, and saves a picture of these shapes.
 
-A second picture reproduces a figure of the papers. It shows the lower bound at T=1 in
-each iteration, for fits that differ only in temperature. Pictures need matplotlib
-(``python -m pip install ".[plot]"`` in a checkout).
+The picture needs matplotlib (``python -m pip install ".[plot]"`` in a checkout).
 
 With its defaults the script takes about 25 seconds.
 """
@@ -24,7 +22,6 @@ import numpy as np
 from sktemper import AnnealedFactorialMixture, TemperedFactorialMixture
 from sktemper.datasets import make_factorial_mixture
 from sktemper.metrics import match_components
-from sktemper.schedules import ExponentialSchedule
 
 #: True variances and inclusion probability of the generated data. The papers fix these
 #: values; by default the estimators learn them.
@@ -49,35 +46,28 @@ def main():
 
     fits = fit_each(X, len(shapes), arguments)
     print_scores(fits, shapes, X_test)
-    bounds, temperatures = follow_bounds(X, shapes, arguments)
-    print(f"\nBound at T=1, nats per sample, mean of {arguments.n_starts} starts:")
-    for name, curves in bounds.items():
-        print(f"  {name:34} {curves[:, -1].mean():7.2f}")
 
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        print("\nNo pictures: matplotlib is not installed.")
+        print("\nNo picture: matplotlib is not installed.")
         return
     draw_features(fits, shapes, arguments.output)
-    draw_bounds(bounds, temperatures, arguments.output_bounds)
-    print(f"\nPictures: {arguments.output}, {arguments.output_bounds}")
+    print(f"\nPicture: {arguments.output}")
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[2])
     parser.add_argument("--n-samples", type=int, default=10_000, help="to train on")
     parser.add_argument("--max-iter", type=int, default=100)
-    parser.add_argument("--n-starts", type=int, default=5, help="second picture only")
     parser.add_argument(
         "--given",
         action="store_true",
-        help="give the fits of the first picture the true variances and inclusion "
+        help="give the fits the true variances and inclusion "
         "probability, as the papers did; by default they learn them",
     )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--output", default="factorial_mixture_toy.png")
-    parser.add_argument("--output-bounds", default="factorial_mixture_bounds.png")
     return parser.parse_args()
 
 
@@ -110,65 +100,6 @@ def print_scores(fits, shapes, X_test):
         print(f"{name:20} {found:>12} {model.score(X_test):25.2f} {seconds:8.1f}")
 
 
-class BoundAtOne:
-    """Callback that stores the lower bound at T=1, per sample, after each pass."""
-
-    def __init__(self):
-        self.bounds = []
-
-    def setup(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context):
-        pass
-
-    def on_fit_task_end(self, estimator, context, *, X):
-        if context.task_name == "pass":
-            self.bounds.append(estimator.lower_bound(X) / len(X))
-
-    def teardown(self, estimator, context):
-        pass
-
-
-def follow_bounds(X, shapes, arguments):
-    """Return bounds and temperatures by name, arrays of (n_starts, max_iter).
-
-    The settings are those of the papers: the variances are given, the local steps are
-    not annealed separately, and there are no moves.
-    """
-    settings = {
-        "n_components": len(shapes),
-        "max_iter": arguments.max_iter,
-        "tol": 0.0,
-        "local_cooling": None,
-        **GIVEN,
-    }
-    long = arguments.max_iter // 2
-    models = {
-        "plain": TemperedFactorialMixture(tempering=None, **settings),
-        "annealed from 6 in 5 iterations": annealed(6, 5, settings),
-        f"annealed from 6 in {long} iterations": annealed(6, long, settings),
-        f"annealed from 40 in {long} iterations": annealed(40, long, settings),
-        "global tempering": TemperedFactorialMixture(**settings),
-    }
-    bounds, temperatures = {}, {}
-    for name, model in models.items():
-        curves = []
-        for start in range(arguments.n_starts):
-            followed = BoundAtOne()
-            model.set_params(random_state=arguments.seed + start)
-            model.set_callbacks(followed).fit(X)
-            curves.append(followed.bounds)
-        bounds[name] = np.array(curves)
-        temperatures[name] = model.history_["temperature"]
-    return bounds, temperatures
-
-
-def annealed(start, length, settings):
-    schedule = ExponentialSchedule(start=start, length=length)
-    return AnnealedFactorialMixture(schedule=schedule, moves=None, **settings)
-
-
 def draw_features(fits, shapes, path):
     """Draw the shapes and, below each, the most similar component of each fit."""
     from matplotlib.figure import Figure
@@ -194,36 +125,6 @@ def draw_features(fits, shapes, path):
             ax.spines[:].set_linewidth(3 if missed else 1)
     figure.colorbar(axes.flat[0].images[0], ax=axes, shrink=0.5)
     figure.suptitle("Eight shapes, and the features found; missed shapes are framed")
-    figure.savefig(path, dpi=120)
-
-
-def draw_bounds(bounds, temperatures, path):
-    """Draw the bounds of all starts and their mean; draw the temperature below."""
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import StrMethodFormatter
-
-    figure = Figure(figsize=(8, 6), layout="constrained")
-    above, below = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
-    for number, (name, curves) in enumerate(bounds.items()):
-        color = f"C{number}"
-        iterations = np.arange(1, curves.shape[1] + 1)
-        above.plot(iterations, curves.T, color=color, alpha=0.25, linewidth=0.8)
-        above.plot(iterations, curves.mean(axis=0), color=color, label=name)
-        below.plot(iterations, temperatures[name], color=color)
-    ends = np.concatenate([curves[:, -1] for curves in bounds.values()])
-    above.set_ylim(ends.min() - 0.5 * np.ptp(ends), ends.max() + 0.05 * np.ptp(ends))
-    above.set_ylabel("lower bound at T=1\n[nats per sample]")
-    above.legend(loc="lower right", fontsize="small")
-    below.set_yscale("log")
-    below.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    below.set_ylabel("temperature")
-    below.set_xlabel("iterations")
-    for ax in (above, below):
-        ax.grid(alpha=0.3)
-    n_starts = ends.size // len(bounds)
-    figure.suptitle(
-        f"The lower bound in each iteration: {n_starts} starts and their mean"
-    )
     figure.savefig(path, dpi=120)
 
 

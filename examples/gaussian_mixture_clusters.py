@@ -9,9 +9,6 @@ plain inference with mini-batches (SVI), SVI with the noise of smaller batches (
 annealing, and annealing with moves. It repeats all fits with other random data and
 starts, and prints the number of clusters that they found. One picture shows the sorted
 sizes of the clusters, and another the clusters found in the first data set.
-
-A third picture shows the lower bound over the iterations of plain inference, SVI and
-SVI+, for these points and, with ``--pima``, for the 768 samples of the Pima data set.
 Pictures need matplotlib (``python -m pip install ".[plot]"`` in a checkout).
 
 With its defaults the script takes more than a minute.
@@ -56,18 +53,6 @@ def main():
     labels = fit_all(arguments)
     sizes = sorted_sizes(labels)
     print_numbers(sizes)
-    panels = {"250 points": follow_toy(arguments)}
-    if arguments.pima:
-        panels["Pima"] = follow_pima(arguments)
-    for name, curves in panels.items():
-        print(f"\nFinal lower bound, {name}, mean of {arguments.n_starts} starts:")
-        for label, bounds in curves.items():
-            gain = bounds[:, -1] - curves["batch"][:, -1]
-            error = gain.std() / max(len(gain) - 1, 1) ** 0.5
-            print(
-                f"  {label:16} {bounds[:, -1].mean():9.1f}, "
-                f"over batch {gain.mean():+.1f} ± {error:.1f}"
-            )
 
     try:
         import matplotlib  # noqa: F401
@@ -76,9 +61,7 @@ def main():
         return
     draw_sizes(sizes, arguments.output)
     draw_clusterings(labels, arguments.output_clustering)
-    draw_bounds(panels, arguments.output_bounds)
-    outputs = arguments.output, arguments.output_clustering, arguments.output_bounds
-    print("\nPictures:", ", ".join(outputs))
+    print(f"\nPictures: {arguments.output}, {arguments.output_clustering}")
 
 
 def parse_arguments():
@@ -91,18 +74,12 @@ def parse_arguments():
         help="where the fits of the first picture start",
     )
     parser.add_argument(
-        "--n-starts", type=int, default=10, help="of the second picture"
-    )
-    parser.add_argument("--n-passes", type=int, default=300, help="of the same fits")
-    parser.add_argument(
         "--max-iter", type=int, default=100, help="passes of SVI in the first picture"
     )
-    parser.add_argument("--pima", help="a file of numpy with an array X of 8 columns")
     parser.add_argument("--output", default="gaussian_mixture_clusters.png")
     parser.add_argument(
         "--output-clustering", default="gaussian_mixture_clustering.png"
     )
-    parser.add_argument("--output-bounds", default="gaussian_mixture_bounds.png")
     return parser.parse_args()
 
 
@@ -164,72 +141,6 @@ def print_numbers(sizes):
         print(f"  {name:24} {found}")
 
 
-class BoundAtOne:
-    """Callback that stores the lower bound at T=1 after each pass."""
-
-    def __init__(self):
-        self.bounds = []
-
-    def setup(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context):
-        pass
-
-    def on_fit_task_end(self, estimator, context, *, X):
-        if context.task_name == "pass":
-            self.bounds.append(estimator.lower_bound(X))
-
-    def teardown(self, estimator, context):
-        pass
-
-
-def follow_toy(arguments):
-    return follow(make_data(0), arguments.n_components, 50, [10, 20], arguments)
-
-
-def follow_pima(arguments):
-    with np.load(arguments.pima) as file:
-        X = file["X"].astype(float)
-    X = (X - X.mean(axis=0)) / X.std(axis=0)
-    return follow(X, 10, 200, [50, 100, 150], arguments)
-
-
-def follow(X, n_components, batch_size, effective, arguments):
-    """Return a dict from methods to bounds, arrays of shape (n_starts, n_passes)."""
-    settings = {
-        "n_components": n_components,
-        "init_params": "random_from_data",
-        "covariance_prior": np.eye(X.shape[1]),
-        "priors": "scikit-learn",
-        "max_iter": arguments.n_passes,
-        "tol": 0.0,
-        **PRIORS,
-    }
-    batches = {"batch_size": batch_size, **settings}
-    models = {
-        "batch": TemperedGaussianMixture(tempering=None, **settings),
-        f"SVI, |S|={batch_size}": TemperedGaussianMixture(tempering=None, **batches),
-        **{
-            f"SVI+, M={size}": SVIPlusGaussianMixture(
-                effective_batch_size=size, **batches
-            )
-            for size in effective
-        },
-    }
-    curves = {}
-    for name, model in models.items():
-        runs = []
-        for seed in range(arguments.n_starts):
-            followed = BoundAtOne()
-            model.set_params(random_state=seed).set_callbacks(followed).fit(X)
-            # a batch fit that converged early would keep its last bound
-            rest = [followed.bounds[-1]] * (arguments.n_passes - len(followed.bounds))
-            runs.append(followed.bounds + rest)
-        curves[name] = np.array(runs)
-    return curves
-
-
 def draw_sizes(sizes, path):
     from matplotlib.figure import Figure
 
@@ -262,29 +173,6 @@ def draw_clusterings(labels, path):
         ax.set_aspect("equal")
     figure.suptitle("250 points in four clusters, and the clusters of each fit")
     figure.savefig(path, dpi=110)
-
-
-def draw_bounds(panels, path):
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(4.5 * len(panels), 4), layout="constrained")
-    axes = figure.subplots(1, len(panels), squeeze=False)[0]
-    for ax, (title, curves) in zip(axes, panels.items(), strict=True):
-        for name, bounds in curves.items():
-            passes = np.arange(1, bounds.shape[1] + 1)
-            (line,) = ax.plot(passes, bounds.mean(axis=0), label=name)
-            ax.plot(passes, bounds.T, color=line.get_color(), alpha=0.2, linewidth=0.6)
-        later = np.concatenate(
-            [bounds[:, bounds.shape[1] // 20 :].ravel() for bounds in curves.values()]
-        )
-        ax.set_ylim(np.quantile(later, 0.03), later.max() + 0.05 * np.ptp(later))
-        ax.set_title(title)
-        ax.set_xlabel("passes over the data")
-        ax.legend(loc="lower right", fontsize="small")
-        ax.grid(alpha=0.3)
-    axes[0].set_ylabel("lower bound [nats]")
-    figure.suptitle("The lower bound of each start, and the mean of all starts")
-    figure.savefig(path, dpi=120)
 
 
 if __name__ == "__main__":

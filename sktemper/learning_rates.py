@@ -8,11 +8,19 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from ._utils._arguments import Interval, half_life_of, is_number, refuse
-from ._utils._policy import Policy
+from ._utils._policy import Policy, Slot
 from ._utils._typing import Duration, Float, Int
 from .schedules import Clock
 
-__all__ = ["AdaptiveRate", "ConstantRate", "HalfLife", "LearningRate", "RobbinsMonro"]
+__all__ = [
+    "AdaptiveRate",
+    "ConstantRate",
+    "HalfLife",
+    "LearningRate",
+    "PrintedAdaptiveRate",
+    "RobbinsMonro",
+    "TemperedRate",
+]
 
 
 class LearningRate(Policy):
@@ -50,6 +58,18 @@ class LearningRate(Policy):
             dense vectors.  The call takes time, so it should be made only if needed.
         """
         raise NotImplementedError
+
+    def scaled(self, rate: float, powers: Callable) -> float:
+        """Return the rate of a step with tempered powers; by default ``rate``.
+
+        Parameters
+        ----------
+        rate : float
+            Result of `next_rate`.
+        powers : callable
+            ``powers()`` returns the `sktemper.model.Powers` of the step.
+        """
+        return rate
 
 
 class RobbinsMonro(LearningRate):
@@ -309,6 +329,163 @@ class AdaptiveRate(LearningRate):
         if moments.steps < self.n_warmup_batches:
             return moments
         return moments._replace(first_rate=moments.rate() or 1.0 / window)
+
+
+class PrintedAdaptiveRate(LearningRate):
+    r"""The adaptive rate exactly as its paper prints it [1]_, equations 17 to 22.
+
+    .. math:: \rho = \bar g \cdot \bar h / \bar q, \quad
+        \tau \leftarrow \tau (1 - \rho) + 1
+
+    Use it to reproduce the paper, and `AdaptiveRate` otherwise.  The averages keep the
+    noise of single gradients, which counts as signal.  If the window reaches 1, the
+    rate stays 1.  On 16,000 package descriptions in batches of 64, held-out scores were
+    .46 nats per token below those of `AdaptiveRate` and .44 below the best fixed rate.
+
+    Parameters
+    ----------
+    metric : {"fisher", "identity"}, default="fisher"
+        F in h = F g: the Fisher information, or 1, which takes less time.
+    n_warmup_batches : int >= 2, default=10
+        Number of gradients at the start that initialise the averages and the window.
+
+    Notes
+    -----
+    If g . h of the averages is negative, the averages of g and h restart from the last
+    gradient, but that of q does not, as printed.  The rate could then exceed 1, where
+    steps leave the domain; it is limited to 1.
+
+    References
+    ----------
+    .. [1] R. Ranganath, C. Wang, D. Blei, E. Xing, "An adaptive learning rate for
+       stochastic variational inference", ICML 2013.
+
+    Examples
+    --------
+    >>> from sktemper.learning_rates import PrintedAdaptiveRate
+    >>> PrintedAdaptiveRate(metric="identity")
+    PrintedAdaptiveRate(metric='identity')
+    """
+
+    requires = ("dense_vectors", "fisher_products")
+    _parameter_constraints = {
+        "metric": [StrOptions({"fisher", "identity"})],
+        "n_warmup_batches": [Interval(Integral, 2, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        metric: Literal["fisher", "identity"] = "fisher",
+        n_warmup_batches: Int = 10,
+    ):
+        self.metric = metric
+        self.n_warmup_batches = n_warmup_batches
+
+    def knows(self, state) -> bool:
+        return isinstance(state, GradientMoments) and state.metric == self.metric
+
+    def initial_state(self) -> Any:
+        return GradientMoments(self.metric)
+
+    def next_rate(self, state, clock, gradient) -> tuple[float, Any]:
+        g, h = gradient()
+        if self.metric == "identity":
+            h = g
+        if state.steps < self.n_warmup_batches:
+            window = state.steps + 1.0
+            return 0.0, state.updated(g, h, 1.0 / window)._replace(window=window)
+        moments = state.updated(g, h, 1.0 / state.window)
+        if moments.gradient @ moments.product < 0:
+            moments = moments._replace(gradient=g, product=h)
+        signal = float(moments.gradient @ moments.product)
+        rate = min(signal / moments.square, 1.0) if moments.square > 0 else 0.0
+        return rate, moments._replace(window=moments.window * (1.0 - rate) + 1.0)
+
+
+class TemperedRate(LearningRate):
+    r"""Another learning rate times the temperature: the step of DASVI [1]_.
+
+    .. math:: \lambda \leftarrow (1 - \rho T) \lambda + \rho T \hat\lambda
+
+    This is equation 18 of [1]_, because the natural gradient of the tempered bound is T
+    times (target - parameters).  Only ``Annealing(target="posterior")`` has this
+    factor.  With other targets, the natural gradient has no T, and rates are unchanged.
+
+    Parameters
+    ----------
+    learning_rate : LearningRate, float or None, default=None
+        The rate rho; None is ``RobbinsMonro()``.  A fit whose rate times T would exceed
+        1, where steps leave the domain, is refused before its first step.
+
+    Notes
+    -----
+    The factor makes early steps larger, so that annealing within a tenth of a pass
+    suffices, and longer annealing gains less: with 20,000 package descriptions, +.086
+    nats per token after .1 pass and -.059 after 2 passes, where ``rho`` alone gains
+    most (+.089) after half a pass (``python benchmarks/papers 000.fig4``).
+
+    References
+    ----------
+    .. [1] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
+       stochastic variational inference", 2014.
+
+    Examples
+    --------
+    >>> from sktemper.learning_rates import RobbinsMonro, TemperedRate
+    >>> from sktemper.model import Powers
+    >>> rate = TemperedRate(RobbinsMonro(offset=64, decay=0.7))
+    >>> rate.scaled(0.05, lambda: Powers(0.5, 0.5, 0.5))  # T = 2
+    0.1
+    """
+
+    _slots = {"learning_rate": Slot(lambda value: _inner_rate(value))}
+    _parameter_constraints = {"learning_rate": "no_validation"}
+
+    def __init__(self, learning_rate: LearningRate | Float | None = None):
+        self.learning_rate = learning_rate
+
+    @property
+    def requires(self) -> tuple[str, ...]:
+        return _inner_rate(self.learning_rate).requires
+
+    def knows(self, state) -> bool:
+        return _inner_rate(self.learning_rate).knows(state)
+
+    def initial_state(self) -> Any:
+        return _inner_rate(self.learning_rate).initial_state()
+
+    def next_rate(self, state, clock, gradient) -> tuple[float, Any]:
+        return _inner_rate(self.learning_rate).next_rate(state, clock, gradient)
+
+    def scaled(self, rate, powers) -> float:
+        """Return ``rate`` times the temperature of the prior.
+
+        Raises
+        ------
+        ValueError
+            If the product exceeds 1.
+        """
+        prior = powers().prior
+        if rate > prior:
+            inner = _inner_rate(self.learning_rate)
+            given = ", ".join(f"{k}={v}" for k, v in inner.get_params().items())
+            raise ValueError(
+                f"TemperedRate multiplies the rate {rate:.3g} of "
+                f"{type(inner).__name__}({given}) by T={1 / prior:.3g}. The "
+                "product exceeds 1, so that the step would leave the domain of the "
+                "parameters: raise the offset of the learning rate, or start the "
+                "schedule at a lower temperature."
+            )
+        return rate / prior
+
+
+def _inner_rate(value):
+    rate = as_learning_rate(value, RobbinsMonro())
+    if rate.forgets:
+        refuse(
+            "learning_rate", "a learning rate for a fit, which does not forget", value
+        )
+    return rate
 
 
 def as_learning_rate(value, default):

@@ -112,6 +112,13 @@ class SVIPlusNoise(GradientNoise):
         or 1 + e_i - mean(e) with e_i ~ N(0, S/M - 1), as in the paper; its steps are
         shortened if needed, see ``history_["rate_share"]``.
 
+    Notes
+    -----
+    The aim of the paper is noise that is closer to a Gaussian than that of a batch of M
+    units, and only "gaussian" has it.  No factors >= 0 with these moments have a third
+    moment below (S/M)^2, which is that of a batch of M units; those of "dirichlet" have
+    more.  The price of "gaussian" are shortened steps.
+
     References
     ----------
     .. [1] J. Paisley, G. Fazelnia, B. Barr, "Stochastic variational inference with

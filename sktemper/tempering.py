@@ -22,7 +22,7 @@ from ._utils._arguments import Interval, refuse
 from ._utils._policy import Policy, Slot
 from ._utils._typing import ArrayLike, Float, Int
 from .model import ConjugateModel, LocalStep, Powers, Request
-from .schedules import Clock, Plan, Schedule, as_schedule
+from .schedules import HOTTEST, Clock, Plan, Schedule, as_schedule
 
 __all__ = [
     "Annealing",
@@ -31,6 +31,10 @@ __all__ = [
     "Tempering",
     "Untempered",
 ]
+
+
+#: Inverse temperature that replaces 0, whose temperature would be infinite.
+COLDEST = 1.0 / HOTTEST
 
 
 class Tempering(Policy):
@@ -44,6 +48,8 @@ class Tempering(Policy):
     #: Whether the temperature is meant to fall to 1.  If so, a `fit` that ends with a
     #: higher temperature warns.
     cools = True
+    #: The temperature at which a fit may end without a warning.
+    final_temperature = 1.0
     #: Whether each sample has a temperature of its own, see `sample_temperatures`.
     per_sample = False
     _want = ("statistics", "bound")
@@ -191,8 +197,13 @@ class Annealing(Tempering):
         The temperature at each step; None means `ExponentialSchedule()`.
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
         What is raised to the power 1/T: the likelihood in the local step only, which
-        was best on every corpus tried; the likelihood in both steps, section 3 of [2]_;
-        or also the priors, equations 17 to 22 of [1]_.
+        was best on every corpus tried; the likelihood in both steps, as AVI, section 3
+        of [2]_; or also the priors, as DASVI, equations 17 to 22 of [1]_, whose rate
+        is a `sktemper.learning_rates.TemperedRate`.
+    final_temperature : float, default=1.0
+        Lowest temperature; higher for a tempered posterior, of the likelihood to the
+        power 1/T, which is wider if the model is wrong.  Such a fit does not warn, but
+        early stopping and sampled documents wait for T=1.
 
     References
     ----------
@@ -213,15 +224,18 @@ class Annealing(Tempering):
     _parameter_constraints = {
         "schedule": "no_validation",
         "target": [StrOptions(set(TARGETS))],
+        "final_temperature": [Interval(Real, 1, None, closed="left")],
     }
 
     def __init__(
         self,
         schedule: Schedule | Callable | None = None,
         target: Literal["local_step", "likelihood", "posterior"] = "local_step",
+        final_temperature: Float = 1.0,
     ):
         self.schedule = schedule
         self.target = target
+        self.final_temperature = final_temperature
 
     @property
     def has_critical_temperatures(self) -> bool:
@@ -229,7 +243,8 @@ class Annealing(Tempering):
         return self.target != "posterior"
 
     def resolved(self, plan) -> Tempering:
-        return Annealing(as_schedule(self.schedule).resolved(plan), self.target)
+        schedule = as_schedule(self.schedule).resolved(plan)
+        return Annealing(schedule, self.target, self.final_temperature)
 
     def schedule_of_temperatures(self) -> Schedule | None:
         return as_schedule(self.schedule)
@@ -240,7 +255,7 @@ class Annealing(Tempering):
         return self
 
     def temperature(self, state, clock) -> float:
-        return as_schedule(self.schedule).at(clock)
+        return max(as_schedule(self.schedule).at(clock), float(self.final_temperature))
 
     def powers(self, state, clock) -> Powers:
         return TARGETS[self.target](1.0 / self.temperature(state, clock))
@@ -330,14 +345,35 @@ class LadderState(NamedTuple):
         return self.partition.per_observation
 
 
+def _quenched(model, b, hyper, random, priors, n_samples):
+    return model.log_partition(b, hyper, random, priors, n_samples)
+
+
+def _at_mode(model, b, hyper, random, priors, n_samples):
+    return model.map_partition(b, hyper, priors)
+
+
 class _Ladder(Tempering):
-    requires = ("log_partitions",)
+    #: Functions that return log C of a model, for each word of ``log_partition``.
+    _sources: dict = {}
+    #: Capabilities that the words of ``log_partition`` require.
+    _capabilities = {"map": "map_partitions", "current": "current_partitions"}
+
+    @property
+    def requires(self) -> tuple[str, ...]:
+        if not isinstance(self.log_partition, str):
+            return ()
+        return (self._capabilities.get(self.log_partition, "log_partitions"),)
+
+    def _wanted(self, model):
+        wanted = super()._wanted(model)
+        return (*wanted, "complete") if self.score == "complete" else wanted
 
     def _inverse_temperatures(self):
         raise NotImplementedError
 
     def ladder(self) -> np.ndarray | None:
-        return 1.0 / self._inverse_temperatures()
+        return 1.0 / np.maximum(self._inverse_temperatures(), COLDEST)
 
     def probabilities(self, state) -> np.ndarray | None:
         return state.probabilities
@@ -362,20 +398,50 @@ class _Ladder(Tempering):
     def _settings(self):
         """Return a digest of the parameters on which a state depends."""
         b = self._inverse_temperatures()
-        return joblib.hash(
-            (b, self._log_prior(b), self.partition_priors, self.n_samples)
-        )
+        settings = b, self._log_prior(b), self.partition_priors, self.n_samples
+        given = self._given_partition(b)
+        if not np.array_equal(given, "quenched"):
+            settings += (given,)
+        return joblib.hash(settings)
+
+    def _given_partition(self, b):
+        """Return ``log_partition``: a word, or an array for the ladder."""
+        given = self.log_partition
+        if isinstance(given, str):
+            return given
+        values = np.asarray(given(b) if callable(given) else given, dtype=np.float64)
+        if values.shape != b.shape or not np.isfinite(values).all():
+            raise ValueError(
+                f"log_partition must be {len(b)} finite numbers, log C(1/T) of one "
+                "observation for each temperature of the ladder, or a function that "
+                f"returns them; it has shape {values.shape}."
+            )
+        return values
+
+    def _log_partition(self, model, b, hyper, random):
+        """Return log C as the model gives it, or as the user does."""
+        given = self._given_partition(b)
+        priors = self.partition_priors
+        if isinstance(priors, str):  # "auto"
+            priors = self._auto_priors
+        if isinstance(given, str):
+            with np.errstate(divide="ignore"):
+                return self._sources[given](
+                    model, b, hyper, random, priors, self.n_samples
+                )
+        return given
 
     def initial_state(self, model, hyper, random) -> Any:
         """Return a state with the ladder, its normalisers and prior probabilities."""
         b = self._inverse_temperatures()
         log_prior = self._log_prior(b)
-        priors = self.partition_priors
-        if isinstance(priors, str):  # "auto"
-            priors = self._auto_priors
-        partition = as_partition(
-            model.log_partition(b, hyper, random, priors, self.n_samples)
-        )
+        partition = as_partition(self._log_partition(model, b, hyper, random))
+        if not np.isfinite(partition.of_rows(np.ones(1))).all():
+            raise ValueError(
+                f"The likelihood of {type(model).__name__} has no normaliser at one of "
+                f"the inverse temperatures, {b.min():g} to {b.max():g}: choose a lower "
+                "highest temperature."
+            )
         return LadderState(
             b, log_prior, partition, np.exp(log_prior), settings=self._settings()
         )
@@ -478,6 +544,13 @@ class GlobalTempering(_Ladder):
     n_samples : int, default=8
         Number of draws from which log C is estimated, as a quenched mean; more if T
         without a cap varies between seeds.
+    log_partition : {"quenched", "map"}, array-like or callable, default="quenched"
+        Log C per observation: the mean over draws, or its value at the prior's mode
+        ("map", section A.2 of [1]_), or your own numbers of shape (n_temperatures,), or
+        a function that returns them for an array of inverse temperatures.
+    score : {"predictive", "complete"}, default="predictive"
+        The score S: with local variables integrated out, if the model can, or E log
+        p(x, z), equation 9 of [1]_, with which T of topics stays high.
     target : {"local_step", "likelihood"}, default="local_step"
         Whether the global step uses the full ("local_step") or the tempered statistics
         ("likelihood"), as in the papers.
@@ -493,6 +566,10 @@ class GlobalTempering(_Ladder):
     -----
     ``history_["temperature"]`` is 1 / E[1/T] or the cap, whichever is lower.
     ``history_["temperature_probabilities"]`` is r, which does not depend on the cap.
+
+    VT as printed, also called multicanonical inference (MVI) in [2]_, is
+    ``GlobalTempering(max_temperature=10, partition_priors=None, score="complete",
+    target="likelihood", smoothing=0, cap=None)``.
 
     References
     ----------
@@ -518,12 +595,15 @@ class GlobalTempering(_Ladder):
         "temperature_prior": ["array-like", HasMethods("cdf"), None],
         "partition_priors": ["array-like", StrOptions({"auto"}), None],
         "n_samples": [Interval(Integral, 1, None, closed="left")],
+        "log_partition": ["array-like", callable, StrOptions({"quenched", "map"})],
+        "score": [StrOptions({"predictive", "complete"})],
         "target": [StrOptions({"local_step", "likelihood"})],
         "smoothing": [Interval(Real, 0, 1, closed="left")],
         "cap": "no_validation",
     }
     _want = ("statistics", "bound", "score")
     _auto_priors = "global"
+    _sources = {"quenched": _quenched, "map": _at_mode}
 
     def __init__(
         self,
@@ -533,6 +613,8 @@ class GlobalTempering(_Ladder):
         temperature_prior: Any = None,
         partition_priors: Any = "auto",
         n_samples: Int = 8,
+        log_partition: ArrayLike | Callable | Literal["quenched", "map"] = "quenched",
+        score: Literal["predictive", "complete"] = "predictive",
         target: Literal["local_step", "likelihood"] = "local_step",
         smoothing: Float = 0.9,
         cap: Schedule | Callable | Literal["auto"] | None = "auto",
@@ -543,6 +625,8 @@ class GlobalTempering(_Ladder):
         self.temperature_prior = temperature_prior
         self.partition_priors = partition_priors
         self.n_samples = n_samples
+        self.log_partition = log_partition
+        self.score = score
         self.target = target
         self.smoothing = smoothing
         self.cap = cap
@@ -658,6 +742,7 @@ class LocalTempering(_Ladder):
         ``min_inverse_temperature``.
     min_inverse_temperature : float, default=0.1
         Smallest inverse temperature; a sample near 0 has almost no effect on the model.
+        0 is possible for discrete data, whose log C is finite there.
     temperature_prior : array-like, distribution or None, default=None
         Weights, or a distribution of 1/T, as in `GlobalTempering`.
     partition_priors : object or "auto", default="auto"
@@ -665,6 +750,11 @@ class LocalTempering(_Ladder):
         0.05) for LDA.
     n_samples : int, default=8
         Number of draws for log C, as in `GlobalTempering`.
+    log_partition : {"quenched", "current"}, array-like or callable, default="quenched"
+        Log C, as in `GlobalTempering`, or of each sample at the current model
+        ("current", equation 10 of [1]_), which takes as long as to score all values.
+    score : {"predictive", "complete"}, default="predictive"
+        The score, as in `GlobalTempering`.
     n_alternations : int, default=2
         Number of local steps, each followed by an update of the temperatures; more for
         temperatures closer to their optimum.
@@ -673,6 +763,10 @@ class LocalTempering(_Ladder):
     -----
     ``temperatures(X)`` of the fitted estimator returns 1 / b_d.  In ``history_``,
     "temperature_probabilities" is the mean of r over the batch of the previous step.
+
+    LVT as printed is ``LocalTempering(min_inverse_temperature=0, score="complete",
+    log_partition="current")``, except that equation 10 of [1]_ multiplies the whole
+    exponent by 1/T, with which all temperatures are infinite.
 
     References
     ----------
@@ -688,14 +782,17 @@ class LocalTempering(_Ladder):
 
     _parameter_constraints = {
         "n_temperatures": [Interval(Integral, 2, None, closed="left")],
-        "min_inverse_temperature": [Interval(Real, 0, 1, closed="neither")],
+        "min_inverse_temperature": [Interval(Real, 0, 1, closed="left")],
         "temperature_prior": ["array-like", HasMethods("cdf"), None],
         "partition_priors": ["array-like", StrOptions({"auto"}), None],
         "n_samples": [Interval(Integral, 1, None, closed="left")],
+        "log_partition": ["array-like", callable, StrOptions({"quenched", "current"})],
+        "score": [StrOptions({"predictive", "complete"})],
         "n_alternations": [Interval(Integral, 1, None, closed="left")],
     }
     cools = False
     _auto_priors = "local"
+    _sources = {"quenched": _quenched, "current": lambda model, b, *_: 0.0 * b}
     per_sample = True
 
     def __init__(
@@ -705,6 +802,10 @@ class LocalTempering(_Ladder):
         temperature_prior: Any = None,
         partition_priors: Any = "auto",
         n_samples: Int = 8,
+        log_partition: ArrayLike
+        | Callable
+        | Literal["quenched", "current"] = "quenched",
+        score: Literal["predictive", "complete"] = "predictive",
         n_alternations: Int = 2,
     ):
         self.n_temperatures = n_temperatures
@@ -712,6 +813,8 @@ class LocalTempering(_Ladder):
         self.temperature_prior = temperature_prior
         self.partition_priors = partition_priors
         self.n_samples = n_samples
+        self.log_partition = log_partition
+        self.score = score
         self.n_alternations = n_alternations
 
     def _inverse_temperatures(self):
@@ -751,25 +854,34 @@ class LocalTempering(_Ladder):
     def _alternate(self, model, block, prepared, request, state):
         """Return temperatures' probabilities, means b of 1/T, and local parameters."""
         local, parameters = 1.0, request.local_init
+        wanted = ("score", "local", self.score)
         for _ in range(self.n_alternations):
             powers = request.powers._replace(local=local)
             step = model.local_step(
                 block,
                 prepared,
-                Request(powers, None, request.seed, parameters, ("score", "local")),
+                Request(powers, None, request.seed, parameters, wanted),
             )
+            if self.log_partition == "current":
+                step.row_log_partitions = model.current_partition(
+                    state.inverse_temperatures, block, prepared, step.local_parameters
+                )
             probabilities = self.responsibilities(state, step)
             # no BLAS here, because its rounding depends on the number of rows
             b = (probabilities * state.inverse_temperatures).sum(axis=1)
+            b = np.maximum(b, COLDEST)
             local, parameters = model.per_unit(block, b), step.local_parameters
         return probabilities, b, parameters
 
     def responsibilities(self, state, step) -> np.ndarray:
         """Return the probabilities of temperatures for each row of a block."""
+        partitions = step.row_log_partitions
+        if partitions is None:
+            partitions = state.partition.of_rows(step.row_observed)
         return softmax(
             state.log_prior
             + np.outer(step.row_scores, state.inverse_temperatures)
-            - state.partition.of_rows(step.row_observed),
+            - partitions,
             axis=1,
         )
 

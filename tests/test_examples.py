@@ -63,14 +63,12 @@ RUNS = {
         ("--output", "--output-features"),
     ),
     "factorial_mixture_toy": Example(
-        "--n-samples=300 --max-iter=12 --n-starts=1",
-        "shapes found",
-        ("--output", "--output-bounds"),
+        "--n-samples=300 --max-iter=12", "shapes found", PICTURE
     ),
     "gaussian_mixture_clusters": Example(
-        "--n-runs=1 --n-components=6 --n-starts=1 --n-passes=4 --max-iter=4",
+        "--n-runs=1 --n-components=6 --max-iter=4",
         "Clusters found (4 are true)",
-        ("--output", "--output-clustering", "--output-bounds"),
+        ("--output", "--output-clustering"),
     ),
     "gaussian_mixture_landscape": Example(
         "--n-samples=40 --n-starts=2",

@@ -35,7 +35,9 @@ from sktemper.learning_rates import (
     ConstantRate,
     HalfLife,
     LearningRate,
+    PrintedAdaptiveRate,
     RobbinsMonro,
+    TemperedRate,
     as_learning_rate,
 )
 from sktemper.model import LocalStep, Powers, all_finite
@@ -119,6 +121,8 @@ LEARNING_RATES = [
     AdaptiveRate(),
     HalfLife(),
     HalfLife("30D"),
+    PrintedAdaptiveRate(),
+    TemperedRate(),
 ]
 NOISES = [
     NoNoise(),
@@ -820,7 +824,7 @@ def test_noise_that_never_acts_is_reported(documents, size, batch_size, plain):
         (GlobalTempering(max_temperature=1), "max_temperature"),
         (GlobalTempering(cap=2.0), "cap"),
         (GlobalTempering(cap=LinearSchedule(start=0)), "start"),
-        (LocalTempering(min_inverse_temperature=0), "min_inverse_temperature"),
+        (LocalTempering(min_inverse_temperature=-0.1), "min_inverse_temperature"),
         *((cls(**{name: v}), name) for cls in (BirthMoves, ReheatMoves)
           for name, v in (("n_moves", -1), ("n_moves", 1.5), ("n_iter", 0),
                           ("start", 0.5), ("max_samples", 0))),

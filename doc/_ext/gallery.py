@@ -10,8 +10,8 @@ FIRST_CELL = "import sys\n\nsys.argv = ['example']"
 #: Arguments with which examples run for a shorter time.  Their defaults take minutes.
 SHORTER = {
     "factorial_mixture_faces": ["--max-iter=40"],
-    "factorial_mixture_toy": ["--n-samples=2000", "--n-starts=2"],
-    "gaussian_mixture_clusters": ["--n-runs=5", "--n-starts=3", "--n-passes=100"],
+    "factorial_mixture_toy": ["--n-samples=2000"],
+    "gaussian_mixture_clusters": ["--n-runs=5"],
     "how_many_topics": ["--max-documents=2000"],
     "larger_than_memory": ["--copies=3", "--batch-size=20000"],
     "matrix_factorization": ["--n-starts=2", "--max-iter=100"],

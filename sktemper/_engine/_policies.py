@@ -1,6 +1,7 @@
 """The policies of a fit, with checks of the values that they return."""
 
 import contextlib
+import functools
 import math
 from typing import NamedTuple
 
@@ -59,7 +60,10 @@ class Policies(NamedTuple):
         if states.learning_rate is None:
             with contextlib.suppress(_DataNeeded):
                 for clock in clocks:
-                    self.rate(None, clock, _no_gradient)
+                    powers = functools.partial(
+                        self.tempering.powers, states.tempering, clock
+                    )
+                    self.rate(None, clock, _no_gradient, powers)
 
     def temperature(self, state, clock):
         return as_number(
@@ -110,7 +114,7 @@ class Policies(NamedTuple):
             return None
         return as_numbers(factors, self.gradient_noise, "factors", n_units)
 
-    def rate(self, state, clock, gradient):
+    def rate(self, state, clock, gradient, powers):
         """Return the rate of the next step, and the new state of the learning rate."""
         answer = self.learning_rate.next_rate(state, clock, gradient)
         if not (isinstance(answer, tuple) and len(answer) == 2):
@@ -119,8 +123,14 @@ class Policies(NamedTuple):
                 "pair: the rate of a step and the state after it."
             )
         rate, state = answer
-        what = f"learning rate of step {clock.steps + 1}"
-        return as_number(rate, self.learning_rate, what, 0.0, 1.0), state
+        checks = (
+            self.learning_rate,
+            f"learning rate of step {clock.steps + 1}",
+            0.0,
+            1.0,
+        )
+        rate = self.learning_rate.scaled(as_number(rate, *checks), powers)
+        return as_number(rate, *checks), state
 
     def guarded(self, rate, largest_rate):
         """Return the rate, reduced so that the step stays in the domain."""

@@ -194,7 +194,7 @@ class Steps:
             return vector, model.fisher_product(state.globals_, vector)
 
         wanted, rate_state = policies.rate(
-            state.policies.learning_rate, inputs.clock, gradient
+            state.policies.learning_rate, inputs.clock, gradient, lambda: inputs.powers
         )
         largest = functools.partial(model.largest_rate, state.globals_, *arguments)
         rate = policies.guarded(wanted, functools.partial(largest, state.hyper))

@@ -10,6 +10,9 @@ from ..schedules import Clock
 
 #: Largest share of the random start in a fitted model without a warning.
 LARGEST_START_SHARE = 0.1
+#: If the median step is shortened to less than this share of its rate, the noise is the
+#: reason that the start remains.
+LEAST_RATE_SHARE = 0.5
 #: Largest change of the lower bound in the last step of a converged fit, in nats per
 #: sample.  This is the default of ``tol`` for held-out scores.
 LARGEST_CHANGE = 1e-3
@@ -77,10 +80,21 @@ def start_is_left(estimator, run):
     start_share = run.state.convergence.start_share
     if start_share <= LARGEST_START_SHARE:
         return None
-    return (
+    left = (
         f"{start_share:.0%} of the start is left in the model after "
-        f"{run.state.progress.steps} steps. Raise max_iter, make batch_size smaller, "
-        "or lower the offset of the learning rate."
+        f"{run.state.progress.steps} steps."
+    )
+    rate_share = float(np.median(run.state.history.to_dict()["rate_share"]))
+    if rate_share < LEAST_RATE_SHARE:
+        return (
+            f"{left} Half of the steps were shortened to less than {rate_share:.2g} of "
+            "their length, because negative factors of the gradient noise would have "
+            "led out of the domain, see history_['rate_share']. Choose the noise "
+            "distribution 'dirichlet', or a larger effective_batch_size."
+        )
+    return (
+        f"{left} Raise max_iter, make batch_size smaller, or lower the offset of the "
+        "learning rate."
     )
 
 
@@ -128,9 +142,11 @@ def largest_final_change(estimator, run):
 
 
 def is_above_one(estimator):
-    """Return whether the temperature is above 1 and meant to fall to 1."""
-    temperature = estimator.state_.policies.temperature
-    return estimator.tempering_.cools and temperature > 1.0 + TEMPERATURE_TOL
+    """Return whether the temperature is above the one at which a fit may end."""
+    temperature, tempering = estimator.state_.policies.temperature, estimator.tempering_
+    return tempering.cools and temperature > (
+        tempering.final_temperature + TEMPERATURE_TOL
+    )
 
 
 def warn_if_above_one(estimator):

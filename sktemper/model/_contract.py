@@ -54,8 +54,9 @@ class Request(NamedTuple):
         block has a different seed.
     local_init : ndarray or None
         Initial local parameters.
-    want : collection of {"statistics", "bound", "score", "local"}
-        Names of the results to compute in addition to the local optimum.
+    want : collection of {"statistics", "bound", "score", "complete", "local"}
+        Names of the results to compute in addition to the local optimum.  With
+        "complete", scores are E log p(x, z), also if the model can integrate z out.
     """
 
     powers: Powers = Powers()
@@ -559,6 +560,8 @@ _CAPABILITIES = {
     "fisher_products": ("fisher_product",),
     "largest_rates": ("largest_rate", "is_valid"),
     "log_partitions": ("log_partition",),
+    "map_partitions": ("map_partition",),
+    "current_partitions": ("current_partition",),
     "critical_temperatures": ("critical_temperatures",),
     "ascents": ("ascent",),
     "births": ("propose_birth",),
@@ -681,6 +684,39 @@ class Capabilities(Renewing):
             array of log C(b) per observation.  Otherwise a picklable object with the
             method ``of_rows(n_observed)``, which returns log C(b) of samples with the
             given numbers of observations, of shape (n_rows, n_temperatures).
+        """
+        raise NotImplementedError
+
+    def map_partition(
+        self, inverse_temperatures: np.ndarray, hyper: Any, priors: Any
+    ) -> Any:
+        """Return log C(b) at the mode of the prior of the natural parameters.
+
+        Parameters and results are those of `log_partition`.
+        """
+        raise NotImplementedError
+
+    def current_partition(
+        self,
+        inverse_temperatures: np.ndarray,
+        block: Any,
+        prepared: Any,
+        local_parameters: np.ndarray,
+    ) -> np.ndarray:
+        """Return log C(b) of each row of a block under the current posterior.
+
+        Parameters
+        ----------
+        inverse_temperatures : ndarray of shape (n_temperatures,)
+        block : object
+        prepared : object
+            Result of `prepare`.
+        local_parameters : ndarray
+            The rows' local parameters, see `LocalStep`.
+
+        Returns
+        -------
+        log_partition : ndarray of shape (n_rows, n_temperatures)
         """
         raise NotImplementedError
 
@@ -984,11 +1020,12 @@ class ConjugateModel(Options, Capabilities):
         "dense_vectors" (`natural_parameters`, `from_natural_parameters`,
         `target_parameters`), "fisher_products" (`fisher_product`), "largest_rates"
         (`largest_rate`, `is_valid`), "log_partitions" (`log_partition`),
+        "map_partitions" (`map_partition`), "current_partitions" (`current_partition`),
         "critical_temperatures" (`critical_temperatures`), "ascents" (`ascent`),
         "births" (`propose_birth`), "splits" (`propose_split_merge`), "other_features"
         (`on_features`) and "renewals" (`with_births`, `joined`, `merged`, `matched`,
-        `blended`, `component_counts`).  A model has a capability if it
-        defines all its methods; `capabilities` returns the names.
+        `blended`, `component_counts`).  A model has a capability if it defines all its
+        methods; `capabilities` returns the names.
 
     Attributes
     ----------
