@@ -17,7 +17,7 @@ from sktemper._families import (
     NormalGammaFamily,
 )
 from sktemper._families._counts import digamma, log_gamma
-from sktemper._families._dirichlet import expected_log, log_draws
+from sktemper._families._dirichlet import WEIGHTS, expected_log, log_draws
 from sktemper._families._family import sums_of, times
 from sktemper.discrete_mixture._model import BernoulliFamily
 from sktemper.gaussian_mixture._family import GaussianFamily, TiedFamily
@@ -484,3 +484,27 @@ def test_gamma_functions_of_other_numbers():
         values = np.array([[1.0, x]])
         np.testing.assert_array_equal(digamma(values), psi(values))
         np.testing.assert_array_equal(log_gamma(values), gammaln(values))
+
+
+@pytest.mark.parametrize("prior", sorted(WEIGHTS))
+@pytest.mark.parametrize("concentration", [1e-12, 0.1, 3.0])
+def test_bounds_of_weights_keep_their_digits(prior, concentration):
+    """Logarithms of empty components are as large as 1e12, and must not be summed."""
+    mpmath = pytest.importorskip("mpmath")
+    mpmath.mp.dps = 40
+    weights, counts = WEIGHTS[prior](4), np.array([30.0, 12.5, 0.0, 0.0])
+    before = weights.prior(concentration)
+    after = before + weights.counted(counts)
+
+    def log_beta(x):
+        return sum(map(mpmath.loggamma, x)) - mpmath.loggamma(sum(x))
+
+    def exact(p, q):
+        p, q = ([mpmath.mpf(float(v)) + 1 for v in part] for part in (p, q))
+        logs = [mpmath.digamma(v) - mpmath.digamma(sum(q)) for v in q]
+        means = sum((a - b) * log for a, b, log in zip(p, q, logs, strict=True))
+        return means - log_beta(p) + log_beta(q)
+
+    pairs = zip(np.atleast_2d(before), np.atleast_2d(after), strict=True)
+    expected = float(sum(exact(*pair) for pair in pairs))
+    assert weights.bound(after, before, 1.0) == pytest.approx(expected, rel=1e-12)

@@ -9,6 +9,7 @@ from fits import fitted_model
 from scipy import integrate
 from scipy.special import logsumexp
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from sktemper import (
@@ -48,7 +49,8 @@ def fitted(covariance_type, priors, **others):
     mixture = TemperedGaussianMixture(
         3, covariance_type=covariance_type, priors=priors, **settings | others
     )
-    with pytest.warns(match="did not converge"):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
         mixture.fit(X)
     model, state = fitted_model(mixture), mixture.state_
     return mixture, model, model.prepare(state.globals_, state.hyper)

@@ -130,11 +130,15 @@ class DirichletWeights:
         return concentration / concentration.sum()
 
     def bound(self, parameters, prior, power):
-        """Return power * E log p(pi) - E log q(pi)."""
+        """Return power * E log p(pi) - E log q(pi).
+
+        The parameters are subtracted first, because the logarithms of empty components
+        are as large as the reciprocal of the concentration.
+        """
+        normalisers = power * self._prior.result(prior, _log_normaliser)
+        normalisers = normalisers - _log_normaliser(parameters)
         log_weights = self.expected_log(parameters)
-        log_prior = self._prior.result(prior, _log_normaliser) + prior @ log_weights
-        log_q = _log_normaliser(parameters) + parameters @ log_weights
-        return power * log_prior - log_q
+        return normalisers + (power * prior - parameters) @ log_weights
 
     def fisher_product(self, parameters, change):
         """Return the change of E log pi along ``change``."""
@@ -208,11 +212,15 @@ class StickBreaking:
         return weights / weights.sum()
 
     def bound(self, parameters, prior, power):
-        """Return power * E log p(sticks) - E log q(sticks)."""
+        """Return power * E log p(sticks) - E log q(sticks).
+
+        The parameters are subtracted first, because the logarithms of empty components
+        are as large as the reciprocal of the concentration.
+        """
         logs = self._logs.result(parameters, _expected_log)
-        log_prior = (prior * logs).sum() - self._prior.result(prior, _log_betas)
-        log_q = (parameters * logs).sum() - _log_betas(parameters)
-        return power * log_prior - log_q
+        normalisers = power * self._prior.result(prior, _log_betas)
+        exponents = power * prior - parameters
+        return (exponents * logs).sum() + _log_betas(parameters) - normalisers
 
     def fisher_product(self, parameters, change):
         return fisher_product(parameters + 1.0, change)
