@@ -14,8 +14,11 @@ from sklearn.utils import check_random_state
 
 from ..learning_rates import ConstantRate, RobbinsMonro
 from ..model import IllDefined, all_finite
+from ..noise import NoNoise
 from ..renewals import NoRenewals
 from ..schedules import STREAM_LENGTH, Plan
+from ..tempering import Untempered
+from ._ascents import n_products, takes_whole_steps
 from ._data import Rows
 from ._moves import run_moves
 from ._passes import (
@@ -114,6 +117,28 @@ class FitHooks:
 
     def log_pass(self, state):
         """Called after each pass."""
+
+
+#: Largest number of multiplications of a step for which a plain fit is made beside an
+#: annealed one.
+MOST_COMPARED = 2e6
+#: Relative difference of lower bounds up to which a plain fit is not better.
+SAME_OPTIMUM = 1e-7
+
+
+class Plain(NamedTuple):
+    """Result of a fit without temperatures and moves.
+
+    Attributes
+    ----------
+    bound : float
+        Lower bound.
+    globals_, hyper : object
+    """
+
+    bound: float
+    globals_: Any
+    hyper: Any
 
 
 @dataclass
@@ -417,6 +442,8 @@ class _Fit:
         """Finish the passes and moves in the plan of a run."""
         state, policies, hooks = run.state, run.policies, self.hooks
         problem, training = self.problem.on(run.train), self.training
+        if self._is_compared(problem, run):
+            state.plain = self._plain(problem, state)
         on_commit, stopped = functools.partial(hooks.commit, run), False
         n_passes = state.progress.planned_passes - state.progress.passes
         if state.progress.planned_passes == 0:  # max_iter=0: the result is the start
@@ -457,8 +484,72 @@ class _Fit:
         if not stopped and not hot:
             hooks_of_moves = steps("move", after_move)
             run_moves(problem, policies, state, hooks_of_moves, training.tol)
+        if state.plain is not None and not (stopped or hot) and is_finished(state):
+            self._compare(problem, run, on_commit)
         if not tasks_left(state):
             state.local = None  # only an unfinished plan uses local parameters
+
+    def _is_compared(self, problem, run):
+        """Return whether a plain fit from the same start is made, too.
+
+        If temperatures make equal what is symmetric, as clusters on a grid, an annealed
+        fit may end in a worse optimum than a plain fit.
+        """
+        state, tempering = run.state, run.policies.tempering
+        rows = problem.rows.at(slice(None))
+        return (
+            state.progress.steps == 0
+            and state.progress.planned_passes > 0
+            and run.held_out is None
+            and tempering.schedule_of_temperatures() is not None
+            and len(rows) == problem.total == state.policies.batch_size
+            and takes_whole_steps(run.policies, state.policies.learning_rate)
+            and "ascents" in problem.model.capabilities()
+            and n_products(problem, rows) <= MOST_COMPARED
+        )
+
+    def _plain(self, problem, state):
+        """Return the result of a plain fit; None if it is ill-defined."""
+        plain = state.beside(state.globals_, state.hyper)
+        plain.policies.batch_size = state.policies.batch_size
+        plain.progress.planned_passes = self.training.max_iter
+        policies = Policies(Untempered(), ConstantRate(1.0), NoNoise())
+        tol = self.training.tol
+        hooks = TaskHooks(
+            after=lambda: abs(plain.convergence.bound_change) < tol, tol=tol
+        )
+        try:
+            run_passes(problem, policies, plain, hooks)
+            bound = problem.bound(plain.globals_, plain.hyper)
+        except IllDefined:
+            return None
+        return Plain(bound, plain.globals_, plain.hyper)
+
+    def _compare(self, problem, run, on_commit):
+        """Install the result of the plain fit if it is better; make moves from it."""
+        state, plain = run.state, run.state.plain
+        ours = problem.bound(state.globals_, state.hyper)
+        is_better = plain.bound > ours + SAME_OPTIMUM * abs(ours)
+
+        def commit():
+            state.plain = None
+            if is_better:
+                state.globals_, state.hyper = plain.globals_, plain.hyper
+                state.local, state.plain_is_better = None, True
+                phases = run.policies.moves.phases()
+                left = tuple(phase.n_moves for phase in phases)
+                state.moves = state.moves._replace(left=left)
+            on_commit()
+
+        problem.workers.run_whole(commit)
+        self.hooks.log(
+            "plain fit from the same start: lower bound %.10g, %s",
+            plain.bound,
+            "taken" if is_better else "not taken",
+        )
+        if is_better:
+            hooks = TaskHooks(on_commit)
+            run_moves(problem, run.policies, state, hooks, self.training.tol)
 
     def _check_early_stopping(self, run):
         """Score a pass unless it was scored before; return whether to stop early.

@@ -296,6 +296,10 @@ class State:
     history : History
     stream : Stream or None
         State of a stream with a half-life.
+    plain : Plain or None
+        Result of a plain fit from the same start, until the fit is compared with it.
+    plain_is_better : bool
+        Whether the parameters come from that plain fit.
     """
 
     globals_: Any
@@ -312,6 +316,8 @@ class State:
     best: Any = None
     history: History = field(default_factory=History)
     stream: Any = None
+    plain: Any = None
+    plain_is_better: bool = False
 
     def clock(self, total_samples=None):
         """Return the clock of the next step; it starts after the idle steps."""
