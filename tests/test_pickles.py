@@ -272,11 +272,12 @@ def assert_no_bit_matters(save, estimator, X, n):
             assert outcome(loaded, X) == expected, number
         else:
             n_refused += 1
-    assert n_refused > 0.8 * n
+    # at most a fifth of the bits does not matter, within three standard deviations
+    assert n_refused > 0.8 * n - 3 * (0.8 * 0.2 * n) ** 0.5
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("n", [20, pytest.param(600, marks=pytest.mark.deep)])
+@pytest.mark.parametrize("n", [40, pytest.param(600, marks=pytest.mark.deep)])
 @pytest.mark.parametrize("save", [pickle, joblib], ids=["pickle", "joblib"])
 @each_model
 def test_a_changed_bit_is_found(name, save, n):

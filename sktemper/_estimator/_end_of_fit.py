@@ -84,7 +84,8 @@ def start_is_left(estimator, run):
         f"{start_share:.0%} of the start is left in the model after "
         f"{run.state.progress.steps} steps."
     )
-    rate_share = float(np.median(run.state.history.to_dict()["rate_share"]))
+    shares = run.state.history.to_dict()["rate_share"]
+    rate_share = float(np.median(shares)) if len(shares) else 1.0
     if rate_share < LEAST_RATE_SHARE:
         return (
             f"{left} Half of the steps were shortened to less than {rate_share:.2g} of "
