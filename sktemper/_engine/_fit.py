@@ -442,8 +442,7 @@ class _Fit:
         """Finish the passes and moves in the plan of a run."""
         state, policies, hooks = run.state, run.policies, self.hooks
         problem, training = self.problem.on(run.train), self.training
-        if self._is_compared(problem, run):
-            state.plain = self._plain(problem, state)
+        self._fit_plain(problem, run)
         on_commit, stopped = functools.partial(hooks.commit, run), False
         n_passes = state.progress.planned_passes - state.progress.passes
         if state.progress.planned_passes == 0:  # max_iter=0: the result is the start
@@ -482,9 +481,7 @@ class _Fit:
         hot = state.policies.temperature != 1.0
         run.moves_were_skipped = any(state.moves.left) and hot and not stopped
         if not stopped and not hot:
-            hooks_of_moves = steps("move", after_move)
-            run_moves(problem, policies, state, hooks_of_moves, training.tol)
-        if state.plain is not None and not (stopped or hot) and is_finished(state):
+            run_moves(problem, policies, state, steps("move", after_move), training.tol)
             self._compare(problem, run, on_commit)
         if not tasks_left(state):
             state.local = None  # only an unfinished plan uses local parameters
@@ -499,6 +496,7 @@ class _Fit:
         rows = problem.rows.at(slice(None))
         return (
             state.progress.steps == 0
+            and any(state.moves.left)
             and state.progress.planned_passes > 0
             and run.held_out is None
             and tempering.schedule_of_temperatures() is not None
@@ -508,8 +506,11 @@ class _Fit:
             and n_products(problem, rows) <= MOST_COMPARED
         )
 
-    def _plain(self, problem, state):
-        """Return the result of a plain fit; None if it is ill-defined."""
+    def _fit_plain(self, problem, run):
+        """Store the result of a plain fit, see `_is_compared`, unless it is invalid."""
+        if not self._is_compared(problem, run):
+            return
+        state = run.state
         plain = state.beside(state.globals_, state.hyper)
         plain.policies.batch_size = state.policies.batch_size
         plain.progress.planned_passes = self.training.max_iter
@@ -522,12 +523,14 @@ class _Fit:
             run_passes(problem, policies, plain, hooks)
             bound = problem.bound(plain.globals_, plain.hyper)
         except IllDefined:
-            return None
-        return Plain(bound, plain.globals_, plain.hyper)
+            return
+        state.plain = Plain(bound, plain.globals_, plain.hyper)
 
     def _compare(self, problem, run, on_commit):
         """Install the result of the plain fit if it is better; make moves from it."""
         state, plain = run.state, run.state.plain
+        if plain is None or not is_finished(state):
+            return
         ours = problem.bound(state.globals_, state.hyper)
         is_better = plain.bound > ours + SAME_OPTIMUM * abs(ours)
 
