@@ -398,13 +398,14 @@ class _Trials:
             return None, None, -math.inf
         seed = int(random.integers(2**31))
         trial = state.beside(proposal.globals_, proposal.hyper, seed)
+        arguments = trial, policy, state, number, part, best
         try:
-            reached = self.problem.call_with_workers(
-                lambda problem: self._on(problem)._reached(
-                    trial, policy, state, number, part, best
-                ),
-                self.rows,
-            )
+            if self._ascent(self.rows, state.hyper) is not None:
+                reached = self._reached(*arguments)
+            else:
+                reached = self.problem.call_with_workers(
+                    lambda problem: self._on(problem)._reached(*arguments), self.rows
+                )
         except IllDefined:
             reached = -math.inf
         return proposal, trial, reached
