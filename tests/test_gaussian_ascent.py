@@ -313,6 +313,8 @@ def test_interrupted_fits_on_a_grid_continue_with_the_same_bits(monkeypatch):
     monkeypatch.setattr(_fit._Fit, "_compare", interrupted)
     with pytest.raises(KeyboardInterrupt):
         mixture.fit(X)
+    other = pickle.loads(pickle.dumps(mixture)).fit(2 * X)
+    assert not other.state_.plain_is_better  # the plain fit is of other data
     resumed = pickle.loads(pickle.dumps(mixture)).fit(X)
     np.testing.assert_array_equal(resumed.means_, whole.means_)
     assert resumed.lower_bound_ == whole.lower_bound_

@@ -31,7 +31,7 @@ from ._passes import (
     planned_clocks,
     run_passes,
 )
-from ._policies import Policies
+from ._policies import Policies, numbers_of_moves
 from ._problem import QUIETLY, Problem, generator
 from ._state import State
 
@@ -93,6 +93,9 @@ class Training(NamedTuple):
 class FitHooks:
     """Calls from a fit to its caller, which do nothing by default."""
 
+    #: Whether a call before and after each task matters.
+    watches_tasks = False
+
     def plan(self, n_tasks):
         """Called before the first step, with the number of passes and moves."""
 
@@ -108,9 +111,6 @@ class FitHooks:
 
     def finish(self, run):
         """Called with the best run, while its workers still exist."""
-
-    #: Whether a call before and after each task matters.
-    watches_tasks = False
 
     def log(self, message, *values):
         """Called with lines of a log."""
@@ -131,12 +131,9 @@ class Plain(NamedTuple):
 
     Attributes
     ----------
-    bound : float
-        Lower bound.
     globals_, hyper : object
     """
 
-    bound: float
     globals_: Any
     hyper: Any
 
@@ -325,7 +322,7 @@ def _plan_passes(training, state, n_rows, moves):
     If an earlier plan has no passes left but some moves, it counts as finished if the
     policy for moves has changed its number of phases, or if the temperature exceeds 1.
     """
-    most = tuple(phase.n_moves for phase in moves.phases())
+    most = numbers_of_moves(moves)
     left = state.moves.left
     left = tuple(map(min, left, most)) if len(left) == len(most) else (0,) * len(most)
     state.moves = state.moves._replace(left=left)
@@ -493,17 +490,16 @@ class _Fit:
         fit may end in a worse optimum than a plain fit.
         """
         state, tempering = run.state, run.policies.tempering
-        rows = problem.rows.at(slice(None))
         return (
             state.progress.steps == 0
             and any(state.moves.left)
             and state.progress.planned_passes > 0
             and run.held_out is None
             and tempering.schedule_of_temperatures() is not None
-            and len(rows) == problem.total == state.policies.batch_size
+            and len(problem.rows) == problem.total == state.policies.batch_size
             and takes_whole_steps(run.policies, state.policies.learning_rate)
             and "ascents" in problem.model.capabilities()
-            and n_products(problem, rows) <= MOST_COMPARED
+            and n_products(problem, problem.rows) <= MOST_COMPARED
         )
 
     def _fit_plain(self, problem, run):
@@ -521,33 +517,34 @@ class _Fit:
         )
         try:
             run_passes(problem, policies, plain, hooks)
-            bound = problem.bound(plain.globals_, plain.hyper)
         except IllDefined:
             return
-        state.plain = Plain(bound, plain.globals_, plain.hyper)
+        state.plain = Plain(plain.globals_, plain.hyper)
 
     def _compare(self, problem, run, on_commit):
-        """Install the result of the plain fit if it is better; make moves from it."""
+        """Install the result of the plain fit if it is better; make moves from it.
+
+        Its bound is computed here, because a continued fit may have other data.
+        """
         state, plain = run.state, run.state.plain
         if plain is None or not is_finished(state):
             return
-        ours = problem.bound(state.globals_, state.hyper)
-        is_better = plain.bound > ours + SAME_OPTIMUM * abs(ours)
+        ours, bound = (problem.bound(s.globals_, s.hyper) for s in (state, plain))
+        is_better = bound > ours + SAME_OPTIMUM * abs(ours)
 
         def commit():
             state.plain = None
             if is_better:
                 state.globals_, state.hyper = plain.globals_, plain.hyper
                 state.local, state.plain_is_better = None, True
-                phases = run.policies.moves.phases()
-                left = tuple(phase.n_moves for phase in phases)
+                left = numbers_of_moves(run.policies.moves)
                 state.moves = state.moves._replace(left=left)
             on_commit()
 
         problem.workers.run_whole(commit)
         self.hooks.log(
             "plain fit from the same start: lower bound %.10g, %s",
-            plain.bound,
+            bound,
             "taken" if is_better else "not taken",
         )
         if is_better:

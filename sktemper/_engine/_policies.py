@@ -157,6 +157,11 @@ def proposed(policy, *arguments):
     return proposal
 
 
+def numbers_of_moves(moves):
+    """Return the largest number of proposals of each phase of moves."""
+    return tuple(phase.n_moves for phase in moves.phases())
+
+
 def steps_on_proposal(policy, model):
     n_steps = policy.n_steps(model)
     n_steps = int(as_number(n_steps, policy, "number of steps", 1.0))

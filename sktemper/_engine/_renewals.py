@@ -18,7 +18,7 @@ from ..tempering import Untempered
 from ._data import Data, InMemory
 from ._moves import run_moves
 from ._passes import run_passes
-from ._policies import Policies
+from ._policies import Policies, numbers_of_moves
 from ._problem import generator
 from ._reservoir import Challenger
 from ._state import MoveProgress
@@ -144,7 +144,7 @@ class _Renewing:
         return globals_, trial.hyper, np.flatnonzero(~is_same)
 
     def _make_moves(self, model, trial):
-        left = tuple(phase.n_moves for phase in self.moves.phases())
+        left = numbers_of_moves(self.moves)
         if any(left):
             trial.moves = MoveProgress(left)
             policies = Policies(Untempered(), RobbinsMonro(), NoNoise(), self.moves)

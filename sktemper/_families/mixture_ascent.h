@@ -96,7 +96,7 @@ static int weights_are_valid(int sticks, intptr_t K, const double *parameters)
     return 1;
 }
 
-/* Returns whether an ascent is given up, see `Limits` in the contract of models. */
+/* Returns whether an ascent is given up, see `Ascent.run`. */
 static int ascent_is_given_up(const double *limits, double before, double now, double n_left)
 {
     const double gain = now - before, deficit = limits[0] - now;
