@@ -243,7 +243,29 @@ class GradientMoments(NamedTuple):
         return min(signal / ((1.0 - self.noise_share) * self.square), 1.0)
 
 
-class AdaptiveRate(LearningRate):
+class _AdaptiveRate(LearningRate):
+    """Base of the rates that depend on moving averages of the gradients."""
+
+    requires = ("dense_vectors", "fisher_products")
+    _parameter_constraints = {
+        "metric": [StrOptions({"fisher", "identity"})],
+        "n_warmup_batches": [Interval(Integral, 2, None, closed="left")],
+    }
+
+    def knows(self, state) -> bool:
+        """Return whether ``state`` belongs to a policy with the same metric."""
+        return isinstance(state, GradientMoments) and state.metric == self.metric
+
+    def initial_state(self) -> Any:
+        return GradientMoments(self.metric)
+
+    def _products(self, gradient):
+        """Return the gradient, and its product with the metric."""
+        g, h = gradient()
+        return g, g if self.metric == "identity" else h
+
+
+class AdaptiveRate(_AdaptiveRate):
     r"""A learning rate that is estimated from the noise of the gradients [1]_.
 
     .. math:: \rho = \frac{\bar g \cdot \bar h - c \bar q}{(1 - c) \bar q}, \quad
@@ -287,11 +309,9 @@ class AdaptiveRate(LearningRate):
     AdaptiveRate(metric='identity')
     """
 
-    requires = ("dense_vectors", "fisher_products")
     _parameter_constraints = {
-        "metric": [StrOptions({"fisher", "identity"})],
+        **_AdaptiveRate._parameter_constraints,
         "max_rate": [Interval(Real, 0, 1, closed="right")],
-        "n_warmup_batches": [Interval(Integral, 2, None, closed="left")],
     }
 
     def __init__(
@@ -304,17 +324,8 @@ class AdaptiveRate(LearningRate):
         self.max_rate = max_rate
         self.n_warmup_batches = n_warmup_batches
 
-    def knows(self, state) -> bool:
-        """Return whether ``state`` belongs to a policy with the same metric."""
-        return isinstance(state, GradientMoments) and state.metric == self.metric
-
-    def initial_state(self) -> Any:
-        return GradientMoments(self.metric)
-
     def next_rate(self, state, clock, gradient) -> tuple[float, Any]:
-        g, h = gradient()
-        if self.metric == "identity":
-            h = g
+        g, h = self._products(gradient)
         if state.steps < self.n_warmup_batches:
             return 0.0, self._warmed_up(state, g, h)
         moments = state.updated(g, h, 1.0 / state.window)
@@ -331,7 +342,7 @@ class AdaptiveRate(LearningRate):
         return moments._replace(first_rate=moments.rate() or 1.0 / window)
 
 
-class PrintedAdaptiveRate(LearningRate):
+class PrintedAdaptiveRate(_AdaptiveRate):
     r"""The adaptive rate exactly as its paper prints it [1]_, equations 17 to 22.
 
     .. math:: \rho = \bar g \cdot \bar h / \bar q, \quad
@@ -367,12 +378,6 @@ class PrintedAdaptiveRate(LearningRate):
     PrintedAdaptiveRate(metric='identity')
     """
 
-    requires = ("dense_vectors", "fisher_products")
-    _parameter_constraints = {
-        "metric": [StrOptions({"fisher", "identity"})],
-        "n_warmup_batches": [Interval(Integral, 2, None, closed="left")],
-    }
-
     def __init__(
         self,
         metric: Literal["fisher", "identity"] = "fisher",
@@ -381,16 +386,8 @@ class PrintedAdaptiveRate(LearningRate):
         self.metric = metric
         self.n_warmup_batches = n_warmup_batches
 
-    def knows(self, state) -> bool:
-        return isinstance(state, GradientMoments) and state.metric == self.metric
-
-    def initial_state(self) -> Any:
-        return GradientMoments(self.metric)
-
     def next_rate(self, state, clock, gradient) -> tuple[float, Any]:
-        g, h = gradient()
-        if self.metric == "identity":
-            h = g
+        g, h = self._products(gradient)
         if state.steps < self.n_warmup_batches:
             window = state.steps + 1.0
             return 0.0, state.updated(g, h, 1.0 / window)._replace(window=window)
