@@ -11,11 +11,17 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils._param_validation import StrOptions, validate_params
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
 
 from ._ranking._labels import labelled, labels_of
-from ._utils._arguments import Interval, is_number, positive_int, refuse
+from ._utils._arguments import (
+    Interval,
+    check_arguments,
+    is_number,
+    positive_int,
+    refuse,
+)
 from ._utils._tasks import Pool, Task
 from ._utils._typing import (
     ArrayLike,
@@ -233,18 +239,15 @@ __all__ = [
 ]
 
 
-@validate_params(
-    {
-        "X": ["array-like", "sparse matrix"],
-        "test_size": [
-            Interval(Real, 0, 1, closed="neither"),
-            Interval(Integral, 1, None, closed="left"),
-            StrOptions({"half"}),
-        ],
-        "per": [StrOptions({"user", "all"})],
-        "random_state": ["random_state"],
-    },
-    prefer_skip_nested_validation=True,
+@check_arguments(
+    X=["array-like", "sparse matrix"],
+    test_size=[
+        Interval(Real, 0, 1, closed="neither"),
+        Interval(Integral, 1, None, closed="left"),
+        StrOptions({"half"}),
+    ],
+    per=[StrOptions({"user", "all"})],
+    random_state=["random_state"],
 )
 def train_test_split_entries(
     X: DataLike,

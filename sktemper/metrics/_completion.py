@@ -5,8 +5,9 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array, check_random_state
-from sklearn.utils._param_validation import StrOptions, validate_params
+from sklearn.utils._param_validation import StrOptions
 
+from .._utils._arguments import check_arguments
 from .._utils._typing import DataLike, Seed
 from .._utils._validation import check_sparse, check_unmasked
 from ._topics import BLOCK, check_columns, components_of, scaled
@@ -19,7 +20,7 @@ _COMPLETION_CONSTRAINTS = {
 }
 
 
-@validate_params(_COMPLETION_CONSTRAINTS, prefer_skip_nested_validation=True)
+@check_arguments(**_COMPLETION_CONSTRAINTS)
 def completion_log_likelihood(
     estimator: Any,
     X: DataLike,
@@ -122,7 +123,7 @@ def completion_log_likelihood(
     return float(score / total)
 
 
-@validate_params(_COMPLETION_CONSTRAINTS, prefer_skip_nested_validation=True)
+@check_arguments(**_COMPLETION_CONSTRAINTS)
 def perplexity(
     estimator: Any,
     X: DataLike,

@@ -9,12 +9,11 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import validate_params
 from sklearn.utils.validation import check_is_fitted
 
 from .._ranking._labels import labels_of
 from .._ranking._measures import MEASURES, MOST_SCORES, ranking_measures
-from .._utils._arguments import Interval
+from .._utils._arguments import Interval, check_arguments
 from .._utils._notices import warn
 from .._utils._typing import DataLike, Float, Int
 from .._utils._validation import check_sparse, check_unmasked
@@ -30,7 +29,7 @@ _CONSTRAINTS = {
 }
 
 
-@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
+@check_arguments(**_CONSTRAINTS)
 def precision_at_k(
     scores: Any,
     X_test: DataLike,
@@ -107,7 +106,7 @@ def precision_at_k(
     return _measured(scores, X_test, X_seen, relevant, ("precision", k), per_user)
 
 
-@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
+@check_arguments(**_CONSTRAINTS)
 def recall_at_k(
     scores: Any,
     X_test: DataLike,
@@ -171,7 +170,7 @@ def recall_at_k(
     return _measured(scores, X_test, X_seen, relevant, ("recall", k), per_user)
 
 
-@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
+@check_arguments(**_CONSTRAINTS)
 def ndcg_at_k(
     scores: Any,
     X_test: DataLike,
@@ -241,14 +240,11 @@ def ndcg_at_k(
     return _measured(scores, X_test, X_seen, relevant, ("ndcg", k), per_user)
 
 
-@validate_params(
-    {
-        "X_test": _ENTRIES,
-        "measures": ["array-like"],
-        "X_seen": [*_ENTRIES, None],
-        "relevant": [Interval(Real, None, None, closed="both"), None],
-    },
-    prefer_skip_nested_validation=True,
+@check_arguments(
+    X_test=_ENTRIES,
+    measures=["array-like"],
+    X_seen=[*_ENTRIES, None],
+    relevant=[Interval(Real, None, None, closed="both"), None],
 )
 def ranking_report(
     scores: Any,

@@ -7,11 +7,10 @@ from scipy import sparse
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import validate_params
 from sklearn.utils.validation import check_is_fitted
 
 from .._ranking._labels import labels_of
-from .._utils._arguments import check_scale
+from .._utils._arguments import check_arguments, check_scale
 from .._utils._typing import ArrayLike, DataLike
 from .._utils._validation import check_sparse, check_unmasked
 from ._topics import BLOCK
@@ -22,7 +21,7 @@ BLOCK_RATINGS = 2**22
 _CLIP_CONSTRAINTS = {"X": ["array-like", "sparse matrix"], "clip": [tuple, list, None]}
 
 
-@validate_params(_CLIP_CONSTRAINTS, prefer_skip_nested_validation=True)
+@check_arguments(**_CLIP_CONSTRAINTS)
 def completion_rmse(estimator: Any, X: DataLike, *, clip: tuple | None = None) -> float:
     """Return the root mean squared error of ratings that are held out of each row.
 
@@ -87,7 +86,7 @@ def completion_rmse(estimator: Any, X: DataLike, *, clip: tuple | None = None) -
     return float(np.sqrt(squared / n_ratings))
 
 
-@validate_params(_CLIP_CONSTRAINTS, prefer_skip_nested_validation=True)
+@check_arguments(**_CLIP_CONSTRAINTS)
 def heldout_rmse(estimator: Any, X: DataLike, *, clip: tuple | None = None) -> float:
     """Return the root mean squared error of other ratings by the training users.
 
@@ -143,10 +142,7 @@ def heldout_rmse(estimator: Any, X: DataLike, *, clip: tuple | None = None) -> f
     return float(np.sqrt(np.mean(error.astype(np.float64) ** 2)))
 
 
-@validate_params(
-    {"X": ["array-like", "sparse matrix"], "levels": ["array-like"]},
-    prefer_skip_nested_validation=True,
-)
+@check_arguments(X=["array-like", "sparse matrix"], levels=["array-like"])
 def interval_coverage(
     estimator: Any, X: DataLike, *, levels: ArrayLike = (0.5, 0.9)
 ) -> np.ndarray:

@@ -7,10 +7,10 @@ from typing import Literal
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.utils._param_validation import StrOptions, validate_params
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .._utils._arguments import Interval
+from .._utils._arguments import Interval, check_arguments
 from .._utils._typing import Int, Seed
 from ._completion import completion_log_likelihood
 from ._topics import npmi_coherence, topic_diversity
@@ -76,13 +76,10 @@ def _diversity(model, X, **parameters):
     return topic_diversity(model, **parameters)
 
 
-@validate_params(
-    {
-        "split": [StrOptions({"words", "tokens"})],
-        "temperatures": [StrOptions({"unit", "learned"})],
-        "random_state": ["random_state"],
-    },
-    prefer_skip_nested_validation=True,
+@check_arguments(
+    split=[StrOptions({"words", "tokens"})],
+    temperatures=[StrOptions({"unit", "learned"})],
+    random_state=["random_state"],
 )
 def make_completion_scorer(
     *,
@@ -126,9 +123,8 @@ def make_completion_scorer(
     return _TopicScorer(measure, "make_completion_scorer", parameters)
 
 
-@validate_params(
-    {"n_words": [Interval(Integral, 2, None, closed="left")]},
-    prefer_skip_nested_validation=True,
+@check_arguments(
+    n_words=[Interval(Integral, 2, None, closed="left")],
 )
 def make_npmi_scorer(*, n_words: Int = 10) -> Callable:
     """Make a scorer that returns the mean of `npmi_coherence` over the topics.
@@ -159,9 +155,8 @@ def make_npmi_scorer(*, n_words: Int = 10) -> Callable:
     return _TopicScorer(npmi_coherence, "make_npmi_scorer", {"n_words": n_words})
 
 
-@validate_params(
-    {"n_words": [Interval(Integral, 2, None, closed="left")]},
-    prefer_skip_nested_validation=True,
+@check_arguments(
+    n_words=[Interval(Integral, 2, None, closed="left")],
 )
 def make_diversity_scorer(*, n_words: Int = 25) -> Callable:
     """Make a scorer that returns `topic_diversity`.

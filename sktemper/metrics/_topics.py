@@ -10,11 +10,11 @@ from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator
 from sklearn.metrics.pairwise import cosine_similarity
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import StrOptions, validate_params
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from .._engine import matrices_of
-from .._utils._arguments import Interval
+from .._utils._arguments import Interval, check_arguments
 from .._utils._typing import ArrayLike, DataLike, Float, Int
 from .._utils._validation import check_sparse, check_unmasked
 
@@ -100,10 +100,9 @@ _COHERENCE_CONSTRAINTS = {
 }
 
 
-@validate_params(
-    _COHERENCE_CONSTRAINTS
-    | {"smoothing": [None, Interval(Real, 0, None, closed="neither")]},
-    prefer_skip_nested_validation=True,
+@check_arguments(
+    **_COHERENCE_CONSTRAINTS,
+    smoothing=[None, Interval(Real, 0, None, closed="neither")],
 )
 def umass_coherence(
     topics_or_estimator: Any,
@@ -183,7 +182,7 @@ def umass_coherence(
     return _coherence(topics_or_estimator, X, n_words, coherence)
 
 
-@validate_params(_COHERENCE_CONSTRAINTS, prefer_skip_nested_validation=True)
+@check_arguments(**_COHERENCE_CONSTRAINTS)
 def npmi_coherence(
     topics_or_estimator: Any, X: DataLike, *, n_words: Int = 10
 ) -> np.ndarray:
@@ -305,11 +304,10 @@ def _counts(X):
     )
 
 
-@validate_params(
-    {"n_words": [Interval(Integral, 2, None, closed="left")]},
-    prefer_skip_nested_validation=True,
-)
 # -- diversity -------------------------------------------------------------------------
+@check_arguments(
+    n_words=[Interval(Integral, 2, None, closed="left")],
+)
 def topic_diversity(topics_or_estimator: Any, *, n_words: Int = 25) -> float:
     """Return the share of distinct words among the top words of all topics.
 
@@ -352,13 +350,10 @@ def topic_diversity(topics_or_estimator: Any, *, n_words: Int = 25) -> float:
     return len(np.unique(words)) / len(words)
 
 
-@validate_params(
-    {
-        "components_a": ["array-like"],
-        "components_b": ["array-like"],
-        "metric": [StrOptions({"cosine", "jensenshannon"})],
-    },
-    prefer_skip_nested_validation=True,
+@check_arguments(
+    components_a=["array-like"],
+    components_b=["array-like"],
+    metric=[StrOptions({"cosine", "jensenshannon"})],
 )
 # -- matching of two fits --------------------------------------------------------------
 def match_components(
