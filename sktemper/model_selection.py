@@ -1,4 +1,4 @@
-"""Splits of users' items, and the bootstrap of mixtures of mixed kinds."""
+"""Splits of users' items, and the bootstrap of mixtures."""
 
 import logging
 import warnings
@@ -34,7 +34,7 @@ from ._utils._typing import (
 )
 from ._utils._validation import check_sparse, check_unmasked
 
-# -- bootstrap of mixed mixtures: profiles of classes, and the number of classes -------
+# -- bootstrap of mixtures: profiles of classes, and the number of classes -------
 logger = logging.getLogger("sktemper")
 
 
@@ -58,7 +58,7 @@ def bootstrap_profiles(
     Parameters
     ----------
     estimator : object
-        A fitted mixture of mixed kinds, such as `sktemper.AnnealedMixedMixture`.
+        A fitted mixture, such as `sktemper.AnnealedMixedMixture`.
     X : DataFrame or array-like of shape (n_samples, n_features)
         The data of its fit.
     n_replicates : int, default=100
@@ -135,7 +135,7 @@ def bootstrap_n_components(
     Parameters
     ----------
     estimator : object
-        A fitted mixture of mixed kinds, such as `sktemper.AnnealedMixedMixture`.
+        A fitted mixture, such as `sktemper.AnnealedMixedMixture`.
     X : DataFrame or array-like of shape (n_samples, n_features)
         The data of its fit.
     n_replicates : int, default=100
@@ -168,10 +168,9 @@ def bootstrap_n_components(
 
 
 def _check_mixture(estimator):
-    """Raise unless an estimator is a fitted mixture of mixed kinds."""
+    """Raise unless an estimator is a fitted mixture."""
     if not hasattr(estimator, "profiles"):
-        expected = "a mixture of mixed kinds, such as AnnealedMixedMixture"
-        refuse("estimator", expected, estimator)
+        refuse("estimator", "a mixture, such as AnnealedMixedMixture", estimator)
     check_is_fitted(estimator)
 
 

@@ -23,6 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sktemper import (
     AnnealedBernoulliMixture,
     AnnealedMixedMixture,
+    TemperedMatrixFactorization,
     TemperedMixedMixture,
 )
 from sktemper._engine import InMemory
@@ -575,10 +576,10 @@ def test_a_bootstrap_of_few_replicates():
 
 
 @pytest.mark.parametrize("bootstrap", [bootstrap_n_components, bootstrap_profiles])
-def test_a_bootstrap_needs_a_fitted_mixture_of_mixed_kinds(bootstrap):
+def test_a_bootstrap_needs_a_fitted_mixture(bootstrap):
     X = np.random.default_rng(0).random((20, 2))
     pipeline = make_pipeline(AnnealedMixedMixture(2))
-    for other in AnnealedBernoulliMixture(2), pipeline, None:
+    for other in TemperedMatrixFactorization(2), pipeline, None:
         with pytest.raises(ValueError, match="'estimator' parameter must be a mixture"):
             bootstrap(other, X)
     with pytest.raises(NotFittedError):

@@ -1,18 +1,25 @@
 """Common parts of the estimators of mixtures, whose samples have one component each."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, DensityMixin, TransformerMixin
+from scipy.special import xlogy
+from sklearn.base import (
+    ClassNamePrefixFeaturesOutMixin,
+    DensityMixin,
+    TransformerMixin,
+    clone,
+)
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
-from .._utils._arguments import is_integer, refuse
-from .._utils._typing import ArrayLike, DataLike
+from .._utils._arguments import is_integer, is_number, refuse
+from .._utils._frames import data_frame
+from .._utils._typing import ArrayLike, DataFrame, DataLike, Float
 from ..model import Request
 from ..moves import NoMoves
-from ._estimator import TemperedEstimator
+from ._estimator import TemperedEstimator, validated_weight
 
 #: A component is active if its total responsibility is above this value.
 ACTIVE = 0.5
@@ -199,6 +206,162 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         prior = weights.prior(state.hyper.weight_concentration)
         return np.flatnonzero(weights.counts(state.globals_.weights - prior) > ACTIVE)
 
+    # -- profiles of classes -----------------------------------------------------------
+    def profiles(
+        self, interval: Float = 0.95, output: Literal["pandas", "polars"] = "pandas"
+    ) -> DataFrame:
+        """Return a table of the answers of each class.
+
+        Parameters
+        ----------
+        interval : float, default=0.95
+            Posterior probability of the intervals, between 0 and 1.
+        output : {"pandas", "polars"}, default="pandas"
+            Library of the data frame.
+
+        Returns
+        -------
+        profiles : DataFrame
+            A row for each class, column of the data, and option.  "class" is the index
+            of the component, "size" its weight, "item" the column, and "kind" the kind
+            of the column.  "option" is a category or an interval, "mean" or "sd" of
+            numbers, "rate" of counts of events, or "share" of a word.  "mean" is the
+            posterior mean of the probability or number, and "low" and "high" are the
+            ends of its interval.  Components without samples have no rows.
+
+        Notes
+        -----
+        The intervals do not include the uncertainty of the classes of samples.
+        Therefore they are too narrow if classes overlap.
+        `sktemper.model_selection.bootstrap_profiles` includes this uncertainty.
+        """
+        self._check_fitted()
+        if not (is_number(interval) and 0 < interval < 1):
+            refuse("interval", "a float between 0 and 1", interval)
+        tails = 0.5 * (1.0 - interval), 0.5 * (1.0 + interval)
+        weights = self.weights_
+        names = "class", "size", "item", "kind", "option", "mean", "low", "high"
+        rows = [
+            (k, float(weights[k]), *one)
+            for k in self._active().tolist()
+            for one in self._profiles(k, tails)
+        ]
+        columns = zip(*rows, strict=True)
+        table = {name: list(part) for name, part in zip(names, columns, strict=True)}
+        return data_frame(output, table)
+
+    def _profiles(self, k, tails):
+        """Yield item, kind, option, mean and ends of the interval, for a class."""
+        raise NotImplementedError
+
+    def _refitted(self, X, sample_weight, seed):
+        """Return a mixture of the same type fitted to weighted rows."""
+        other = clone(self).set_params(random_state=seed)
+        return other.fit(X, sample_weight=sample_weight)
+
+    # -- criteria ----------------------------------------------------------------------
+    def entropy_r2(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return how well the classes are separated, from 0 to 1.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Data as in `fit`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Number of times that each sample counts.
+
+        Returns
+        -------
+        entropy_r2 : float
+            One minus the mean entropy of the class probabilities of samples, divided by
+            the logarithm of the number of classes with samples; 1.0 for one class.
+        """
+        entropy, total = self._entropy(X, sample_weight)
+        n_classes = len(self._active())
+        return 1.0 if n_classes < 2 else 1.0 - entropy / (total * np.log(n_classes))
+
+    def _entropy(self, X, sample_weight):
+        """Return the sum of the entropies of samples, and their number."""
+        shares = self.predict_proba(X).astype(np.float64)
+        weight = self._sample_weights(shares, sample_weight)
+        return float(-weight @ xlogy(shares, shares).sum(axis=1)), weight.sum()
+
+    def _sample_weights(self, rows, sample_weight):
+        weight = validated_weight(sample_weight, rows)
+        return np.ones(len(rows)) if weight is None else weight
+
+    @property
+    def n_parameters_(self) -> int:
+        """Number of free parameters of the classes that have samples."""
+        n_classes = len(self._active())
+        return int(self._n_parameters(n_classes)) + n_classes - 1
+
+    def _n_parameters(self, n_classes):
+        """Return the number of free parameters of the distributions of classes."""
+        raise NotImplementedError
+
+    def bic(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the Bayesian information criterion for data; lower is better.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Data as in `fit`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Number of times that each sample counts.
+
+        Returns
+        -------
+        bic : float
+            Criterion with the posterior predictive density as the likelihood, and the
+            number of parameters of the classes that have samples.
+        """
+        deviance, total = self._deviance(X, sample_weight)
+        return deviance + self.n_parameters_ * float(np.log(total))
+
+    def aic(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the Akaike information criterion for data; lower is better.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Data as in `fit`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Number of times that each sample counts.
+
+        Returns
+        -------
+        aic : float
+            Criterion with the posterior predictive density as the likelihood, and the
+            number of parameters of the classes that have samples.
+        """
+        return self._deviance(X, sample_weight)[0] + 2.0 * self.n_parameters_
+
+    def icl(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the integrated completed likelihood criterion; lower is better.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Data as in `fit`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Number of times that each sample counts.
+
+        Returns
+        -------
+        icl : float
+            `bic` plus twice the sum of the entropies of the class probabilities.  It
+            prefers classes that are well separated.
+        """
+        return self.bic(X, sample_weight) + 2.0 * self._entropy(X, sample_weight)[0]
+
+    def _deviance(self, X, sample_weight):
+        """Return minus twice the log-likelihood, and the number of samples."""
+        scores = self.score_samples(X)
+        weight = self._sample_weights(scores, sample_weight)
+        return float(-2.0 * (weight @ scores)), float(weight.sum())
+
+    # -- samples -----------------------------------------------------------------------
     def _draw_components(self, n_samples):
         """Return the sorted components of new samples, and a random generator."""
         self._check_fitted()

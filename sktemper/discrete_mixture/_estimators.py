@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Real
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+from scipy import stats
 from scipy.sparse import issparse
 from sklearn.utils._param_validation import StrOptions
 
@@ -27,6 +28,7 @@ from .._estimator import (
 )
 from .._families import LEAST_CONCENTRATION
 from .._utils._arguments import Interval, positive_int
+from .._utils._frames import completed
 from .._utils._typing import ArrayLike, DataLike, Duration, Float, Int, Seed
 from .._utils._validation import check_data, check_prior
 from ..learning_rates import LearningRate
@@ -81,6 +83,17 @@ class _DiscreteMixture(MixtureMixin, TemperedEstimator):
         y, random = self._draw_components(n_samples)
         return y, self.components_.astype(np.float64)[y], random
 
+    #: Kind and option in the table `profiles`.
+    _item = None
+
+    def _profiles(self, k, tails):
+        own, others = self._pseudocounts(k)
+        means = own / (own + others)
+        ends = stats.beta.ppf(np.reshape(tails, (2, 1)), own, others)
+        rows = zip(self._names().tolist(), means.tolist(), *ends.tolist(), strict=True)
+        for name, *numbers in rows:
+            yield name, *self._item, *numbers
+
     # -- views of the state ------------------------------------------------------------
     @property
     def feature_prior_(self) -> float:
@@ -116,6 +129,15 @@ class _MultinomialMixture(_DiscreteMixture):
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
         return tags
+
+    _item = "multinomial", "share"
+
+    def _pseudocounts(self, k):
+        own = self.concentration_[k]
+        return own, own.sum() - own
+
+    def _n_parameters(self, n_classes):
+        return n_classes * (self.n_features_in_ - 1)
 
     def sample(
         self, n_samples: Int = 1, doc_length: Int = 50
@@ -242,6 +264,51 @@ class _BernoulliMixture(_DiscreteMixture):
     def _make_model(cls, settings, n_features, dtype):
         threshold = 0.5 if settings.binarize is None else settings.binarize
         return super()._make_model(settings, n_features, dtype, threshold=threshold)
+
+    _item = "binary", "1"
+
+    def _pseudocounts(self, k):
+        return self.concentration_[k].T
+
+    def _n_parameters(self, n_classes):
+        return n_classes * self.n_features_in_
+
+    def impute(self, X: DataLike) -> Any:
+        """Return ``X`` in which the most probable values replace missing values.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            NaN is a missing value.
+
+        Returns
+        -------
+        X : ndarray, CSR matrix, DataFrame or list
+            A copy of ``X`` in the same container.  A missing value is replaced by 0 or
+            1, the more probable given the observed values of the sample.
+
+        Raises
+        ------
+        ValueError
+            If ``binarize`` does not separate 0 and 1.
+        """
+        threshold = 0.5 if self.binarize is None else self.binarize
+        if not 0 <= threshold < 1:
+            raise ValueError(
+                f"impute fills in 0 and 1, but binarize={self.binarize} does not "
+                "separate them: fit X > binarize, and pass it to impute."
+            )
+        if isinstance(X, list) and np.ndim(X[0]) == 2:  # data in parts
+            return [self.impute(part) for part in X]
+        shares, values = self.predict_proba(X), self._validate(X, reset=False).copy()
+        means = shares @ self.components_
+        if not issparse(values):
+            values = np.where(np.isnan(values), means > 0.5, values)
+            return completed(X, values, self._validate)
+        gaps = np.flatnonzero(np.isnan(values.data))
+        rows = np.searchsorted(values.indptr, gaps, side="right") - 1
+        values.data[gaps] = means[rows, values.indices[gaps]] > 0.5
+        return values
 
     def sample(self, n_samples: Int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Draw samples from the components at the posterior means.

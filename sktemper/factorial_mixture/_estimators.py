@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import StrOptions
 
-from .._estimator import AnnealedMixin, TemperedEstimator
+from .._estimator import AnnealedMixin, TemperedEstimator, check_n_samples
 from .._utils._arguments import Interval
 from .._utils._frames import completed
 from .._utils._linalg import tiled_matmul
@@ -141,6 +141,30 @@ class _FactorialMixture(
                 "components."
             )
         return tiled_matmul(X, components)
+
+    def sample(self, n_samples: Int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """Draw samples at the posterior means of the components.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of samples.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Sums of the components of the drawn features, plus noise.
+        features : ndarray of shape (n_samples, n_components)
+            Features of the samples, 0 or 1.
+        """
+        self._check_fitted()
+        check_n_samples(n_samples)
+        random = check_random_state(self.random_state)
+        shape, dtype = (n_samples, self._n_features_out), self.state_.dtype
+        features = random.uniform(size=shape) < self.inclusion_probability_
+        X = features @ self.components_.astype(np.float64)
+        X += random.normal(scale=np.sqrt(self.noise_variance_), size=X.shape)
+        return X.astype(dtype), features.astype(dtype)
 
     def impute(self, X: ArrayLike) -> np.ndarray | Any:
         """Return ``X`` in which expected values replace missing values.

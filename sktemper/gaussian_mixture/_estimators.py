@@ -8,8 +8,11 @@ from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
+from scipy import stats
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
+from scipy.special import softmax
+from sklearn.mixture import GaussianMixture
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
@@ -247,17 +250,12 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
 
     def _advice_about_narrow_columns(self, problem):
         """Return a warning about components whose variance is near `reg_covar`."""
-        model, expected = self._fitted()
-        variances = expected.inverse_scale / model.covariance.widened(expected.freedom)
-        if model.covariance.products:
-            variances = np.diagonal(variances, axis1=-2, axis2=-1)
-        variances = variances.reshape(np.size(expected.freedom), -1)
+        variances = self._variances()
         if len(variances) > 1:
-            variances = variances[self._are_used(expected)]
+            variances = variances[self._are_used(self._fitted()[1])]
         variances = variances.min(axis=0)
         if not (variances < NARROW * self.reg_covar).any():
             return None
-        variances = np.broadcast_to(variances, model.n_features)
         X, _ = problem.sample
         return narrow_columns(X, variances, self.reg_covar, self._names())
 
@@ -345,6 +343,78 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
         clusters = self.component_clusters_
         used = clusters >= 0
         return (self.predict_proba(X)[:, used] @ _one_hot(clusters[used])).argmax(1)
+
+    def to_sklearn(self) -> GaussianMixture:
+        """Return a fitted `sklearn.mixture.GaussianMixture`, for instance for ONNX.
+
+        Returns
+        -------
+        mixture : GaussianMixture
+            It has the same means, precisions, labels and responsibilities.  Its weights
+            include the uncertainty of the components, so that small components have a
+            smaller weight.
+        """
+        self._check_fitted()
+        has_matrices, kind = self._has_matrices(), self.covariance_type_
+        other = GaussianMixture(
+            self.n_components,
+            covariance_type="full" if has_matrices else kind,
+            reg_covar=self.reg_covar,
+            random_state=self.random_state,
+        )
+        other.weights_ = self._weights_of_means()
+        other.means_, other.covariances_ = self.means_, self.covariances_
+        other.precisions_ = self.precisions_
+        other.precisions_cholesky_ = self.precisions_cholesky_
+        other.converged_, other.n_iter_ = True, self.n_iter_
+        other.lower_bound_ = vars(self).get("_labels_and_bound_", (None, np.nan))[1]
+        other.n_features_in_ = self.n_features_in_
+        if hasattr(self, "feature_names_in_"):
+            other.feature_names_in_ = self.feature_names_in_
+        return other
+
+    def _weights_of_means(self):
+        """Return the weights with which Gaussians at posterior means have our shares.
+
+        The expected log density of a component, less that of the Gaussian.
+        """
+        state, (model, expected) = self._state(), self._fitted()
+        prepared = model.prepare(state.globals_, state.hyper)
+        D, nu = self.n_features_in_, expected.freedom
+        gaussian = 0.5 * (D * np.log(nu / (2.0 * np.pi)) + expected.log_determinants)
+        weights = softmax(prepared.log_weights + prepared.tables.constants - gaussian)
+        return np.maximum(weights, np.finfo(state.dtype).tiny).astype(state.dtype)
+
+    def _n_parameters(self, n_classes):
+        covariance, expected = self._fitted_model().covariance, self._fitted()[1]
+        n_covariances = n_classes if np.ndim(expected.freedom) else 1
+        return n_classes * self.n_features_in_ + n_covariances * covariance.n_kept
+
+    def _profiles(self, k, tails):
+        model, expected = self._fitted()
+        law, kappa = model.covariance.law, expected.precision[k]
+        means, widths = self.means_[k], np.sqrt(self._variances()[k])
+        nu = np.broadcast_to(expected.freedom, expected.precision.shape)[k]
+        freedom = (nu - law.least) * law.width  # that of the variance of one column
+        spread = widths * np.sqrt(nu / ((nu - law.least) * kappa))
+        ends = np.reshape(tails, (2, 1))
+        intervals = stats.t.ppf(ends, freedom, means, spread)
+        factors = np.sqrt(nu * law.width / stats.chi2.ppf(tails[::-1], freedom))
+        for j, name in enumerate(self._names().tolist()):
+            sds = widths[j] * factors
+            yield name, "gaussian", "mean", float(means[j]), *intervals[:, j].tolist()
+            yield name, "gaussian", "sd", float(widths[j]), *sds.tolist()
+
+    def _variances(self):
+        """Return the variances of columns, (n_components, n_features)."""
+        model, expected = self._fitted()
+        freedom = model.covariance.widened(expected.freedom)
+        covariances = expected.inverse_scale / freedom
+        if model.covariance.products:
+            covariances = np.diagonal(covariances, axis1=-2, axis2=-1)
+        elif covariances.ndim == 1:
+            covariances = covariances[:, None]
+        return np.broadcast_to(covariances, expected.means.shape)
 
     # -- views of the state ------------------------------------------------------------
     def _fitted(self):

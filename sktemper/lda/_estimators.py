@@ -12,6 +12,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from scipy.special import psi
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -401,6 +402,42 @@ class _LDA(
             At least 1.
         """
         return float(np.exp(-self.score(X, sample_weight=sample_weight)))
+
+    def to_sklearn(self) -> LatentDirichletAllocation:
+        """Return a fitted `sklearn.decomposition.LatentDirichletAllocation`.
+
+        Returns
+        -------
+        lda : LatentDirichletAllocation
+            Topics have the same order.
+
+        Raises
+        ------
+        ValueError
+            If the prior of the documents differs between topics.
+        """
+        self._check_fitted()
+        prior = np.unique(self.doc_topic_prior_)
+        if len(prior) > 1:
+            raise ValueError(
+                "scikit-learn's LatentDirichletAllocation has the same doc_topic_prior "
+                "for all topics, but those of this fit differ."
+            )
+        other = LatentDirichletAllocation(
+            self.n_components_,
+            doc_topic_prior=float(prior[0]),
+            mean_change_tol=self.mean_change_tol,
+            max_doc_update_iter=self.max_doc_update_iter,
+            random_state=self.random_state,
+        )
+        other._init_latent_vars(self.n_features_in_, self.state_.dtype)
+        other.n_features_in_ = self.n_features_in_
+        if hasattr(self, "feature_names_in_"):
+            other.feature_names_in_ = self.feature_names_in_
+        other.components_ = self.components_
+        other.exp_dirichlet_component_ = self.exp_dirichlet_component_
+        other.n_iter_, other.n_batch_iter_ = self.n_iter_, self.n_batch_iter_
+        return other
 
     # -- views of the state ------------------------------------------------------------
     @property

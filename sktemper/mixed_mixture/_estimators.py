@@ -9,7 +9,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from scipy import stats
-from scipy.special import xlogy
 from sklearn.base import clone
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
@@ -21,12 +20,11 @@ from .._estimator import (
     TemperedEstimator,
     Validation,
     check_enough_samples,
-    validated_weight,
     warn_once,
     workers_for,
 )
 from .._families import LEAST_CONCENTRATION
-from .._utils._arguments import Interval, WholeNumber, is_number, refuse
+from .._utils._arguments import Interval, WholeNumber, refuse
 from .._utils._frames import data_frame, is_frame, with_values
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int, Seed
 from .._utils._validation import (
@@ -100,7 +98,7 @@ def _summary(model, block, prepared, weight):
     return [one.weighted(weight).compressed(MOST_KEPT) for one in column_values(block)]
 
 
-# -- results of a fitted mixture: profiles, information criteria, samples, imputation
+# -- check of the end of a fit ---------------------------------------------------------
 #: With more components than this, some should stay empty.
 FEW_COMPONENTS = 5
 
@@ -460,48 +458,10 @@ class _MixedMixture(MixtureMixin, TemperedEstimator):
         weight = np.ones(n_rows) if weight is None else np.asarray(weight, dtype=float)
         return weight if weight.shape == (n_rows,) else np.ones(n_rows)
 
-    def profiles(
-        self, interval: Float = 0.95, output: Literal["pandas", "polars"] = "pandas"
-    ) -> DataFrame:
-        """Return a table of the answers of each class.
-
-        Parameters
-        ----------
-        interval : float, default=0.95
-            Posterior probability of the intervals, between 0 and 1.
-        output : {"pandas", "polars"}, default="pandas"
-            Library of the data frame.
-
-        Returns
-        -------
-        profiles : DataFrame
-            A row for each class, column of the data, and option.  "class" is the index
-            of the component, "size" its weight, "item" the column, and "kind" the kind
-            of the column.  "option" is a category or an interval, or "mean" or "sd" for
-            a Gaussian column, or "rate" for a Poisson column.  "mean" is the posterior
-            mean of the probability or number, and "low" and "high" are the ends of its
-            interval.  Components without samples have no rows.
-
-        Notes
-        -----
-        The intervals do not include the uncertainty of the classes of samples.
-        Therefore they are too narrow if classes overlap.
-        `sktemper.model_selection.bootstrap_profiles` includes this uncertainty.
-        """
-        self._check_fitted()
-        if not (is_number(interval) and 0 < interval < 1):
-            refuse("interval", "a float between 0 and 1", interval)
-        tails = 0.5 * (1.0 - interval), 0.5 * (1.0 + interval)
-        names = "class", "size", "item", "kind", "option", "mean", "low", "high"
-        rows = [
-            (k, float(self.weights_[k]), name, column.kind, *one)
-            for k in self._active().tolist()
-            for name, column, place in self._places()
-            for one in self._profile(column, place, k, tails)
-        ]
-        columns = zip(*rows, strict=True)
-        table = {name: list(part) for name, part in zip(names, columns, strict=True)}
-        return data_frame(output, table)
+    def _profiles(self, k, tails):
+        for name, column, place in self._places():
+            for one in self._profile(column, place, k, tails):
+                yield name, column.kind, *one
 
     def _places(self):
         """Yield the name of each column, its `Column`, and its position in its kind."""
@@ -540,104 +500,11 @@ class _MixedMixture(MixtureMixin, TemperedEstimator):
         sds = column.scale * np.array([np.sqrt(b / a), *spreads])
         return [("mean", *numbers.tolist()), ("sd", *sds.tolist())]
 
-    # -- criteria ----------------------------------------------------------------------
-    def entropy_r2(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return how well the classes are separated, from 0 to 1.
-
-        Parameters
-        ----------
-        X : DataFrame or array-like of shape (n_samples, n_features)
-            Answers, with the columns of the training data; gaps are NaN or None.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Number of times that each sample counts.
-
-        Returns
-        -------
-        entropy_r2 : float
-            One minus the mean entropy of the class probabilities of samples, divided by
-            the logarithm of the number of classes with samples; 1.0 for one class.
-        """
-        entropy, total = self._entropy(X, sample_weight)
-        n_classes = len(self._active())
-        return 1.0 if n_classes < 2 else 1.0 - entropy / (total * np.log(n_classes))
-
-    def _entropy(self, X, sample_weight):
-        """Return the sum of the entropies of samples, and their number."""
-        shares = self.predict_proba(X).astype(np.float64)
-        weight = self._sample_weights(shares, sample_weight)
-        return float(-weight @ xlogy(shares, shares).sum(axis=1)), weight.sum()
-
-    def _sample_weights(self, rows, sample_weight):
-        weight = validated_weight(sample_weight, rows)
-        return np.ones(len(rows)) if weight is None else weight
-
-    def _n_parameters(self):
-        n_classes, per_class = len(self._active()), 0
+    def _n_parameters(self, n_classes):
+        free, per_class = {"poisson": 1, "gaussian": 2}, 0
         for column in self.columns_:
-            free = {"poisson": 1, "gaussian": 2}
             per_class += free.get(column.kind, column.n_options - 1)
-        return n_classes * per_class + n_classes - 1
-
-    def bic(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the Bayesian information criterion for data; lower is better.
-
-        Parameters
-        ----------
-        X : DataFrame or array-like of shape (n_samples, n_features)
-            Answers, with the columns of the training data; gaps are NaN or None.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Number of times that each sample counts.
-
-        Returns
-        -------
-        bic : float
-            Criterion with the posterior predictive density as the likelihood, and the
-            number of parameters of the classes that have samples.
-        """
-        deviance, total = self._deviance(X, sample_weight)
-        return deviance + self._n_parameters() * float(np.log(total))
-
-    def aic(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the Akaike information criterion for data; lower is better.
-
-        Parameters
-        ----------
-        X : DataFrame or array-like of shape (n_samples, n_features)
-            Answers, with the columns of the training data; gaps are NaN or None.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Number of times that each sample counts.
-
-        Returns
-        -------
-        aic : float
-            Criterion with the posterior predictive density as the likelihood, and the
-            number of parameters of the classes that have samples.
-        """
-        return self._deviance(X, sample_weight)[0] + 2.0 * self._n_parameters()
-
-    def icl(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the integrated completed likelihood criterion; lower is better.
-
-        Parameters
-        ----------
-        X : DataFrame or array-like of shape (n_samples, n_features)
-            Answers, with the columns of the training data; gaps are NaN or None.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Number of times that each sample counts.
-
-        Returns
-        -------
-        icl : float
-            `bic` plus twice the sum of the entropies of the class probabilities.  It
-            prefers classes that are well separated.
-        """
-        return self.bic(X, sample_weight) + 2.0 * self._entropy(X, sample_weight)[0]
-
-    def _deviance(self, X, sample_weight):
-        """Return minus twice the log-likelihood, and the number of samples."""
-        scores = self.score_samples(X)
-        weight = self._sample_weights(scores, sample_weight)
-        return float(-2.0 * (weight @ scores)), float(weight.sum())
+        return n_classes * per_class
 
     # -- data --------------------------------------------------------------------------
     def sample(self, n_samples: Int = 1) -> tuple[np.ndarray | DataFrame, np.ndarray]:

@@ -29,7 +29,7 @@ class ClassProfilesDisplay(Display):
     Parameters
     ----------
     profiles : DataFrame
-        From the method ``profiles`` of a mixture of mixed kinds.
+        From the method ``profiles`` of a mixture.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class ClassProfilesDisplay(Display):
     def from_estimator(
         cls, estimator: Any, *, items: Sequence | None = None, ax: Axes | None = None
     ) -> Self:
-        """Draw the profiles of a fitted mixture of mixed kinds.
+        """Draw the profiles of a fitted mixture.
 
         Parameters
         ----------
