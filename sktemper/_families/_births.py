@@ -11,14 +11,17 @@ by at least the gain, because the responsibilities of the other components are
 optimised afterwards.  Therefore changes of slightly negative gain are also proposed.
 """
 
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit, gammaln, psi, xlogy
 
+from .._utils._cache import read_only
 from .._utils._tasks import run_shared
 from ..model._contract import IllDefined
 from ._family import dense
+from ._kernels import entropies_of_merges
 
 # -- births: restarts of a component of a mixture around a row -------------------------
 #: Components with a smaller weighted number of rows count as empty.
@@ -82,9 +85,16 @@ def _neighbours(coordinates, centre, row_weight, n_near):
 AXES, POWER_ITERATIONS = 2, 8
 
 
+@lru_cache(maxsize=8)
+def starts_of_axes(n_coordinates):
+    """Return the starts of the power iterations, then a random axis, as columns."""
+    starts = np.random.default_rng(0).normal(size=(n_coordinates, AXES + 1))
+    return read_only(starts)
+
+
 def axes(coordinates, weight):
     """Return the principal axes of weighted rows, then a random axis, as columns."""
-    start = np.random.default_rng(0).normal(size=(coordinates.shape[1], AXES + 1))
+    start = starts_of_axes(coordinates.shape[1])
     mean, leading = weight @ coordinates / weight.sum(), start[:, :AXES]
     for _ in range(POWER_ITERATIONS):
         values = weight[:, None] * (coordinates @ leading - mean @ leading)
@@ -182,7 +192,8 @@ class Search:
         self.weights, self.concentration = model.weights, hyper.weight_concentration
         self.mixture, self.prior = model.family_of(hyper), model.component_prior(hyper)
         self.family, self.block = self.mixture.alone, block
-        self.shares, self.row_weight = np.ascontiguousarray(shares.T), row_weight
+        self.shares = np.ascontiguousarray(shares.T, dtype=np.float64)
+        self.row_weight = np.ascontiguousarray(row_weight, dtype=np.float64)
         self.counts, self.statistics = self.family.statistics(block, shares, row_weight)
         self.empty = np.flatnonzero(self.counts < USED).tolist()
         self.merges, self.parts = self._gains_of_merges(), {}
@@ -226,17 +237,18 @@ class Search:
 
     def _best_together(self):
         """Return the combination of changes that raises the bound most."""
-        changes, used, best, most = (), frozenset(), (), ROUNDING
+        changes, used = (), frozenset()
         while len(changes) < MOST_AT_ONCE:
             _, change = self._best_single(used)
             if change is None:
                 break
             changes += (change,)
             used = used | set(change)
-            gain = self._gain(changes)
-            if gain > most:
-                best, most = changes, gain
-        return best
+        if not changes:
+            return ()
+        gains = self._gains(changes)
+        best = gains.argmax()
+        return changes[: best + 1] if gains[best] > ROUNDING else ()
 
     def after(self, changes):
         """Return the responsibilities after changes, (n_rows, n_components)."""
@@ -253,26 +265,28 @@ class Search:
         return shares.T
 
     # -- gains -------------------------------------------------------------------------
-    def _gain(self, changes):
+    def _gains(self, changes):
+        """Return the gains of the first change, of the first two, and so on."""
+        changed = np.array(sorted({k for change in changes for k in change} - {None}))
         counts, statistics = self.counts.copy(), self.statistics.copy()
-        entropy = 0.0
+        entropy, after = 0.0, []
         for split, first, second in changes:
             if second != first:
                 for sums in (counts, statistics):
                     sums[first] += sums[second]
                     sums[second] = 0.0
-                entropy += self._entropy_of_merge(first, second)
+                entropy += self._entropies_of_merges([(first, second)])[0]
             if split is not None:
                 part = self.parts[split]
                 for sums, moved in (counts, part.count), (statistics, part.statistics):
                     sums[second] += moved
                     sums[split] -= moved
                 entropy += part.entropy
-        changed = np.array(sorted({k for change in changes for k in change} - {None}))
-        (gain,) = self.mixture.gains(
-            self.prior, self.statistics, changed[None], statistics[changed][None]
-        )
-        return gain + entropy + self._gains_of_counts(counts[None])[0]
+            after.append((counts.copy(), statistics[changed], entropy))
+        counts, statistics, entropies = map(np.array, zip(*after, strict=True))
+        removed = np.tile(changed, (len(changes), 1))
+        gains = self.mixture.gains(self.prior, self.statistics, removed, statistics)
+        return gains + entropies + self._gains_of_counts(counts)
 
     def _gains_of_counts(self, counts, before=None):
         """Return the increases of the evidence of the row counts, (n_changes,)."""
@@ -281,12 +295,9 @@ class Search:
         evidence = self.weights.evidence(counts, self.concentration)
         return evidence[1:] - evidence[0]
 
-    def _entropy_of_merge(self, first, second):
-        one, other = self.shares[first], self.shares[second]
-        rows = np.flatnonzero(np.minimum(one, other) > LEAST_OVERLAP)
-        one, other = one[rows], other[rows]
-        rises = xlogy(one, one) + xlogy(other, other) - xlogy(one + other, one + other)
-        return self.row_weight[rows] @ rises
+    def _entropies_of_merges(self, pairs):
+        pairs = np.array(pairs, dtype=np.intp)
+        return entropies_of_merges(self.shares, self.row_weight, pairs, LEAST_OVERLAP)
 
     def _gains_of_merges(self):
         pairs = self._pairs()
@@ -300,11 +311,8 @@ class Search:
         counts[numbers, first] += counts[numbers, second]
         counts[numbers, second] = 0.0
         gains = gains + self._gains_of_counts(counts)
-        pairs = [tuple(pair) for pair in pairs.tolist()]
-        return {
-            pair: float(gain) + self._entropy_of_merge(*pair)
-            for pair, gain in zip(pairs, gains, strict=True)
-        }
+        gains = gains + self._entropies_of_merges(pairs)
+        return dict(zip(map(tuple, pairs.tolist()), gains.tolist(), strict=True))
 
     def _pairs(self):
         """Return pairs of similar components, (n_pairs, 2).
@@ -358,60 +366,95 @@ class Search:
         return {k: part for k, part in zip(large, parts, strict=True) if part}
 
     def _part(self, k):
-        """Return the best split of component k; None if no split is found.
-
-        A mixture of two components is fitted to the rows of component k, weighted by
-        their responsibilities for k.
-        """
+        """Return the best split of component k; None if no split is found."""
         rows = np.flatnonzero((self.shares[k] >= LEAST_SHARE) & (self.row_weight > 0))
         weight = self.row_weight[rows] * self.shares[k, rows]
         if weight.sum() < 2 * LEAST_COUNT:  # many small responsibilities
             return None
-        coordinates = self.coordinates[rows]
-        values = coordinates @ axes(coordinates, weight)
-        shares = (values > weight @ values / weight.sum()).astype(np.float64)
-        block, best, most = self.block[rows], None, -np.inf
-        for number in range(ROUNDS):
-            counts, sums = self.family.statistics(block, shares, weight)
-            large = np.minimum(counts, self.counts[k] - counts) >= LEAST_COUNT
-            if not large.any():
-                break
-            shares, counts, sums = shares[:, large], counts[large], sums[large]
-            values, entropies, next_shares = self._round(
-                k, block, weight, (shares, counts, sums)
-            )
-            i = values.argmax()
-            if values[i] <= most + ROUNDING:
-                break
-            most = values[i]
-            best = Part(rows, shares[:, i], sums[i], counts[i], entropies[i])
-            shares = next_shares
-            if number == ROUNDS_OF_STARTS - 1:
-                shares = shares[:, [i]]
-        return best
+        block = self.block[rows]
+        best = self.family.split_finder(block) or partial(best_split, self.family)
+        whole = Whole(self.counts[k], self.statistics[k], self.concentration)
+        found = best(block, self.coordinates[rows], weight, self.prior, whole)
+        return found and Part(rows, *found)
 
-    def _round(self, k, block, weight, parts):
-        """Return the evidence of splits of a component, and the next shares.
 
-        ``parts`` has the shares of the rows that move, (n_rows, n_splits), and the
-        counts and statistics of the second parts.  The evidence is followed by the
-        entropies.
-        """
-        shares, counts, moved = parts
-        counts = np.stack([self.counts[k] - counts, counts], axis=1)
-        statistics = np.stack([self.statistics[k] - moved, moved], axis=1)
-        posterior = self.prior + statistics.reshape(-1, statistics.shape[2])
-        evidence = self.family.log_normaliser(posterior).reshape(-1, 2)
-        evidence = evidence + gammaln(self.concentration + counts)
-        entropies = -weight @ (xlogy(shares, shares) + xlogy(1 - shares, 1 - shares))
-        tables = self.family.prepare(posterior)
-        logs = self.family.log_likelihoods(block, tables)
-        logs = logs + psi(self.concentration + counts).ravel()
-        return (
-            evidence.sum(axis=1) + entropies,
-            entropies,
-            expit(logs[:, 1::2] - logs[:, ::2]),
+class Whole(NamedTuple):
+    """A component that may be split.
+
+    Attributes
+    ----------
+    count : float
+    statistics : ndarray of shape (n_natural,)
+    concentration : float
+        Concentration of the weights.
+    """
+
+    count: float
+    statistics: np.ndarray
+    concentration: float
+
+
+def best_split(family, block, coordinates, weight, prior, whole):
+    """Return the best split of a component; None if no split is found.
+
+    A mixture of two components is fitted to the rows of the component, weighted by
+    their responsibilities.  The result has the fields of `Part` after the first.
+
+    Parameters
+    ----------
+    family : Family
+    block : object
+        Rows of the component.
+    coordinates : {ndarray, sparse array} of shape (n_rows, n_coordinates)
+        See `Family.coordinates`.
+    weight : ndarray of shape (n_rows,)
+    prior : ndarray of shape (n_natural,)
+    whole : Whole
+    """
+    values = coordinates @ axes(coordinates, weight)
+    shares = (values > weight @ values / weight.sum()).astype(np.float64)
+    best, most = None, -np.inf
+    for number in range(ROUNDS):
+        counts, sums = family.statistics(block, shares, weight)
+        large = np.minimum(counts, whole.count - counts) >= LEAST_COUNT
+        if not large.any():
+            break
+        shares, counts, sums = shares[:, large], counts[large], sums[large]
+        values, entropies, next_shares = _round(
+            family, block, weight, (shares, counts, sums), prior, whole
         )
+        i = values.argmax()
+        if values[i] <= most + ROUNDING:
+            break
+        most = values[i]
+        best = shares[:, i], sums[i], counts[i], entropies[i]
+        shares = next_shares
+        if number == ROUNDS_OF_STARTS - 1:
+            shares = shares[:, [i]]
+    return best
+
+
+def _round(family, block, weight, parts, prior, whole):
+    """Return the evidence of splits of a component, and the next shares.
+
+    ``parts`` has the shares of the rows that move, (n_rows, n_splits), and the counts
+    and statistics of the second parts.  The evidence is followed by the entropies.
+    """
+    shares, counts, moved = parts
+    counts = np.stack([whole.count - counts, counts], axis=1)
+    statistics = np.stack([whole.statistics - moved, moved], axis=1)
+    posterior = prior + statistics.reshape(-1, statistics.shape[2])
+    evidence = family.log_normaliser(posterior).reshape(-1, 2)
+    evidence = evidence + gammaln(whole.concentration + counts)
+    entropies = -weight @ (xlogy(shares, shares) + xlogy(1 - shares, 1 - shares))
+    tables = family.prepare(posterior)
+    logs = family.log_likelihoods(block, tables)
+    logs = logs + psi(whole.concentration + counts).ravel()
+    return (
+        evidence.sum(axis=1) + entropies,
+        entropies,
+        expit(logs[:, 1::2] - logs[:, ::2]),
+    )
 
 
 def _promise(candidate):

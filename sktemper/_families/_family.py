@@ -372,6 +372,13 @@ class Family:
         after = self.evidence(prior, added.reshape(-1, added.shape[-1]))
         return after.reshape(removed.shape).sum(axis=1) - before[removed].sum(axis=1)
 
+    def split_finder(self, block: Any) -> Any:
+        """Return a function with the results of `best_split` for a block, or None.
+
+        The function has the parameters of `best_split` after the first.
+        """
+        return None
+
     # -- local steps -------------------------------------------------------------------
     def prepare(self, parameters: np.ndarray) -> Any:
         """Return the tables of components for `log_likelihoods` and `log_predictive`.

@@ -6,6 +6,8 @@ compiled for each instruction set.
 
 import numpy as np
 
+from libc.math cimport log
+
 from sktemper._simd.special import aligned, lanes_scratch
 
 include "_loops.pxi"
@@ -159,6 +161,39 @@ def wishart_bounds(
 ctypedef fused column:
     int32_t
     int64_t
+
+
+def entropies_of_merges(
+    const double[:, ::1] shares,
+    const double[::1] row_weight,
+    const intptr_t[:, ::1] pairs,
+    double least,
+):
+    """Return the increases of the entropy of responsibilities by merges of two components.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (n_components, n_rows)
+    row_weight : ndarray of shape (n_rows,)
+    pairs : ndarray of shape (n_pairs, 2)
+    least : float
+        Rows count if both responsibilities are larger.
+    """
+    cdef intptr_t p, i, first, second
+    cdef double one, other, both
+    out = np.zeros(pairs.shape[0])
+    cdef double[::1] rises = out
+    with nogil:
+        for p in range(pairs.shape[0]):
+            first, second = pairs[p, 0], pairs[p, 1]
+            for i in range(shares.shape[1]):
+                one, other = shares[first, i], shares[second, i]
+                if one > least and other > least:
+                    both = one + other
+                    rises[p] += row_weight[i] * (
+                        one * log(one / both) + other * log(other / both)
+                    )
+    return out
 
 
 def sparse_times(

@@ -2,16 +2,14 @@
 
 import numpy as np
 
-from .._families import ILL_DEFINED, GammaPrecision, GammasPrecision, Mixture
+from .._families import ILL_DEFINED, Mixture
 from ..model import IllDefined, Stopped
 from ..model._contract import Ascent
 from . import _kernels
 from ._gaps import GappedRows
 from ._priors import LEARNED
+from ._splits import KINDS, LAWS
 
-#: Numbers of the covariance types and of the laws in the kernel.
-KINDS = {"Covariance": 0, "Diagonal": 1, "Spherical": 2, "TiedCovariance": 3}
-LAWS = {GammasPrecision: 1, GammaPrecision: 2}
 #: Bits of the learned priors in the kernel.
 BITS = {"mean_precision": 1, "degrees_of_freedom": 2, "covariance": 4}
 

@@ -94,3 +94,27 @@ typedef struct {
     double *row_bounds;                  /* (n_samples,) of the last step */
     double *scratch;
 } ascent_block;
+
+/* Number of splits that a search compares, and ends of the search. */
+#define SPLITS 3
+#define SPLIT_STOPPED (-1)
+#define SPLIT_NONE 0
+#define SPLIT_FOUND 1
+#define SPLIT_ILL_DEFINED 2
+
+/* Input and output of `gaussian_split`: the search for the best split of a component. */
+typedef struct {
+    ascent_block ascent;                 /* samples, their weights in the component, and the
+                                            kind of the component */
+    const void *coordinates;             /* (n_samples, n_features) */
+    const double *prior;                 /* natural parameters of the prior */
+    const double *whole;                 /* statistics of the component */
+    double count_of_whole;               /* number of samples of the component */
+    double *axes;                        /* (SPLITS, n_features), starts of iterations */
+    void *shares;                        /* scratch: (n_samples, SPLITS) */
+    double *statistics;                  /* scratch: (SPLITS, n_natural) */
+    /* out */
+    double *best;                        /* (n_samples,), shares that the split moves */
+    double *moved;                       /* statistics that it moves */
+    double entropy;                      /* increase of the entropy of the shares */
+} split_block;

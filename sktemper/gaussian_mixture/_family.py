@@ -9,6 +9,7 @@ from .._families import ONCE, Covariance, NormalWishartFamily, NormalWishartPart
 from .._utils._linalg import tiled_matmul
 from ..model import Stopped
 from . import _kernels
+from ._splits import split_finder
 
 # -- families of Gaussian components: data, and the kernels of local steps -------------
 #: Differences of logarithms to the largest value.  A responsibility is 0 below the
@@ -107,6 +108,9 @@ class GaussianFamily(NormalWishartFamily):
         natural[:, first:-1] = self.covariance.kept(sums[:, first:])
         natural[:, -1] = sums[:, 0]
         return natural
+
+    def split_finder(self, block):
+        return split_finder(self, block)
 
     # -- local steps -------------------------------------------------------------------
     def prepare(self, parameters):

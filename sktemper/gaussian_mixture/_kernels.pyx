@@ -386,3 +386,86 @@ def ascent(
             status = SIMD.gaussian_ascent_f64(&block, n_lanes)
         simd_restore_subnormals(mode)
     return status, block.n_done, block.before
+
+
+def best_split(
+    const floating[:, ::1] samples,
+    const floating[:, ::1] coordinates,
+    const double[::1] weight,
+    const double[::1] origin,
+    const double[::1] prior,
+    const double[::1] whole,
+    tuple kinds,
+    tuple numbers,
+    const int[::1] stop,
+    double[:, ::1] axes,
+    double[::1] scratch,
+    double[::1] best,
+    double[::1] moved,
+):
+    """Find the best split of a component in two.
+
+    Parameters
+    ----------
+    samples : ndarray of shape (n_samples, n_features)
+    coordinates : ndarray of shape (n_samples, n_features)
+        Coordinates of the samples in which axes of splits are computed.
+    weight : ndarray of shape (n_samples,)
+        Weights of the samples in the component.
+    origin : ndarray of shape (n_features,)
+        Origin of the coordinates of the parameters.
+    prior, whole : ndarray of shape (n_natural,)
+        Natural parameters of the prior, and statistics of the component.
+    kinds : tuple of two int
+        Covariance type and law, see `ascent_block`.
+    numbers : tuple of three float
+        `reg_covar`, the concentration of the weights, and the number of samples of the
+        component.
+    stop : ndarray of shape (1,)
+        Flag; if another thread sets it, the call returns early.
+    axes : ndarray of shape (3, n_features)
+        Starts of iterations, and a random axis.
+    scratch : ndarray
+        Result of `ascent_scratch` for 6 components.
+    best : ndarray of shape (n_samples,)
+        Receives the shares that the split moves.
+    moved : ndarray of shape (n_natural,)
+        Receives the statistics that it moves.
+
+    Returns
+    -------
+    status : int
+        -1 if stopped, 0 if there is no split, 1, or 2 if the parameters are
+        ill-defined.
+    entropy : float
+        Increase of the entropy of the shares.
+    """
+    cdef split_block block
+    cdef int status
+    cdef unsigned int mode
+    cdef intptr_t n_lanes = lanes_scratch(samples.shape[1], 1, 0)
+    dtype = np.float32 if floating is float else np.float64
+    cdef floating[::1] shares = np.empty(samples.shape[0] * SPLITS, dtype)
+    cdef double[::1] statistics = np.empty(SPLITS * whole.shape[0])
+    block.ascent.n_samples = samples.shape[0]
+    block.ascent.n_features = samples.shape[1]
+    block.ascent.kind, block.ascent.law = kinds
+    block.ascent.sticks = block.ascent.learned = 0
+    block.ascent.samples, block.ascent.origin = &samples[0, 0], &origin[0]
+    block.ascent.row_weight = &weight[0]
+    block.ascent.reg_covar, block.ascent.concentration, block.count_of_whole = numbers
+    block.ascent.scale = 1.0
+    block.ascent.stop, block.ascent.scratch = &stop[0], &scratch[0]
+    block.coordinates, block.axes = &coordinates[0, 0], &axes[0, 0]
+    block.prior, block.whole = &prior[0], &whole[0]
+    block.shares, block.statistics = &shares[0], &statistics[0]
+    block.best, block.moved = &best[0], &moved[0]
+    block.entropy = 0.0
+    with nogil:
+        mode = simd_flush_subnormals()
+        if floating is float:
+            status = SIMD.gaussian_split_f32(&block, n_lanes)
+        else:
+            status = SIMD.gaussian_split_f64(&block, n_lanes)
+        simd_restore_subnormals(mode)
+    return status, block.entropy

@@ -349,6 +349,8 @@ LOOP void NAME(moments)(intptr_t n, intptr_t n_features, int triangular,
 
 #include "_ascent.h"
 
+#include "_splits.h"
+
 #undef VECTOR
 #undef WIDTH
 #undef VECTORS
