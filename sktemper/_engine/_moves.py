@@ -354,6 +354,7 @@ class _Trials:
         self.rows = rows.some(most, drawing)
         self.on_part = len(self.rows) < len(rows)
         self._present_bounds, self._ascents = LastCall(operator.eq), []
+        self._last_part = LastCall(operator.eq)
 
     def _ascent(self, rows, hyper):
         """Return the `Ascent` on some rows, or None; the last two are cached."""
@@ -376,23 +377,21 @@ class _Trials:
             Lower bound of this state; -inf if the proposal was given up, or rejected
             after the steps on a part of the rows.
         """
-        done, weight = state.moves, self.problem.sample_weight
+        done = state.moves
         # Consecutive proposals share a part, so that the copy of the current state is
         # fitted to it only once.
-        number, part = done.n_proposed - done.failed % MOVES_OF_A_PART, self.rows
-        if policy.max_samples < len(part):
-            drawing = generator(state.seed, number, TRYING)
-            part = Rows(part).some(policy.max_samples, drawing)
+        number = done.n_proposed - done.failed % MOVES_OF_A_PART
+        part, block, row_weight = self._part(state.seed, number, policy.max_samples)
         random = generator(state.seed, done.n_proposed, PROPOSING)
         proposal = proposed(
             policy,
             self.model,
             state.globals_,
             state.hyper,
-            self.problem.data.take(self.model, part),
+            block,
             random,
             done.refused,
-            None if weight is None else weight[part],
+            row_weight,
         )
         if proposal is None:
             return None, None, -math.inf
@@ -409,6 +408,19 @@ class _Trials:
         except IllDefined:
             reached = -math.inf
         return proposal, trial, reached
+
+    def _part(self, seed, number, most):
+        """Return the rows of a part, their block, and their weights or None."""
+
+        def taken(_):
+            part, weight = self.rows, self.problem.sample_weight
+            if most < len(part):
+                part = Rows(part).some(most, generator(seed, number, TRYING))
+            block = self.problem.data.take(self.model, part)
+            return part, block, None if weight is None else weight[part]
+
+        key = (seed, number) if most < len(self.rows) else None
+        return self._last_part.result((key, most), taken)
 
     def _on(self, problem):
         trials = copy.copy(self)

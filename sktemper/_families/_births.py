@@ -12,7 +12,7 @@ optimised afterwards.  Therefore changes of slightly negative gain are also prop
 """
 
 from functools import lru_cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit, gammaln, psi, xlogy
@@ -28,55 +28,94 @@ from ._kernels import entropies_of_merges
 USED = 0.5
 
 
-def propose_birth(model, globals_, hyper, block, random, row_weight):
+class BirthPlaces(NamedTuple):
+    """What all births from the same parameters have in common.
+
+    Attributes
+    ----------
+    shares : ndarray of shape (n_rows, n_components)
+        Responsibilities.
+    n_near : float
+        Half of the mean number of rows of a nonempty component, and at least 2.
+    order, ends : ndarray of shape (n_rows,)
+        Rows in the order of their bounds, and the sums of their weights in this order.
+    coordinates : {ndarray, sparse array} of shape (n_rows, n_coordinates)
+    squares : ndarray of shape (n_rows,)
+        Squared lengths of the coordinates.
+    """
+
+    shares: np.ndarray
+    n_near: float
+    order: np.ndarray
+    ends: np.ndarray
+    coordinates: Any
+    squares: np.ndarray
+
+    @classmethod
+    def of(cls, model, globals_, hyper, block, row_weight):
+        prepared = model.prepare(globals_, hyper)
+        shares, bounds, _ = model.responsibilities(block, prepared)
+        shares = shares.astype(np.float64)
+        n_used = max((row_weight @ shares > USED).sum(), 1)
+        order = np.argsort(bounds, kind="stable")
+        coordinates = model.family_of(hyper).coordinates(block, row_weight)
+        return cls(
+            shares,
+            max(row_weight.sum() / (2 * n_used), 2),
+            order,
+            np.cumsum(row_weight[order]),
+            coordinates,
+            (coordinates**2).sum(axis=1),
+        )
+
+
+def propose_birth(places, random, row_weight):
     """Return responsibilities in which one component starts again around a row.
 
     A component is drawn at random, and its rows are divided among the other components.
     Then a row is drawn, usually a row that the mixture explains badly.  The component
     gets the nearest neighbours of this row: half of the mean number of rows of a
     nonempty component.
+
+    Parameters
+    ----------
+    places : BirthPlaces
+    random : numpy.random.Generator
+    row_weight : ndarray of shape (n_rows,)
     """
-    prepared = model.prepare(globals_, hyper)
-    shares, bounds, _ = model.responsibilities(block, prepared)
-    shares, k = shares.astype(np.float64), random.integers(model.n_components)
-    n_used = max((row_weight @ shares > USED).sum(), 1)
+    shares, k = places.shares.copy(), random.integers(places.shares.shape[1])
     shares[:, k] = 0.0
     shares += 1e-300
     shares /= shares.sum(axis=1, keepdims=True)
-    coordinates = model.family_of(hyper).coordinates(block, row_weight)
-    centre = _drawn(bounds, row_weight, random)
-    n_near = max(row_weight.sum() / (2 * n_used), 2)
-    near = _neighbours(coordinates, centre, row_weight, n_near)
+    near = _neighbours(places, _drawn(places, random), row_weight)
     shares[near] = 0.0
     shares[near, k] = 1.0
     return shares
 
 
-def _drawn(bounds, row_weight, random):
+def _drawn(places, random):
     """Return the index of a random row, usually a row with a small bound.
 
     The draw does not depend on the order of the rows, and a row of weight 2 is
     equivalent to two equal rows.
     """
-    order = np.argsort(bounds, kind="stable")
-    ends = np.cumsum(row_weight[order])
     # The product of two uniform numbers is small: a third of the draws are among the
     # tenth of the rows with the smallest bounds.
-    place = random.random(2).prod() * ends[-1]
-    drawn = np.searchsorted(ends, place, side="right")
-    return order[min(drawn, len(order) - 1)]
+    place = random.random(2).prod() * places.ends[-1]
+    drawn = np.searchsorted(places.ends, place, side="right")
+    return places.order[min(drawn, len(places.order) - 1)]
 
 
-def _neighbours(coordinates, centre, row_weight, n_near):
+def _neighbours(places, centre, row_weight):
     """Return a mask of the rows that are nearest to the row ``centre``.
 
     The total weight of these rows is at least ``n_near``, unless all rows weigh less.
     All rows at the largest distance are included.
     """
-    own = dense(coordinates[[centre]]).ravel()
-    distances = (coordinates**2).sum(axis=1) - 2.0 * (coordinates @ own)
+    own = dense(places.coordinates[[centre]]).ravel()
+    distances = places.squares - 2.0 * (places.coordinates @ own)
     nearest = np.argsort(distances, kind="stable")
-    last = np.searchsorted(np.cumsum(row_weight[nearest]), n_near)
+    last = np.searchsorted(np.cumsum(row_weight[nearest]), places.n_near)
     return distances <= distances[nearest[min(last, len(nearest) - 1)]]
 
 

@@ -9,11 +9,11 @@ from scipy import sparse, special
 from scipy.optimize import linear_sum_assignment
 from scipy.special import logsumexp
 
-from .._utils._cache import LastCall
+from .._utils._cache import LastCall, are_same_objects
 from .._utils._linalg import sparse_rows
 from .._utils._typing import DataLike, DTypeLike
 from ..model._contract import ConjugateModel, LocalStep, Powers, Request
-from ._births import USED, Search, propose_birth, split_merge
+from ._births import USED, BirthPlaces, Search, propose_birth, split_merge
 from ._dirichlet import WEIGHTS
 from ._family import ONCE, Family, Natural, NaturalModel, are_equal, dense
 
@@ -119,7 +119,12 @@ class MixtureModel(NaturalModel):
             weight_concentration = 1.0 / n_components
         self.weight_concentration = weight_concentration
         self.dtype = dtype
+        self._forget()
+
+    def _forget(self):
+        """Forget the last results of functions."""
         self.last_search, self._prior = LastCall(are_equal), LastCall()
+        self._places = LastCall(are_same_objects)
 
     @property
     def products_per_value(self) -> float:
@@ -359,11 +364,13 @@ class MixtureModel(NaturalModel):
     def propose_birth(
         self, globals_, hyper, block, random, row_weight=None
     ) -> tuple[Any, Any]:
+        given = globals_, hyper, block, row_weight
         if row_weight is None:
             row_weight = np.ones(block.shape[0])
-        responsibilities = propose_birth(
-            self, globals_, hyper, block, random, row_weight
+        places = self._places.result(
+            given, lambda given: BirthPlaces.of(self, *given[:3], row_weight)
         )
+        responsibilities = propose_birth(places, random, row_weight)
         return self._moved(block, responsibilities, globals_, hyper, row_weight), hyper
 
     def propose_split_merge(
@@ -392,7 +399,7 @@ class MixtureModel(NaturalModel):
         model.n_components = n_components
         model.weights = type(self.weights)(n_components)
         model.family = self.family.resized(n_components)
-        model.last_search, model._prior = LastCall(are_equal), LastCall()
+        model._forget()
         return model
 
     def with_births(
