@@ -225,6 +225,31 @@ def test_merges_by_evidence():
     assert np.isfinite(most)
 
 
+@pytest.mark.parametrize("weights", ["dirichlet_process", "dirichlet_distribution"])
+@pytest.mark.parametrize("kind", ["full", "diag", "spherical"])
+@pytest.mark.parametrize("given", [{}, {"degrees_of_freedom_prior": 9.0}])
+def test_a_call_merges_as_the_reference(kind, weights, given):
+    for seed, n_columns, n_parts in (0, 1, 4), (1, 3, 7), (2, 6, 12):
+        X, labels = clusters(kind, 180, n_columns, seed)
+        parts = labels + 3 * np.random.default_rng(seed).integers(n_parts, size=180)
+        estimator = AnnealedGaussianMixture(
+            3 * n_parts, weight_concentration_prior_type=weights, **given
+        )
+        model = estimator._model_of_type(kind, n_columns)
+        shares = (parts[:, None] == np.unique(parts)).astype(float)
+        hyper = model.initial_hyper(X)
+        sums = model.family_of(hyper).statistics(model.take(X, slice(None)), shares)
+        arguments = model, _choice.Partition(hyper, *sums)
+        best, most = _choice.agglomerated_in_one_call(*arguments)
+        expected, evidence = _choice.agglomerated(*arguments)
+        assert most == pytest.approx(evidence, rel=1e-12)
+        for one, other in zip(best[1:], expected[1:], strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+        for name in "mean_precision", "degrees_of_freedom", "covariance":
+            one, other = getattr(best.hyper, name), getattr(expected.hyper, name)
+            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+
+
 def test_wide_clusters_are_found_by_defaults():
     random = np.random.default_rng(0)
     labels = random.choice(5, 800)

@@ -708,6 +708,21 @@ static int evidence_of_all(const ascent_block *b, ascent_room *room, const learn
     return 0;
 }
 
+/* Computes the usual form `now` and the log normalisers of n components; returns whether one is
+ * ill-defined. */
+static int log_normalisers_of(ascent_block *b, ascent_room *room, intptr_t n,
+                              double *components, double *logs)
+{
+    const double constant = 0.5 * b->n_features * LOG_2_PI_;
+    b->n_components = n;
+    if (usual_of(b, room, components, &room->now))
+        return 1;
+    for (intptr_t k = 0; k < n; k++)
+        logs[k] = -room->now.log_normalisers[k]
+                  - constant * (room->now.freedom[k] - room->shift);
+    return 0;
+}
+
 /* See `GaussianMixtureModel.update_hyper`; replaces `present`. */
 static void update_hyper(const ascent_block *b, ascent_room *room)
 {

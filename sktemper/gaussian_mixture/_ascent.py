@@ -22,14 +22,9 @@ class GaussianAscent(Ascent):
         self.row_weight = None
         if row_weight is not None:
             self.row_weight = np.ascontiguousarray(row_weight, dtype=np.float64)
-        family = model.family
-        kind = KINDS[type(family.covariance).__name__]
-        law = LAWS.get(type(family.law), 0)
-        sticks = len(model.shapes()[0]) == 2
-        learned = sum(BITS[name] for name in LEARNED if name in model.learned)
-        self._kinds = kind, law, int(sticks), learned
+        self._kinds = kinds_of(model)
         shape = model.n_components, model.n_features
-        self._scratch = _kernels.ascent_scratch(*shape, kind, law)
+        self._scratch = _kernels.ascent_scratch(*shape, *self._kinds[:2])
         self.row_bounds = np.empty(len(block))
         observed = model.n_observed(block)
         if row_weight is not None:
@@ -85,14 +80,32 @@ class GaussianAscent(Ascent):
         )
         hyper = self._hyper
         if self._kinds[3]:
-            shape = np.shape(hyper.covariance)
-            covariance = covariance.reshape(shape).copy() if shape else covariance[0]
-            hyper = hyper._replace(
-                mean_precision=float(precision),
-                degrees_of_freedom=float(freedom),
-                covariance=covariance,
-            )
+            hyper = with_learned(hyper, precision, freedom, covariance)
         return globals_, hyper
+
+
+def kinds_of(model):
+    """Return numbers of the covariance type, of its law, and of options, for kernels.
+
+    The last two are whether weights are stick-breaking, and bits of learned priors.
+    """
+    family = model.family
+    kind = KINDS[type(family.covariance).__name__]
+    law = LAWS.get(type(family.law), 0)
+    sticks = len(model.shapes()[0]) == 2
+    learned = sum(BITS[name] for name in LEARNED if name in model.learned)
+    return kind, law, int(sticks), learned
+
+
+def with_learned(hyper, precision, freedom, covariance):
+    """Return priors with learned parts; ``covariance`` is a vector of its elements."""
+    shape = np.shape(hyper.covariance)
+    covariance = covariance.reshape(shape).copy() if shape else covariance[0]
+    return hyper._replace(
+        mean_precision=float(precision),
+        degrees_of_freedom=float(freedom),
+        covariance=covariance,
+    )
 
 
 #: Methods whose work the kernel does.

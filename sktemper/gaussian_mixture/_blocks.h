@@ -118,3 +118,15 @@ typedef struct {
     double *moved;                       /* statistics that it moves */
     double entropy;                      /* increase of the entropy of the shares */
 } split_block;
+
+/* Input and output of `gaussian_agglomeration`.  Of `ascent`, the sizes, priors, and options of
+ * the weights and of learned priors are used; `hyper` and `covariance` are changed. */
+typedef struct {
+    ascent_block ascent;
+    intptr_t n_weights;                  /* number of components of the weights */
+    double *statistics;                  /* (n_clusters, n_natural), replaced by the best */
+    double *scratch;
+    /* out */
+    intptr_t n_best;                     /* number of clusters of the best partition */
+    double evidence;                     /* of the best partition */
+} agglomeration_block;

@@ -4,8 +4,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._families import Mixture
+from .._families import ILL_DEFINED, Mixture
 from ..model import IllDefined, Powers
+from . import _kernels
+from ._ascent import DONE_BY_KERNEL, kinds_of, with_learned
 from ._gaps import has_gaps
 from ._priors import evidence_of_priors, learned_priors, restarted, searched
 from ._starts import from_kmeans, impute, shows_correlations
@@ -69,6 +71,30 @@ def agglomerated(model, partition):
         if n_clusters == 1 or fall > MOST_FALL * partition.counts.sum():
             return best, most
         partition = merges.merged(partition)
+
+
+def agglomerated_in_one_call(model, partition):
+    """Return the results of `agglomerated`, by a kernel."""
+    hyper, _, statistics = partition
+    statistics, kinds = np.ascontiguousarray(statistics).copy(), kinds_of(model)
+    numbers = np.array([hyper.mean_precision, hyper.degrees_of_freedom])
+    covariance = np.array(hyper.covariance, dtype=np.float64).ravel()
+    n_best, evidence = _kernels.agglomerate(
+        statistics,
+        kinds,
+        (model.family.reg_covar, hyper.weight_concentration),
+        model.n_features,
+        model.n_components,
+        hyper.mean - hyper.origin,
+        numbers,
+        covariance,
+        _kernels.ascent_scratch(len(statistics), model.n_features, *kinds[:2]),
+    )
+    if n_best == 0:
+        raise IllDefined(ILL_DEFINED)
+    hyper = with_learned(hyper, *numbers, covariance)
+    statistics = statistics[:n_best]
+    return Partition(hyper, statistics[:, 0], statistics), evidence
 
 
 def _with_learned_priors(model, partition):
@@ -209,12 +235,14 @@ def chosen_type(make_model, n_components, X, sample_weight, report):
     rows = impute(X, weight, is_full=True) if is_gapped else X
     random = np.random.RandomState(0)
     labels = from_kmeans(rows, n_components, random, weight).argmax(axis=1)
+    order, sizes = np.argsort(labels, kind="stable"), np.bincount(labels)
+    clusters = np.split(order, np.cumsum(sizes[sizes > 0])[:-1])
     weight = np.ones(len(X)) if weight is None else weight
     best, most = "full", -np.inf
     for covariance_type in candidates(*X.shape):
         model = make_model(covariance_type, X.shape[1])
         try:
-            evidence = _evidence(model, X, rows, labels, weight)
+            evidence = _evidence(model, X, rows, clusters, weight)
         except IllDefined:
             continue
         report("%s: evidence %.10g", covariance_type, evidence)
@@ -257,7 +285,7 @@ def n_learned(covariance_type, n_features):
     }[covariance_type]
 
 
-def _evidence(model, X, rows, labels, weight):
+def _evidence(model, X, rows, clusters, weight):
     """Return the lower bound of a mixture that starts from merged clusters.
 
     Parameters
@@ -266,19 +294,20 @@ def _evidence(model, X, rows, labels, weight):
     X : ndarray of shape (n_samples, n_features)
     rows : ndarray of shape (n_samples, n_features)
         ``X`` in which missing values are replaced.
-    labels : ndarray of int of shape (n_samples,)
-        Cluster of each sample before merges.
+    clusters : list of ndarray
+        Rows of each cluster before merges.
     weight : ndarray of shape (n_samples,)
     """
     hyper = model.initial_hyper(X, weight)
     family, block = model.family_of(hyper), model.take(rows, slice(None))
-    found = []
-    for k in np.unique(labels):
-        own = labels == k
-        shares = np.ones((np.count_nonzero(own), 1))
-        found.append(family.statistics(block[own], shares, weight[own]))
+    found = [
+        family.statistics(block[own], np.ones((len(own), 1)), weight[own])
+        for own in clusters
+    ]
     counts, statistics = map(np.concatenate, zip(*found, strict=True))
-    partition, _ = agglomerated(model, Partition(hyper, counts, statistics))
+    has_kernel = not hyper.is_diagonal and DONE_BY_KERNEL.isdisjoint(vars(model))
+    merge = agglomerated_in_one_call if has_kernel else agglomerated
+    partition, _ = merge(model, Partition(hyper, counts, statistics))
     return _bound(model, model.take(X, slice(None)), weight, partition)
 
 

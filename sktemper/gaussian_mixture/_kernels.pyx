@@ -469,3 +469,58 @@ def best_split(
             status = SIMD.gaussian_split_f64(&block, n_lanes)
         simd_restore_subnormals(mode)
     return status, block.entropy
+
+
+def agglomerate(
+    double[:, ::1] statistics,
+    tuple kinds,
+    tuple numbers,
+    intptr_t n_features,
+    intptr_t n_weights,
+    const double[::1] prior_mean,
+    double[::1] hyper,
+    double[::1] covariance,
+    double[::1] scratch,
+):
+    """Merge clusters, and find the partition with the highest evidence.
+
+    Parameters
+    ----------
+    statistics : ndarray of shape (n_clusters, n_natural)
+        Statistics of clusters; replaced by those of the best partition.
+    kinds : tuple of four int
+        As in `ascent`.
+    numbers : tuple of two float
+        `reg_covar` and the concentration of the weights.
+    n_features, n_weights : int
+        `n_weights` is the number of components of the mixture.
+    prior_mean : ndarray of shape (n_features,)
+        Prior mean, about the origin.
+    hyper, covariance : ndarray
+        Priors, replaced by those of the best partition.
+    scratch : ndarray
+        Result of `ascent_scratch` for the number of clusters.
+
+    Returns
+    -------
+    n_best : int
+        Number of clusters of the best partition; 0 if one is ill-defined.
+    evidence : float
+    """
+    cdef agglomeration_block block
+    cdef int is_ill
+    cdef intptr_t n_lanes = lanes_scratch(n_features, 1, 0)
+    cdef intptr_t n = statistics.shape[0], size = statistics.shape[1]
+    cdef double[::1] own = np.empty(2 * n * (size + n + 2) + size + 64)
+    block.ascent.n_components, block.ascent.n_features = n, n_features
+    block.ascent.kind, block.ascent.law = kinds[:2]
+    block.ascent.sticks, block.ascent.learned = kinds[2:]
+    block.ascent.reg_covar, block.ascent.concentration = numbers
+    block.ascent.scale = 1.0
+    block.ascent.prior_mean, block.ascent.scratch = &prior_mean[0], &scratch[0]
+    block.ascent.hyper, block.ascent.covariance = &hyper[0], &covariance[0]
+    block.n_weights, block.statistics = n_weights, &statistics[0, 0]
+    block.scratch, block.n_best, block.evidence = &own[0], 0, 0.0
+    with nogil:
+        is_ill = SIMD.gaussian_agglomeration_f64(&block, n_lanes)
+    return 0 if is_ill else block.n_best, block.evidence

@@ -351,6 +351,8 @@ LOOP void NAME(moments)(intptr_t n, intptr_t n_features, int triangular,
 
 #include "_splits.h"
 
+#include "_merges.h"
+
 #undef VECTOR
 #undef WIDTH
 #undef VECTORS

@@ -83,9 +83,8 @@ static void split_statistics(const ascent_block *b, const ascent_room *room,
 static int split_evidence(const split_block *s, ascent_block *b, ascent_room *room,
                           intptr_t n_splits, const double *statistics, double *evidence)
 {
-    const intptr_t D = b->n_features, size = room->natural;
-    const double constant = 0.5 * D * LOG_2_PI_;
-    b->n_components = 2 * n_splits;
+    const intptr_t size = room->natural;
+    double logs[2 * SPLITS];
     for (intptr_t i = 0; i < n_splits; i++) {
         const double *moved = statistics + i * size;
         double *rest = room->components + 2 * i * size;
@@ -96,15 +95,14 @@ static int split_evidence(const split_block *s, ascent_block *b, ascent_room *ro
         room->counts[2 * i] = s->count_of_whole - moved[0];
         room->counts[2 * i + 1] = moved[0];
     }
-    if (usual_of(b, room, room->components, &room->now))
+    if (log_normalisers_of(b, room, 2 * n_splits, room->components, logs))
         return 1;
     for (intptr_t i = 0; i < n_splits; i++) {
         evidence[i] = 0;
         for (intptr_t k = 2 * i; k < 2 * i + 2; k++) {
             room->weights[k] = b->concentration + room->counts[k] - 1;
-            evidence[i] += ascent_log_gamma(b->concentration + room->counts[k])
-                           - room->now.log_normalisers[k]
-                           - constant * (room->now.freedom[k] - room->shift);
+            evidence[i] +=
+                logs[k] + ascent_log_gamma(b->concentration + room->counts[k]);
         }
     }
     return 0;

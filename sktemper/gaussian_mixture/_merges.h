@@ -1,0 +1,294 @@
+/* Agglomeration of clusters by evidence.  `agglomerated` in `_choice.py` is the reference, and has
+ * the constants and the reasons. */
+#ifndef SKTEMPER_GAUSSIAN_MERGES_H
+#define SKTEMPER_GAUSSIAN_MERGES_H
+
+#define MERGE_NEIGHBOURS 4
+#define MERGE_SHARE_LEFT 0.7
+#define MERGE_LAST 3
+#define MERGE_MOST_FALL 1.0
+#define MERGE_FREE_DEGREES 3.0
+
+/* Clusters, and the gains of merges under fixed priors. */
+typedef struct {
+    intptr_t n, most, size;              /* clusters now and first, and natural parameters */
+    double constant;                     /* log normaliser of the prior */
+    double *statistics, *expected, *gains, *likelihoods, *logs, *sizes, *prior, *pairs;
+} merge_state;
+
+static void divide_merges(agglomeration_block *a, intptr_t size, merge_state *m)
+{
+    const intptr_t K = a->ascent.n_components;
+    double *end = a->scratch;
+    m->n = m->most = K;
+    m->size = size;
+    m->statistics = room_for(&end, K * size);
+    m->expected = room_for(&end, K * size);
+    m->gains = room_for(&end, K * K);
+    m->likelihoods = room_for(&end, K * K);
+    m->logs = room_for(&end, K);
+    m->sizes = room_for(&end, K);
+    m->prior = room_for(&end, size);
+    m->pairs = room_for(&end, 2 * K);
+}
+
+/* Replaces the learned priors by those of the clusters; returns whether they are ill-defined. */
+static int learn_from_clusters(ascent_block *b, ascent_room *room, const merge_state *m)
+{
+    learned_form *present = &room->present;
+    b->n_components = m->n;
+    for (intptr_t k = 0; k < m->n; k++) {
+        room->counts[k] = m->statistics[k * m->size];
+        for (intptr_t e = 0; e < m->size; e++)
+            room->components[k * m->size + e] = m->prior[e] + m->statistics[k * m->size + e];
+    }
+    if (usual_of(b, room, room->components, &room->next))
+        return 1;
+    if (m->n > 1) {
+        if (learn_priors(b, room, &room->next, -1))
+            return 1;
+        copy_learned(room, &room->learned, present);
+        return 0;
+    }
+    if (b->learned & LEARNS_PRECISION)
+        present->precision = 1;
+    if (b->learned & LEARNS_FREEDOM)
+        present->freedom = room->least + MERGE_FREE_DEGREES;
+    for (intptr_t e = 0; e < room->entries && b->learned & LEARNS_COVARIANCE; e++)
+        present->covariance[e] =
+            present->freedom * (room->next.inverse[e] / room->next.freedom[0]);
+    return 0;
+}
+
+/* Computes the natural parameters of the prior, and its log normaliser. */
+static int prior_of_clusters(ascent_block *b, ascent_room *room, merge_state *m)
+{
+    const double constant = 0.5 * b->n_features * LOG_2_PI_;
+    b->n_components = 1;
+    room->counts[0] = 0;
+    memset(room->sums, 0, (size_t)b->n_features * sizeof(double));
+    memset(room->second, 0, (size_t)room->stored * sizeof(double));
+    target_components(b, room, &room->present, 1, m->prior);
+    if (usual_prior(b, room, &room->present))
+        return 1;
+    m->constant = -room->prior.log_normalisers[0]
+                  - constant * (room->prior.freedom[0] - room->shift);
+    return 0;
+}
+
+/* Computes E u of the components in `now`, see `NormalWishartFamily.expected`. */
+static void expected_of_clusters(const ascent_block *b, const ascent_room *room,
+                                 const merge_state *m)
+{
+    const intptr_t D = b->n_features;
+    const usual_form *q = &room->now;
+    double *scale = room->matrices;
+    for (intptr_t k = 0; k < m->n; k++) {
+        const double *factors = q->factors + k * room->n_factors, *means = q->means + k * D;
+        const double nu = q->freedom[k];
+        double *own = m->expected + k * m->size, *second = own + 1 + D, square = 0;
+        for (intptr_t i = 0; i < D; i++) {
+            double weighted = 0;
+            for (intptr_t j = 0; j < D; j++) {
+                double sum = 0;
+                if (b->kind == FULL)
+                    for (intptr_t l = i > j ? i : j; l < D; l++)
+                        sum += factors[l * D + i] * factors[l * D + j];
+                else if (i == j)
+                    sum = factors[i] * factors[i];
+                scale[i * D + j] = sum;
+                weighted += sum * means[j];
+            }
+            own[1 + i] = nu * weighted;
+            square += means[i] * weighted;
+        }
+        own[0] = -0.5 * (D / q->precision[k] + nu * square);
+        for (intptr_t i = 0; i < D; i++) {
+            if (b->kind == FULL)
+                for (intptr_t j = i; j < D; j++)
+                    *second++ = (i == j ? -0.5 : -1.0) * nu * scale[i * D + j];
+            else if (b->kind == DIAGONAL)
+                *second++ = -0.5 * nu * scale[i * D + i];
+        }
+        if (b->kind == SPHERICAL)
+            *second++ = -0.5 * D * nu * scale[0];
+        *second = 0.5 * (q->log_precisions[k] - D * LOG_2_PI_);
+    }
+}
+
+/* Computes the gains of merges of some pairs; returns whether a merged cluster is ill-defined. */
+static int gains_of_pairs(ascent_block *b, ascent_room *room, const merge_state *m,
+                          intptr_t n_pairs)
+{
+    for (intptr_t p = 0; p < n_pairs; p++) {
+        const double *first = m->statistics + (intptr_t)m->pairs[2 * p] * m->size;
+        const double *second = m->statistics + (intptr_t)m->pairs[2 * p + 1] * m->size;
+        for (intptr_t e = 0; e < m->size; e++)
+            room->components[p * m->size + e] = m->prior[e] + first[e] + second[e];
+    }
+    if (log_normalisers_of(b, room, n_pairs, room->components, m->sizes))
+        return 1;
+    for (intptr_t p = 0; p < n_pairs; p++) {
+        const intptr_t first = (intptr_t)m->pairs[2 * p];
+        const intptr_t second = (intptr_t)m->pairs[2 * p + 1];
+        m->gains[first * m->most + second] =
+            m->sizes[p] + m->constant - m->logs[first] - m->logs[second];
+    }
+    return 0;
+}
+
+/* Computes the evidence of clusters, and the gains of merges of near clusters. */
+static int begin_merges(ascent_block *b, ascent_room *room, merge_state *m)
+{
+    const intptr_t n = m->n, most = m->most;
+    intptr_t n_pairs = 0;
+    for (intptr_t k = 0; k < n; k++)
+        for (intptr_t e = 0; e < m->size; e++)
+            room->components[k * m->size + e] = m->prior[e] + m->statistics[k * m->size + e];
+    if (log_normalisers_of(b, room, n, room->components, m->logs))
+        return 1;
+    expected_of_clusters(b, room, m);
+    for (intptr_t i = 0; i < n; i++)
+        for (intptr_t k = 0; k < n; k++) {
+            double sum = 0;
+            for (intptr_t e = 0; e < m->size; e++)
+                sum += m->statistics[i * m->size + e] * m->expected[k * m->size + e];
+            m->likelihoods[i * most + k] = i == k ? -HUGE_VAL : sum;
+            m->gains[i * most + k] = -HUGE_VAL;
+        }
+    for (intptr_t i = 0; i < n; i++)
+        for (int near = 0; near < MERGE_NEIGHBOURS && near < n - 1; near++) {
+            double *own = m->likelihoods + i * most;
+            intptr_t best = i == 0;
+            for (intptr_t k = 0; k < n; k++)
+                best = own[k] > own[best] ? k : best;
+            own[best] = -HUGE_VAL;
+            m->gains[i < best ? i * most + best : best * most + i] = 0;
+        }
+    for (intptr_t i = 0; i < n; i++)
+        for (intptr_t k = i + 1; k < n; k++) {
+            if (m->gains[i * most + k] == 0) {
+                m->pairs[2 * n_pairs] = (double)i;
+                m->pairs[2 * n_pairs++ + 1] = (double)k;
+            }
+            const int is_last = i == n - 2 && k == n - 1;
+            if (n_pairs == most || is_last) {
+                if (n_pairs && gains_of_pairs(b, room, m, n_pairs))
+                    return 1;
+                n_pairs = 0;
+            }
+        }
+    return 0;
+}
+
+/* Returns the log evidence of the clusters. */
+static double evidence_of_clusters(const agglomeration_block *a, const merge_state *m)
+{
+    const double concentration = a->ascent.concentration;
+    double evidence = 0, behind = 0;
+    for (intptr_t k = 0; k < m->n; k++) { /* in increasing order */
+        const double own = m->statistics[k * m->size];
+        intptr_t place = k;
+        for (; place > 0 && m->sizes[place - 1] > own; place--)
+            m->sizes[place] = m->sizes[place - 1];
+        m->sizes[place] = own;
+        evidence += m->logs[k] - m->constant;
+    }
+    for (intptr_t k = m->n - a->n_weights; k < m->n; k++) {
+        const double size = k < 0 ? 0 : m->sizes[k];
+        evidence += a->ascent.sticks ? log_beta(1 + size, concentration + behind)
+                                     : ascent_log_gamma(concentration + size);
+        behind += size;
+    }
+    return evidence;
+}
+
+/* Merges the pair with the largest gain; returns whether a cluster is ill-defined. */
+static int merge_best(ascent_block *b, ascent_room *room, merge_state *m)
+{
+    const intptr_t n = m->n, most = m->most;
+    intptr_t first = 0, second = 1, n_pairs = 0;
+    for (intptr_t i = 0; i < n; i++)
+        for (intptr_t k = i + 1; k < n; k++)
+            if (m->gains[i * most + k] > m->gains[first * most + second]) {
+                first = i;
+                second = k;
+            }
+    for (intptr_t k = 0; k < n; k++) {
+        if (k == first || k == second)
+            continue;
+        const intptr_t one = k < first ? k * most + first : first * most + k;
+        const intptr_t other = k < second ? k * most + second : second * most + k;
+        if (m->gains[one] > -HUGE_VAL || m->gains[other] > -HUGE_VAL) {
+            const intptr_t moved = k - (k > second);
+            m->pairs[2 * n_pairs] = (double)(moved < first ? moved : first);
+            m->pairs[2 * n_pairs++ + 1] = (double)(moved < first ? first : moved);
+        }
+    }
+    double *whole = m->statistics + first * m->size, *part = m->statistics + second * m->size;
+    for (intptr_t e = 0; e < m->size; e++)
+        whole[e] += part[e];
+    memmove(part, part + m->size, (size_t)((n - 1 - second) * m->size) * sizeof(double));
+    for (intptr_t k = second; k < n - 1; k++)
+        m->logs[k] = m->logs[k + 1];
+    for (intptr_t i = 0; i < n - 1; i++)
+        for (intptr_t k = 0; k < n - 1; k++)
+            m->gains[i * most + k] = m->gains[(i + (i >= second)) * most + k + (k >= second)];
+    m->n = n - 1;
+    for (intptr_t e = 0; e < m->size; e++)
+        room->components[e] = m->prior[e] + whole[e];
+    if (log_normalisers_of(b, room, 1, room->components, m->logs + first))
+        return 1;
+    return n_pairs && gains_of_pairs(b, room, m, n_pairs);
+}
+
+/* Merges clusters, and writes the best partition; returns whether one is ill-defined. */
+static int agglomerate(agglomeration_block *a, ascent_room *room)
+{
+    ascent_block *b = &a->ascent;
+    merge_state m;
+    double most = -HUGE_VAL, left = HUGE_VAL, total = 0;
+    divide_merges(a, room->natural, &m);
+    memcpy(m.statistics, a->statistics, (size_t)(m.n * m.size) * sizeof(double));
+    for (intptr_t k = 0; k < m.n; k++)
+        total += m.statistics[k * m.size];
+    if (prior_of_clusters(b, room, &m))
+        return 1;
+    while (1) {
+        if (m.n <= MERGE_LAST || (double)m.n <= MERGE_SHARE_LEFT * left) {
+            if (learn_from_clusters(b, room, &m) || prior_of_clusters(b, room, &m)
+                || begin_merges(b, room, &m))
+                return 1;
+            left = (double)m.n;
+        }
+        const double evidence = evidence_of_clusters(a, &m);
+        if (evidence > most) {
+            most = evidence;
+            a->n_best = m.n;
+            memcpy(a->statistics, m.statistics, (size_t)(m.n * m.size) * sizeof(double));
+            b->hyper[0] = room->present.precision;
+            b->hyper[1] = room->present.freedom;
+            memcpy(b->covariance, room->present.covariance,
+                   (size_t)room->entries * sizeof(double));
+        }
+        if (m.n == 1 || most - evidence > MERGE_MOST_FALL * total)
+            break;
+        if (merge_best(b, room, &m))
+            return 1;
+    }
+    a->evidence = most;
+    return 0;
+}
+#endif
+
+/* Returns whether a cluster is ill-defined. */
+LOOP int NAME(gaussian_agglomeration)(agglomeration_block *a, intptr_t lanes_size)
+{
+    ascent_room room;
+    divide_room(&a->ascent, lanes_size, &room);
+    room.present.precision = a->ascent.hyper[0];
+    room.present.freedom = a->ascent.hyper[1];
+    memcpy(room.present.covariance, a->ascent.covariance,
+           (size_t)room.entries * sizeof(double));
+    return agglomerate(a, &room);
+}
