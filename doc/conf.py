@@ -5,6 +5,7 @@ the site without a network; ``-t quick`` builds it without running the examples.
 """
 
 import sys
+import tomllib
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
@@ -17,6 +18,8 @@ project = "sktemper"
 author = "The sktemper developers"
 release = version = sktemper.__version__
 copyright = f"{author}; version {release}, BSD 3-Clause licence"
+with Path(__file__).parents[1].joinpath("pyproject.toml").open("rb") as file:
+    urls = tomllib.load(file)["project"].get("urls", {})
 
 extensions = [
     "sphinx.ext.autodoc",
@@ -42,7 +45,18 @@ nitpicky = False
 
 # -- Markdown --------------------------------------------------------------------------
 
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "attrs_inline"]
+myst_enable_extensions = [
+    "colon_fence",
+    "deflist",
+    "dollarmath",
+    "attrs_inline",
+    "substitution",
+]
+myst_substitutions = {
+    "issues": f"an [issue]({urls['Issues']})"
+    if "Issues" in urls
+    else "an issue of the repository, which is not public yet"
+}
 myst_heading_anchors = 4
 
 # -- the reference ---------------------------------------------------------------------
@@ -109,7 +123,13 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
     "footer_start": ["copyright"],
-    "footer_end": ["theme-version"],
+    "footer_end": [],
+    "logo": {"text": f"sktemper {release}"},
+    "icon_links": [
+        {"name": "Source", "url": urls[name], "icon": "fa-solid fa-code-branch"}
+        for name in ("Source",)
+        if name in urls
+    ],
 }
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

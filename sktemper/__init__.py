@@ -1,4 +1,4 @@
-"""Annealed, tempered and noise-tuned variational inference for scikit-learn."""
+"""Topic models, mixtures and matrix factorizations, annealed, tempered or plain."""
 
 import importlib
 from typing import TYPE_CHECKING
@@ -35,7 +35,7 @@ if TYPE_CHECKING:  # `__getattr__` imports them
         class_regression,
     )
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 __all__ = [
     "AnnealedBernoulliMixture",

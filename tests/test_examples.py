@@ -65,6 +65,9 @@ RUNS = {
     "factorial_mixture_toy": Example(
         "--n-samples=300 --max-iter=12", "shapes found", PICTURE
     ),
+    "first_results": Example(
+        "--max-documents=500", "clusters of irises, with", PICTURE
+    ),
     "gaussian_mixture_clusters": Example(
         "--n-runs=1 --n-components=6 --max-iter=4",
         "Clusters found (4 are true)",

@@ -1,10 +1,12 @@
 """The code in the documentation runs and prints the documented output."""
 
 import importlib.util
+import re
 import warnings
 
 import pages
 import pytest
+from sklearn.base import BaseEstimator
 
 from sktemper._utils._sklearn import HAS_CALLBACKS
 
@@ -65,3 +67,18 @@ def test_page(path, tmp_path, monkeypatch):
             assert not wrong, wrong
             if block.output is not None:
                 assert printed.split() == block.output.split()
+
+
+def test_the_cheat_sheet_names_what_exists():
+    """The estimators of its first block have the methods and attributes of its rows."""
+    path = pages.ROOT / "doc" / "start" / "cheat_sheet.md"
+    if not path.exists():
+        pytest.skip("doc/ is not beside these tests")
+    namespace = {}
+    pages.run(pages.blocks(path)[0], namespace, path.name)
+    estimators = {k: v for k, v in namespace.items() if isinstance(v, BaseEstimator)}
+    rows = re.findall(r"^\|.*$", path.read_text("utf-8"), re.M)
+    names = rf"\b({'|'.join(estimators)})\.(\w+)"
+    named = {match for row in rows for match in re.findall(names, row)}
+    missing = [f"{a}.{b}" for a, b in named if not hasattr(type(estimators[a]), b)]
+    assert len(named) > 40 and not missing
