@@ -22,6 +22,7 @@ PUBLIC_MODULES = [
     "base",
     "dask",
     "datasets",
+    "inspection",
     "learning_rates",
     "metrics",
     "model",

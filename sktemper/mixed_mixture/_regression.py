@@ -15,17 +15,15 @@ from sklearn.utils import (
 from sklearn.utils.validation import _check_sample_weight
 
 from .._utils._arguments import is_integer, is_number, refuse
-from .._utils._frames import data_frame, is_frame
+from .._utils._frames import data_frame
 from .._utils._typing import ArrayLike, DataLike, Int
-from .._utils._validation import check_values, checked_weights
-from ._columns import column_values
+from .._utils._validation import checked_weights
+from ._design import MOST_CONDITION, Design
 
 #: A component with a smaller sum of posteriors counts as empty.
 EMPTY = 0.5
 #: Largest deviation from 1 of the sum of the posteriors of a sample.
 SUM_TOL = 1e-3
-#: Largest condition number of a matrix that is inverted.
-MOST_CONDITION = 1e8
 #: Least curvature, per sample, at an optimum.
 LEAST_CURVATURE = 1e-6
 #: Largest gradient, per sample, at the optimum.
@@ -198,7 +196,9 @@ def class_regression(
     counts, ratios = _weights(posteriors, sample_weight, sampling_weight)
     used = np.flatnonzero(counts * ratios)
     posteriors, counts, ratios = posteriors[used], counts[used], ratios[used]
-    names, Z = _design(_safe_indexing(covariates, used))
+    covariates = _safe_indexing(covariates, used)
+    design = Design(covariates)
+    names, Z = design.names, design.rows(covariates)
     weight = counts * ratios
     kept, shares = _classes(posteriors, weight, used)
     if reference is None:
@@ -211,7 +211,7 @@ def class_regression(
     modal = shares.argmax(axis=1)
     D = _classification(shares, modal, weight, kept)
     place = int(np.flatnonzero(kept == reference)[0])
-    centre, spread = _scales(Z, weight, names)
+    centre, spread = design.scales(Z, weight)
     logit = _Logit((Z - centre) / spread, weight, place, len(kept))
     objective = _ml(logit, D[:, modal].T) if method == "ml" else _bch(logit, D, modal)
     found = _optimum(logit, objective)
@@ -274,49 +274,6 @@ def _classes(posteriors, weight, rows):
             "the sample, by a sample_weight of 0."
         )
     return kept, shares / sums
-
-
-def _design(covariates):
-    """Return names of coefficients, and covariates that follow a column of ones."""
-    if not is_frame(covariates):
-        covariates = check_array(covariates, dtype=np.float64, input_name="covariates")
-        given = [f"x{number}" for number in range(covariates.shape[1])]
-    else:
-        given = list(map(str, covariates.columns))
-    names, columns = ["(intercept)"], [np.ones(covariates.shape[0])]
-    for name, values in zip(given, column_values(covariates), strict=True):
-        if values.missing().any():
-            raise ValueError(
-                f"The covariate {name!r} has missing values: leave out these samples, "
-                "from posteriors too, or fill them in."
-            )
-        if (values.array == values.array[0]).all():
-            raise ValueError(
-                f"The covariate {name!r} has the same value everywhere: leave it out."
-            )
-        if values.is_numeric and values.declared is None:
-            check_values(values.array, np.float64, f"Covariate {name!r}", training=True)
-            names.append(name)
-            columns.append(values.array)
-            continue
-        categories = [c for c in values.categories() if (values.array == c).any()]
-        for category in categories[1:]:
-            names.append(f"{name}={category}")
-            columns.append((values.array == category).astype(float))
-    return names, np.column_stack(columns)
-
-
-def _scales(Z, weight, names):
-    """Return centres and spreads of columns; raise if columns are dependent."""
-    centre = weight @ Z / weight.sum()
-    spread = np.sqrt(weight @ (Z - centre) ** 2 / weight.sum())
-    centre[0], spread[0] = 0.0, 1.0
-    scaled = (Z - centre) / spread
-    if np.linalg.cond((scaled * weight[:, None]).T @ scaled) > MOST_CONDITION:
-        raise ValueError(
-            f"Some of the covariates {names[1:]} are sums of others: leave one out."
-        )
-    return centre, spread
 
 
 def _classification(shares, modal, weight, kept):

@@ -38,6 +38,7 @@ MAY_IMPORT = {
     "lda": OF_MODELS | {"metrics"},  # it imports no model
     "testing": {"_utils", "model"},
     "metrics": {"_engine", "_ranking", "_utils", "model_selection"},
+    "inspection": {"_engine", "_utils", "metrics", "mixed_mixture"},
     # `__init__` has public functions
     "plotting": {"_engine", "_utils", "critical_temperatures"},
     "report": {"_engine", "_utils", "metrics", "plotting", "text"},
@@ -51,7 +52,7 @@ MAY_IMPORT = {
 MOST_LINES, MOST_PARAMETERS = 40, 6
 ENGINE_AND_FACE = {"_engine", "_estimator"}
 SHORT_ROOMS = {"_families", "_ranking", "model", "plotting", "report", "schedules"}
-SHORT_ROOMS |= {"tempering", "testing", *MODELS}
+SHORT_ROOMS |= {"inspection", "tempering", "testing", *MODELS}
 
 
 def name_of(path):

@@ -1,0 +1,361 @@
+"""Regression of the topic shares of documents on covariates."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from scipy import stats
+from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from .._utils._arguments import WholeNumber, check_arguments, is_number, refuse
+from .._utils._frames import data_frame
+from .._utils._notices import warn
+from .._utils._typing import DataFrame, DataLike, Float, Int, Seed
+from ..mixed_mixture._design import Design
+from ._gibbs import checked_counts, topic_draws
+
+#: Topics with a smaller cosine before and after the sweeps are named in a warning.
+LEAST_COSINE = 0.7
+#: Number of documents whose estimates are in memory at once.
+ROWS_AT_ONCE = 20_000
+
+
+@dataclass(frozen=True)
+class TopicRegression:
+    """Result of `topic_regression`: topic shares as linear functions of covariates.
+
+    Attributes
+    ----------
+    names : list of n_coefficients str
+        "(intercept)", and the covariates.
+    coef_ : ndarray of shape (n_topics, n_coefficients)
+        Changes of the share of a topic for one unit of a covariate; they sum to 0 over
+        topics, and the intercepts to 1.
+    stderr_ : ndarray of shape (n_topics, n_coefficients)
+        Standard errors.
+    covariance_ : ndarray of shape (n_topics, n_coefficients, n_coefficients)
+        Covariance of the coefficients of each topic.
+    n_samples : int
+        Number of documents with tokens.
+    topic_word_ : ndarray of shape (n_topics, n_features)
+        Means of the topics over the draws; rows sum to 1.
+    similarity_ : ndarray of shape (n_topics,)
+        Cosines of these topics with ``topic_word_`` of the fit.
+    """
+
+    names: list
+    coef_: np.ndarray = field(repr=False)
+    stderr_: np.ndarray = field(repr=False)
+    covariance_: np.ndarray = field(repr=False)
+    n_samples: int
+    topic_word_: np.ndarray = field(repr=False)
+    similarity_: np.ndarray = field(repr=False)
+    _design: Design = field(repr=False)
+
+    def table(
+        self, interval: Float = 0.95, output: Literal["pandas", "polars"] = "pandas"
+    ) -> DataFrame:
+        """Return a data frame with a row for each topic and covariate.
+
+        Parameters
+        ----------
+        interval : float, default=0.95
+            Confidence level of the intervals, between 0 and 1.
+        output : {"pandas", "polars"}, default="pandas"
+            Library of the data frame.
+
+        Returns
+        -------
+        table : DataFrame
+            Columns: "topic", "covariate", "coef", "stderr", "low", "high", "p_value",
+            and "p_adjusted", the p-value that accounts for the number of topics
+            (Holm): with a limit of .05, the probability of any false finding among
+            the topics of a covariate is at most .05.
+        """
+        n_topics, n_coefficients = self.coef_.shape
+        coef, error = self.coef_.ravel(), self.stderr_.ravel()
+        half = self._quantile(interval) * error
+        freedom = self.n_samples - n_coefficients
+        p_value = 2.0 * stats.t.sf(np.abs(self.coef_ / self.stderr_), freedom)
+        columns = {
+            "topic": np.repeat(np.arange(n_topics), n_coefficients),
+            "covariate": self.names * n_topics,
+            "coef": coef,
+            "stderr": error,
+            "low": coef - half,
+            "high": coef + half,
+            "p_value": p_value.ravel(),
+            "p_adjusted": _holm(p_value).ravel(),
+        }
+        return data_frame(output, columns)
+
+    def shares(
+        self,
+        covariates: DataLike,
+        interval: Float = 0.95,
+        output: Literal["pandas", "polars"] = "pandas",
+    ) -> DataFrame:
+        """Return the mean shares of topics, with intervals, for values of covariates.
+
+        Parameters
+        ----------
+        covariates : DataFrame or array-like of shape (n_rows, n_covariates)
+            Values of the same covariates, such as one row for each year.
+        interval : float, default=0.95
+            Confidence level of the intervals, between 0 and 1.
+        output : {"pandas", "polars"}, default="pandas"
+            Library of the data frame.
+
+        Returns
+        -------
+        table : DataFrame
+            Columns: "row", the row of ``covariates``; "topic", "share", "stderr",
+            "low" and "high".
+
+        Raises
+        ------
+        ValueError
+            If the covariates differ from those of the regression, or a category does
+            not occur in them.
+        """
+        Z = self._design.rows(covariates)
+        share = Z @ self.coef_.T
+        error = np.sqrt(np.einsum("ri,kij,rj->rk", Z, self.covariance_, Z))
+        half = self._quantile(interval) * error
+        n_rows, n_topics = share.shape
+        columns = {
+            "row": np.repeat(np.arange(n_rows), n_topics),
+            "topic": np.tile(np.arange(n_topics), n_rows),
+            "share": share.ravel(),
+            "stderr": error.ravel(),
+            "low": (share - half).ravel(),
+            "high": (share + half).ravel(),
+        }
+        return data_frame(output, columns)
+
+    def _quantile(self, interval):
+        if not (is_number(interval) and 0 < interval < 1):
+            refuse("interval", "a float between 0 and 1", interval)
+        freedom = self.n_samples - len(self.names)
+        return stats.t.ppf(0.5 * (1.0 + interval), freedom)
+
+
+def _holm(p_values):
+    """Return p-values that are adjusted for the number of rows, in each column."""
+    order = np.argsort(p_values, axis=0)
+    factors = np.arange(len(p_values), 0, -1)[:, None]
+    ordered = np.take_along_axis(p_values, order, axis=0) * factors
+    adjusted = np.empty_like(p_values)
+    ordered = np.minimum(np.maximum.accumulate(ordered, axis=0), 1.0)
+    np.put_along_axis(adjusted, order, ordered, axis=0)
+    return adjusted
+
+
+@check_arguments(
+    n_sweeps=[WholeNumber(10), None],
+    random_state=["random_state"],
+)
+def topic_regression(
+    lda: Any,
+    X: DataLike,
+    covariates: DataLike,
+    *,
+    n_sweeps: Int | None = None,
+    random_state: Seed = None,
+) -> TopicRegression:
+    r"""Regress the topic shares of documents on covariates.
+
+    The intervals contain the uncertainty of the shares of each document, which is large
+    for short texts, and of the topics.  A regression of the result of ``transform``
+    contains neither, and underestimates the effects for short texts.
+
+    Parameters
+    ----------
+    lda : object
+        A fitted LDA, such as `sktemper.AnnealedLDA`.  It does not change.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Word counts of the documents of its fit, or of some of them; whole numbers.
+        Documents without tokens are left out.
+    covariates : DataFrame or array-like of shape (n_samples, n_covariates)
+        Numeric covariates, such as the columns of a spline or of a formula, without an
+        intercept.  Columns of text, categories or booleans of a data frame are replaced
+        by an indicator for each value that occurs, except the first.
+    n_sweeps : int, default=None
+        Number of sweeps of Gibbs sampling over the tokens, at least 10; more if topics
+        are uncertain.  None is from 150, for a million tokens, to 600.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the sampling.
+
+    Returns
+    -------
+    regression : TopicRegression
+        Coefficients and standard errors; its methods ``table`` and ``shares`` return
+        data frames with intervals.
+
+    Raises
+    ------
+    ValueError
+        If ``X`` has counts that are not whole, covariates have missing values or are
+        linearly dependent, or there are too few documents or topics.
+
+    Warns
+    -----
+    UserWarning
+        If sampling has changed a topic so much that its words in the fit do not
+        describe it; see ``topic_word_`` of the result.
+
+    See Also
+    --------
+    sktemper.plotting.TopicEffectsDisplay : Draws effects and shares with intervals.
+    sktemper.class_regression : Regression of the classes of a mixture.
+
+    Notes
+    -----
+    Given topics :math:`\beta`, the word frequencies :math:`f_d` of a document have the
+    mean :math:`\beta^T \theta_d`, so that
+
+    .. math:: \hat\theta_d = (\beta P^{-1} \beta^T)^{-1} \beta P^{-1} f_d
+
+    is an unbiased estimate of its topic shares, for any length and without a
+    distribution of shares; P is the diagonal matrix of the words' probabilities.
+    Coefficients are the weighted least squares of these estimates [1]_; a document of
+    :math:`N_d` tokens has the weight :math:`1 / (1 + c / N_d)`, with c the ratio of the
+    variances of the estimate of one token and of shares.  Topics are drawn
+    by collapsed Gibbs sampling [2]_, which starts at the fit and learns the priors; the
+    posterior of mean-field inference would be biased for short texts.  The covariance
+    is the sum of the sandwich estimator and the covariance of the coefficients over the
+    draws [3]_.
+
+    References
+    ----------
+    .. [1] J. Wooldridge, "Econometric Analysis of Cross Section and Panel Data", MIT
+       Press, 2010.
+    .. [2] T. Griffiths, M. Steyvers, "Finding scientific topics", PNAS 101, 2004.
+    .. [3] D. Rubin, "Multiple Imputation for Nonresponse in Surveys", Wiley, 1987.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sktemper import AnnealedLDA
+    >>> from sktemper.datasets import make_lda_documents
+    >>> from sktemper.inspection import topic_regression
+    >>> X, doc_topic, _ = make_lda_documents(
+    ...     400, n_components=3, return_distributions=True, random_state=0
+    ... )
+    >>> lda = AnnealedLDA(3, random_state=0).fit(X)
+    >>> group = (doc_topic[:, [0]] > 0.5).astype(float)
+    >>> regression = topic_regression(lda, X, group, random_state=0)
+    >>> regression.coef_.shape, regression.names
+    ((3, 2), ['(intercept)', 'x0'])
+    >>> table = regression.table()
+    >>> bool(table["coef"][table["covariate"] == "x0"].max() > 0.5)
+    True
+    """
+    if not hasattr(type(lda), "merge_topics"):
+        refuse("lda", "an LDA of this package", lda)
+    check_is_fitted(lda, "state_")
+    if lda.n_components_ < 2:
+        raise ValueError("A regression of topic shares needs two topics or more.")
+    counts = checked_counts(lda, X)
+    check_consistent_length(counts, covariates)
+    used = np.flatnonzero(counts.sum(axis=1))
+    counts, covariates = counts[used], _safe_indexing(covariates, used)
+    design = Design(covariates)
+    Z = design.rows(covariates)
+    if len(used) <= Z.shape[1]:
+        raise ValueError(
+            f"{len(used)} documents with tokens are too few for {Z.shape[1]} "
+            "coefficients."
+        )
+    draws = topic_draws(lda, counts, n_sweeps, check_random_state(random_state))
+    coef, covariance, topic_word = _estimate(counts, Z, design, draws)
+    return TopicRegression(
+        names=design.names,
+        coef_=coef,
+        stderr_=np.sqrt(np.diagonal(covariance, axis1=1, axis2=2)),
+        covariance_=covariance,
+        n_samples=len(used),
+        topic_word_=topic_word,
+        similarity_=_similarity(lda.topic_word_.astype(np.float64), topic_word),
+        _design=design,
+    )
+
+
+def _estimate(counts, Z, design, draws):
+    """Return coefficients and their covariance, by topic, and the mean topics."""
+    lengths, coefs, topic_word, shares = counts.sum(axis=1), [], 0.0, 0.0
+    for draw in draws:
+        estimator, variance = _estimator_of_shares(draw.topic_word, draw.shares)
+        if not coefs:
+            weight = lengths / (lengths + _ratio(variance, draw))
+            centre, spread = design.scales(Z, weight)
+            scaled = (Z - centre) / spread
+            bread = np.linalg.inv((scaled * weight[:, None]).T @ scaled)
+            sums = counts.T @ (scaled * (weight / lengths)[:, None])
+        coefs.append((bread @ (estimator @ sums).T).T)
+        topic_word, shares = topic_word + draw.topic_word, shares + draw.shares
+    coefs, topic_word = np.stack(coefs), topic_word / len(coefs)
+    coef = coefs.mean(axis=0)
+    estimator, _ = _estimator_of_shares(topic_word, shares / len(coefs))
+    within = _sandwich((counts, lengths, scaled, weight), estimator, coef, bread)
+    change = coefs - coef
+    between = np.einsum("mki,mkj->kij", change, change) / (len(coefs) - 1)
+    covariance = within + (1.0 + 1.0 / len(coefs)) * between
+    # For b0 + b (z - c) / s, slopes are divided by s, and c b / s is subtracted from
+    # b0.
+    units = np.diag(1.0 / spread)
+    units[0, 1:] = -centre[1:] / spread[1:]
+    return coef @ units.T, units @ covariance @ units.T, topic_word
+
+
+def _estimator_of_shares(topic_word, shares):
+    """Return the matrix that maps word frequencies to shares of topics.
+
+    Also returned is the second moment of the estimates of documents of one token, by
+    topic.
+    """
+    p = shares @ topic_word
+    ratios = np.divide(topic_word, p, out=np.zeros_like(topic_word), where=p > 0)
+    inverse = np.linalg.inv(ratios @ topic_word.T)
+    return inverse @ ratios, np.diagonal(inverse)
+
+
+def _ratio(moment, draw):
+    """Return the ratio c of the variance that a token adds to that of the shares.
+
+    The variance of Dirichlet shares is q (1 - q) / (1 + sum of alpha).  The median over
+    topics is not changed by a few similar topics.
+    """
+    q = draw.shares
+    variance = (moment - q**2) * (1.0 + draw.concentration) / (q * (1.0 - q))
+    return max(float(np.median(variance)) - 1.0, 0.0)
+
+
+def _sandwich(data, estimator, coef, bread):
+    """Return the covariance of coefficients for given topics, for any variances."""
+    counts, lengths, Z, weight = data
+    n, p = Z.shape
+    sums = np.zeros((len(coef), p * p))
+    for start in range(0, n, ROWS_AT_ONCE):
+        some = slice(start, start + ROWS_AT_ONCE)
+        residuals = counts[some] @ estimator.T / lengths[some, None]
+        residuals -= Z[some] @ coef.T
+        squares = (weight[some, None] * residuals) ** 2
+        products = (Z[some, :, None] * Z[some, None, :]).reshape(-1, p * p)
+        sums += squares.T @ products
+    return n / (n - p) * (bread @ sums.reshape(-1, p, p) @ bread)
+
+
+def _similarity(fitted, drawn):
+    """Return the cosine of each topic before and after; warn if some are small."""
+    norms = np.linalg.norm(fitted, axis=1) * np.linalg.norm(drawn, axis=1)
+    similarity = (fitted * drawn).sum(axis=1) / norms
+    changed = np.flatnonzero(similarity < LEAST_COSINE)
+    if len(changed):
+        warn(
+            f"Sampling has changed the topics {changed.tolist()}, of which these "
+            "documents tell little: the words of the fit do not describe them. Their "
+            "words are in topic_word_ of the result; fit fewer topics, or more passes."
+        )
+    return similarity

@@ -1,0 +1,104 @@
+"""Covariates of a regression as columns of numbers."""
+
+import numpy as np
+from sklearn.utils import check_array
+
+from .._utils._frames import is_frame
+from .._utils._validation import check_values
+from ._columns import column_values
+
+#: Largest condition number of a matrix that is inverted.
+MOST_CONDITION = 1e8
+
+
+class Design:
+    """The coefficients of a regression, and the columns that they multiply.
+
+    Numeric covariates are one column.  Text, categories and booleans of a data frame
+    are an indicator for each value that occurs, except the first.
+
+    Parameters
+    ----------
+    covariates : DataFrame or array-like of shape (n_samples, n_covariates)
+
+    Attributes
+    ----------
+    names : list of n_coefficients str
+        "(intercept)", and the other columns.
+    given : list of str
+        Names of the covariates.
+    levels : list
+        The values of each covariate with indicators, None for a number.
+    """
+
+    def __init__(self, covariates):
+        self.names, self.given, self.levels = ["(intercept)"], [], []
+        for name, values in self._columns(covariates):
+            if (values.array == values.array[0]).all():
+                raise ValueError(
+                    f"The covariate {name!r} has the same value everywhere: leave it "
+                    "out."
+                )
+            levels = None
+            if not values.is_numeric or values.declared is not None:
+                occurs = (c for c in values.categories() if (values.array == c).any())
+                levels = list(occurs)
+            self.given.append(name)
+            self.levels.append(levels)
+            self.names += (
+                [name] if levels is None else [f"{name}={c}" for c in levels[1:]]
+            )
+
+    def rows(self, covariates):
+        """Return the columns for covariates, (n_samples, n_coefficients)."""
+        found = list(self._columns(covariates))
+        if [name for name, _ in found] != self.given:
+            raise ValueError(
+                f"The covariates must be {self.given}, in this order, got "
+                f"{[name for name, _ in found]}."
+            )
+        columns = [np.ones(len(covariates))]
+        for (name, values), levels in zip(found, self.levels, strict=True):
+            if levels is None:
+                check_values(values.array, np.float64, f"Covariate {name!r}", True)
+                columns.append(values.array)
+                continue
+            unknown = set(values.array) - set(levels)
+            if unknown:
+                raise ValueError(
+                    f"The covariate {name!r} has values that are not in the data of "
+                    f"the regression: {sorted(map(str, unknown))}."
+                )
+            columns += [(values.array == level).astype(float) for level in levels[1:]]
+        return np.column_stack(columns)
+
+    @staticmethod
+    def _columns(covariates):
+        """Yield the names and values of covariates; raise if values are missing."""
+        if is_frame(covariates):
+            given = map(str, covariates.columns)
+        else:
+            covariates = check_array(
+                covariates, dtype=np.float64, input_name="covariates"
+            )
+            given = (f"x{number}" for number in range(covariates.shape[1]))
+        for name, values in zip(given, column_values(covariates), strict=True):
+            if values.missing().any():
+                raise ValueError(
+                    f"The covariate {name!r} has missing values: leave out these "
+                    "samples, from the other data too, or fill them in."
+                )
+            yield name, values
+
+    def scales(self, Z, weight):
+        """Return centres and spreads of columns; raise if columns are dependent."""
+        centre = weight @ Z / weight.sum()
+        spread = np.sqrt(weight @ (Z - centre) ** 2 / weight.sum())
+        centre[0], spread[0] = 0.0, 1.0
+        scaled = (Z - centre) / spread
+        if np.linalg.cond((scaled * weight[:, None]).T @ scaled) > MOST_CONDITION:
+            raise ValueError(
+                f"Some of the covariates {self.names[1:]} are sums of others: leave "
+                "one out."
+            )
+        return centre, spread

@@ -1,0 +1,240 @@
+"""Regression of topic shares: its sampler, its estimates and their intervals."""
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.special import gammaln, psi
+from sktemper.inspection._kernels import sweep
+
+from sktemper import AnnealedLDA
+from sktemper.inspection import _topic_regression, topic_regression
+from sktemper.inspection._gibbs import TopicDraw
+from sktemper.metrics import match_components
+from sktemper.mixed_mixture._design import Design
+
+
+def grouped(seed, n_documents=2000, length=5, n_topics=5, n_features=200):
+    """Return counts, groups, topics, and the difference of mean shares of groups."""
+    random = np.random.default_rng(seed)
+    topic_word = random.dirichlet(np.full(n_features, 0.1), n_topics)
+    group = random.integers(0, 2, n_documents)
+    means = random.dirichlet(np.full(n_topics, 5.0), 2)
+    gammas = random.standard_gamma(0.1 * n_topics * means[group])
+    doc_topic = gammas / gammas.sum(axis=1, keepdims=True)
+    counts = np.array([random.multinomial(length, p) for p in doc_topic @ topic_word])
+    return sparse.csr_array(counts), group, topic_word, means[1] - means[0]
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, group, _, _ = grouped(0, 400, 12)
+    return AnnealedLDA(5, random_state=0).fit(X), X, group
+
+
+# -- the sampler -----------------------------------------------------------------------
+def test_sweeps_have_the_posterior_of_enumeration():
+    words = np.array([0, 1, 1, 2, 0], dtype=np.int32)
+    starts = np.array([0, 3, 5])
+    alpha, eta, K, V = np.array([0.3, 0.7]), 0.4, 2, 3
+
+    def log_joint(z):
+        z, logs = np.array(z), 0.0
+        for first, end in itertools.pairwise(starts):
+            n = np.bincount(z[first:end], minlength=K)
+            logs += gammaln(n + alpha).sum()
+        for k in range(K):
+            n = np.bincount(words[z == k], minlength=V)
+            logs += gammaln(n + eta).sum() - gammaln(n.sum() + V * eta)
+        return logs
+
+    states = list(itertools.product(range(K), repeat=len(words)))
+    expected = np.exp([log_joint(z) for z in states])
+    expected /= expected.sum()
+    random = np.random.default_rng(0)
+    prior, word_topic = np.zeros((1, 4)), np.zeros((V, 4))
+    prior[0, :K], word_topic[:, :K] = alpha, eta
+    totals, z = word_topic.sum(axis=0), np.full(len(words), -1, dtype=np.int32)
+    totals[K:] = 1.0
+    n_sweeps, found, tables = 40_000, np.zeros(len(states)), np.zeros(4)
+    for _ in range(n_sweeps):
+        tables[:] = 0.0
+        sweep(words, starts, random.random(5), prior, z, word_topic, totals, tables)
+        found[int("".join(map(str, z)), 2)] += 1
+    assert np.abs(found / n_sweeps - expected).max() < 0.006
+    counts = np.array(
+        [np.bincount(z[:3], minlength=2), np.bincount(z[3:], minlength=2)]
+    )
+    np.testing.assert_allclose(
+        tables[:K], (alpha * (psi(counts + alpha) - psi(alpha))).sum(axis=0)
+    )
+    drawn = [[np.sum((words == v) & (z == k)) for k in range(K)] for v in range(V)]
+    np.testing.assert_allclose(word_topic[:, :K], np.array(drawn) + eta)
+    assert (word_topic[:, K:] == 0).all()
+
+
+# -- estimates for given topics --------------------------------------------------------
+def test_estimates_of_shares_are_unbiased():
+    random = np.random.default_rng(1)
+    topic_word = random.dirichlet(np.full(30, 0.2), 4)
+    estimator, moment = _topic_regression._estimator_of_shares(
+        topic_word, np.array([0.1, 0.2, 0.3, 0.4])
+    )
+    theta = random.dirichlet(np.ones(4), 7)
+    np.testing.assert_allclose(theta @ topic_word @ estimator.T, theta, atol=1e-12)
+    p = np.array([0.1, 0.2, 0.3, 0.4]) @ topic_word
+    np.testing.assert_allclose(moment, (estimator**2) @ p)  # over documents of a token
+
+
+def estimate(counts, covariates, topic_word):
+    design = Design(covariates)
+    draw = TopicDraw(topic_word, np.full(len(topic_word), 1 / len(topic_word)), 1.0)
+    Z = design.rows(covariates)
+    return _topic_regression._estimate(
+        sparse.csr_array(counts), Z, design, iter([draw, draw])
+    )
+
+
+def test_a_group_effect_is_a_difference_of_means_with_its_variance():
+    """If each topic is a word, frequencies are shares, and draws do not differ."""
+    random = np.random.default_rng(2)
+    group = random.integers(0, 2, 50)
+    counts = random.multinomial(6, random.dirichlet(np.ones(3), 50))
+    coef, covariance, _ = estimate(counts, group[:, None], np.eye(3))
+    one, other = counts[group == 1] / 6, counts[group == 0] / 6
+    np.testing.assert_allclose(coef[:, 1], one.mean(axis=0) - other.mean(axis=0))
+    np.testing.assert_allclose(coef[:, 0], other.mean(axis=0))
+    variance = one.var(axis=0) / len(one) + other.var(axis=0) / len(other)
+    np.testing.assert_allclose(covariance[:, 1, 1], 50 / 48 * variance)
+
+
+def test_long_documents_have_the_weight_of_the_variance_of_shares():
+    """For topics of one word each, the weight is N / (N + sum of alpha)."""
+    counts = np.array([[1, 0], [8, 2], [30, 70], [0, 5]])
+    group = np.array([[0.0], [1.0], [0.0], [1.0]])
+    coef, _, _ = estimate(counts, group, np.eye(2))
+    lengths = counts.sum(axis=1)
+    weight = lengths / (lengths + 1.0)
+    shares = counts / lengths[:, None]
+    mean = np.average(shares[[0, 2]], axis=0, weights=weight[[0, 2]])
+    np.testing.assert_allclose(coef[:, 0], mean)
+
+
+# -- the function ----------------------------------------------------------------------
+def test_units_of_covariates_do_not_change_shares(fitted):
+    lda, X, group = fitted
+    x = np.linspace(0, 1, X.shape[0])[:, None]
+    one = topic_regression(lda, X, x, n_sweeps=20, random_state=0)
+    other = topic_regression(lda, X, 2000 + 10 * x, n_sweeps=20, random_state=0)
+    np.testing.assert_allclose(one.coef_[:, 1], 10 * other.coef_[:, 1])
+    np.testing.assert_allclose(one.stderr_[:, 1], 10 * other.stderr_[:, 1])
+    a, b = one.shares([[0.3]]), other.shares([[2003.0]])
+    np.testing.assert_allclose(a.to_numpy(), b.to_numpy(), atol=1e-8)
+    np.testing.assert_allclose(a["share"], one.coef_ @ [1, 0.3])
+    np.testing.assert_allclose(one.coef_.sum(axis=0), [1, 0], atol=1e-9)
+
+
+def test_categories_are_indicators_and_the_fit_does_not_change(fitted):
+    pandas = pytest.importorskip("pandas")
+    lda, X, group = fitted
+    before = lda.components_
+    place = np.array(["a", "b", "c"])[np.arange(X.shape[0]) % 3]
+    frame = pandas.DataFrame({"group": group == 1, "place": place})
+    regression = topic_regression(lda, X, frame, n_sweeps=20, random_state=0)
+    assert regression.names == ["(intercept)", "group=True", "place=b", "place=c"]
+    columns = np.column_stack([group, place == "b", place == "c"]).astype(float)
+    other = topic_regression(lda, X, columns, n_sweeps=20, random_state=0)
+    np.testing.assert_array_equal(regression.covariance_, other.covariance_)
+    shares = regression.shares(frame.iloc[[2, 0]])
+    reference = other.shares(columns[[2, 0]])
+    pandas.testing.assert_frame_equal(shares, reference)
+    table = regression.table()
+    assert table.shape == (20, 8)
+    assert (table["low"] < table["coef"]).all() and (
+        table["high"] > table["coef"]
+    ).all()
+    np.testing.assert_array_equal(lda.components_, before)
+    with pytest.raises(ValueError, match="not in the data of the regression.*'d'"):
+        regression.shares(frame.iloc[:1].assign(place="d"))
+    with pytest.raises(ValueError, match="must be .'group', 'place'."):
+        regression.shares(frame[["place", "group"]])
+
+
+def test_adjusted_p_values():
+    adjusted = _topic_regression._holm(np.array([[0.01], [0.04], [0.03], [0.9]]))
+    np.testing.assert_allclose(adjusted.ravel(), [0.04, 0.09, 0.09, 0.9])
+
+
+def test_topics_keep_what_other_documents_of_the_fit_told():
+    X, group, topic_word, _ = grouped(3, 4000, 20)
+    lda = AnnealedLDA(5, random_state=0).fit(X)
+    few = topic_regression(lda, X[:60], group[:60, None], n_sweeps=50, random_state=0)
+    assert few.similarity_.min() > 0.98
+    permutation, similarity = match_components(topic_word, few.topic_word_)
+    assert similarity.min() > 0.98
+
+
+def test_topics_that_change_are_named():
+    X, group, _, _ = grouped(4, 200, 5, 10)
+    lda = AnnealedLDA(10, max_iter=40, random_state=0).fit(X)
+    with pytest.warns(UserWarning, match="Sampling has changed the topics"):
+        topic_regression(lda, X, group[:, None], n_sweeps=30, random_state=0)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"lda": "lda"}, "'lda' parameter must be an LDA"),
+        ({"lda": AnnealedLDA(5)}, "not fitted"),
+        ({"X": 0.5}, "'X' parameter must be whole counts"),
+        ({"X": 0.0}, "0 documents with tokens are too few|0 sample"),
+        ({"covariates": np.ones((400, 1))}, "same value everywhere"),
+        ({"covariates": np.arange(400.0)[:, None] * [1, 2]}, "sums of others"),
+        ({"covariates": np.full((400, 1), np.nan)}, "NaN"),
+        ({"covariates": np.ones((3, 1))}, "inconsistent numbers of samples"),
+        ({"n_sweeps": 3}, "'n_sweeps' parameter"),
+    ],
+)
+def test_bad_input(fitted, change, message):
+    lda, X, group = fitted
+    arguments = {"lda": lda, "X": X, "covariates": group[:, None], **change}
+    if "X" in change:
+        arguments["X"] = X * change["X"]
+    with pytest.raises((ValueError, TypeError), match=message):
+        topic_regression(**arguments)
+
+
+# -- intervals -------------------------------------------------------------------------
+def effects(seeds, **sizes):
+    """Return true effects, and estimates with intervals in their order."""
+    truth, found = [], []
+    for seed in seeds:
+        X, group, topic_word, effect = grouped(seed, **sizes)
+        lda = AnnealedLDA(len(effect), random_state=0).fit(X)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            regression = topic_regression(lda, X, group[:, None], random_state=0)
+        order, _ = match_components(topic_word, regression.topic_word_)
+        table = regression.table()
+        rows = table[table["covariate"] == "x0"].iloc[order]
+        truth.append(effect)
+        found.append(rows[["coef", "low", "high", "p_adjusted"]].to_numpy())
+    return np.concatenate(truth), *np.concatenate(found).T
+
+
+def test_effects_of_short_texts_are_not_biased():
+    """Regressions of the result of transform have less than .9 of the effects."""
+    truth, coef, low, high, _ = effects(range(10, 13))
+    assert truth @ coef == pytest.approx(truth @ truth, rel=0.06)
+    assert ((low < truth) & (truth < high)).mean() > 0.8
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("length", [5, 20])
+def test_intervals_cover(length):
+    truth, coef, low, high, _ = effects(range(100, 160), length=length)
+    error = np.sqrt(((coef - truth) * truth) @ ((coef - truth) * truth))
+    assert abs((coef - truth) @ truth) < 0.03 * truth @ truth + 2 * error
+    assert 0.92 < ((low < truth) & (truth < high)).mean() < 0.98
