@@ -177,10 +177,11 @@ def test_topics_keep_what_other_documents_of_the_fit_told():
 
 
 def test_topics_that_change_are_named():
-    X, group, _, _ = grouped(4, 200, 5, 10)
-    lda = AnnealedLDA(10, max_iter=40, random_state=0).fit(X)
-    with pytest.warns(UserWarning, match="Sampling has changed the topics"):
-        topic_regression(lda, X, group[:, None], n_sweeps=30, random_state=0)
+    fitted = np.eye(3)
+    drawn = np.array([[0.8, 0.1, 0.1], [0.1, 0.5, 0.4], [0.5, 0.1, 0.4]])
+    with pytest.warns(UserWarning, match=r"Sampling has changed the topics \[2\]"):
+        similarity = _topic_regression._similarity(fitted, drawn)
+    np.testing.assert_allclose(similarity[0], 0.8 / np.sqrt(0.66))
 
 
 @pytest.mark.parametrize(
