@@ -715,6 +715,7 @@ MIXED_MIXTURE = Row(
         "default": Setting(),
         "float32": Setting({}, single, OF_FLOAT32),
         "by type": Setting({"kinds": "from_dtype"}),
+        "histogram": Setting({"kinds": {5: "histogram", 6: "histogram"}}),
         "numbers": Setting({"kinds": "gaussian"}),
     },
     OF_MIXTURES | NO_ITERATIONS,

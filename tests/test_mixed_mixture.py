@@ -413,7 +413,7 @@ def test_missing_values_are_at_the_mean_in_distances():
 @pytest.fixture(scope="module")
 def fitted():
     X, y = survey(1500)
-    kinds = {"visits": "poisson", "likert": "binned"}
+    kinds = {"visits": "poisson", "likert": "binned", "income": "gaussian"}
     return AnnealedMixedMixture(5, kinds=kinds, random_state=0).fit(X), X, y
 
 

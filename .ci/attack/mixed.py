@@ -110,11 +110,12 @@ def mixture(draw, columns, **parameters):
         known = [v for v in values if v is not None]
         if known and all(type(v) in (int, float) and abs(v) < 1e9 for v in known):
             counts = all(type(v) is int and v >= 0 for v in known)
-            options = ["gaussian", "binned", "categorical"] + ["poisson"] * counts
+            options = ["gaussian", "binned", "histogram", "categorical"]
+            options += ["poisson"] * counts + ["lognormal"] * (min(known) > 0)
             kinds[name] = draw.one_of(None, *options)
     cls = draw.one_of(sktemper.AnnealedMixedMixture, sktemper.TemperedMixedMixture)
     options = {
-        "kinds": {n: kind for n, kind in kinds.items() if kind} or "from_dtype",
+        "kinds": {n: kind for n, kind in kinds.items() if kind} or "auto",
         "n_components": draw.between(1, 4),
         "n_bins": draw.between(2, 5),
         "max_iter": draw.between(1, 4),

@@ -225,9 +225,10 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
             A row for each class, column of the data, and option.  "class" is the index
             of the component, "size" its weight, "item" the column, and "kind" the kind
             of the column.  "option" is a category or an interval, "mean" or "sd" of
-            numbers, "rate" of counts of events, or "share" of a word.  "mean" is the
-            posterior mean of the probability or number, and "low" and "high" are the
-            ends of its interval.  Components without samples have no rows.
+            numbers, "median" of numbers and "log sd" of their logarithms, "rate" of
+            counts of events, or "share" of a word.  "mean" is the posterior mean of the
+            probability or number, and "low" and "high" are the ends of its interval.
+            Components without samples have no rows.
 
         Notes
         -----

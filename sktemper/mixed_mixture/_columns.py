@@ -12,6 +12,7 @@ from scipy import sparse
 
 from .._utils._cache import read_only
 from .._utils._frames import is_frame, is_polars
+from ._shapes import FEW_VALUES, shape_of
 
 # -- values of columns of data frames and arrays ---------------------------------------
 #: Message about columns that are neither numbers nor text.
@@ -335,11 +336,21 @@ def _python_value(name, value):
 
 # -- descriptions of columns of several kinds, and numeric codes of their values -------
 #: Kinds of columns.
-KINDS = ("categorical", "binary", "gaussian", "poisson", "binned")
+KINDS = (
+    "categorical",
+    "binary",
+    "gaussian",
+    "lognormal",
+    "poisson",
+    "binned",
+    "histogram",
+)
+#: The kinds whose options are intervals.
+WITH_INTERVALS = ("binned", "histogram")
 #: The kinds whose values are options.
-WITH_OPTIONS = ("categorical", "binary", "binned")
-#: Columns of integers with at most this number of distinct values are categorical.
-FEW_VALUES = 10
+WITH_OPTIONS = ("categorical", "binary", *WITH_INTERVALS)
+#: Least number of rows of an interval in the tails of a histogram.
+LEAST_ROWS = 10
 #: Remedy in error messages.
 REMEDY = 'Name another kind, as in kinds={"column": "categorical"}, or leave it out.'
 
@@ -355,13 +366,21 @@ class Column(NamedTuple):
         Values of the options of a categorical or binary column, in the order of their
         codes, or labels of the intervals of a binned column.  Empty for other kinds.
     edges : tuple of float
-        Boundaries between the intervals of a binned column.  A boundary belongs to the
+        Boundaries between the intervals of a column.  A boundary belongs to the
         interval below it.
     centres : tuple of float
-        Mean training value in each interval of a binned column.
+        Mean training value in each interval of a column.
     location, scale : float
-        Mean and standard deviation of the training values of a Gaussian column, which
-        the model standardizes: (x - location) / scale.
+        Mean and standard deviation of the training values of a Gaussian column, or of
+        their logarithms, which the model standardizes: (x - location) / scale.
+    ends : tuple of (float, float)
+        Lowest and highest value of each interval of a histogram.
+    lengths : tuple of float
+        Length of each interval of a histogram, by which its probability is divided: the
+        number of values of whole numbers, and 1 for a single value of others.
+    log_unit : float
+        Mean over the training values of the logarithm of the derivative of a value, or
+        of the length of its interval, if it varies.
     """
 
     kind: str
@@ -370,6 +389,16 @@ class Column(NamedTuple):
     centres: tuple = ()
     location: float = 0.0
     scale: float = 1.0
+    ends: tuple = ()
+    lengths: tuple = ()
+    log_unit: float = 0.0
+
+    @property
+    def part(self):
+        """Part of the model: "options", "counts" or "normals"."""
+        if self.kind in WITH_OPTIONS:
+            return "options"
+        return "counts" if self.kind == "poisson" else "normals"
 
     @property
     def n_options(self):
@@ -400,6 +429,9 @@ class Column(NamedTuple):
         numbers = values.numbers()
         if self.kind == "poisson":
             _check_counts(numbers, values.name)
+        if self.kind == "lognormal" and (numbers <= 0).any():
+            unknown = np.unique(numbers[numbers <= 0]).tolist()
+            return np.where(numbers > 0, numbers, np.nan), unknown
         return numbers, []
 
     def _encode(self, values):
@@ -440,9 +472,10 @@ class Column(NamedTuple):
     def decode(self, codes):
         """Return the values of options, in an array of the type of the categories.
 
-        The codes of a column without options are the values themselves.
+        The codes of a column without options are the values themselves.  An interval
+        is represented by its mean training value.
         """
-        if self.kind == "binned":
+        if self.kind in WITH_INTERVALS:
             return np.asarray(self.centres)[codes.astype(int)]
         if not self.n_options:
             return codes
@@ -456,6 +489,13 @@ class Column(NamedTuple):
         elif types <= {int, float} and max(map(abs, self.categories)) < INEXACT:
             categories = categories.astype(float if float in types else int)
         return categories[codes.astype(int)]
+
+    def draw(self, codes, random):
+        """Return values of a histogram that are uniform in intervals."""
+        (low, high), lengths = np.array(self.ends)[codes].T, np.array(self.lengths)
+        below = lengths[codes] * random.random(len(codes))
+        is_whole = lengths[codes] != high - low
+        return high - np.where(is_whole, np.floor(below), below)
 
 
 @functools.lru_cache
@@ -547,6 +587,8 @@ def row_numbers(X, columns):
             return None
         elif column.kind == "poisson" and (value < 0 or value != int(value)):
             return None
+        elif column.kind == "lognormal" and value <= 0:
+            return None
         numbers.append(value)
     return None if None in numbers else np.array([numbers], dtype=float)
 
@@ -562,15 +604,15 @@ def declared_kinds(kinds, names, n_features):
     Parameters
     ----------
     kinds : str, dict or sequence of str
-        "from_dtype"; one kind for all columns; a dict of kinds by name or index of
-        columns; or a kind for each column.
+        "auto" or "from_dtype"; one kind for all columns; a dict of kinds by name or
+        index of columns; or a kind for each column.
     names : sequence or None
         Names of the columns, if the data have any.
     n_features : int
     """
     if isinstance(kinds, str):
         given = dict.fromkeys(range(n_features), kinds)
-        given = {} if kinds == "from_dtype" else given
+        given = {} if kinds == "auto" else given
     elif isinstance(kinds, dict):
         given = by_column_index(kinds, names, n_features, "kinds")
     else:
@@ -580,10 +622,10 @@ def declared_kinds(kinds, names, n_features):
             )
         given = dict(enumerate(kinds))
     for kind in given.values():
-        if kind is not None and kind not in KINDS:
+        if kind is not None and kind not in (*KINDS, "from_dtype"):
             raise ValueError(
-                f"kinds must be 'from_dtype', or name one of {list(KINDS)} for a "
-                f"column, got {kind!r}."
+                f"kinds must be 'auto' or 'from_dtype', or name one of {list(KINDS)} "
+                f"for a column, got {kind!r}."
             )
     return [given.get(number) for number in range(n_features)]
 
@@ -621,6 +663,33 @@ def declared_options(given, name):
     return options
 
 
+def chosen_kinds(columns, kinds, categories):
+    """Return a kind of `KINDS` for each column.
+
+    Parameters
+    ----------
+    columns : sequence of Values
+        Distinct values and their weights.
+    kinds : sequence of str or None
+        "from_dtype" chooses the kind by the type of the values; None also by the shape
+        of the distribution of numbers.
+    categories : dict of sequences by index
+        Categories that the user declared.
+    """
+    found = list(kinds)
+    for number, (values, kind) in enumerate(zip(columns, kinds, strict=True)):
+        if kind in (None, "from_dtype"):
+            is_declared = number in categories
+            found[number] = "categorical" if is_declared else _kind_by_type(values)
+    only_numbers = not {"categorical", "binary"} & set(found)
+    return [
+        shape_of(*values.known(), only_numbers)
+        if given is None and kind == "gaussian"
+        else kind
+        for values, kind, given in zip(columns, found, kinds, strict=True)
+    ]
+
+
 def describe(values, kind, categories=None, n_bins=5):
     """Return the `Column` that describes training values.
 
@@ -628,15 +697,13 @@ def describe(values, kind, categories=None, n_bins=5):
     ----------
     values : Values
         Values and their weights, which means and quantiles take into account.
-    kind : str or None
-        Kind of the column.  None chooses it by the type of the values.
+    kind : str
+        One of `KINDS`.
     categories : sequence or None
         Categories that the user declared.
     n_bins : int
-        Number of intervals of a binned column.
+        Number of intervals of a binned column, and least number of a histogram.
     """
-    if kind is None:
-        kind = "categorical" if categories is not None else _kind_by_type(values)
     if kind in ("categorical", "binary"):
         if categories is None:
             categories = values.categories()
@@ -648,13 +715,31 @@ def describe(values, kind, categories=None, n_bins=5):
     known, weight = values.known()
     if kind == "binned":
         return _binned(known, weight, n_bins)
+    if kind == "histogram":
+        return _histogram(known, weight, n_bins)
     if kind == "poisson":
         _check_counts(known, values.name)
     if kind == "poisson" or not len(known):
         return Column(kind)
+    if kind == "lognormal":
+        known = _logarithms_of(known, values.name)
     location = float(weight @ known / weight.sum())
     scale = float(np.sqrt(weight @ (known - location) ** 2 / weight.sum()))
-    return Column(kind, location=location, scale=scale if scale > 0 else 1.0)
+    return Column(
+        kind,
+        location=location,
+        scale=scale if scale > 0 else 1.0,
+        log_unit=location if kind == "lognormal" else 0.0,
+    )
+
+
+def _logarithms_of(numbers, name):
+    if (numbers <= 0).any():
+        raise ValueError(
+            f"{name} is of the kind 'lognormal', but has values that are not positive. "
+            f"{REMEDY}"
+        )
+    return np.log(numbers)
 
 
 def _kind_by_type(values):
@@ -688,28 +773,79 @@ def _check_categories(kind, categories, name):
 
 def _binned(known, weight, n_bins):
     """Return the description of a column with intervals between quantiles."""
-    edges = np.empty(0)
-    if len(known):
-        order = np.argsort(known, kind="stable")
-        cumulative = np.cumsum(weight[order])
-        levels = np.arange(1, n_bins) * cumulative[-1] / n_bins
-        edges = np.unique(known[order][np.searchsorted(cumulative, levels)])
-        edges = edges[edges < known.max()]
+    edges = _quantiles(known, weight, np.arange(1, n_bins), n_bins)
     codes = np.searchsorted(edges, known, side="left")
     sums = np.bincount(codes, weight * known, len(edges) + 1)
     totals = np.bincount(codes, weight, len(edges) + 1)
     centres = sums / np.where(totals > 0, totals, 1.0)
-    ends = [-np.inf, *edges.tolist(), np.inf]
-    labels = [
-        f"> {low:.6g}" if high == np.inf else f"({low:.6g}, {high:.6g}]"
-        for low, high in itertools.pairwise(ends)
-    ]
-    if len(labels) == 1:
-        labels = ["all"]
+    return Column("binned", _labels(edges), _floats(edges), _floats(centres))
+
+
+def _quantiles(known, weight, levels, n_bins):
+    """Return the different quantiles at ``levels / n_bins``, below the maximum."""
+    if not len(known):
+        return np.empty(0)
+    order = np.argsort(known, kind="stable")
+    cumulative = np.cumsum(weight[order])
+    places = np.searchsorted(cumulative, levels * cumulative[-1] / n_bins)
+    edges = np.unique(known[order][places])
+    return edges[edges < known.max()]
+
+
+def _labels(edges):
+    """Return texts that describe the intervals between edges."""
+    if not len(edges):
+        return ("all",)
+    labels = [f"({low:.6g}, {high:.6g}]" for low, high in itertools.pairwise(edges)]
+    return f"<= {edges[0]:.6g}", *labels, f"> {edges[-1]:.6g}"
+
+
+def _floats(numbers):
+    return tuple(np.asarray(numbers).tolist())
+
+
+def _histogram(known, weight, least_bins):
+    """Return the description of a column with a density constant in each interval.
+
+    The number of intervals of equal weights is the cube root of the number of rows, or
+    larger; the first and the last of them are divided in halves of their weights, and
+    the outer halves again, down to `LEAST_ROWS`.  A value whose weight is at least that
+    of an interval has an interval of its own.
+    """
+    if not len(known):
+        return _binned(known, weight, 1)._replace(
+            kind="histogram", ends=((0.0, 0.0),), lengths=(1.0,)
+        )
+    n_bins = max(least_bins, int(np.ceil(np.cbrt(weight.sum()))))
+    values, places = np.unique(known, return_inverse=True)
+    totals = np.bincount(places, weight)
+    least = totals.sum() / n_bins
+    heavy = np.flatnonzero(totals >= least)
+    before = values[heavy[heavy > 0] - 1]
+    n_halves = int(np.log2(max(1.0, least / LEAST_ROWS)))
+    tails = 0.5 ** np.arange(1, n_halves + 1)
+    levels = np.concatenate([tails, np.arange(1, n_bins), n_bins - tails])
+    quantiles = _quantiles(known, weight, levels, n_bins)
+    edges = np.unique(np.concatenate([quantiles, before]))
+    codes = np.searchsorted(edges, values, side="left")
+    shares = np.bincount(codes, totals, len(edges) + 1)
+    centres = np.bincount(codes, totals * values, len(edges) + 1) / shares
+    lows, highs = np.append(values[0], edges), np.append(edges, values[-1])
+    if (values == np.rint(values)).all():
+        lows[1:] += 1.0
+        lengths = highs - lows + 1.0
     else:
-        labels[0] = f"<= {edges[0]:.6g}"
+        is_atom = (np.bincount(codes) == 1) & (shares >= least)
+        lows = np.where(is_atom, highs, lows)
+        lengths = np.where(highs > lows, highs - lows, 1.0)
     return Column(
-        "binned", tuple(labels), tuple(edges.tolist()), tuple(centres.tolist())
+        "histogram",
+        _labels(edges),
+        _floats(edges),
+        _floats(centres),
+        ends=tuple(zip(_floats(lows), _floats(highs), strict=True)),
+        lengths=_floats(lengths),
+        log_unit=float(shares @ np.log(lengths) / shares.sum()),
     )
 
 

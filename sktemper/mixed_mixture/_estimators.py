@@ -42,7 +42,9 @@ from ..schedules import Schedule
 from ..tempering import Tempering
 from ._columns import (
     INEXACT,
+    WITH_INTERVALS,
     by_column_index,
+    chosen_kinds,
     column_values,
     declared_kinds,
     describe,
@@ -60,6 +62,8 @@ MOST_KEPT = 4096
 FLOATS = [np.float64, np.float32]
 #: Largest number of columns in a message.
 NAMED = 3
+#: The logarithm of imputed values is at most this.
+LARGEST_LOG = 700.0
 
 
 class CollectionValidation(Validation):
@@ -111,7 +115,7 @@ def all_components_are_used(estimator, run):
     return (
         f"All {n_components} components are used, so that the data may have more "
         "classes: raise n_components until some components stay empty. If this never "
-        "happens, columns do not fit their kinds: use 'binned' for skewed numbers, and "
+        "happens, columns do not fit their kinds: use 'histogram' for numbers, and "
         "leave out columns that nearly repeat other columns."
     )
 
@@ -296,6 +300,7 @@ class _MixedMixture(MixtureMixin, TemperedEstimator):
         values = [one.compressed() for one in values]
         kinds = declared_kinds(self.kinds, names, len(values))
         categories = self._declared_options(names, len(values))
+        kinds = chosen_kinds(values, kinds, categories)
         columns = tuple(
             describe(one, kind, categories.get(number), self.n_bins)
             for number, (one, kind) in enumerate(zip(values, kinds, strict=True))
@@ -350,8 +355,9 @@ class _MixedMixture(MixtureMixin, TemperedEstimator):
         warn_once(
             self,
             "unknown",
-            "X has values that are none of the categories of the fit. These values "
-            f"count as missing. {'; '.join(named[:NAMED])}",
+            "X has values that are none of the categories of the fit, or not positive "
+            "in a column of the kind 'lognormal'. These values count as missing. "
+            f"{'; '.join(named[:NAMED])}",
             UserWarning,
         )
 
@@ -465,11 +471,10 @@ class _MixedMixture(MixtureMixin, TemperedEstimator):
 
     def _places(self):
         """Yield the name of each column, its `Column`, and its position in its kind."""
-        places = {"options": 0, "poisson": 0, "gaussian": 0}
+        places = {"options": 0, "counts": 0, "normals": 0}
         for name, column in self._named_columns():
-            kind = "options" if column.n_options else column.kind
-            place = places[kind]
-            places[kind] += column.n_options or 1
+            place = places[column.part]
+            places[column.part] += column.n_options or 1
             yield name, column, place
 
     def _parameters(self):
@@ -489,7 +494,7 @@ class _MixedMixture(MixtureMixin, TemperedEstimator):
             means = own / own.sum()
             parts = map(np.ndarray.tolist, (means, *ends))
             return list(zip(column.labels, *parts, strict=False))
-        if column.kind == "poisson":
+        if column.part == "counts":
             shape, rate = counts[k, [place, place + len(family.counts)]] + [1.0, 0.0]
             low, high = stats.gamma.ppf(tails, shape, scale=1.0 / rate).tolist()
             return [("rate", float(shape / rate), low, high)]
@@ -498,12 +503,16 @@ class _MixedMixture(MixtureMixin, TemperedEstimator):
         spreads = np.sqrt(b / stats.gamma.ppf(tails[::-1], a))
         numbers = column.location + column.scale * np.array([m, low, high])
         sds = column.scale * np.array([np.sqrt(b / a), *spreads])
+        if column.kind == "lognormal":
+            numbers = np.exp(numbers)
+            return [("median", *numbers.tolist()), ("log sd", *sds.tolist())]
         return [("mean", *numbers.tolist()), ("sd", *sds.tolist())]
 
     def _n_parameters(self, n_classes):
-        free, per_class = {"poisson": 1, "gaussian": 2}, 0
+        per_class = 0
         for column in self.columns_:
-            per_class += free.get(column.kind, column.n_options - 1)
+            free = {"counts": 1, "normals": 2, "options": column.n_options - 1}
+            per_class += free[column.part]
         return n_classes * per_class
 
     # -- data --------------------------------------------------------------------------
@@ -519,13 +528,14 @@ class _MixedMixture(MixtureMixin, TemperedEstimator):
         -------
         X : ndarray or DataFrame of shape (n_samples, n_features)
             A data frame of pandas if the model was fitted to data with names.  A value
-            of a binned column is the mean of the training values in its interval.
+            of a binned column is the mean of the training values in its interval; a
+            value of a histogram is uniform in its interval.
         y : ndarray of shape (n_samples,)
             Components of the samples.
         """
         y, random = self._draw_components(n_samples)
         columns = {
-            name: column.decode(self._draw_column(column, place, y, random))
+            name: self._draw_column(column, place, y, random)
             for name, column, place in self._places()
         }
         if vars(self).get("_names_") is not None:
@@ -533,26 +543,36 @@ class _MixedMixture(MixtureMixin, TemperedEstimator):
         return np.column_stack(list(columns.values())), y
 
     def _draw_column(self, column, place, y, random):
-        """Draw values of a column, or indices of options, given components."""
+        """Draw values of a column given components."""
+        if column.part == "normals":
+            numbers = random.normal(*(one[y] for one in self._normals(column, place)))
+            return np.exp(numbers) if column.kind == "lognormal" else numbers
         means = self._means(column, place)[y]
-        if column.n_options:
-            return (means.cumsum(axis=1) < random.uniform(size=(len(y), 1))).sum(axis=1)
-        if column.kind == "poisson":
+        if column.part == "counts":
             return random.poisson(means).astype(float)
+        uniform = random.uniform(size=(len(y), 1))
+        codes = (means.cumsum(axis=1) < uniform).sum(axis=1)
+        if column.kind != "histogram":
+            return column.decode(codes)
+        return column.draw(codes, random)
+
+    def _normals(self, column, place):
+        """Return means and standard deviations of values, or of their logarithms."""
         family, (*_, normals) = self._parameters()
-        _, _, a, b = family.parts[-1].usual(normals)
-        spread = column.scale * np.sqrt(b / a)[y, place]
-        return random.normal(means, spread)
+        _, m, a, b = (one[:, place] for one in family.parts[-1].usual(normals))
+        return column.location + column.scale * m, column.scale * np.sqrt(b / a)
 
     def _means(self, column, place):
         family, (options, counts, normals) = self._parameters()
         if column.n_options:
             own = options[:, place : place + column.n_options] + 1.0
             return own / own.sum(axis=1, keepdims=True)
-        if column.kind == "poisson":
+        if column.part == "counts":
             return (counts[:, place] + 1.0) / counts[:, place + len(family.counts)]
-        usual = family.parts[-1].usual(normals)
-        return column.location + column.scale * usual.means[:, place]
+        means, spreads = self._normals(column, place)
+        if column.kind == "lognormal":
+            return np.exp(np.minimum(means + spreads**2 / 2, LARGEST_LOG))
+        return means
 
     def impute(self, X: DataLike) -> np.ndarray | Any:
         """Return data in which expected values replace missing values.
@@ -567,8 +587,8 @@ class _MixedMixture(MixtureMixin, TemperedEstimator):
         X : DataFrame, ndarray or list
             A copy of ``X`` in the same container.  A missing option is replaced by the
             most probable option given the other values of the row, and a missing number
-            by its posterior predictive mean, for which a column of integers becomes a
-            column of floats.  A column without categories keeps its gaps.
+            by its mean given them, for which a column of integers becomes a column of
+            floats.  A column without categories keeps its gaps.
 
         Raises
         ------
@@ -599,7 +619,7 @@ class _MixedMixture(MixtureMixin, TemperedEstimator):
     def _expectations(self, column, place, shares):
         """Return the expected values of a column for rows with these shares."""
         means = shares @ self._means(column, place)
-        if column.kind == "binned":
+        if column.kind in WITH_INTERVALS:
             return means @ np.asarray(column.centres)
         return column.decode(means.argmax(axis=1)) if column.n_options else means
 
@@ -615,10 +635,9 @@ class TemperedMixedMixture(_MixedMixture):
     ----------
     n_components : int, default=10
         Largest number of components, more than you expect: unneeded ones stay empty.
-    kinds : "from_dtype", str, dict or sequence of str, default="from_dtype"
-        Kind of all columns, of each, or by name or index: "categorical", "binary",
-        "gaussian", "poisson" (counts) or "binned" (skewed numbers).  "from_dtype": text
-        and whole numbers of at most 10 values are categorical, others Gaussian.
+    kinds : "auto", "from_dtype", str, dict or sequence of str, default="auto"
+        Kind of each column, see "Notes".  "auto" chooses it by the data, "from_dtype"
+        by the type alone; other kinds are given for all, by name, or by index.
     tempering : Tempering, "global", "local" or None, default="global"
         Temperature of a fit, see `sktemper.tempering`: inferred ("global"), inferred
         for each sample, for data with outliers ("local"), of a policy, or 1 (None).
@@ -632,7 +651,8 @@ class TemperedMixedMixture(_MixedMixture):
         Ordered lists of options by name or index of a column, if the data of `fit`, or
         of the first `partial_fit`, may lack some.  None takes those of the data.
     n_bins : int, default=5
-        Number of intervals of a "binned" column, with about equal numbers of rows.
+        Number of intervals of a "binned" column, with about equal numbers of rows; a
+        "histogram" has at least as many, and more for many rows.
     feature_prior : float, default=1.0
         Concentration of the Dirichlet prior of the options of a column; larger values
         keep their probabilities away from 0.
@@ -673,6 +693,14 @@ class TemperedMixedMixture(_MixedMixture):
 
     Notes
     -----
+    Kinds of columns are "categorical" and "binary" (options), "gaussian", "lognormal"
+    (normal logarithms of positive numbers), "poisson" (counts), "histogram" (a density
+    that is constant in each of ``n_bins`` or more intervals) and "binned" (intervals as
+    options).  With "auto", text, and whole numbers of at most 10 values, are
+    categorical.  Other numbers are normal or log-normal if their skewness and kurtosis
+    permit it, normal if the column has several modes, and otherwise a histogram, as
+    are numbers with many zeros.  With "from_dtype", other numbers are Gaussian.
+
     NaN and None are missing values, and are assumed to be missing at random.
     Probabilities of options have Dirichlet priors, rates of counts have Gamma priors,
     and means and precisions of numbers have normal-gamma priors, whose scales are
@@ -699,7 +727,7 @@ class TemperedMixedMixture(_MixedMixture):
         self,
         n_components: Int = 10,
         *,
-        kinds: Literal["from_dtype"] | str | dict[str, Any] | Sequence = "from_dtype",
+        kinds: Literal["auto"] | str | dict[str, Any] | Sequence = "auto",
         tempering: Tempering | Literal["global", "local"] | None = "global",
         max_iter: Int = 100,
         n_init: Int = 1,
@@ -758,10 +786,9 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
     ----------
     n_components : int, default=10
         Largest number of components, more than you expect: unneeded ones stay empty.
-    kinds : "from_dtype", str, dict or sequence of str, default="from_dtype"
-        Kind of all columns, of each, or by name or index: "categorical", "binary",
-        "gaussian", "poisson" (counts) or "binned" (skewed numbers).  "from_dtype": text
-        and whole numbers of at most 10 values are categorical, others Gaussian.
+    kinds : "auto", "from_dtype", str, dict or sequence of str, default="auto"
+        Kind of each column, see "Notes".  "auto" chooses it by the data, "from_dtype"
+        by the type alone; other kinds are given for all, by name, or by index.
     schedule : Schedule or callable, default=None
         Temperature of each step, see `sktemper.schedules`.  None is
         ``ExponentialSchedule()``; try a lower start if components become equal.
@@ -775,7 +802,8 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
         Ordered lists of options by name or index of a column, if the data of `fit`, or
         of the first `partial_fit`, may lack some.  None takes those of the data.
     n_bins : int, default=5
-        Number of intervals of a "binned" column, with about equal numbers of rows.
+        Number of intervals of a "binned" column, with about equal numbers of rows; a
+        "histogram" has at least as many, and more for many rows.
     feature_prior : float, default=1.0
         Concentration of the Dirichlet prior of the options of a column; larger values
         keep their probabilities away from 0.
@@ -819,6 +847,14 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
 
     Notes
     -----
+    Kinds of columns are "categorical" and "binary" (options), "gaussian", "lognormal"
+    (normal logarithms of positive numbers), "poisson" (counts), "histogram" (a density
+    that is constant in each of ``n_bins`` or more intervals) and "binned" (intervals as
+    options).  With "auto", text, and whole numbers of at most 10 values, are
+    categorical.  Other numbers are normal or log-normal if their skewness and kurtosis
+    permit it, normal if the column has several modes, and otherwise a histogram, as
+    are numbers with many zeros.  With "from_dtype", other numbers are Gaussian.
+
     NaN and None are missing values, and are assumed to be missing at random.
     Probabilities of options have Dirichlet priors, rates of counts have Gamma priors,
     and means and precisions of numbers have normal-gamma priors, whose scales are
@@ -845,7 +881,7 @@ class AnnealedMixedMixture(AnnealedMixin, _MixedMixture):
         self,
         n_components: Int = 10,
         *,
-        kinds: Literal["from_dtype"] | str | dict[str, Any] | Sequence = "from_dtype",
+        kinds: Literal["auto"] | str | dict[str, Any] | Sequence = "auto",
         schedule: Schedule | Callable | None = None,
         max_iter: Int = 100,
         n_init: Int = 1,

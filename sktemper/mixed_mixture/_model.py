@@ -15,6 +15,7 @@ from .._families import (
 from .._families._dirichlet import log_draws
 from .._utils._arguments import concentrations_of
 from ..model._contract import tenth_of_rows
+from ._columns import WITH_INTERVALS
 
 # -- the family of rows whose columns are of several kinds -----------------------------
 #: Size of the table of log x!.
@@ -40,10 +41,10 @@ class MixedFamily(ProductFamily):
     def __init__(self, columns):
         self.columns = tuple(columns)
         sizes = np.array([column.n_options for column in self.columns])
-        is_count = np.array([column.kind == "poisson" for column in self.columns])
-        self.options = np.flatnonzero(sizes)
-        self.counts = np.flatnonzero(is_count)
-        self.normals = np.flatnonzero((sizes == 0) & ~is_count)
+        parts = np.array([column.part for column in self.columns])
+        self.options = np.flatnonzero(parts == "options")
+        self.counts = np.flatnonzero(parts == "counts")
+        self.normals = np.flatnonzero(parts == "normals")
         self.sizes = sizes[self.options]
         self.option_columns = np.repeat(self.options, self.sizes)
         self.option_values = np.concatenate(
@@ -53,11 +54,12 @@ class MixedFamily(ProductFamily):
         used = [self.columns[number] for number in self.normals]
         self.location = np.array([column.location for column in used])
         self.scale = np.array([column.scale for column in used])
+        self.is_log = np.array([column.kind == "lognormal" for column in used], bool)
         ends = np.cumsum(self.sizes)
         self.binned = [
             (slice(end - size, end), number)
             for end, size, number in zip(ends, self.sizes, self.options, strict=True)
-            if self.columns[number].kind == "binned"
+            if self.columns[number].kind in WITH_INTERVALS
         ]
         parts = []
         if len(self.options):
@@ -74,7 +76,7 @@ class MixedFamily(ProductFamily):
 
         NaN differs from all values; `block` computes indicators of intervals later.
         """
-        if column.kind == "binned" or not column.categories:
+        if column.kind in WITH_INTERVALS or not column.categories:
             return np.full(column.n_options, np.nan)
         return column.option_values
 
@@ -97,13 +99,20 @@ class MixedFamily(ProductFamily):
             casting="unsafe",
         )
         for own, number in self.binned:
-            options[:, own] = _intervals(rows[:, number], self.columns[number].edges)
+            column = self.columns[number]
+            options[:, own] = _intervals(rows[:, number], column.edges)
+            if column.kind == "histogram":
+                log_base -= options[:, own] @ np.log(column.lengths)
         known = options.sum(axis=1)
         if len(self.counts):
             log_base -= _counts(rows[:, self.counts], counts)
             known += counts[:, len(self.counts) :].sum(axis=1)
         if len(self.normals):
-            values = (rows[:, self.normals] - self.location) / self.scale
+            values = rows[:, self.normals]
+            if self.is_log.any():
+                values[:, self.is_log] = logarithms(values[:, self.is_log])
+                log_base -= np.nansum(values[:, self.is_log], axis=1)
+            values = (values - self.location) / self.scale
             present = _normals(values, normals)
             log_base -= present @ np.log(self.scale)
             known += present.sum(axis=1)
@@ -139,6 +148,11 @@ class MixedFamily(ProductFamily):
         spread = np.sqrt((weight * values**2).sum(axis=0) / totals)
         spread[: options.shape[1]] = 0.5
         return values / np.where(spread > 0, spread, 1.0)
+
+
+def logarithms(values):
+    """Return the logarithms of positive values, and NaN for others."""
+    return np.log(np.where(values > 0, values, np.nan))
 
 
 def _intervals(values, edges):
@@ -188,7 +202,9 @@ def draw_partition(
 
     The log C of a value depends on its column.  The log C of a row is estimated by the
     number of its values times the mean log C over all columns.  Of ``n_samples`` drawn
-    mixtures, ``priors`` are the concentrations of weights and of options.
+    mixtures, ``priors`` are the concentrations of weights and of options.  Densities
+    are tempered relative to the units of `Column.log_unit`, as if each value had the
+    mean unit.
     """
     family, concentration = model.family, hyper.weight_concentration
     options, counts, normals = family.split_kinds(hyper.component[None])
@@ -214,6 +230,7 @@ def draw_partition(
         for shape, rate, scale in zip(shapes[0], rates[0], family.scale, strict=True):
             tau = random.gamma(shape, 1.0 / rate, n_draws)
             total += _normal_power_sums(np.log(tau) - 2.0 * np.log(scale), b)
+    total += (1.0 - b) * sum(column.log_unit for column in family.columns)
     means = total.reshape(n_samples, model.n_components, len(b)) / len(family.columns)
     return MixturePartition(log_weights[..., None] * b, means)
 
@@ -336,7 +353,9 @@ class MixedMixtureModel(MixtureModel):
             counts[n + place] = 1.0 / max(mean, LEAST_MEAN)
         means, variances = [], []
         for place, number in enumerate(family.normals):
-            values = (X[:, number] - family.location[place]) / family.scale[place]
+            values = X[:, number]
+            values = logarithms(values) if family.is_log[place] else values
+            values = (values - family.location[place]) / family.scale[place]
             means.append(weighted_mean(values, weight))
             variance = weighted_mean((values - means[-1]) ** 2, weight)
             variances.append(variance if variance > LEAST_VARIANCE else 1.0)

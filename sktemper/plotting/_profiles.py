@@ -14,6 +14,8 @@ from ._axes import Display
 ROW, COLUMN, LABELS, HEAD = 0.24, 0.85, 3.2, 0.9
 #: Largest width of a label, in characters.
 LONGEST = 26
+#: Kinds of columns without options, and their entries that are not drawn.
+NUMBERS, SPREADS = ("gaussian", "lognormal", "poisson"), ("sd", "log sd")
 #: Values of cells above this share of the range have white text.
 DARK = 0.6
 
@@ -135,7 +137,7 @@ class _Row:
     def __init__(self, item, kind, option, values):
         self.item = item
         self.label = f"{_shorten(item)}: {_shorten(option)}"
-        is_number = kind in ("gaussian", "poisson")
+        is_number = kind in NUMBERS
         if is_number:
             span = np.ptp(values)
             self.colours = (values - values.min()) / (span if span > 0 else 1.0)
@@ -161,11 +163,10 @@ def _table(profiles, items):
     rows = []
     for item in items:
         options = list(entries[item])
-        with_options = kinds[item] not in ("gaussian", "poisson")
-        if with_options and len(options) == 2:
+        if kinds[item] in NUMBERS:
+            options = [one for one in options if one not in SPREADS]
+        elif len(options) == 2:
             options = options[1:]
-        if kinds[item] == "gaussian":
-            options = ["mean"]  # not "sd"
         for option in options:
             means = np.array([entries[item][option][k] for k in classes], dtype=float)
             rows.append(_Row(item, kinds[item], option, means))
