@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # `__getattr__` imports them
         TemperedMixedMixture,
         class_regression,
     )
+    from .student_mixture import AnnealedStudentMixture, TemperedStudentMixture
 
 __version__ = "0.1.0"
 
@@ -45,6 +46,7 @@ __all__ = [
     "AnnealedMatrixFactorization",
     "AnnealedMixedMixture",
     "AnnealedMultinomialMixture",
+    "AnnealedStudentMixture",
     "ImplicitFactorization",
     "SVIPlusGaussianMixture",
     "SVIPlusLDA",
@@ -56,6 +58,7 @@ __all__ = [
     "TemperedMatrixFactorization",
     "TemperedMixedMixture",
     "TemperedMultinomialMixture",
+    "TemperedStudentMixture",
     "__version__",
     "class_regression",
     "critical_temperatures",
@@ -111,6 +114,7 @@ EXPORTS = {
         "TemperedMixedMixture",
         "class_regression",
     ],
+    "student_mixture": ["AnnealedStudentMixture", "TemperedStudentMixture"],
 }
 HOMES = {name: module for module, names in EXPORTS.items() for name in names}
 

@@ -473,6 +473,31 @@ GAUSSIAN_MIXTURE = Row(
         ),
     ),
 )
+STUDENT_MIXTURE = Row(
+    "StudentMixture",
+    clusters_of,
+    2500,
+    {"n_components": 3},
+    {},
+    {
+        **of_types(covariance_type=("full", "tied", "diag", "spherical")),
+        **{
+            f"{kind}, float32": Setting({"covariance_type": kind}, single, OF_FLOAT32)
+            for kind in ("full", "tied", "diag")
+        },
+        "given": Setting({"degrees_of_freedom": 3.0, **OTHER_WEIGHTS}),
+        "one component": Setting({"n_components": 1}),
+    },
+    NO_LOCAL_WIDTH | NO_HALVES,
+    moves=BirthMoves(n_moves=2),
+    fixed_by_fit={
+        "covariance_type": "tied",
+        "degrees_of_freedom": 3.0,
+        **OTHER_WEIGHTS,
+    },
+    others={"tied": {"covariance_type": "tied", "degrees_of_freedom": 3.0}},
+    kinds=WITHOUT_SVI_PLUS,
+)
 EXACT_LDA = {"mean_change_tol": 1e-13, "max_doc_update_iter": 10_000}
 LDA = Row(
     "LDA",
@@ -747,6 +772,7 @@ ROWS = {
         MATRIX_FACTORIZATION,
         IMPLICIT_FACTORIZATION,
         GAUSSIAN_MIXTURE,
+        STUDENT_MIXTURE,
         MULTINOMIAL_MIXTURE,
         BERNOULLI_MIXTURE,
         MIXED_MIXTURE,

@@ -371,7 +371,7 @@ class MixtureModel(NaturalModel):
             given, lambda given: BirthPlaces.of(self, *given[:3], row_weight)
         )
         responsibilities = propose_birth(places, random, row_weight)
-        return self._moved(block, responsibilities, globals_, hyper, row_weight), hyper
+        return self._moved(block, responsibilities, globals_, hyper, row_weight)
 
     def propose_split_merge(
         self, globals_, hyper, block, random, refused, row_weight=None
@@ -384,14 +384,25 @@ class MixtureModel(NaturalModel):
         if key is None:
             return None
         moved = self._moved(block, responsibilities, globals_, hyper, row_weight)
-        return moved, hyper, key
+        return *moved, key
 
     def _moved(self, block, responsibilities, globals_, hyper, row_weight):
+        """Return the best parameters for responsibilities, and their priors."""
         order = self.weights.order(row_weight @ responsibilities)
         shares = row_weight[:, None] * responsibilities[:, order]
         prior = self.weights.prior(hyper.weight_concentration)
         counts = self.weights.counts(globals_.weights - prior)
-        return self.optimum(block, shares, hyper, counts.sum() / row_weight.sum())
+        scale = counts.sum() / row_weight.sum()
+        return self.optimum(block, shares, hyper, scale), self.moved_hyper(
+            block, shares, hyper
+        )
+
+    def moved_hyper(self, block: Any, shares: np.ndarray, hyper: Any) -> Any:
+        """Return the priors after a move, given new responsibilities of rows.
+
+        They change only if components have priors of their own.
+        """
+        return hyper
 
     def resized(self, n_components: int) -> Self:
         """Return the model with another number of components, and the same `stop`."""

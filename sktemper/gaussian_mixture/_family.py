@@ -325,6 +325,9 @@ class TiedFamily(GaussianFamily):
         See `GaussianFamily`.
     """
 
+    #: Class of `alone`.
+    alone_class = GaussianFamily
+
     def __init__(self, n_components, n_features, **others):
         super().__init__(TiedCovariance(n_components, n_features), **others)
         self.n_components = n_components
@@ -332,7 +335,8 @@ class TiedFamily(GaussianFamily):
     @property
     def alone(self):
         own = {"reg_covar": self.reg_covar, "dtype": self.dtype, "stop": self.stop}
-        return GaussianFamily(Covariance(self.n_features), **own).shift(self.origin)
+        family = self.alone_class(Covariance(self.n_features), **own)
+        return family.shift(self.origin)
 
     def resized(self, n_components):
         other = copy.copy(self)

@@ -40,14 +40,7 @@ BLOCK_ROWS = 1024
 OCCUPIED = 1e-3
 
 
-def family_of_type(covariance_type, n_components, n_features, law, **others):
-    if covariance_type == "tied":
-        return TiedWithGaps(n_components, n_features, **others)
-    covariance = COVARIANCES[covariance_type](n_features, law)
-    return GaussianWithGaps(covariance, **others)
-
-
-def _is_plain(powers):
+def is_plain(powers):
     """Return whether T=1, except for temperatures of individual rows."""
     local = np.asarray(powers.local)
     is_plain = powers.prior == 1 and np.all(np.asarray(powers.statistics) == 1)
@@ -81,6 +74,8 @@ class GaussianMixtureModel(MixtureModel):
 
     birth_steps = 15
     block_size = BLOCK_ROWS
+    #: Families of components with their own covariances, and with a tied covariance.
+    families = GaussianWithGaps, TiedWithGaps
 
     def __init__(
         self,
@@ -97,10 +92,12 @@ class GaussianMixtureModel(MixtureModel):
         dtype=np.float64,
     ):
         law = WishartPrecision(n_features) if is_wishart else None
-        shape = n_components, n_features
-        family = family_of_type(
-            covariance_type, *shape, law, reg_covar=reg_covar, dtype=dtype
-        )
+        own, tied = self.families
+        others = {"reg_covar": reg_covar, "dtype": dtype}
+        if covariance_type == "tied":
+            family = tied(n_components, n_features, **others)
+        else:
+            family = own(COVARIANCES[covariance_type](n_features, law), **others)
         super().__init__(
             n_components, n_features, family, weight_prior=weight_prior, dtype=dtype
         )
@@ -250,7 +247,7 @@ class GaussianMixtureModel(MixtureModel):
         component does not show how components differ.  Nothing is learned at a
         temperature above 1 either, because it makes components alike.
         """
-        if not self.learned or not _is_plain(powers):
+        if not self.learned or not is_plain(powers):
             return hyper
         target, prior = self.target(statistics, scale, powers, hyper), self.prior(hyper)
         counts = self.weights.counts(target.weights - prior.weights)

@@ -36,6 +36,7 @@ MAY_IMPORT = {
     "model_selection": {"_ranking", "_utils"},
     **{model: OF_MODELS for model in MODELS},
     "lda": OF_MODELS | {"metrics"},  # it imports no model
+    "student_mixture": OF_MODELS | {"gaussian_mixture"},  # with scales of rows
     "testing": {"_utils", "model"},
     "metrics": {"_engine", "_ranking", "_utils", "model_selection"},
     "inspection": {"_engine", "_utils", "metrics", "mixed_mixture"},

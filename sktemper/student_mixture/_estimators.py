@@ -1,0 +1,475 @@
+"""The estimators of the Student-t mixture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Real
+from typing import Literal
+
+import numpy as np
+
+from .._estimator import AnnealedMixin
+from .._utils._arguments import Interval
+from .._utils._typing import ArrayLike, Duration, Float, Int, Seed
+from .._utils._validation import check_data, check_variances
+from ..gaussian_mixture._estimators import _GaussianMixture
+from ..gaussian_mixture._priors import Priors
+from ..gaussian_mixture._starts import STARTS
+from ..learning_rates import LearningRate
+from ..moves import Moves
+from ..noise import GradientNoise
+from ..renewals import Renewals
+from ..schedules import Schedule
+from ..tempering import Tempering
+from ._model import LEAST, StudentMixtureModel
+
+#: Parameters of the Gaussian mixture that are not parameters here.
+LEARNED_PRIORS = {
+    "priors": "learned",
+    "mean_prior": None,
+    "mean_precision_prior": None,
+    "covariance_prior": None,
+    "degrees_of_freedom_prior": None,
+}
+
+
+class _StudentMixture(_GaussianMixture):
+    _parameter_constraints = {
+        **{
+            name: constraint
+            for name, constraint in _GaussianMixture._parameter_constraints.items()
+            if name not in (*LEARNED_PRIORS, "verbose_interval")
+        },
+        "degrees_of_freedom": [Interval(Real, LEAST, None, closed="left"), None],
+    }
+    _fixed_by_fit = (
+        "n_components",
+        "covariance_type",
+        "degrees_of_freedom",
+        "weight_concentration_prior_type",
+        "weight_concentration_prior",
+    )
+    priors, covariance_prior, degrees_of_freedom_prior = "learned", None, None
+    verbose_interval = 10
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = False
+        return tags
+
+    def _validate(self, X, reset):
+        return check_data(self, X, reset=reset, dtype=[np.float64, np.float32])
+
+    @staticmethod
+    def _make_model(settings, n_features, dtype):
+        check_variances(max(settings.reg_covar, 1.0), dtype, "reg_covar")
+        priors = Priors(settings.replaced(**LEARNED_PRIORS), dtype)
+        return StudentMixtureModel(
+            settings.n_components,
+            n_features,
+            degrees_of_freedom=settings.degrees_of_freedom,
+            covariance_type=settings.covariance_type,
+            weight_prior=settings.weight_concentration_prior_type,
+            priors=priors,
+            init=STARTS[settings.init_params],
+            reg_covar=settings.reg_covar,
+            is_wishart=priors.is_wishart(),
+            learned=priors.learned(),
+            dtype=dtype,
+        )
+
+    def _with_learned_priors(self, model):
+        """Return None, because the priors are learned."""
+        return None
+
+    # -- what users call ---------------------------------------------------------------
+    def expected_scales(self, X: ArrayLike) -> np.ndarray:
+        """Return the expected scale of each sample, which is small for outliers.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scales : ndarray of shape (n_samples,)
+            Weights of the samples in means and covariances.  Given a component with nu
+            degrees of freedom, a sample at the squared distance d has the expected
+            scale ``(nu + n_features) / (nu + d)``: about 1 in the middle of a
+            component, and 0 far away.
+        """
+        return np.concatenate(self._map(X, _expected_scales))
+
+    def sample(self, n_samples: Int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """Draw samples from the Student-t distributions at the posterior means.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of samples.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            The samples, sorted by component.
+        y : ndarray of shape (n_samples,)
+            Components of the samples.
+        """
+        y, random = self._draw_components(n_samples)
+        covariances = self.covariances_
+        if not self._has_matrices():
+            covariances = self._fitted_model().covariance.matrices(covariances)
+        roots = np.linalg.cholesky(covariances.astype(np.float64))
+        X = random.normal(size=(n_samples, self.n_features_in_))
+        X = np.einsum("nij,nj->ni", roots[y], X)
+        halves = 0.5 * self.degrees_of_freedom_[y]
+        X /= np.sqrt(random.gamma(halves) / halves)[:, None]
+        X += self.means_[y]
+        return X, y
+
+    # -- views of the state ------------------------------------------------------------
+    @property
+    def degrees_of_freedom_(self) -> np.ndarray:
+        """Degrees of freedom of each component, ndarray (n_components,)."""
+        model, hyper = self._fitted_model(), self._state().hyper
+        return model.freedom_of(hyper)
+
+
+def _expected_scales(model, block, prepared):
+    return model.complete(block, prepared.globals_, prepared.hyper).scales
+
+
+class TemperedStudentMixture(_StudentMixture):
+    """Mixture of Student-t distributions with any tempering, or with none.
+
+    A robust `TemperedGaussianMixture`: variational inference for a mixture of at most
+    ``n_components`` multivariate Student-t distributions [1]_, which describe clusters
+    with outliers or heavy tails.  Degrees of freedom are learned for each component.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Largest number of components, more than you expect: unneeded ones stay empty.
+    tempering : Tempering or None, default=None
+        Temperature of a fit, such as ``Annealing()``, see `sktemper.tempering`; None is
+        1.  Temperatures are not inferred, because powers of Student-t densities may
+        have infinite integrals.
+    max_iter : int, default=100
+        Largest number of passes of `fit`, more if it warns; 0 keeps the start.
+    n_init : int, default=1
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
+    random_state : int, RandomState instance or None, default=None
+        Seed of all random numbers; an int gives the same result each time.
+    covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default="auto"
+        Form of the covariances, as in scikit-learn.  "auto" is "diag" or "spherical" if
+        their evidence is higher, as for few samples, and otherwise "full".
+    degrees_of_freedom : float, default=None
+        Degrees of freedom of all components, at least 1: few for heavy tails, 1,000 is
+        nearly Gaussian.  None learns those of each component.
+    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
+            default="dirichlet_process"
+        Prior of the weights, as in scikit-learn: a stick-breaking process, or a
+        symmetric Dirichlet distribution, nearly the same at a small concentration.
+    weight_concentration_prior : float, default=None
+        Concentration of the prior of the weights, at least 1e-12; smaller for fewer
+        components.  None is ``1 / n_components``, or less for many samples.
+    reg_covar : float, default=1e-6
+        Variance added to each covariance; larger if columns are constant in clusters.
+    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
+            default="kmeans"
+        Initial responsibilities, as in scikit-learn, from at most 100,000 samples;
+        "k-means++" and "random_from_data" are faster, and differ more between starts.
+    moves : Moves, "birth", "split_merge", "all" or None, default=None
+        Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
+    batch_size : int, "auto" or None, default=None
+        Number of samples of a step; None takes all (coordinate ascent).  "auto" is
+        faster for millions: a tenth, at least 20 per component and at most 10,000.
+    learning_rate : LearningRate or float, default=None
+        Size of a step, see `sktemper.learning_rates`.  None is 1 if all samples are one
+        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+    gradient_noise : GradientNoise, default=None
+        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
+    tol : float, default=1e-3
+        Least gain that counts: of the held-out score, in nats per sample, and with
+        ``batch_size=None`` of the lower bound by a pass or a move.
+    n_iter_no_change : int, default=None
+        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
+        the best state, for a generous ``max_iter``; None never stops early.
+    evaluate_every : int, default=0
+        Number of passes between scores of held-out data, which ``history_`` has, to see
+        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
+    validation_fraction : float, default=0.1
+        Share of rows held out for scores without an ``X_val``; larger if rows are few.
+    warm_start : bool, default=False
+        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
+    n_jobs : int, default=None
+        Largest number of threads, as in scikit-learn; results do not depend on it.
+    verbose : int, default=0
+        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
+    shuffle : bool, default=True
+        Whether each pass has a new random order of the rows, or that of the data.
+    total_samples : int, default=None
+        Number of rows of a whole stream, if known; None counts those of all calls.
+    half_life : float, duration or None, default=None
+        Number of samples after which a sample counts half in `partial_fit`, for streams
+        that change; or a duration such as "30D", which needs ``times``.
+    renewals : Renewals, "auto" or None, default="auto"
+        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
+
+    Notes
+    -----
+    Given a component, a sample has a latent scale u with the distribution
+    Gamma(nu / 2, nu / 2), and is Gaussian with the precision of the component times u.
+    `covariances_` are the inverses of these precisions; the covariance of samples is
+    nu / (nu - 2) times as large.  `score_samples` integrates the predictive density
+    over u numerically.  Missing values need a Gaussian mixture.
+
+    References
+    ----------
+    .. [1] M. Svensen, C. Bishop, "Robust Bayesian mixture modelling", Neurocomputing
+       64, 2005.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from sktemper import TemperedStudentMixture
+    >>> X, _ = make_blobs(300, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
+    >>> mixture = TemperedStudentMixture(8, random_state=0).fit(X)
+    >>> mixture.predict(X).shape
+    (300,)
+    """
+
+    def __init__(
+        self,
+        n_components: Int = 10,
+        *,
+        tempering: Tempering | None = None,
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        random_state: Seed = None,
+        covariance_type: Literal["auto", "full", "tied", "diag", "spherical"] = "auto",
+        degrees_of_freedom: Float | None = None,
+        weight_concentration_prior_type: Literal[
+            "dirichlet_process", "dirichlet_distribution"
+        ] = "dirichlet_process",
+        weight_concentration_prior: Float | None = None,
+        reg_covar: Float = 1e-6,
+        init_params: Literal[
+            "kmeans", "k-means++", "random", "random_from_data"
+        ] = "kmeans",
+        moves: Moves | Literal["birth", "split_merge", "all"] | None = None,
+        batch_size: Int | Literal["auto"] | None = None,
+        learning_rate: LearningRate | Float | None = None,
+        gradient_noise: GradientNoise | None = None,
+        tol: Float = 1e-3,
+        n_iter_no_change: Int | None = None,
+        evaluate_every: Int = 0,
+        validation_fraction: Float = 0.1,
+        warm_start: bool = False,
+        n_jobs: Int | None = None,
+        verbose: Int = 0,
+        shuffle: bool = True,
+        total_samples: Int | None = None,
+        half_life: Float | Duration | None = None,
+        renewals: Renewals | Literal["auto"] | None = "auto",
+    ):
+        self.n_components = n_components
+        self.tempering = tempering
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state
+        self.covariance_type = covariance_type
+        self.degrees_of_freedom = degrees_of_freedom
+        self.weight_concentration_prior_type = weight_concentration_prior_type
+        self.weight_concentration_prior = weight_concentration_prior
+        self.reg_covar = reg_covar
+        self.init_params = init_params
+        self.moves = moves
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples
+        self.half_life = half_life
+        self.renewals = renewals
+
+
+class AnnealedStudentMixture(AnnealedMixin, _StudentMixture):
+    """Mixture of Student-t distributions fitted by deterministic annealing and moves.
+
+    A robust `AnnealedGaussianMixture`: variational inference for a mixture of at most
+    ``n_components`` multivariate Student-t distributions [1]_, which describe clusters
+    with outliers or heavy tails.  Degrees of freedom are learned for each component.
+    The fit starts at a higher temperature, which falls to 1 [2]_, and then makes moves
+    that split, merge and replace clusters [3]_.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Largest number of components, more than you expect: unneeded ones stay empty.
+    schedule : Schedule or callable, default=None
+        Temperature of each step, see `sktemper.schedules`.  None is
+        ``ExponentialSchedule()``; try a lower start if components become equal.
+    max_iter : int, default=100
+        Largest number of passes of `fit`, more if it warns; 0 keeps the start.
+    n_init : int, default=1
+        Number of starts, of which the fit with the highest `lower_bound` is kept.
+    random_state : int, RandomState instance or None, default=None
+        Seed of all random numbers; an int gives the same result each time.
+    covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default="auto"
+        Form of the covariances, as in scikit-learn.  "auto" is "diag" or "spherical" if
+        their evidence is higher, as for few samples, and otherwise "full".
+    degrees_of_freedom : float, default=None
+        Degrees of freedom of all components, at least 1: few for heavy tails, 1,000 is
+        nearly Gaussian.  None learns those of each component.
+    weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
+            default="dirichlet_process"
+        Prior of the weights, as in scikit-learn: a stick-breaking process, or a
+        symmetric Dirichlet distribution, nearly the same at a small concentration.
+    weight_concentration_prior : float, default=None
+        Concentration of the prior of the weights, at least 1e-12; smaller for fewer
+        components.  None is ``1 / n_components``, or less for many samples.
+    reg_covar : float, default=1e-6
+        Variance added to each covariance; larger if columns are constant in clusters.
+    init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
+            default="kmeans"
+        Initial responsibilities, as in scikit-learn, from at most 100,000 samples;
+        "k-means++" and "random_from_data" are faster, and differ more between starts.
+    target : {"local_step", "likelihood", "posterior"}, default="local_step"
+        The part of a step that is tempered, see `sktemper.tempering.Annealing`; the
+        last two are for comparisons with the papers.
+    moves : Moves, "birth", "split_merge", "all" or None, default="all"
+        Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
+    batch_size : int, "auto" or None, default=None
+        Number of samples of a step; None takes all (coordinate ascent).  "auto" is
+        faster for millions: a tenth, at least 20 per component and at most 10,000.
+    learning_rate : LearningRate or float, default=None
+        Size of a step, see `sktemper.learning_rates`.  None is 1 if all samples are one
+        batch, and otherwise ``RobbinsMonro()``; `AdaptiveRate` suits small batches.
+    gradient_noise : GradientNoise, default=None
+        Noise of each step, which helps to leave poor optima, see `sktemper.noise`.
+    tol : float, default=1e-3
+        Least gain that counts: of the held-out score, in nats per sample, and with
+        ``batch_size=None`` of the lower bound by a pass or a move.
+    n_iter_no_change : int, default=None
+        Number of evaluations without a gain of ``tol`` after which `fit` ends and keeps
+        the best state, for a generous ``max_iter``; None never stops early.
+    evaluate_every : int, default=0
+        Number of passes between scores of held-out data, which ``history_`` has, to see
+        if a fit is long enough; 0 scores only for early stopping or an ``X_val``.
+    validation_fraction : float, default=0.1
+        Share of rows held out for scores without an ``X_val``; larger if rows are few.
+    warm_start : bool, default=False
+        Whether `fit` finishes an interrupted fit, or else adds ``max_iter`` passes.
+    n_jobs : int, default=None
+        Largest number of threads, as in scikit-learn; results do not depend on it.
+    verbose : int, default=0
+        Whether the logger "sktemper" gets a line for each pass, to watch a long fit.
+    shuffle : bool, default=True
+        Whether each pass has a new random order of the rows, or that of the data.
+    total_samples : int, default=None
+        Number of rows of a whole stream, if known; None counts those of all calls.
+    half_life : float, duration or None, default=None
+        Number of samples after which a sample counts half in `partial_fit`, for streams
+        that change; or a duration such as "30D", which needs ``times``.
+    renewals : Renewals, "auto" or None, default="auto"
+        Fits of new components in a stream with a half-life, see `sktemper.renewals`.
+
+    Notes
+    -----
+    Given a component, a sample has a latent scale u with the distribution
+    Gamma(nu / 2, nu / 2), and is Gaussian with the precision of the component times u.
+    `covariances_` are the inverses of these precisions; the covariance of samples is
+    nu / (nu - 2) times as large.  `score_samples` integrates the predictive density
+    over u numerically.  Missing values need a Gaussian mixture.
+
+    References
+    ----------
+    .. [1] M. Svensen, C. Bishop, "Robust Bayesian mixture modelling", Neurocomputing
+       64, 2005.
+    .. [2] F. Abrol, S. Mandt, R. Ranganath, D. Blei, "Deterministic annealing for
+       stochastic variational inference", 2014.
+    .. [3] N. Ueda, R. Nakano, Z. Ghahramani, G. Hinton, "SMEM algorithm for mixture
+       models", Neural Computation 12, 2000.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from sktemper import AnnealedStudentMixture
+    >>> X, _ = make_blobs(300, centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
+    >>> mixture = AnnealedStudentMixture(8, random_state=0).fit(X)
+    >>> mixture.predict(X).shape
+    (300,)
+    >>> mixture.n_active_components_
+    3
+    """
+
+    def __init__(
+        self,
+        n_components: Int = 10,
+        *,
+        schedule: Schedule | Callable | None = None,
+        max_iter: Int = 100,
+        n_init: Int = 1,
+        random_state: Seed = None,
+        covariance_type: Literal["auto", "full", "tied", "diag", "spherical"] = "auto",
+        degrees_of_freedom: Float | None = None,
+        weight_concentration_prior_type: Literal[
+            "dirichlet_process", "dirichlet_distribution"
+        ] = "dirichlet_process",
+        weight_concentration_prior: Float | None = None,
+        reg_covar: Float = 1e-6,
+        init_params: Literal[
+            "kmeans", "k-means++", "random", "random_from_data"
+        ] = "kmeans",
+        target: Literal["local_step", "likelihood", "posterior"] = "local_step",
+        moves: Moves | Literal["birth", "split_merge", "all"] | None = "all",
+        batch_size: Int | Literal["auto"] | None = None,
+        learning_rate: LearningRate | Float | None = None,
+        gradient_noise: GradientNoise | None = None,
+        tol: Float = 1e-3,
+        n_iter_no_change: Int | None = None,
+        evaluate_every: Int = 0,
+        validation_fraction: Float = 0.1,
+        warm_start: bool = False,
+        n_jobs: Int | None = None,
+        verbose: Int = 0,
+        shuffle: bool = True,
+        total_samples: Int | None = None,
+        half_life: Float | Duration | None = None,
+        renewals: Renewals | Literal["auto"] | None = "auto",
+    ):
+        self.n_components = n_components
+        self.schedule = schedule
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state
+        self.covariance_type = covariance_type
+        self.degrees_of_freedom = degrees_of_freedom
+        self.weight_concentration_prior_type = weight_concentration_prior_type
+        self.weight_concentration_prior = weight_concentration_prior
+        self.reg_covar = reg_covar
+        self.init_params = init_params
+        self.target = target
+        self.moves = moves
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.gradient_noise = gradient_noise
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.evaluate_every = evaluate_every
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.shuffle = shuffle
+        self.total_samples = total_samples
+        self.half_life = half_life
+        self.renewals = renewals

@@ -1,0 +1,404 @@
+"""The mixture of Student-t distributions: a Gaussian mixture whose rows have scales.
+
+Given component k, a row x has a scale u with the distribution Gamma(nu_k / 2, nu_k / 2)
+and is Gaussian with the precision u Lambda_k, so that its density is Student's t with
+nu_k degrees of freedom.  The local posterior is q(z = k) q(u | k), where
+
+    q(u | k) = Gamma((nu + D) / 2, (nu + delta) / 2)
+
+is optimal, and delta is the expectation of (x - mu)^T Lambda (x - mu).  The scale is
+integrated out of the local bound, and statistics are those of the Gaussian mixture with
+rows weighted by E[u | k].
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import gammaln, polygamma, psi
+
+from .._families import ONCE, USED, Mixture, softmax
+from ..gaussian_mixture._family import GaussianFamily, TiedFamily
+from ..gaussian_mixture._model import GaussianMixtureModel, is_plain
+from ..gaussian_mixture._priors import Hyper
+from ..model import LocalStep
+from ..model._contract import Capabilities
+from ._predictive import log_predictive
+
+#: Range and starting value of learned degrees of freedom.  The variance is finite above
+#: 2; at the upper end, components are Gaussian.
+LEAST, MOST, START = 1.0, 1e4, 10.0
+#: Factor of the degrees of freedom in the alternatives to a step of Newton's method,
+#: and the largest factor of such a step.
+FACTOR, NEWTON_FACTOR = 2.0, 1.25
+#: Share of the mean number of rows of a component below which a component is small.
+SMALL = 0.1
+#: Largest squared distance of a row, and the log density of components left out.
+FARTHEST, NEVER = 1e150, -1e300
+
+
+# -- rows with scales, from which moves compute statistics -----------------------------
+@dataclass(frozen=True)
+class ScaledRows:
+    """Rows whose precision in each component is multiplied by a known scale.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_rows, n_features)
+    scales : ndarray of shape (n_rows,)
+    log_freedom : ndarray of shape (n_rows,)
+        Mean logarithm of the degrees of freedom of the components of each row.
+    """
+
+    rows: np.ndarray
+    scales: np.ndarray
+    log_freedom: np.ndarray
+
+    @property
+    def shape(self):
+        return self.rows.shape
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, rows):
+        return ScaledRows(self.rows[rows], self.scales[rows], self.log_freedom[rows])
+
+
+def rows_of(block):
+    return block.rows if isinstance(block, ScaledRows) else block
+
+
+class WithScales:
+    """Mixin of families of Gaussians whose blocks may be `ScaledRows`."""
+
+    def coordinates(self, block, row_weight):
+        return super().coordinates(rows_of(block), row_weight)
+
+    def log_likelihoods(self, block, tables):
+        if not isinstance(block, ScaledRows):
+            return super().log_likelihoods(block, tables)
+        D, scales = self.n_features, block.scales[:, None]
+        noise = D / tables.usual.precision
+        logs = tables.constants + 0.5 * (noise + D * np.log(scales))
+        return logs - 0.5 * scales * (self.squares(block.rows, tables) + noise)
+
+    def statistics(self, block, shares, factors=ONCE, tables=None):
+        if not isinstance(block, ScaledRows):
+            return super().statistics(block, shares, factors, tables)
+        scales = block.scales[:, None]
+        return self.scaled_statistics(block.rows, shares, scales, factors)
+
+    def scaled_statistics(self, rows, shares, scales, factors=ONCE):
+        """Return the counts and statistics of rows with scales.
+
+        ``scales`` has the shape of ``shares``, or (n_rows, 1).
+        """
+        counts = (shares * factors[:, None]).sum(axis=0, dtype=np.float64)
+        scaled = (shares * scales).astype(shares.dtype, copy=False)
+        _, natural = super().statistics(rows, scaled, factors)
+        # degrees of freedom count rows, while the other statistics sum scales
+        natural[..., -1] = counts if natural.ndim == 2 else counts.mean()
+        return counts, natural
+
+
+class StudentFamily(WithScales, GaussianFamily):
+    """Gaussian components of rows with scales."""
+
+
+class TiedStudentFamily(WithScales, TiedFamily):
+    """Gaussian components that share a covariance, of rows with scales."""
+
+    alone_class = StudentFamily
+
+
+# -- priors with degrees of freedom, and statistics of scales --------------------------
+_FIELDS = [(name, Any) for name in (*Hyper._fields, "freedom_of_scales")]
+
+
+class StudentHyper(NamedTuple("StudentHyper", _FIELDS)):
+    """Priors of the Gaussian mixture, and the degrees of freedom of the components.
+
+    The last field, ``freedom_of_scales``, has the shape (n_components,).
+    """
+
+    __slots__ = ()
+    allowed, stepped = Hyper.allowed, Hyper.stepped
+
+
+@dataclass(frozen=True)
+class StudentStatistics(Mixture):
+    """Statistics of a mixture, and sums from which degrees of freedom are learned.
+
+    Attributes
+    ----------
+    of_scales : ndarray of shape (5, n_components)
+        Counts of rows; the first and second derivatives of the local bounds for half of
+        the degrees of freedom; and the rises of these bounds if the degrees of freedom
+        are divided or multiplied by `FACTOR`.
+    """
+
+    of_scales: np.ndarray
+
+
+class Local(NamedTuple):
+    """Local posteriors of rows, given each component.
+
+    Attributes
+    ----------
+    logs : ndarray of shape (n_rows, n_components)
+        Tempered E log p(x, k, u) plus the entropy of q(u | k).
+    shape, rate : ndarray of shape (n_rows, n_components)
+        Parameters of q(u | k), a Gamma distribution; the first may be (n_components,).
+    squares : ndarray of shape (n_rows, n_components)
+        The expected squared distances delta.
+    """
+
+    logs: np.ndarray
+    shape: np.ndarray
+    rate: np.ndarray
+    squares: np.ndarray
+
+    @property
+    def scales(self):
+        """E[u | k], of shape (n_rows, n_components)."""
+        return self.shape / self.rate
+
+
+def log_gamma_constant(freedom):
+    """Return the logarithm of the normaliser of Gamma(nu / 2, nu / 2)."""
+    return 0.5 * freedom * np.log(0.5 * freedom) - gammaln(0.5 * freedom)
+
+
+class StudentMixtureModel(GaussianMixtureModel):
+    """Mixture of Student-t distributions.
+
+    Parameters
+    ----------
+    n_components, n_features : int
+    degrees_of_freedom : float or None
+        Degrees of freedom of all components.  None learns them for each component.
+    **others : dict
+        See `GaussianMixtureModel`.  Missing values are not supported.
+    """
+
+    has_continuous_local = True
+    families = StudentFamily, TiedStudentFamily
+    # The normaliser of powers of Student-t densities may be infinite.
+    log_partition = Capabilities.log_partition
+
+    def __init__(self, n_components, n_features, *, degrees_of_freedom=None, **others):
+        super().__init__(n_components, n_features, **others)
+        self.degrees_of_freedom = degrees_of_freedom
+
+    # -- the state of a fit ------------------------------------------------------------
+    def initial_hyper(self, X, sample_weight=None):
+        hyper = super().initial_hyper(X, sample_weight)
+        freedom = self.degrees_of_freedom or START
+        return StudentHyper(*hyper, np.full(self.n_components, float(freedom)))
+
+    def hyper_shapes(self):
+        return [*super().hyper_shapes(), (self.n_components,)]
+
+    def freedom_of(self, hyper):
+        """Return the degrees of freedom, for any number of components.
+
+        In renewals, the model is larger than that of ``hyper``; the new components have
+        the degrees of freedom of a start.
+        """
+        freedom = hyper.freedom_of_scales[: self.n_components]
+        start = self.degrees_of_freedom or START
+        missing = self.n_components - len(freedom)
+        return np.append(freedom, np.full(missing, start)) if missing else freedom
+
+    def moved_hyper(self, block, shares, hyper):
+        """Return degrees of freedom that are means over the rows of each component."""
+        counts, logs = shares.sum(axis=0), block.log_freedom @ shares
+        freedom = self.freedom_of(hyper)
+        used = counts > 0
+        freedom = np.where(used, np.exp(logs / np.where(used, counts, 1.0)), freedom)
+        return hyper._replace(freedom_of_scales=freedom)
+
+    def complete(self, block, globals_, hyper):
+        """Return `ScaledRows`, whose scales are expectations over the components.
+
+        Small components are left out, because their rows may be outliers of others, and
+        would else never be merged into them.
+        """
+        rows, prepared = rows_of(block), self.prepare(globals_, hyper)
+        local, counts = (
+            self._local(rows, prepared),
+            self.component_counts(globals_, hyper),
+        )
+        least = SMALL * counts.sum() / max((counts > USED).sum(), 1)
+        shares, _ = _shares(np.where(counts >= least, local.logs, NEVER))
+        scales = (shares * local.scales).sum(axis=1)
+        return ScaledRows(rows, scales, shares @ np.log(self.freedom_of(hyper)))
+
+    def ascent(self, block, hyper, row_weight=None):
+        return None
+
+    # -- the step ----------------------------------------------------------------------
+    def squares(self, block, tables, hyper):
+        """Return the expected squared distances delta, (n_rows, n_components)."""
+        family, rows = self.family_of(hyper), rows_of(block)
+        squares = family.squares(rows, tables).astype(np.float64, copy=False)
+        return np.minimum(squares, FARTHEST) + self.n_features / tables.usual.precision
+
+    def _local(self, block, prepared, power=1.0, prior_power=1.0):
+        """Return `Local` of rows.
+
+        The likelihood has the exponent ``power``, () or (n_rows,), and the density of
+        the scales ``prior_power``.
+        """
+        tables, hyper, D = prepared.tables, prepared.hyper, self.n_features
+        squares, freedom = self.squares(block, tables, hyper), self.freedom_of(hyper)
+        power = np.asarray(power)[..., None]
+        shape = 0.5 * (prior_power * (freedom - 2.0) + 2.0 + power * D)
+        rate = 0.5 * (prior_power * freedom + power * squares)
+        constants = tables.constants + 0.5 * D / tables.usual.precision
+        logs = power * (prepared.log_weights + constants)
+        logs = logs + prior_power * log_gamma_constant(freedom)
+        logs = logs + gammaln(shape) - shape * np.log(rate)
+        return Local(logs, shape, rate, squares)
+
+    def responsibilities(self, block, prepared, power=1.0):
+        local = self._local(block, prepared, power)
+        shares, bounds = _shares(local.logs)
+        return shares.astype(self.dtype, copy=False), bounds, bounds
+
+    def local_step(self, block, prepared, request):
+        powers, want = request.powers, request.want
+        local = self._local(block, prepared, powers.local, powers.prior)
+        shares, bounds = _shares(local.logs)
+        statistics = None
+        if "statistics" in want:
+            factors = request.factors(len(bounds))
+            arguments = local.squares, local.scales
+            statistics = self._sums(block, shares, prepared.hyper, factors, *arguments)
+        shares = shares.astype(self.dtype, copy=False)
+        return LocalStep.of_rows(
+            row_observed=self.n_observed(block),
+            row_bounds=bounds,
+            row_scores=bounds,
+            n_iterations=len(bounds),
+            statistics=statistics,
+            local_parameters=shares if "local" in want else None,
+        )
+
+    def statistics(self, block, shares, hyper, factors=ONCE, tables=None):
+        """Return `StudentStatistics`; without tables, scales are known, or 1."""
+        if tables is not None:
+            squares = self.squares(block, tables, hyper)
+            freedom = self.freedom_of(hyper)
+            scales = (freedom + self.n_features) / (freedom + squares)
+            return self._sums(block, shares, hyper, factors, squares, scales)
+        sums = super().statistics(block, shares, hyper, factors)
+        of_scales = np.zeros((5, self.n_components))
+        return StudentStatistics(sums.weights, sums.components, of_scales)
+
+    def _sums(self, block, shares, hyper, factors, squares, scales):
+        rows, family = rows_of(block), self.family_of(hyper)
+        counts, sums = family.scaled_statistics(rows, shares, scales, factors)
+        of_scales = np.zeros((5, len(counts)))
+        if self.degrees_of_freedom is None:
+            shares = shares * factors[:, None]
+            of_scales = sums_of_scales(
+                shares, squares, self.freedom_of(hyper), self.n_features
+            )
+        return StudentStatistics(self.weights.counted(counts), sums, of_scales)
+
+    def target(self, statistics, scale, powers, hyper):
+        sums = Mixture(statistics.weights, statistics.components)
+        return super().target(sums, scale, powers, hyper)
+
+    def update_hyper(self, hyper, globals_, statistics, scale, rate, powers):
+        """Learn the priors, and the degrees of freedom of the components at T=1.
+
+        See `learned_freedom`.
+        """
+        learned = super().update_hyper(hyper, globals_, statistics, scale, rate, powers)
+        if self.degrees_of_freedom is not None or not is_plain(powers):
+            return learned
+        freedom = self.freedom_of(hyper)
+        best = learned_freedom(freedom, scale * statistics.of_scales)
+        if rate != 1:
+            best = np.exp((1.0 - rate) * np.log(freedom) + rate * np.log(best))
+        return learned._replace(freedom_of_scales=best)
+
+    # -- objectives --------------------------------------------------------------------
+    def predictive_scores(self, block, prepared):
+        """Return the log posterior predictive density of each row, and `n_scored`."""
+        family, hyper = self.family_of(prepared.hyper), prepared.hyper
+        logs = log_predictive(family, block, prepared.tables, self.freedom_of(hyper))
+        logs += np.log(self.weights.mean(prepared.globals_.weights))
+        return _shares(logs)[1], self.n_scored(self.n_observed(block))
+
+
+def _shares(logs):
+    """Return responsibilities and bounds, given tempered logarithms."""
+    shares, bounds, _ = softmax(logs, 1.0)
+    return shares, bounds
+
+
+# -- degrees of freedom, which are learned from the sums over the rows -----------------
+def neighbours(freedom):
+    """Return degrees of freedom divided and multiplied by `FACTOR`, in their range."""
+    return np.maximum(freedom / FACTOR, LEAST), np.minimum(freedom * FACTOR, MOST)
+
+
+def sums_of_scales(shares, squares, freedom, n_features):
+    """Return the field `of_scales` of `StudentStatistics`.
+
+    ``shares`` and ``squares`` have the shape (n_rows, n_components).
+    """
+
+    def log_marginals(freedom):
+        """Return the terms of the local bounds that depend on degrees of freedom."""
+        shape = 0.5 * (freedom + n_features)
+        constant = log_gamma_constant(freedom) + gammaln(shape)
+        return constant - shape * np.log(0.5 * (freedom + squares))
+
+    half, known = 0.5 * freedom, log_marginals(freedom)
+    shape, rate = half + 0.5 * n_features, half + 0.5 * squares
+    slope = np.log(half) + 1.0 - psi(half) + psi(shape) - np.log(rate) - shape / rate
+    bend = 1.0 / half - polygamma(1, half) + polygamma(1, shape)
+    bend = bend - (2.0 * rate - shape) / rate**2
+    rises = [log_marginals(other) - known for other in neighbours(freedom)]
+    terms = [np.ones(1), slope, bend, *rises]
+    return np.stack([(shares * term).sum(axis=0) for term in terms])
+
+
+def learned_freedom(freedom, of_scales):
+    """Return degrees of freedom for which the bound is higher, or the same.
+
+    The scales are integrated out, because a step of EM, which keeps q(u | k), moves
+    many degrees of freedom by a tiny share of the distance to their optimum.  Near the
+    optimum, a step of Newton's method for their logarithm is taken; far from it, one of
+    `neighbours`, for which the rise of the bound is known.
+
+    Parameters
+    ----------
+    freedom : ndarray of shape (n_components,)
+    of_scales : ndarray of shape (5, n_components)
+        Field of `StudentStatistics`.
+
+    Returns
+    -------
+    freedom : ndarray of shape (n_components,)
+        In the range from `LEAST` to `MOST`; unchanged for empty components.
+    """
+    counts, slope, bend, *rises = of_scales
+    half = 0.5 * freedom
+    slope, bend = half * slope, half**2 * bend + half * slope
+    is_concave = bend < 0
+    step = np.where(is_concave, -slope / np.where(is_concave, bend, -1.0), 0.0)
+    most = math.log(NEWTON_FACTOR)
+    low, high = np.log(LEAST / freedom), np.log(MOST / freedom)
+    step = np.clip(step, np.maximum(-most, low), np.minimum(most, high))
+    rise = step * (slope + 0.5 * bend * step)
+    candidates = np.stack([freedom, freedom * np.exp(step), *neighbours(freedom)])
+    rises = np.stack([np.zeros_like(freedom), rise, *rises])
+    best = candidates[rises.argmax(axis=0), np.arange(len(freedom))]
+    return np.where(counts > USED, best, freedom)

@@ -1,0 +1,199 @@
+"""Student-t mixtures, compared with SciPy, quadrature and Gaussian mixtures."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+from scipy.stats import gamma, multivariate_t, t
+from sklearn.metrics import adjusted_rand_score
+
+from sktemper import (
+    AnnealedGaussianMixture,
+    AnnealedStudentMixture,
+    TemperedStudentMixture,
+)
+from sktemper.model import Powers, Request
+
+TYPES = ("full", "tied", "diag", "spherical")
+each_type = pytest.mark.parametrize("covariance_type", TYPES)
+
+
+def tailed(seed, n_rows, centres, freedom):
+    """Draw rows of Student-t clusters, and their labels."""
+    random, centres = np.random.default_rng(seed), np.asarray(centres, dtype=float)
+    y = np.arange(n_rows) % len(centres)
+    X = random.normal(size=(n_rows, centres.shape[1]))
+    X /= np.sqrt(random.chisquare(freedom, (n_rows, 1)) / freedom)
+    return X + centres[y], y
+
+
+def fitted(covariance_type, X=None, **parameters):
+    """Return a mixture after a few steps, its model and its prepared parameters."""
+    if X is None:
+        X, _ = tailed(0, 40, [[0, 0], [4, 1]], 3.0)
+    parameters = {"max_iter": 3, "tol": 0.0, **parameters}
+    mixture = TemperedStudentMixture(
+        2, covariance_type=covariance_type, random_state=0, **parameters
+    )
+    with pytest.warns() if parameters["max_iter"] < 9 else np.errstate():
+        mixture.fit(X)
+    model, state = mixture._fitted_model(), mixture.state_
+    return mixture, model, model.prepare(state.globals_, state.hyper)
+
+
+def over_scales(log_density):
+    """Return log of the integral of a density over the scales u, of all elements."""
+    s = np.linspace(-30.0, 8.0, 2001)
+    logs = np.stack([log_density(np.exp(one)) + one for one in s])
+    return logsumexp(logs, axis=0) + np.log(s[1] - s[0])
+
+
+@each_type
+@pytest.mark.parametrize(
+    "powers", [Powers(), Powers(1.0, 0.5, 0.5), Powers(0.4, 0.4, 0.4)]
+)
+def test_bounds_of_rows_are_integrals_over_scales(covariance_type, powers):
+    mixture, model, prepared = fitted(covariance_type)
+    X, _ = tailed(1, 6, [[0, 0], [4, 1]], 2.0)
+    step = model.local_step(X, prepared, Request(powers, want=("bound", "local")))
+    D, usual, freedom = 2, prepared.tables.usual, mixture.degrees_of_freedom_
+    precisions = model.covariance.matrices(mixture.precisions_)
+    shifts = X[:, None] - mixture.means_
+    squares = np.einsum("nki,kij,nkj->nk", shifts, precisions, shifts)
+    family = model.family_of(mixture.state_.hyper)
+    gaussian = prepared.log_weights + family.log_likelihoods(X, prepared.tables)
+    at_mean = gaussian + 0.5 * (squares + D / usual.precision)
+
+    def log_density(u):
+        log = at_mean + 0.5 * D * np.log(u) - 0.5 * u * (squares + D / usual.precision)
+        prior = gamma.logpdf(u, freedom / 2, scale=2 / freedom)
+        return powers.local * log + powers.prior * prior
+
+    logs = over_scales(log_density)
+    np.testing.assert_allclose(step.row_bounds, logsumexp(logs, axis=1), rtol=1e-7)
+    shares = np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
+    np.testing.assert_allclose(step.local_parameters, shares, atol=1e-7)
+
+
+@each_type
+def test_scores_are_integrals_over_scales(covariance_type):
+    """Given a scale, a row has the predictive density of a Gaussian component."""
+    mixture, model, prepared = fitted(covariance_type)
+    X, _ = tailed(1, 6, [[0, 0], [4, 1]], 2.0)
+    X[0] += 1e3
+    family, usual = model.family_of(mixture.state_.hyper), prepared.tables.usual
+    freedom = mixture.degrees_of_freedom_
+
+    def log_density(u):
+        # (kappa + 1) / kappa becomes 1 / u + 1 / kappa
+        kappa = 1.0 / (1.0 / u + 1.0 / usual.precision - 1.0)
+        tables = prepared.tables._replace(usual=usual._replace(precision=kappa))
+        prior = gamma.logpdf(u, freedom / 2, scale=2 / freedom)
+        return family.log_predictive(X, tables) + prior
+
+    logs = over_scales(log_density) + np.log(mixture.weights_)
+    expected = logsumexp(logs, axis=1)
+    np.testing.assert_allclose(mixture.score_samples(X), expected, rtol=1e-6)
+
+
+@each_type
+def test_certain_components_have_the_densities_of_scipy(covariance_type):
+    X, _ = tailed(0, 40, [[0, 0], [4, 1]], 3.0)
+    weight = np.full(len(X), 1e6)
+    mixture, model, _ = fitted(covariance_type, X, max_iter=30)
+    mixture.fit(X, sample_weight=weight)
+    covariances = model.covariance.matrices(mixture.covariances_)
+    components = zip(
+        mixture.means_, covariances, mixture.degrees_of_freedom_, strict=True
+    )
+    logs = [multivariate_t.logpdf(X, m, S, df) for m, S, df in components]
+    expected = logsumexp(np.array(logs).T + np.log(mixture.weights_), axis=1)
+    np.testing.assert_allclose(mixture.score_samples(X), expected, rtol=1e-6)
+
+
+@each_type
+def test_many_degrees_of_freedom_give_the_gaussian_mixture(covariance_type):
+    X, _ = tailed(0, 200, [[0, 0], [6, 2], [0, 8]], 5.0)
+    settings = {"covariance_type": covariance_type, "random_state": 0}
+    gaussian = AnnealedGaussianMixture(6, moves="split_merge", **settings).fit(X)
+    student = AnnealedStudentMixture(
+        6, moves="split_merge", degrees_of_freedom=1e8, **settings
+    ).fit(X)
+    assert student.lower_bound_ == pytest.approx(gaussian.lower_bound_, rel=1e-5)
+    np.testing.assert_allclose(
+        student.score_samples(X), gaussian.score_samples(X), rtol=1e-4
+    )
+    np.testing.assert_array_equal(student.labels_, gaussian.labels_)
+
+
+def test_degrees_of_freedom_are_those_of_maximum_likelihood():
+    parts = [
+        t.rvs(3.5, size=2000, random_state=0),
+        t.rvs(8, 1e3, size=2000, random_state=1),
+    ]
+    X = np.concatenate(parts)[:, None]
+    mixture = TemperedStudentMixture(2, tol=1e-6, random_state=0).fit(X)
+    order = np.argsort(mixture.means_[:, 0])
+    for k, part in zip(order, parts, strict=True):
+
+        def loss(parameters, part=part):
+            log_df, log_scale, mean = parameters
+            return -t.logpdf(part, np.exp(log_df), mean, np.exp(log_scale)).sum()
+
+        start = 1.0, 0.0, part.mean()
+        best = minimize(loss, start, method="Nelder-Mead", tol=1e-6).x
+        expected = np.exp(best[0])
+        assert mixture.degrees_of_freedom_[k] == pytest.approx(expected, rel=0.04)
+
+
+@pytest.mark.parametrize("freedom", [1.5, 3.0, 30.0, np.inf])
+def test_the_bound_rises_while_degrees_of_freedom_are_learned(freedom):
+    X, _ = tailed(0, 300, [[0, 0, 0], [5, 1, 0]], min(freedom, 1e9))
+    mixture = TemperedStudentMixture(4, max_iter=60, random_state=0).fit(X)
+    rises = np.diff(mixture.lower_bounds_)
+    assert rises.min() > -1e-7 * abs(mixture.lower_bound_)
+
+
+@pytest.mark.parametrize("n_features", [2, 8])
+def test_heavy_tails_need_no_components_of_their_own(n_features):
+    centres = 14.0 * np.eye(5, n_features)
+    X, y = tailed(3, 500, centres[: min(5, n_features + 1)], 3.0)
+    mixture = AnnealedStudentMixture(10, random_state=0).fit(X)
+    assert mixture.n_active_components_ == len(np.unique(y))
+    assert adjusted_rand_score(y, mixture.labels_) > 0.98
+    gaussian = AnnealedGaussianMixture(10, random_state=0).fit(X)
+    assert gaussian.n_active_components_ > mixture.n_active_components_
+
+
+def test_outliers_have_small_scales():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(300, 3)) + 9.0 * (np.arange(300) % 2)[:, None]
+    X[:6] = random.uniform(-40.0, 40.0, (6, 3))
+    mixture = AnnealedStudentMixture(6, random_state=0).fit(X)
+    scales = mixture.expected_scales(X)
+    assert set(np.argsort(scales)[:6]) == set(range(6))
+    np.testing.assert_array_equal(mixture.expected_scales(X[:1]), scales[:1])
+
+
+def test_draws_have_the_distribution_of_the_mixture():
+    X, _ = tailed(0, 500, [[0, 0], [9, 3]], 4.0)
+    mixture = AnnealedStudentMixture(2, covariance_type="full", random_state=0).fit(X)
+    rows, labels = mixture.sample(20_000)
+    for k in range(2):
+        own = rows[labels == k] - mixture.means_[k]
+        distances = np.einsum("ni,ij,nj->n", own, mixture.precisions_[k], own)
+        # the squared distance over the dimension has an F distribution
+        expected = multivariate_t_quantile(mixture.degrees_of_freedom_[k])
+        assert np.median(distances) == pytest.approx(expected, rel=0.05)
+
+
+def multivariate_t_quantile(freedom):
+    """Return the median squared distance of a Student-t distribution in the plane."""
+    return freedom * (0.5 ** (-2.0 / freedom) - 1.0)
+
+
+@pytest.mark.parametrize("freedom", [0.5, 0.0, -1.0, "many"])
+def test_bad_degrees_of_freedom_are_refused(freedom):
+    X, _ = tailed(0, 40, [[0, 0]], 3.0)
+    with pytest.raises(ValueError, match="degrees_of_freedom"):
+        TemperedStudentMixture(2, degrees_of_freedom=freedom).fit(X)
