@@ -33,6 +33,13 @@ LEARNED_PRIORS = {
 }
 
 
+def _absent(estimator):
+    raise AttributeError(
+        f"{type(estimator).__name__} has no such method: missing values and exports to "
+        "scikit-learn need a Gaussian mixture."
+    )
+
+
 class _StudentMixture(_GaussianMixture):
     _parameter_constraints = {
         **{
@@ -49,6 +56,7 @@ class _StudentMixture(_GaussianMixture):
         "weight_concentration_prior_type",
         "weight_concentration_prior",
     )
+    impute = to_sklearn = property(_absent)
     priors, covariance_prior, degrees_of_freedom_prior = "learned", None, None
     verbose_interval = 10
 
@@ -81,6 +89,14 @@ class _StudentMixture(_GaussianMixture):
     def _with_learned_priors(self, model):
         """Return None, because the priors are learned."""
         return None
+
+    def _n_parameters(self, n_classes):
+        n_learned = n_classes if self.degrees_of_freedom is None else 0
+        return super()._n_parameters(n_classes) + n_learned
+
+    def _profiles(self, k, tails):
+        for item, _, option, *numbers in super()._profiles(k, tails):
+            yield item, "student", option.replace("sd", "scale"), *numbers
 
     # -- what users call ---------------------------------------------------------------
     def expected_scales(self, X: ArrayLike) -> np.ndarray:

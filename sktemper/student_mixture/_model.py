@@ -19,6 +19,7 @@ import numpy as np
 from scipy.special import gammaln, polygamma, psi
 
 from .._families import ONCE, USED, Mixture, softmax
+from .._utils._cache import LastCall, are_same_objects
 from ..gaussian_mixture._family import GaussianFamily, TiedFamily
 from ..gaussian_mixture._model import GaussianMixtureModel, is_plain
 from ..gaussian_mixture._priors import Hyper
@@ -191,6 +192,12 @@ class StudentMixtureModel(GaussianMixtureModel):
     def __init__(self, n_components, n_features, *, degrees_of_freedom=None, **others):
         super().__init__(n_components, n_features, **others)
         self.degrees_of_freedom = degrees_of_freedom
+        self._scaled = LastCall(are_same_objects)
+
+    def resized(self, n_components):
+        model = super().resized(n_components)
+        model._scaled = LastCall(are_same_objects)
+        return model
 
     # -- the state of a fit ------------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):
@@ -221,12 +228,17 @@ class StudentMixtureModel(GaussianMixtureModel):
         return hyper._replace(freedom_of_scales=freedom)
 
     def complete(self, block, globals_, hyper):
+        """Return `ScaledRows`; the last result is cached."""
+        given = rows_of(block), globals_, hyper
+        return self._scaled.result(given, lambda given: self.scaled_rows(*given))
+
+    def scaled_rows(self, rows, globals_, hyper):
         """Return `ScaledRows`, whose scales are expectations over the components.
 
         Small components are left out, because their rows may be outliers of others, and
         would else never be merged into them.
         """
-        rows, prepared = rows_of(block), self.prepare(globals_, hyper)
+        prepared = self.prepare(globals_, hyper)
         local, counts = (
             self._local(rows, prepared),
             self.component_counts(globals_, hyper),
