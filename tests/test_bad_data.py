@@ -25,7 +25,9 @@ METHODS = (
 )
 EVERY = frozenset(ROWS)
 OF_COUNTS = frozenset({"LDA", "MultinomialMixture", "ImplicitFactorization"})
-ONLY_DENSE = frozenset({"GaussianMixture", "FactorialMixture", "MixedMixture"})
+ONLY_DENSE = frozenset(
+    {"GaussianMixture", "StudentMixture", "FactorialMixture", "MixedMixture"}
+)
 
 
 def with_entry(value):

@@ -291,7 +291,7 @@ SEEN = "check_scores_do_not_see_what_is_held_out"
 FACTORIZATIONS = {"MatrixFactorization", "ImplicitFactorization"}
 OF_HALVES = {"LDA", "MatrixFactorization"}
 #: Models that learn priors; in other models the priors are given.
-LEARNED = {"FactorialMixture", "GaussianMixture"} | FACTORIZATIONS
+LEARNED = {"FactorialMixture", "GaussianMixture", "StudentMixture"} | FACTORIZATIONS
 BUGS = {
     wrong_metric: (METRIC, None),
     no_metric: (METRIC, None),

@@ -115,17 +115,12 @@ class TiedStudentFamily(WithScales, TiedFamily):
 
 
 # -- priors with degrees of freedom, and statistics of scales --------------------------
-_FIELDS = [(name, Any) for name in (*Hyper._fields, "freedom_of_scales")]
-
-
-class StudentHyper(NamedTuple("StudentHyper", _FIELDS)):
-    """Priors of the Gaussian mixture, and the degrees of freedom of the components.
-
-    The last field, ``freedom_of_scales``, has the shape (n_components,).
-    """
-
-    __slots__ = ()
-    allowed, stepped = Hyper.allowed, Hyper.stepped
+#: Priors of the Gaussian mixture, and the degrees of freedom of the components, an
+#: ndarray of shape (n_components,).
+StudentHyper = NamedTuple(
+    "StudentHyper", [(name, Any) for name in (*Hyper._fields, "freedom_of_scales")]
+)
+StudentHyper.allowed, StudentHyper.stepped = Hyper.allowed, Hyper.stepped
 
 
 @dataclass(frozen=True)
