@@ -34,6 +34,7 @@ LEARNED_PRIORS = {
 
 
 def _absent(estimator):
+    """Not available: a method of Gaussian mixtures."""
     raise AttributeError(
         f"{type(estimator).__name__} has no such method: missing values and exports to "
         "scikit-learn need a Gaussian mixture."
@@ -91,7 +92,8 @@ class _StudentMixture(_GaussianMixture):
         return None
 
     def _n_parameters(self, n_classes):
-        n_learned = n_classes if self.degrees_of_freedom is None else 0
+        is_learned = self._fitted_model().degrees_of_freedom is None
+        n_learned = n_classes if is_learned else 0
         return super()._n_parameters(n_classes) + n_learned
 
     def _profiles(self, k, tails):
