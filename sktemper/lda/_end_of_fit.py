@@ -4,18 +4,15 @@ import numpy as np
 
 from .._estimator import LARGEST_START_SHARE, is_above_one
 from ..schedules import Clock
+from ._common import CommonPart
 from ._merging import LARGEST_EMPTY
 
 #: Two topics are near copies if the cosine of their word weights is above this.
 LEAST_COSINE = 0.95
 #: Number of most probable words of a topic; near copies have half of them in common.
 N_WORDS = 20
-#: A word is common if it occurs in more than this share of documents.  Common words are
-#: named if they make half of the cosine of near copies, but are at most `MOST_COMMON`
-#: of all words.
-COMMON, MOST_COMMON = 0.3, 0.1
-#: Largest number of documents in which words are counted.
-MOST_ROWS = 5000
+#: Value of ``max_df`` of CountVectorizer that leaves most common words out.
+MAX_DF = 0.3
 #: Largest start temperature that is not reported as too high, as a multiple of the
 #: first critical temperature.
 FAR_TOO_HOT = 1.5
@@ -39,40 +36,29 @@ def topics_are_empty(estimator, run):
 def topics_are_copies(estimator, run):
     if not _is_final(estimator, run):
         return None
-    topic_word = run.state.globals_.tokens().T
-    pairs = near_copies(topic_word)
+    tokens = run.state.globals_.tokens()
+    part = CommonPart.of_topics(tokens)
+    pairs = near_copies((tokens if part is None else part.own_tokens(tokens)).T)
     if not pairs:
         return None
-    words = _common_words(topic_word, pairs, run.problem.sample[0])
-    if len(words):
-        advice = (
-            f"Most of what they share are words of more than {COMMON:.0%} of the "
-            f"documents: {_named(estimator._names()[words])}. Leave common words out, "
-            f"as with CountVectorizer(max_df={COMMON}) or its stop_words."
-        )
-    else:
-        advice = _advice(estimator, run)
     return (
         "Topics that are near copies: "
         f"{_named(f'{i} and {j}' for i, j in pairs)} (cosine above {LEAST_COSINE}). "
-        f"{advice}"
+        f"{_advice(estimator, run)}"
     )
 
 
-def _common_words(topic_word, pairs, X):
-    """Return the common words of near copies, most probable first; none if few."""
-    X = X[:: -(-X.shape[0] // MOST_ROWS)]
-    frequency = np.asarray((X != 0).sum(axis=0)).ravel() / X.shape[0]
-    common = np.flatnonzero(frequency > COMMON)
-    if len(common) > MOST_COMMON * X.shape[1]:
-        return common[:0]
-    shared = np.zeros(X.shape[1])
-    for pair in pairs[:MOST_NAMED]:
-        a, b = topic_word[list(pair)].astype(np.float64)
-        shared += (a / a.max()) * (b / b.max())  # the terms of the cosine
-    if shared[common].sum() < shared.sum() / 2:
-        return common[:0]
-    return common[np.argsort(-shared[common])]
+def words_are_common(estimator, run):
+    if not _is_final(estimator, run):
+        return None
+    found = estimator.common_words_
+    if len(found.words) == 0:
+        return None
+    return (
+        f"{found.token_share:.0%} of the tokens are words that all topics have in "
+        f"common: {_named(found.words)}. Leave them out when you count words, as with "
+        f"CountVectorizer(max_df={MAX_DF}) or its stop_words."
+    )
 
 
 def _advice(estimator, run):
@@ -120,7 +106,7 @@ def _start_beside_the_critical_temperatures(run):
 
 
 #: The checks, in the order of their warnings.
-END_OF_FIT_CHECKS = (topics_are_empty, topics_are_copies)
+END_OF_FIT_CHECKS = (topics_are_empty, topics_are_copies, words_are_common)
 
 
 def near_copies(topic_word):

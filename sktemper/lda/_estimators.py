@@ -51,6 +51,7 @@ from ..noise import GradientNoise
 from ..renewals import Renewals
 from ..schedules import Schedule
 from ..tempering import Tempering
+from ._common import CommonPart, CommonWords
 from ._end_of_fit import END_OF_FIT_CHECKS
 from ._merging import fit_with_more, groups_of_topics, merged_topics, starts_with_more
 from ._model import LDAModel
@@ -220,6 +221,7 @@ class _LDA(
         "doc_update": [StrOptions({"variational", "sampled", "auto"})],
         "mean_change_tol": [Interval(Real, 0, None, closed="left")],
         "max_doc_update_iter": [Interval(Integral, 1, None, closed="left")],
+        "hide_common_words": ["boolean"],
     }
 
     def __sklearn_tags__(self):
@@ -461,6 +463,46 @@ class _LDA(
         return components / components.sum(axis=1, keepdims=True)
 
     @property
+    def shown_topic_word_(self) -> np.ndarray:
+        """Probabilities of words in topics as tables show them, ndarray; rows sum to 1.
+
+        If the topics have `common_words_` and ``hide_common_words`` is true, these are
+        `topic_word_` without the common part.
+        """
+        dtype = self._state().dtype
+        return np.ascontiguousarray(self._shown_topic_word(), dtype=dtype)
+
+    @property
+    def common_words_(self) -> CommonWords:
+        """Words that all topics have at about the same rate, such as stop words.
+
+        A named tuple of the ``words`` and their ``columns``, the ``shares`` of their
+        tokens that are common, and ``token_share``, the common share of all tokens.  It
+        is empty, with the share 0, unless few words make most of the common tokens.
+        """
+        part = CommonPart.of_topics(self._state().globals_.tokens())
+        if part is None:
+            nothing = np.zeros(0)
+            return CommonWords(self._names()[:0], nothing.astype(int), nothing, 0.0)
+        columns, shares = part.columns()
+        rho = float(part.in_corpus @ part.shares)
+        return CommonWords(self._names()[columns], columns, shares, rho)
+
+    def _hidden_part(self):
+        """Return the `CommonPart` that tables do not show, or None."""
+        if not self.hide_common_words:
+            return None
+        return CommonPart.of_topics(self.state_.globals_.tokens())
+
+    def _shown_topic_word(self):
+        topics, part = self.state_.globals_, self._hidden_part()
+        if part is None:
+            weight = topics.dense()
+        else:
+            weight = part.own_tokens(topics.tokens()) + topics.prior
+        return (weight / weight.sum(axis=0)).T
+
+    @property
     def doc_topic_prior_(self) -> np.ndarray:
         """Dirichlet parameters of the documents' prior, ndarray (n_components,)."""
         return self._state().hyper
@@ -477,7 +519,7 @@ class _LDA(
     def top_words(
         self, feature_names: ArrayLike | None = None, n_words: Int = 10
     ) -> list[list[str]]:
-        """Return the most probable words of each topic.
+        """Return the most probable words of each topic, without its common part.
 
         Parameters
         ----------
@@ -490,7 +532,7 @@ class _LDA(
         Returns
         -------
         topics : list of n_components lists of str
-            The most probable word first.
+            The most probable word of ``shown_topic_word_`` first.
 
         Raises
         ------
@@ -503,7 +545,7 @@ class _LDA(
         topics : Table of the words with their weights.
         """
         self._check_fitted()
-        return top_words(self.components_, self._names(feature_names), n_words)
+        return top_words(self._shown_topic_word(), self._names(feature_names), n_words)
 
     def topics(
         self,
@@ -539,11 +581,11 @@ class _LDA(
         -------
         table : DataFrame
             Columns: "topic", from 0; "rank", from 1; "word"; "weight", the probability
-            of the word in the topic; "lift", its weight divided by its probability in
-            the corpus; "relevance"; and "prevalence", the topic's share of the tokens
-            of ``X`` or else of the training data.  With ``X`` also "coherence",
-            `sktemper.metrics.npmi_coherence` of the ``n_words`` most probable words of
-            the topic.
+            of the word in ``shown_topic_word_``; "lift", its weight divided by the
+            probability in the corpus; "relevance"; and "prevalence", the topic's share
+            of the tokens of ``X`` or else of the training data.  With ``X`` also
+            "coherence", `sktemper.metrics.npmi_coherence` of the ``n_words`` most
+            probable words of the topic.
 
         Raises
         ------
@@ -582,8 +624,7 @@ class _LDA(
         n_words = min(positive_int(n_words, "n_words"), len(names))
         relevance = _share(relevance, "relevance")
         prevalence = self._prevalence(X)
-        weight = self.state_.globals_.dense().T
-        weight = weight / weight.sum(axis=1, keepdims=True)
+        weight = self._shown_topic_word()
         in_corpus = np.maximum(prevalence @ weight, np.finfo(float).tiny)
         lift = weight / in_corpus
         score = relevance * np.log(weight) + (1.0 - relevance) * np.log(lift)
@@ -602,7 +643,8 @@ class _LDA(
         if X is not None:
             from ..metrics import npmi_coherence
 
-            coherence = npmi_coherence(self, X, n_words=max(n_words, 2))
+            best = np.argsort(-weight, axis=1, kind="stable")[:, : max(n_words, 2)]
+            coherence = npmi_coherence(best, X, n_words=max(n_words, 2))
             columns["coherence"] = coherence[topic]
         return data_frame(output, columns)
 
@@ -691,7 +733,8 @@ class _LDA(
             Columns: "document", the row of ``X``; "word"; "count"; "topic" and its
             "probability" for this word in this document.  Words are in the order of
             their columns.  The topics of a word are in the order of their
-            probabilities, largest first.
+            probabilities, largest first.  `common_words_` are left out, unless
+            ``hide_common_words`` is false.
 
         Raises
         ------
@@ -722,6 +765,8 @@ class _LDA(
         phi = np.take_along_axis(phi, order, axis=1)
         shown = phi >= least
         shown[:, 0] = True
+        if (part := self._hidden_part()) is not None:
+            shown[np.isin(words, part.columns()[0])] = False
         entry, place = np.nonzero(shown)
         columns = {
             "document": np.repeat(np.arange(len(lengths)), lengths)[entry],
@@ -1059,6 +1104,9 @@ class TemperedLDA(_LDA):
     init : array-like of shape (n_components, n_features), default=None
         Initial ``components_``, if you have a good start and do not anneal.  None uses
         ``init_params``.
+    hide_common_words : bool, default=True
+        Whether tables, reports and plots leave out `common_words_`; can be changed
+        after the fit.
     batch_size : int, "auto" or None, default="auto"
         Number of documents of a step.  "auto" takes about 30,000 tokens, but at most a
         fifth of the data; small batches of short documents end in poor optima.  None
@@ -1144,6 +1192,7 @@ class TemperedLDA(_LDA):
         n_start_components: Int | None = None,
         init_params: Literal["spectral", "random"] = "spectral",
         init: ArrayLike | None = None,
+        hide_common_words: bool = True,
         batch_size: Int | Literal["auto"] | None = "auto",
         learning_rate: LearningRate | Float | None = None,
         gradient_noise: GradientNoise | None = None,
@@ -1172,6 +1221,7 @@ class TemperedLDA(_LDA):
         self.n_start_components = n_start_components
         self.init_params = init_params
         self.init = init
+        self.hide_common_words = hide_common_words
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.gradient_noise = gradient_noise
@@ -1233,6 +1283,9 @@ class AnnealedLDA(AnnealedMixin, _LDA):
     init : array-like of shape (n_components, n_features), default=None
         Initial ``components_``, if you have a good start and do not anneal.  None uses
         ``init_params``.
+    hide_common_words : bool, default=True
+        Whether tables, reports and plots leave out `common_words_`; can be changed
+        after the fit.
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
         The part of a step that is tempered, see `sktemper.tempering.Annealing`; the
         last two are for comparisons with the papers.
@@ -1320,6 +1373,7 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         n_start_components: Int | None = None,
         init_params: Literal["spectral", "random"] = "spectral",
         init: ArrayLike | None = None,
+        hide_common_words: bool = True,
         target: Literal["local_step", "likelihood", "posterior"] = "local_step",
         batch_size: Int | Literal["auto"] | None = "auto",
         learning_rate: LearningRate | Float | None = None,
@@ -1349,6 +1403,7 @@ class AnnealedLDA(AnnealedMixin, _LDA):
         self.n_start_components = n_start_components
         self.init_params = init_params
         self.init = init
+        self.hide_common_words = hide_common_words
         self.target = target
         self.batch_size = batch_size
         self.learning_rate = learning_rate
@@ -1414,6 +1469,9 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
     init : array-like of shape (n_components, n_features), default=None
         Initial ``components_``, if you have a good start and do not anneal.  None uses
         ``init_params``.
+    hide_common_words : bool, default=True
+        Whether tables, reports and plots leave out `common_words_`; can be changed
+        after the fit.
     noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         Distribution of the random weights of documents: "gaussian" weights, those of
         the paper, can be negative, see `sktemper.noise.SVIPlusNoise`.
@@ -1497,6 +1555,7 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         n_start_components: Int | None = None,
         init_params: Literal["spectral", "random"] = "spectral",
         init: ArrayLike | None = None,
+        hide_common_words: bool = True,
         noise_distribution: Literal["dirichlet", "gaussian"] = "dirichlet",
         batch_size: Int | Literal["auto"] | None = "auto",
         learning_rate: LearningRate | Float | None = None,
@@ -1526,6 +1585,7 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
         self.n_start_components = n_start_components
         self.init_params = init_params
         self.init = init
+        self.hide_common_words = hide_common_words
         self.noise_distribution = noise_distribution
         self.batch_size = batch_size
         self.learning_rate = learning_rate

@@ -213,7 +213,7 @@ class TopicMapDisplay(Display):
         table = estimator.topics(feature_names, n_words, relevance=0.6)
         by_topic = [rows for _, rows in table.groupby("topic")]
         display = cls(
-            positions=place_topics(np.asarray(estimator.components_, np.float64)),
+            positions=place_topics(np.asarray(estimator.shown_topic_word_, np.float64)),
             prevalence=np.array([rows["prevalence"].iloc[0] for rows in by_topic]),
             labels=[" ".join(rows["word"]) for rows in by_topic],
         )

@@ -161,7 +161,7 @@ class LDA:
         return Facts.from_rows(
             names=names,
             rows=rows,
-            topic_word=np.asarray(self._lda.topic_word_, dtype=np.float64),
+            topic_word=np.asarray(self._lda.shown_topic_word_, dtype=np.float64),
             doc_topic=np.asarray(self._lda.transform(X)),
             prevalence=first["prevalence"].to_numpy(),
             coherence=first["coherence"].to_numpy(),

@@ -1,0 +1,102 @@
+"""The common part of topics, and tables without it."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import cosine_similarity
+
+from sktemper import AnnealedLDA
+from sktemper.lda._common import CommonPart
+from sktemper.report._models import find_interface
+from sktemper.report._topics import CountRows
+
+N_COMMON, N_TOPICS, N_WORDS = 40, 12, 800
+
+
+def documents(share, seed=0):
+    """Draw documents whose first words are common; return them and their topics."""
+    random = np.random.default_rng(seed)
+    topics = np.zeros((N_TOPICS, N_WORDS))
+    topics[:, N_COMMON:] = random.dirichlet(np.full(N_WORDS - N_COMMON, 0.05), N_TOPICS)
+    common = np.zeros(N_WORDS)
+    common[:N_COMMON] = 1 / np.arange(5, 5 + N_COMMON)
+    common /= common.sum()
+    shares = random.beta(30 * share, 30 * (1 - share), (600, 1)) if share else 0.0
+    weights = random.dirichlet(np.full(N_TOPICS, 0.1), 600)
+    rates = (1 - shares) * (weights @ topics) + shares * common
+    X = np.array([random.multinomial(100, rate / rate.sum()) for rate in rates])
+    return X, topics
+
+
+def n_found(topics, others):
+    cosines = cosine_similarity(topics, others)
+    pairs = linear_sum_assignment(-cosines)
+    return int((cosines[pairs] > 0.8).sum())
+
+
+@pytest.fixture(scope="module")
+def common():
+    X, topics = documents(0.5)
+    with pytest.warns(ConvergenceWarning, match="common: 0, 1, .*max_df"):
+        lda = AnnealedLDA(N_TOPICS, random_state=0).fit(X)
+    return X, topics, lda
+
+
+@pytest.mark.parametrize("share", [0.2, 0.6])
+@pytest.mark.parametrize("n_fitted", [N_TOPICS, 2 * N_TOPICS])
+@pytest.mark.filterwarnings("ignore:.*in common")
+def test_topics_are_shown_without_the_common_words(share, n_fitted):
+    X, topics = documents(share, seed=1)
+    lda = AnnealedLDA(n_fitted, random_state=0).fit(X)
+    found = lda.common_words_
+    assert set(found.columns) >= set(range(N_COMMON // 2))
+    assert set(found.columns) <= set(range(N_COMMON))
+    assert share - 0.15 < found.token_share < share + 0.05
+    assert n_found(topics, lda.shown_topic_word_) == N_TOPICS
+    assert n_found(topics, lda.topic_word_) < N_TOPICS or share == 0.2
+
+
+def test_nothing_is_left_out_without_common_words():
+    X, _ = documents(0.0)
+    lda = AnnealedLDA(N_TOPICS, random_state=0).fit(X)  # no warning
+    assert len(lda.common_words_.words) == lda.common_words_.token_share == 0
+    np.testing.assert_array_equal(
+        lda.shown_topic_word_.argmax(axis=1), lda.topic_word_.argmax(axis=1)
+    )
+
+
+def test_tables_and_pages_leave_common_words_out(common):
+    X, _, lda = common
+    names = [f"the{v}" if v < N_COMMON else f"word{v}" for v in range(N_WORDS)]
+    table, explained = lda.topics(names), lda.explain(X[:20], names)
+    page = find_interface(lda).facts(X, CountRows(X), names)
+    assert not any("the" in word for words in lda.top_words(names) for word in words)
+    assert not any("the" in word for word in (*table["word"], *explained["word"]))
+    weight = lda.shown_topic_word_[table["topic"], table["word"].str[4:].astype(int)]
+    np.testing.assert_allclose(table["weight"], weight, rtol=1e-5)
+    shown = lda.set_params(hide_common_words=False)
+    assert sum("the" in word for words in shown.top_words(names) for word in words) > 60
+    assert shown.explain(X[:20], names)["word"].str.contains("the").any()
+    np.testing.assert_allclose(shown.shown_topic_word_, shown.topic_word_, rtol=1e-6)
+    shown.set_params(hide_common_words=True)
+    np.testing.assert_array_equal(page.topic_word, shown.shown_topic_word_)
+
+
+def test_common_shares_are_weighted_quantiles():
+    random = np.random.default_rng(0)
+    tokens = np.vstack([random.gamma(20.0, 1.0, (4, 20)) * 50, np.zeros((96, 20))])
+    tokens[4:, :] = 8000 * random.dirichlet(np.full(96, 0.02), 20).T
+    part = CommonPart.of_topics(tokens)
+    totals, corpus = tokens.sum(axis=0), tokens.sum(axis=1) / tokens.sum()
+    for column, share in zip(*part.columns(), strict=True):
+        # the largest share that topics with at least 80 % of the tokens reach
+        rates = tokens[column] / totals / corpus[column]
+        reach = [totals[rates >= rate].sum() / totals.sum() for rate in rates]
+        best = max(r for r, enough in zip(rates, reach, strict=True) if enough > 0.8)
+        assert share == pytest.approx(min(best, 1.0), rel=1e-9)
+    assert set(part.columns()[0]) == {0, 1, 2, 3}
+    assert CommonPart.of_topics(tokens[:, :4]) is None  # few topics
+    assert CommonPart.of_topics(np.ones((100, 20))) is None  # equal topics
+    tokens[:, 0] *= 1000
+    assert CommonPart.of_topics(tokens) is None  # one topic is nearly all
