@@ -2,6 +2,7 @@
 
 import logging
 import warnings
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -36,6 +37,8 @@ from ._utils._validation import check_sparse, check_unmasked
 
 # -- bootstrap of mixtures: profiles of classes, and the number of classes -------
 logger = logging.getLogger("sktemper")
+#: Number of starts of the fit that defines the null hypothesis.
+STARTS_OF_NULL = 20
 
 
 def bootstrap_profiles(
@@ -167,6 +170,141 @@ def bootstrap_n_components(
     return dict(zip(found.tolist(), (counts / len(numbers)).tolist(), strict=True))
 
 
+@dataclass(frozen=True)
+class LikelihoodRatioTest:
+    """Result of `bootstrap_lrt`.
+
+    Attributes
+    ----------
+    n_components : int
+        Number of components of the null hypothesis.
+    statistic : float
+        Twice the gain of the log-likelihood by one more component.
+    p_value : float
+        Probability of such a gain under the null hypothesis.
+    statistics : ndarray of shape (n_replicates,)
+        Statistics of data drawn under the null hypothesis.
+    """
+
+    n_components: int
+    statistic: float
+    p_value: float
+    statistics: np.ndarray = field(repr=False)
+
+
+def bootstrap_lrt(
+    estimator: Any,
+    X: DataLike,
+    *,
+    n_components: Int | None = None,
+    n_replicates: Int = 500,
+    n_exceedances: Int | None = 25,
+    n_init: Int = 5,
+    n_jobs: Int | None = None,
+    random_state: Seed = None,
+    verbose: Int = 0,
+) -> LikelihoodRatioTest:
+    r"""Test K components against K + 1, by a parametric bootstrap.
+
+    Parameters
+    ----------
+    estimator : object
+        A fitted mixture, such as `sktemper.AnnealedMixedMixture`.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The data of its fit.
+    n_components : int, default=None
+        K, the number of components of the null hypothesis.  None is the number of
+        non-empty components of the estimator.
+    n_replicates : int, default=500
+        Largest number of data sets that are drawn under the null hypothesis.
+    n_exceedances : int, default=25
+        The test ends if this number of data sets have at least the statistic of the
+        data [2]_.  With 25 of 500, it ends once the p-value is at least .05.  None
+        draws all data sets.
+    n_init : int, default=5
+        Number of random starts of each fit of K + 1 components.
+    n_jobs : int, default=None
+        Number of threads; None is 1 unless in a `joblib.parallel_config`.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draws.
+    verbose : int, default=0
+        Whether to log a line for each data set to the logger "sktemper".
+
+    Returns
+    -------
+    test : LikelihoodRatioTest
+        The statistic, its p-value, and the statistics under the null hypothesis.
+
+    See Also
+    --------
+    bootstrap_n_components : How often fits find each number of components.
+
+    Notes
+    -----
+    The statistic is :math:`2 (\ell_{K+1} - \ell_K)`, where :math:`\ell` is the largest
+    log-likelihood that expectation maximisation finds.  Fits of K components to drawn
+    data start from the parameters under which they were drawn.  Data and drawn data
+    have the same missing values, and the same number of starts.  With m exceedances in
+    B draws, the p-value is (m + 1) / (B + 1), or m / B if the test ended early [2]_.
+
+    References
+    ----------
+    .. [1] G. McLachlan, "On bootstrapping the likelihood ratio test statistic for the
+       number of components in a normal mixture", Applied Statistics, 1987.
+    .. [2] J. Besag, P. Clifford, "Sequential Monte Carlo p-values", Biometrika, 1991.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from sktemper import AnnealedGaussianMixture
+    >>> from sktemper.model_selection import bootstrap_lrt
+    >>> X, _ = make_blobs(200, centers=[[0, 0], [6, 0]], random_state=0)
+    >>> mixture = AnnealedGaussianMixture(5, random_state=0).fit(X)
+    >>> test = bootstrap_lrt(mixture, X, n_components=1, n_replicates=19)
+    >>> test.p_value
+    0.05
+    """
+    _check_mixture(estimator)
+    X = estimator._validate(X, reset=False)
+    K = estimator.n_active_components_ if n_components is None else n_components
+    K, n_init = positive_int(K, "n_components"), positive_int(n_init, "n_init")
+    n_replicates = positive_int(n_replicates, "n_replicates")
+    most = n_replicates if n_exceedances is None else n_exceedances
+    most = positive_int(most, "n_exceedances")
+    if X.shape[0] <= K:
+        raise ValueError(f"X has {X.shape[0]} samples, too few for {K + 1} components.")
+    random = check_random_state(random_state)
+    null, _ = estimator._likeliest(X, K, random, STARTS_OF_NULL)
+    statistic = _statistic(estimator, X, K, null, n_init, random)
+    source = estimator._with_components(null)
+
+    def drawn(seed):
+        rows = source._sample_like(X, seed)
+        return _statistic(estimator, rows, K, null, n_init, check_random_state(seed))
+
+    def exceeded(values):
+        return sum(value >= statistic for value in values)
+
+    statistics = _each(
+        drawn,
+        random.randint(2**31 - 1, size=n_replicates).tolist(),
+        n_jobs,
+        verbose,
+        lambda values: exceeded(values) >= most,
+    )
+    m, n_drawn = exceeded(statistics), len(statistics)
+    is_early = n_drawn < n_replicates
+    p_value = m / n_drawn if is_early else (m + 1) / (n_drawn + 1)
+    return LikelihoodRatioTest(K, statistic, p_value, np.array(statistics))
+
+
+def _statistic(estimator, X, K, null, n_init, random):
+    """Return twice the gain of the log-likelihood by one more component than K."""
+    _, lower = estimator._likeliest(X, K, random, 0, [null])
+    _, upper = estimator._likeliest(X, K + 1, random, n_init)
+    return max(0.0, 2.0 * (upper - lower))
+
+
 def _check_mixture(estimator):
     """Raise unless an estimator is a fitted mixture."""
     if not hasattr(estimator, "profiles"):
@@ -189,10 +327,11 @@ def _draws(X, n_replicates, sample_weight, random_state):
     ]
 
 
-def _each(function, draws, n_jobs, verbose):
+def _each(function, draws, n_jobs, verbose, is_enough=lambda results: False):
     """Return the results of a function for each draw, in the order of the draws.
 
-    Warnings of fits that did not converge are ignored.
+    They end if ``is_enough(results)``.  Warnings of fits that did not converge are
+    ignored.
     """
     results, pool = [], Pool(effective_n_jobs(n_jobs))
     try:
@@ -205,6 +344,8 @@ def _each(function, draws, n_jobs, verbose):
                 results.append(task.result())
                 if verbose:
                     logger.info("Fit %d of %d", number + 1, len(tasks))
+                if is_enough(results):
+                    break
     finally:
         for task in tasks:
             task.cancel()
@@ -232,6 +373,8 @@ def _profile_means(estimator, X, weight, seed, table, shares):
 
 # -- splits of users' items ------------------------------------------------------------
 __all__ = [
+    "LikelihoodRatioTest",
+    "bootstrap_lrt",
     "bootstrap_n_components",
     "bootstrap_profiles",
     "train_test_split_entries",

@@ -1,9 +1,11 @@
 """Common parts of the estimators of mixtures, whose samples have one component each."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
+from scipy.sparse import issparse
 from scipy.special import xlogy
 from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
@@ -16,6 +18,7 @@ from sklearn.utils import check_random_state
 
 from .._utils._arguments import is_integer, is_number, refuse
 from .._utils._frames import data_frame
+from .._utils._results import copy_fit
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float
 from ..model import Request
 from ..moves import NoMoves
@@ -23,6 +26,8 @@ from ._estimator import TemperedEstimator, validated_weight
 
 #: A component is active if its total responsibility is above this value.
 ACTIVE = 0.5
+#: Largest seed of `RandomState`.
+MOST_SEED = 2**31 - 1
 #: Largest number of samples that numpy can draw.
 MOST_SAMPLES = np.iinfo("l").max
 
@@ -363,6 +368,31 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         return float(-2.0 * (weight @ scores)), float(weight.sum())
 
     # -- samples -----------------------------------------------------------------------
+    def _sample_like(self, X, seed):
+        """Draw as many samples as validated data have, with the same missing values."""
+        random = check_random_state(seed)
+        drawn = self._drawn_rows(X, random.randint(MOST_SEED))
+        drawn = drawn[random.permutation(len(drawn))]
+        dense = X.toarray() if issparse(X) else X
+        drawn[np.isnan(dense)] = np.nan
+        return drawn
+
+    def _drawn_rows(self, X, seed):
+        rows, _ = copy_fit(self, random_state=seed).sample(X.shape[0])
+        return np.array(self._validate(rows, reset=False))
+
+    def _likeliest(self, X, n_components, random, n_starts, starts=()):
+        """Return the result of `MixtureModel.likeliest` for validated data."""
+        model = self._fitted_model().resized(n_components)
+        return model.likeliest(X, self._state().hyper, random, n_starts, starts)
+
+    def _with_components(self, globals_):
+        """Return a copy whose components have the parameters ``globals_``."""
+        n_components = len(self._fitted_model().weights.mean(globals_.weights))
+        fixed = (self._state().fixed or {}) | {"n_components": n_components}
+        state = replace(self.state_.copied(), globals_=globals_, fixed=fixed)
+        return copy_fit(self, {"state_": state}, n_components=n_components)
+
     def _draw_components(self, n_samples):
         """Return the sorted components of new samples, and a random generator."""
         self._check_fitted()

@@ -1,6 +1,8 @@
 """Mixtures of components that have conjugate priors."""
 
 import copy
+import operator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Self
 
@@ -75,6 +77,9 @@ def _cosines(a, b):
 # -- mixtures of components that have conjugate priors ---------------------------------
 #: Largest number of rows that a start uses.
 ROWS_LOOKED_AT = 20_000
+#: Number of times that each row counts in a fit of maximum likelihood; numbers of steps
+#: from each start, and of the best fit; and gain of a step, in nats, that ends a fit.
+COPIES, STEPS_OF_STARTS, MOST_STEPS, LEAST_GAIN = 1e4, 20, 1000, 1e-2
 
 
 class MixtureModel(NaturalModel):
@@ -450,6 +455,42 @@ class MixtureModel(NaturalModel):
         shares = special.softmax(logs, axis=1) * row_weight[:, None]
         larger = self.resized(shares.shape[1])
         return larger, larger.optimum(block, shares, hyper), hyper
+
+    # -- maximum likelihood ------------------------------------------------------------
+    def likeliest(
+        self, X: Any, hyper: Any, random: Any, n_starts: int, starts: Sequence = ()
+    ) -> tuple[Any, float]:
+        """Return parameters of the largest likelihood found, and its logarithm.
+
+        Fits begin at random and at given starts.  The fit that is best after a few
+        steps is continued.
+        """
+        block, n_rows = self.take(X, slice(0, X.shape[0])), X.shape[0]
+        weight, starts = np.full(n_rows, COPIES), list(starts)
+        for _ in range(n_starts):
+            starts.append(self.initial_globals(X, random, hyper, weight))
+        best, _ = max(
+            (self._climb(block, start, hyper, STEPS_OF_STARTS) for start in starts),
+            key=operator.itemgetter(1),
+        )
+        return self._climb(block, best, hyper, MOST_STEPS)
+
+    def _climb(self, block, globals_, hyper, max_iter):
+        """Return parameters after at most ``max_iter`` steps, and the log-likelihood.
+
+        The posterior of data of which each row is repeated `COPIES` times concentrates
+        at the maximum of the likelihood, so that coordinate ascent becomes expectation
+        maximisation.
+        """
+        total = -np.inf
+        for _ in range(max_iter):
+            prepared = self.prepare(globals_, hyper)
+            shares, bounds, _ = self.responsibilities(block, prepared)
+            last, total = total, float(bounds.sum())
+            if total - last < LEAST_GAIN:
+                break
+            globals_ = self.optimum(block, shares, hyper, COPIES)
+        return globals_, total
 
     def shares(
         self, block: Any, globals_: Any, hyper: Any

@@ -29,6 +29,7 @@ from .._estimator import (
 from .._families import LEAST_CONCENTRATION
 from .._utils._arguments import Interval, positive_int
 from .._utils._frames import completed
+from .._utils._results import copy_fit
 from .._utils._typing import ArrayLike, DataLike, Duration, Float, Int, Seed
 from .._utils._validation import check_data, check_prior
 from ..learning_rates import LearningRate
@@ -138,6 +139,14 @@ class _MultinomialMixture(_DiscreteMixture):
 
     def _n_parameters(self, n_classes):
         return n_classes * (self.n_features_in_ - 1)
+
+    def _drawn_rows(self, X, seed):
+        lengths = np.asarray(X.sum(axis=1)).ravel().astype(np.intp)
+        other = copy_fit(self, random_state=seed)
+        _, probabilities, random = other._draw_probabilities(X.shape[0])
+        pairs = zip(random.permutation(lengths), probabilities, strict=True)
+        rows = [random.multinomial(n, p / p.sum()) for n, p in pairs]
+        return np.stack(rows).astype(np.float64)
 
     def sample(
         self, n_samples: Int = 1, doc_length: Int = 50
@@ -309,6 +318,11 @@ class _BernoulliMixture(_DiscreteMixture):
         rows = np.searchsorted(values.indptr, gaps, side="right") - 1
         values.data[gaps] = means[rows, values.indices[gaps]] > 0.5
         return values
+
+    def _drawn_rows(self, X, seed):
+        drawn, _ = copy_fit(self, random_state=seed).sample(X.shape[0])
+        threshold = 0.5 if self.binarize is None else self.binarize
+        return drawn - 0.5 + threshold
 
     def sample(self, n_samples: Int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Draw samples from the components at the posterior means.

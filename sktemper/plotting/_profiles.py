@@ -136,7 +136,7 @@ class _Row:
 
     def __init__(self, item, kind, option, values):
         self.item = item
-        self.label = f"{_shorten(item)}: {_shorten(option)}"
+        self.label = f"{_shorten(str(item))}: {_shorten(option)}"
         is_number = kind in NUMBERS
         if is_number:
             span = np.ptp(values)
