@@ -11,6 +11,8 @@ page need pandas and Bokeh (``python -m pip install ".[report]"`` in a checkout)
 With its defaults the script takes about 15 seconds.
 """
 
+# sphinx_gallery_thumbnail_path = 'images/cluster_embeddings.png'
+
 import argparse
 import importlib.util
 import time

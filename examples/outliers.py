@@ -8,6 +8,8 @@ words. The script prints how many of the 200 documents with the highest temperat
 have random words, and draws the temperatures. It takes about 15 seconds.
 """
 
+# sphinx_gallery_thumbnail_path = 'images/outliers.png'
+
 import argparse
 
 import numpy as np

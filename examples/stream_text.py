@@ -13,6 +13,8 @@ in the last two months.
 With its defaults the script takes about 15 seconds.
 """
 
+# sphinx_gallery_thumbnail_path = 'images/stream.png'
+
 import argparse
 import tempfile
 from pathlib import Path
