@@ -4,8 +4,8 @@ A grid search over temperatures
 
 This script searches for the best start and length of the annealing in a pipeline whose
 input is text. The grid also has a start at T=1, which is plain variational inference,
-for comparison. Scores that differ by less than two standard errors are equal within the noise,
-so that a weak annealing may stand below plain inference.
+for comparison. Scores that differ by less than two standard errors are equal within the
+noise, so that a weak annealing may stand below plain inference.
 
 With its defaults the script takes about 15 seconds.
 """
