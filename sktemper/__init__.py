@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # `__getattr__` imports them
     from .mixed_mixture import (
         AnnealedMixedMixture,
         TemperedMixedMixture,
+        class_outcomes,
         class_regression,
     )
     from .student_mixture import AnnealedStudentMixture, TemperedStudentMixture
@@ -60,6 +61,7 @@ __all__ = [
     "TemperedMultinomialMixture",
     "TemperedStudentMixture",
     "__version__",
+    "class_outcomes",
     "class_regression",
     "critical_temperatures",
     "seeded_prior",
@@ -112,6 +114,7 @@ EXPORTS = {
     "mixed_mixture": [
         "AnnealedMixedMixture",
         "TemperedMixedMixture",
+        "class_outcomes",
         "class_regression",
     ],
     "student_mixture": ["AnnealedStudentMixture", "TemperedStudentMixture"],

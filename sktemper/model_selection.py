@@ -19,7 +19,7 @@ from ._ranking._labels import labelled, labels_of
 from ._utils._arguments import (
     Interval,
     check_arguments,
-    is_number,
+    check_interval,
     positive_int,
     refuse,
 )
@@ -100,8 +100,7 @@ def bootstrap_profiles(
        empirical process", Annals of Probability, 1993.
     """
     _check_mixture(estimator)
-    if not (is_number(interval) and 0 < interval < 1):
-        refuse("interval", "a float between 0 and 1", interval)
+    check_interval(interval)
     table = estimator.profiles()
     shares = estimator.predict_proba(X)
     draws = _draws(X, n_replicates, sample_weight, random_state)

@@ -16,7 +16,7 @@ from sklearn.base import (
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
-from .._utils._arguments import is_integer, is_number, refuse
+from .._utils._arguments import check_interval, is_integer, refuse
 from .._utils._frames import data_frame
 from .._utils._results import copy_fit
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float
@@ -242,8 +242,7 @@ class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMix
         `sktemper.model_selection.bootstrap_profiles` includes this uncertainty.
         """
         self._check_fitted()
-        if not (is_number(interval) and 0 < interval < 1):
-            refuse("interval", "a float between 0 and 1", interval)
+        check_interval(interval)
         tails = 0.5 * (1.0 - interval), 0.5 * (1.0 + interval)
         weights = self.weights_
         names = "class", "size", "item", "kind", "option", "mean", "low", "high"

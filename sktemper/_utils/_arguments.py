@@ -43,6 +43,12 @@ def is_number(value):
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
+def check_interval(interval):
+    """Raise unless this is the probability of an interval."""
+    if not (is_number(interval) and 0 < interval < 1):
+        refuse("interval", "a float between 0 and 1", interval)
+
+
 def is_integer(value):
     return isinstance(value, Integral) and not isinstance(value, bool)
 

@@ -8,7 +8,12 @@ from scipy import stats
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from .._utils._arguments import WholeNumber, check_arguments, is_number, refuse
+from .._utils._arguments import (
+    WholeNumber,
+    check_arguments,
+    check_interval,
+    refuse,
+)
 from .._utils._frames import data_frame
 from .._utils._notices import warn
 from .._utils._typing import DataFrame, DataLike, Float, Int, Seed
@@ -135,8 +140,7 @@ class TopicRegression:
         return data_frame(output, columns)
 
     def _quantile(self, interval):
-        if not (is_number(interval) and 0 < interval < 1):
-            refuse("interval", "a float between 0 and 1", interval)
+        check_interval(interval)
         freedom = self.n_samples - len(self.names)
         return stats.t.ppf(0.5 * (1.0 + interval), freedom)
 

@@ -11,6 +11,22 @@ from ._columns import column_values
 MOST_CONDITION = 1e8
 
 
+def named_columns(data, role="covariate"):
+    """Yield the names and values of columns; raise if values are missing."""
+    if is_frame(data):
+        given = map(str, data.columns)
+    else:
+        data = check_array(data, dtype=np.float64, input_name=f"{role}s")
+        given = (f"x{number}" for number in range(data.shape[1]))
+    for name, values in zip(given, column_values(data), strict=True):
+        if values.missing().any():
+            raise ValueError(
+                f"The {role} {name!r} has missing values: leave out these samples, "
+                "from the other data too, or fill them in."
+            )
+        yield name, values
+
+
 class Design:
     """The coefficients of a regression, and the columns that they multiply.
 
@@ -33,7 +49,7 @@ class Design:
 
     def __init__(self, covariates):
         self.names, self.given, self.levels = ["(intercept)"], [], []
-        for name, values in self._columns(covariates):
+        for name, values in named_columns(covariates):
             if (values.array == values.array[0]).all():
                 raise ValueError(
                     f"The covariate {name!r} has the same value everywhere: leave it "
@@ -49,9 +65,17 @@ class Design:
                 [name] if levels is None else [f"{name}={c}" for c in levels[1:]]
             )
 
+    @property
+    def owners(self):
+        """The covariate of each column that is an indicator, None for others."""
+        owners = [None]
+        for name, levels in zip(self.given, self.levels, strict=True):
+            owners += [None] if levels is None else [name] * len(levels[1:])
+        return owners
+
     def rows(self, covariates):
         """Return the columns for covariates, (n_samples, n_coefficients)."""
-        found = list(self._columns(covariates))
+        found = list(named_columns(covariates))
         if [name for name, _ in found] != self.given:
             raise ValueError(
                 f"The covariates must be {self.given}, in this order, got "
@@ -71,24 +95,6 @@ class Design:
                 )
             columns += [(values.array == level).astype(float) for level in levels[1:]]
         return np.column_stack(columns)
-
-    @staticmethod
-    def _columns(covariates):
-        """Yield the names and values of covariates; raise if values are missing."""
-        if is_frame(covariates):
-            given = map(str, covariates.columns)
-        else:
-            covariates = check_array(
-                covariates, dtype=np.float64, input_name="covariates"
-            )
-            given = (f"x{number}" for number in range(covariates.shape[1]))
-        for name, values in zip(given, column_values(covariates), strict=True):
-            if values.missing().any():
-                raise ValueError(
-                    f"The covariate {name!r} has missing values: leave out these "
-                    "samples, from the other data too, or fill them in."
-                )
-            yield name, values
 
     def scales(self, Z, weight):
         """Return centres and spreads of columns; raise if columns are dependent."""

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 from scipy import optimize, stats
-from scipy.special import log_softmax
+from scipy.special import log_softmax, softmax
 from sklearn.utils import (
     _safe_indexing,
     check_array,
@@ -14,9 +14,9 @@ from sklearn.utils import (
 )
 from sklearn.utils.validation import _check_sample_weight
 
-from .._utils._arguments import is_integer, is_number, refuse
+from .._utils._arguments import check_interval, is_integer, refuse
 from .._utils._frames import data_frame
-from .._utils._typing import ArrayLike, DataLike, Int
+from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int
 from .._utils._validation import checked_weights
 from ._design import MOST_CONDITION, Design
 
@@ -62,6 +62,7 @@ class ClassRegression:
     stderr_: np.ndarray = field(repr=False)
     covariance_: np.ndarray = field(repr=False)
     classification_: np.ndarray = field(repr=False)
+    _design: Design = field(repr=False)
 
     def table(self, interval=0.95, output="pandas"):
         """Return a data frame with a row for each class and covariate.
@@ -79,8 +80,7 @@ class ClassRegression:
             Columns: "class", "covariate", "coef", "stderr", "z", "p_value", "low",
             "high" and "odds_ratio".  The reference class has no rows.
         """
-        if not (is_number(interval) and 0 < interval < 1):
-            refuse("interval", "a float between 0 and 1", interval)
+        check_interval(interval)
         others = self.classes != self.reference
         coef, error = self.coef_[others].ravel(), self.stderr_[others].ravel()
         z = coef / error
@@ -98,6 +98,86 @@ class ClassRegression:
             "odds_ratio": np.exp(coef),
         }
         return data_frame(output, columns)
+
+    def marginal_effects(
+        self,
+        covariates: DataLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        interval: Float = 0.95,
+        output: Literal["pandas", "polars"] = "pandas",
+    ) -> DataFrame:
+        """Return average changes of the probabilities of classes.
+
+        Parameters
+        ----------
+        covariates : DataFrame or array-like of shape (n_samples, n_covariates)
+            The samples over which effects are averaged, such as those of the fit.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples in the average.
+        interval : float, default=0.95
+            Confidence level of the intervals, between 0 and 1.
+        output : {"pandas", "polars"}, default="pandas"
+            Library of the data frame.
+
+        Returns
+        -------
+        table : DataFrame
+            Columns: "class", "covariate", "effect", "stderr", "z", "p_value", "low" and
+            "high".  The effect of a number is the derivative of the probability, and
+            that of a value of a categorical covariate is the difference to the first
+            value, both averaged over the samples.  The effects of a covariate sum to 0
+            over the classes.
+
+        Notes
+        -----
+        Standard errors are those of the delta method, for these covariates.
+        """
+        check_interval(interval)
+        names, Z = self.names, self._design.rows(covariates)
+        owners = self._design.owners
+        weight = _check_sample_weight(sample_weight, Z, ensure_non_negative=True)
+        weight = weight / weight.sum()
+        effects = _effects(self.coef_, Z, owners, weight)
+        free = np.flatnonzero(self.classes != self.reference)
+        slopes = np.zeros((effects.size, len(free) * len(names)))
+        for place, (k, j) in enumerate(np.ndindex(len(free), len(names))):
+            step = np.zeros_like(self.coef_)
+            step[free[k], j] = 1e-5 / (np.abs(Z[:, j]).max() or 1.0)
+            both = [
+                _effects(self.coef_ + sign * step, Z, owners, weight)
+                for sign in (1.0, -1.0)
+            ]
+            slopes[:, place] = (both[0] - both[1]).ravel() / (2.0 * step.max())
+        errors = np.sqrt(np.diag(slopes @ self.covariance_ @ slopes.T))
+        effect, half = effects.ravel(), stats.norm.ppf(0.5 * (1.0 + interval)) * errors
+        columns = {
+            "class": np.repeat(self.classes, len(names) - 1).tolist(),
+            "covariate": names[1:] * len(self.classes),
+            "effect": effect,
+            "stderr": errors,
+            "z": effect / errors,
+            "p_value": 2.0 * stats.norm.sf(np.abs(effect / errors)),
+            "low": effect - half,
+            "high": effect + half,
+        }
+        return data_frame(output, columns)
+
+
+def _effects(coef, Z, owners, weight):
+    """Return the average effects of all covariates, (n_classes, n_covariates)."""
+    effects, shares = [], softmax(Z @ coef.T, axis=1)
+    for j, owner in enumerate(owners[1:], start=1):
+        if owner is None:
+            slopes = shares * (coef[:, j] - shares @ coef[:, j][:, None])
+            effects.append(weight @ slopes)
+            continue
+        first = Z * [other != owner for other in owners]
+        own = first.copy()
+        own[:, j] = 1.0
+        pair = [softmax(rows @ coef.T, axis=1) for rows in (own, first)]
+        effects.append(weight @ (pair[0] - pair[1]))
+    return np.stack(effects, axis=1)
 
 
 def class_regression(
@@ -191,16 +271,16 @@ def class_regression(
     """
     if method not in ("ml", "bch"):
         refuse("method", "'ml' or 'bch'", method)
-    posteriors = _checked_posteriors(posteriors)
+    posteriors = checked_posteriors(posteriors)
     check_consistent_length(posteriors, covariates)
-    counts, ratios = _weights(posteriors, sample_weight, sampling_weight)
+    counts, ratios = weights_of_samples(posteriors, sample_weight, sampling_weight)
     used = np.flatnonzero(counts * ratios)
     posteriors, counts, ratios = posteriors[used], counts[used], ratios[used]
     covariates = _safe_indexing(covariates, used)
     design = Design(covariates)
-    names, Z = design.names, design.rows(covariates)
+    Z = design.rows(covariates)
     weight = counts * ratios
-    kept, shares = _classes(posteriors, weight, used)
+    kept, shares = checked_classes(posteriors, weight, used)
     if reference is None:
         reference = int(kept[(weight @ shares).argmax()])
     if not (is_integer(reference) and reference in kept):
@@ -209,17 +289,17 @@ def class_regression(
             f"{kept.tolist()}."
         )
     modal = shares.argmax(axis=1)
-    D = _classification(shares, modal, weight, kept)
+    D = classification(shares, modal, weight, kept)
     place = int(np.flatnonzero(kept == reference)[0])
     centre, spread = design.scales(Z, weight)
     logit = _Logit((Z - centre) / spread, weight, place, len(kept))
     objective = _ml(logit, D[:, modal].T) if method == "ml" else _bch(logit, D, modal)
     found = _optimum(logit, objective)
     covariance = _sandwich(found, objective, counts * ratios**2)
-    return _in_units(logit, found, covariance, (centre, spread), (kept, names, D))
+    return _in_units(logit, found, covariance, (centre, spread), (kept, design, D))
 
 
-def _checked_posteriors(posteriors):
+def checked_posteriors(posteriors):
     posteriors = check_array(posteriors, dtype=np.float64, input_name="posteriors")
     sums = posteriors.sum(axis=1)
     if (posteriors < 0).any() or (np.abs(sums - 1.0) > SUM_TOL).any():
@@ -230,7 +310,7 @@ def _checked_posteriors(posteriors):
     return posteriors
 
 
-def _weights(posteriors, sample_weight, sampling_weight):
+def weights_of_samples(posteriors, sample_weight, sampling_weight):
     """Return weights that count samples, and sampling weights of mean 1."""
     counts = checked_weights(
         _check_sample_weight(
@@ -255,7 +335,7 @@ def _weights(posteriors, sample_weight, sampling_weight):
     return counts, ratios / np.average(ratios, weights=counts)
 
 
-def _classes(posteriors, weight, rows):
+def checked_classes(posteriors, weight, rows):
     kept = np.flatnonzero(weight @ posteriors > EMPTY)
     if len(kept) < 2:
         raise ValueError(
@@ -276,7 +356,7 @@ def _classes(posteriors, weight, rows):
     return kept, shares / sums
 
 
-def _classification(shares, modal, weight, kept):
+def classification(shares, modal, weight, kept):
     """Return D, of shape (n_classes, n_classes)."""
     assigned = np.eye(len(kept))[modal]
     totals = weight @ assigned
@@ -391,7 +471,7 @@ def _sandwich(vector, objective, weight):
 
 def _in_units(logit, vector, covariance, scales, description):
     """Return the `ClassRegression` in the units of the covariates."""
-    (centre, spread), (kept, names, D) = scales, description
+    (centre, spread), (kept, design, D) = scales, description
     # For b0 + b (z - c) / s, slopes are divided by s, and c b / s is subtracted from
     # b0.
     units = np.diag(1.0 / spread)
@@ -401,6 +481,5 @@ def _in_units(logit, vector, covariance, scales, description):
     coef = logit.coefficients(units @ vector)
     stderr = logit.coefficients(np.sqrt(np.diag(covariance)))
     (reference,) = set(range(len(kept))) - set(logit.free.tolist())
-    return ClassRegression(
-        kept, int(kept[reference]), names, coef, stderr, covariance, D
-    )
+    results = design.names, coef, stderr, covariance, D, design
+    return ClassRegression(kept, int(kept[reference]), *results)

@@ -1,0 +1,187 @@
+"""Means and shares of outcomes in classes, and marginal effects of covariates."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize
+from scipy.special import softmax
+
+from sktemper import AnnealedBernoulliMixture, class_outcomes, class_regression
+
+METHODS = ("bch", "ml")
+
+
+def classes_and_outcomes(n_samples=600, p=0.8, seed=0):
+    """Return posteriors of two classes, and outcomes that depend on the class."""
+    random = np.random.default_rng(seed)
+    y = (random.random(n_samples) < 0.4).astype(int)
+    answers = random.random((n_samples, 4)) < np.where(y[:, None], p, 1 - p)
+    logs = (2 * answers - 1).sum(axis=1) * np.log(p / (1 - p)) + np.log(0.4 / 0.6)
+    posteriors = np.stack([1 / (1 + np.exp(logs)), 1 / (1 + np.exp(-logs))], axis=1)
+    random_part = random.normal(size=n_samples)
+    outcomes = pd.DataFrame(
+        {
+            "income": 1.0 + 2.0 * y + random_part,
+            "party": np.where(random.random(n_samples) < 0.3 + 0.4 * y, "a", "b"),
+        }
+    )
+    return y, posteriors, outcomes
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_known_classes_have_the_means_and_shares_of_their_samples(method):
+    y, _, outcomes = classes_and_outcomes()
+    table = class_outcomes(np.eye(2)[y], outcomes, method=method).table()
+    for k in range(2):
+        own = outcomes[y == k]
+        mean, share = table[table["class"] == k].iloc[[0, 1]].itertuples(index=False)
+        assert (mean.option, share.option) == ("mean", "a")
+        p, n = (own["party"] == "a").mean(), len(own)
+        expected = own["income"].mean(), own["income"].std(ddof=0) / n**0.5
+        assert (mean.estimate, mean.stderr) == pytest.approx(expected, rel=1e-4)
+        expected = p, (p * (1 - p) / n) ** 0.5
+        assert (share.estimate, share.stderr) == pytest.approx(expected, rel=1e-4)
+        assert share.high - share.low == pytest.approx(2 * 1.959964 * share.stderr)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_outcomes_are_corrected_for_wrong_classifications(method):
+    _, posteriors, outcomes = classes_and_outcomes(20_000, p=0.7)
+    result = class_outcomes(posteriors, outcomes, method=method)
+    modal = posteriors.argmax(axis=1)
+    naive = outcomes["income"].groupby(modal).mean()
+    assert naive[1] - naive[0] < 1.5  # 2 is true
+    (_, _, means, _), (_, _, shares, _) = result.outcomes
+    np.testing.assert_allclose(means[:, 0], [1, 3], atol=0.1)
+    np.testing.assert_allclose(shares[:, 0], [0.3, 0.7], atol=0.03)
+
+
+def test_maximum_likelihood_has_the_largest_likelihood():
+    _, posteriors, outcomes = classes_and_outcomes(400)
+    result = class_outcomes(posteriors, outcomes[["income"]], method="ml")
+    means = result.outcomes[0].estimates[:, 0]
+    modal = posteriors.argmax(axis=1)
+    D = np.array([posteriors[modal == s].sum(axis=0) for s in range(2)]).T
+    D /= D.sum(axis=1, keepdims=True)
+    y = outcomes["income"].to_numpy()
+
+    def best(m):
+        """Return the largest likelihood with these means, over sizes and widths."""
+
+        def loss(v):
+            sizes, widths = softmax([0, v[0]]), np.exp(v[1:])
+            densities = np.exp(-0.5 * ((y[:, None] - m) / widths) ** 2) / widths
+            return -np.log(densities * D[:, modal].T @ sizes).sum()
+
+        return -minimize(loss, np.zeros(3), tol=1e-8).fun
+
+    value = best(means)
+    for shift in np.array([[1, 0], [-1, 0], [0, 1], [0, -1]]) * 0.05:
+        assert best(means + shift) < value
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_weights_repeat_samples(method):
+    _, posteriors, outcomes = classes_and_outcomes(300)
+    weight = np.arange(300) % 3
+    rows = np.repeat(np.arange(300), weight)
+    weighted = class_outcomes(
+        posteriors, outcomes, method=method, sample_weight=weight
+    ).table()
+    repeated = class_outcomes(
+        posteriors[rows], outcomes.iloc[rows], method=method
+    ).table()
+    numbers = ["estimate", "stderr"]
+    np.testing.assert_allclose(weighted[numbers], repeated[numbers], rtol=1e-4)
+    scaled = class_outcomes(
+        posteriors, outcomes, method=method, sampling_weight=7.0 * np.ones(300)
+    )
+    plain = class_outcomes(posteriors, outcomes, method=method)
+    np.testing.assert_allclose(
+        scaled.table()[numbers], plain.table()[numbers], rtol=1e-6
+    )
+
+
+def test_equal_classes_are_rarely_different():
+    rejected = []
+    for seed in range(200):
+        _, posteriors, _ = classes_and_outcomes(200, seed=seed)
+        random = np.random.default_rng(seed + 1000)
+        noise = pd.DataFrame(
+            {"x": random.normal(size=200), "c": random.choice(list("abc"), size=200)}
+        )
+        rejected.append(class_outcomes(posteriors, noise).tests()["p_value"] < 0.05)
+    assert (np.abs(np.mean(rejected, axis=0) - 0.05) < 0.04).all()
+
+
+def test_tests_compare_all_classes_and_pairs():
+    y = np.arange(300) % 3
+    x = y + np.random.default_rng(0).normal(size=300)
+    tests = class_outcomes(np.eye(3)[y], x[:, None]).tests()
+    assert tests["classes"].tolist() == ["all", "0, 1", "0, 2", "1, 2"]
+    assert tests["df"].tolist() == [2, 1, 1, 1]
+    groups = [x[y == k] for k in range(3)]
+    variances = [group.var() / 100 for group in groups]
+    z2 = (groups[1].mean() - groups[0].mean()) ** 2 / (variances[0] + variances[1])
+    assert tests["chi2"][1] == pytest.approx(z2)
+
+
+def test_missing_outcomes_and_unknown_methods_are_refused():
+    _, posteriors, outcomes = classes_and_outcomes(50)
+    outcomes.loc[3, "party"] = None
+    with pytest.raises(ValueError, match="The outcome 'party' has missing values"):
+        class_outcomes(posteriors, outcomes)
+    with pytest.raises(ValueError, match="'bch' or 'ml'|'ml' or 'bch'"):
+        class_outcomes(posteriors, outcomes, method="modal")
+
+
+def test_marginal_effects_are_averages_of_changes_of_probabilities():
+    random = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {"age": random.normal(50, 10, 800), "sex": random.choice(["f", "m"], 800)}
+    )
+    logits = np.stack(
+        [np.zeros(800), 0.05 * (X["age"] - 50), -0.5 + 1.0 * (X["sex"] == "m")], axis=1
+    )
+    y = (softmax(logits, axis=1).cumsum(axis=1) < random.random((800, 1))).sum(axis=1)
+    regression = class_regression(np.eye(3)[y], X, reference=0)
+    table = regression.marginal_effects(X)
+
+    def probabilities(coef, age=0.0, sex=None):
+        is_male = (X["sex"] == "m") * 1.0 if sex is None else np.full(800, sex)
+        Z = np.stack([np.ones(800), X["age"] + age, is_male], axis=1)
+        return softmax(Z @ coef.T, axis=1)
+
+    def effects(coef):
+        h = 1e-4
+        ages = (probabilities(coef, h) - probabilities(coef, -h)).mean(axis=0) / (2 * h)
+        sexes = probabilities(coef, sex=1.0) - probabilities(coef, sex=0.0)
+        return np.stack([ages, sexes.mean(axis=0)], axis=1).ravel()
+
+    np.testing.assert_allclose(table["effect"], effects(regression.coef_), rtol=1e-5)
+    sums = table.groupby("covariate")["effect"].sum()
+    np.testing.assert_allclose(sums, 0, atol=1e-10)
+    draws = random.multivariate_normal(
+        regression.coef_[1:].ravel(), regression.covariance_, 4000
+    )
+    coefs = np.concatenate([np.zeros((4000, 1, 3)), draws.reshape(4000, 2, 3)], axis=1)
+    spread = np.std([effects(coef) for coef in coefs[:1000]], axis=0)
+    np.testing.assert_allclose(table["stderr"], spread, rtol=0.1)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("method", METHODS)
+def test_intervals_cover_the_truth(method):
+    hits = []
+    for seed in range(150):
+        y, _, outcomes = classes_and_outcomes(500, seed=seed)
+        random = np.random.default_rng(seed + 5000)
+        answers = random.random((500, 7)) < np.where(y[:, None], 0.8, 0.2)
+        mixture = AnnealedBernoulliMixture(2, moves=None, random_state=0)
+        posteriors = mixture.fit_transform(answers.astype(float))
+        if mixture.components_[0].mean() > 0.5:
+            posteriors = posteriors[:, ::-1]
+        table = class_outcomes(posteriors, outcomes, method=method).table()
+        truth = np.array([1.0, 0.3, 0.7, 3.0, 0.7, 0.3])
+        hits.append((table["low"] <= truth) & (truth <= table["high"]))
+    assert 0.92 < np.mean(hits) < 0.98
