@@ -1,13 +1,16 @@
 """The common part of topics, and tables without it."""
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
-from scipy.optimize import linear_sum_assignment
+from scipy.optimize import linear_sum_assignment, minimize
+from scipy.special import gammaln
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import cosine_similarity
 
 from sktemper import AnnealedLDA
-from sktemper.lda._common import CommonPart
+from sktemper.lda._common import CommonPart, _newton
 from sktemper.report._models import find_interface
 from sktemper.report._topics import CountRows
 
@@ -100,3 +103,52 @@ def test_common_shares_are_weighted_quantiles():
     assert CommonPart.of_topics(np.ones((100, 20))) is None  # equal topics
     tokens[:, 0] *= 1000
     assert CommonPart.of_topics(tokens) is None  # one topic is nearly all
+
+
+# -- a topic of its own for common words -----------------------------------------------
+
+
+def test_separated_topics_are_the_true_ones(common):
+    X, topics, lda = common
+    before = lda.components_
+    separated = lda.separate_common_words(X)
+    np.testing.assert_array_equal(lda.components_, before)
+    assert separated.n_components == N_TOPICS + 1
+    true = np.vstack([X.sum(axis=0), topics])
+    true[0, N_COMMON:] = 0.0
+    found = cosine_similarity(separated.topic_word_, true)
+    assert found[0, 0] > 0.98 and found[1:, 1:].max(axis=0).min() > 0.9
+    first, *others = separated.doc_topic_prior_
+    assert len(set(others)) == 1 and first > 5 * others[0]
+    with pytest.warns(ConvergenceWarning, match="in common"):
+        longer = deepcopy(lda).set_params(warm_start=True).fit(X)
+    assert separated.lower_bound(X) > longer.lower_bound(X)
+    assert separated.partial_fit(X[:100]).components_.shape == (13, N_WORDS)
+
+
+def test_separation_counts_weights_and_needs_common_words(common):
+    X, _, lda = common
+    weight = np.random.default_rng(0).integers(0, 3, len(X))
+    weighted = lda.separate_common_words(X, sample_weight=weight)
+    uneven = lda.separate_common_words(X)
+    assert (weighted.doc_topic_prior_ != uneven.doc_topic_prior_).any()
+    with pytest.raises(ValueError, match="no common words"):
+        weighted.set_params(n_jobs=2).separate_common_words(X)
+    with pytest.raises(ValueError, match="no common words"):
+        AnnealedLDA(3, random_state=0).fit(X).separate_common_words(X)
+
+
+@pytest.mark.parametrize("alphas", [(0.05, 0.05), (30.0, 0.01)])
+def test_alphas_maximize_the_dirichlet_likelihood(alphas):
+    random = np.random.default_rng(0)
+    theta = random.dirichlet(np.r_[2.0, np.full(7, 0.2)], 400)
+    logs = np.log(np.maximum(theta, 1e-12)).mean(axis=0)
+    first, others = logs[0], logs[1:].mean()
+
+    def minus_likelihood(log_alphas):
+        a, b = np.exp(log_alphas)
+        normaliser = gammaln(a + 7 * b) - gammaln(a) - 7 * gammaln(b)
+        return -normaliser - (a - 1) * first - 7 * (b - 1) * others
+
+    best = np.exp(minimize(minus_likelihood, np.log([1.0, 0.1]), tol=1e-12).x)
+    np.testing.assert_allclose(_newton(alphas, first, others, 7), best, rtol=1e-4)

@@ -292,7 +292,7 @@ def test_the_start_of_a_schedule(cls, plan, start):
         (AnnealedLDA(4), True),
         (AnnealedLDA(4, target="likelihood"), True),
         (AnnealedLDA(4, target="posterior"), False),
-        (AnnealedLDA(4, doc_topic_prior=[0.1, 0.1, 0.1, 0.2]), False),
+        (AnnealedLDA(4, doc_topic_prior=[0.1, 0.1, 0.1, 0.2]), True),
         (AnnealedLDA(4, topic_word_prior=np.arange(1, 257).reshape(4, 64)), False),
         (AnnealedLDA(4, topic_word_prior=np.arange(1, 65)), True),
         (AnnealedLDA(1), False),
@@ -349,7 +349,8 @@ def test_too_few_rows_are_refused():
         critical_temperatures(AnnealedLDA(K), X[: 2 * K - 1])
     assert len(critical_temperatures(AnnealedLDA(K), X[: 2 * K])) == K - 1
     with pytest.raises(ValueError, match="different priors"):
-        critical_temperatures(AnnealedLDA(2, doc_topic_prior=[1, 2]), X)
+        prior = np.eye(2, X.shape[1]) + 1
+        critical_temperatures(AnnealedLDA(2, topic_word_prior=prior), X)
     with pytest.raises(ValueError, match="AnnealedFactorialMixture has no critical"):
         critical_temperatures(AnnealedFactorialMixture(2), X)
     with pytest.raises(ValueError, match="no tokens"):

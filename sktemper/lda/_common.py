@@ -4,6 +4,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import polygamma, psi
+
+from ..model import Request
+from ._merging import fit_on, with_topics
+from ._priors import MOST_ROWS
+from ._topics import Topics
 
 #: Smallest number of topics, and largest share of the tokens of one topic, for which a
 #: common part is computed.  The own words of a larger topic would seem common.
@@ -11,9 +17,8 @@ LEAST_TOPICS, LARGEST_TOPIC = 5, 0.5
 #: Number of most frequent words of which shares are computed; all others are topical.
 N_FREQUENT = 4000
 #: Levels of the quantiles over topics that estimate the common rate of a word: a low
-#: one for the words that are named and separated, and a higher one for the words that
-#: tables do not show.
-LOW, MIDDLE = 0.25, 0.5
+#: one to recognize common words, and a high one for the tokens that are taken out.
+LOW, HIGH = 0.25, 0.7
 #: A word is common if at least this share of its tokens is.
 COMMON = 0.3
 #: Topics have a common part if at least this share of all tokens is common, at most
@@ -54,15 +59,15 @@ class CommonPart:
         The columns of the most frequent words; other words have no common tokens.
     in_corpus : ndarray of shape (n_frequent,)
         Probabilities of these words.
-    shares, middle_shares : ndarray of shape (n_frequent,)
+    shares, high_shares : ndarray of shape (n_frequent,)
         Share of the tokens of each word that is common, for the levels `LOW` and
-        `MIDDLE`.
+        `HIGH`.
     """
 
     frequent: np.ndarray
     in_corpus: np.ndarray
     shares: np.ndarray
-    middle_shares: np.ndarray
+    high_shares: np.ndarray
 
     @classmethod
     def of_topics(cls, tokens):
@@ -84,7 +89,7 @@ class CommonPart:
         ratio = tokens[frequent] / np.maximum(totals, 1e-300) / in_corpus[:, None]
         shares = [
             np.minimum(quantile, 1.0)
-            for quantile in _quantiles(ratio, totals / total, (LOW, MIDDLE))
+            for quantile in _quantiles(ratio, totals / total, (LOW, HIGH))
         ]
         part = cls(frequent, in_corpus, *shares)
         return part if part._is_present(len(tokens)) else None
@@ -113,21 +118,15 @@ class CommonPart:
 
     def taken(self, tokens):
         """Return the common tokens of the frequent words, (n_frequent, n_topics)."""
-        return self._taken(tokens, self.shares)
+        rates = (self.in_corpus * self.high_shares)[:, None] * tokens.sum(axis=0)
+        return np.minimum(tokens[self.frequent], rates)
 
     def own_tokens(self, tokens):
-        """Return tokens without those of common words, and the common ones of others.
-
-        The result is for tables: it takes more than `taken`.
-        """
+        """Return the tokens that are not common, without any of the common words."""
         own = tokens.copy()
-        own[self.frequent] -= self._taken(tokens, self.middle_shares)
+        own[self.frequent] -= self.taken(tokens)
         own[self.frequent[self._is_common]] = 0.0
         return own
-
-    def _taken(self, tokens, shares):
-        rates = (self.in_corpus * shares)[:, None] * tokens.sum(axis=0)
-        return np.minimum(tokens[self.frequent], rates)
 
 
 def _quantiles(values, weights, levels):
@@ -142,3 +141,105 @@ def _quantiles(values, weights, levels):
         least = max(level - 1.0 / values.shape[1], 0.0)
         place = (below >= least * (1.0 - 1e-12)).argmax(axis=1)
         yield values[np.arange(len(values)), place]
+
+
+# -- a topic of its own for the common part --------------------------------------------
+#: Rounds of `learned_alphas` between passes, and Newton steps of a round.
+N_ROUNDS, N_NEWTON = 10, 50
+#: Smallest and largest alpha, and largest change of log alpha in a Newton step.
+LEAST_ALPHA, LARGEST_ALPHA, LARGEST_STEP = 1e-3, 100.0, 1.0
+
+
+def separated(estimator, X, sample_weight):
+    """Return a fitted estimator whose topic 0 is the common part of the others."""
+    state = estimator.state_
+    tokens, eta = state.globals_.tokens(), state.globals_.prior
+    part = CommonPart.of_topics(tokens)
+    if part is None:
+        raise ValueError(
+            "The topics have no common words, see common_words_: there is nothing to "
+            "separate."
+        )
+    taken = part.taken(tokens)
+    common = np.zeros((len(tokens), 1))
+    common[part.frequent, 0] = taken.sum(axis=1)
+    tokens[part.frequent] -= taken
+    if eta.shape[1] > 1:
+        eta = np.hstack([eta.min(axis=1, keepdims=True), eta])
+    rho = float(common.sum() / (common.sum() + tokens.sum()))
+    alphas = rho / (1.0 - rho) * state.hyper.sum(), state.hyper.mean()
+    topics = Topics.from_dense(np.hstack([common, tokens]) + eta, eta)
+    other = _with_alphas(estimator, topics, alphas, eta)
+    for _ in range(2):
+        alphas = learned_alphas(other, X, sample_weight)
+        other = _with_alphas(other, other.state_.globals_, alphas, eta)
+        other._end_of_fit_checks = ()  # those of the first fit have named the words
+        fit_on(other, estimator.max_iter / 2, X, sample_weight)
+    vars(other).pop("_end_of_fit_checks", None)
+    return other.set_params(
+        max_iter=estimator.max_iter, warm_start=estimator.warm_start
+    )
+
+
+def _with_alphas(estimator, topics, alphas, eta):
+    """Return a fitted estimator with topics, and priors of topic 0 and all others."""
+    hyper = np.full(topics.u.shape[1], alphas[1])
+    hyper[0] = alphas[0]
+    parameters = {
+        "n_components": len(hyper),
+        "n_start_components": None,
+        "doc_topic_prior": hyper,
+        "init": None,
+    }
+    if eta.shape[1] > 1:
+        parameters["topic_word_prior"] = eta.T
+    return with_topics(estimator, topics, hyper, parameters)
+
+
+def learned_alphas(estimator, X, sample_weight):
+    """Return the alpha of topic 0, and of all others, that maximize the bound.
+
+    Rounds alternate between the documents' topic weights, of an even sample of the
+    rows, and Newton's method for both alphas.
+    """
+    with estimator._fitted_problem(X, sample_weight) as problem:
+        n_rows, state = len(problem.data), estimator.state_
+        rows = np.arange(0, n_rows, -(-n_rows // MOST_ROWS))
+        weight, hyper = problem.sample_weight, state.hyper
+        weight = np.ones(len(rows)) if weight is None else weight[rows]
+        for _ in range(N_ROUNDS):
+            prepared = problem.model.prepare(state.globals_, hyper)
+            blocks = problem.map(_log_weights, prepared, rows=rows, values=weight)
+            means = sum(blocks) / weight.sum()
+            alphas = _newton(hyper[:2], means[0], means[1:].mean(), len(hyper) - 1)
+            hyper = np.repeat(alphas, [1, len(hyper) - 1])
+    return alphas
+
+
+def _log_weights(model, block, prepared, weight):
+    """Return the weighted sum of E log theta over documents."""
+    step = model.local_step(block, prepared, Request(want=("local",)))
+    gamma = step.local_parameters.astype(np.float64)
+    return weight @ (psi(gamma) - psi(gamma.sum(axis=1, keepdims=True)))
+
+
+def _newton(alphas, of_first, of_others, n_others):
+    """Return the maximum of E log Dirichlet(theta) for two alphas.
+
+    The arguments are means of E log theta.  Steps are in the logarithms of both alphas.
+    """
+    alphas, counts = np.array(alphas), np.array([1.0, n_others])
+    means = np.array([of_first, of_others])
+    for _ in range(N_NEWTON):
+        total = counts @ alphas
+        weighted = alphas * counts
+        gradient = weighted * (psi(total) - psi(alphas) + means)
+        curvature = polygamma(1, total) * np.outer(weighted, weighted)
+        curvature -= np.diag(alphas * weighted * polygamma(1, alphas))
+        curvature += np.diag(np.minimum(gradient, 0.0))
+        step = np.linalg.solve(curvature, -gradient)
+        alphas = alphas * np.exp(np.clip(step, -LARGEST_STEP, LARGEST_STEP))
+        alphas = np.clip(alphas, LEAST_ALPHA, LARGEST_ALPHA)
+        if np.abs(step).max() < 1e-8:
+            break
+    return alphas

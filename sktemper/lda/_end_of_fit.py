@@ -57,7 +57,8 @@ def words_are_common(estimator, run):
     return (
         f"{found.token_share:.0%} of the tokens are words that all topics have in "
         f"common: {_named(found.words)}. Leave them out when you count words, as with "
-        f"CountVectorizer(max_df={MAX_DF}) or its stop_words."
+        f"CountVectorizer(max_df={MAX_DF}) or its stop_words, or call "
+        "separate_common_words(X)."
     )
 
 

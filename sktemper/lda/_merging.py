@@ -245,11 +245,16 @@ def merged_topics(estimator, tokens, groups):
         Expected tokens of the current topics.
     groups : ndarray of int of shape (n_topics,)
     """
-    state, policies = estimator.state_, estimator.state_.policies
     parameters, model = _merged_model(estimator, groups)
-    globals_, hyper = _merged_globals(model, state, tokens, groups)
+    globals_, hyper = _merged_globals(model, estimator.state_, tokens, groups)
+    return with_topics(estimator, globals_, hyper, parameters)
+
+
+def with_topics(estimator, globals_, hyper, parameters):
+    """Return a fitted estimator with other topics, and parameters that fit them."""
+    state, policies = estimator.state_, estimator.state_.policies
     keeps_rate = stream_rate(estimator) is not None
-    merged = replace(
+    changed = replace(
         state,
         globals_=globals_,
         hyper=hyper,
@@ -258,7 +263,7 @@ def merged_topics(estimator, tokens, groups):
         stream=None,
         history=copy.deepcopy(state.history),
     )
-    other = copy_with_state(estimator, merged, parameters)
+    other = copy_with_state(estimator, changed, parameters)
     vars(other).pop("prediction_prior_", None)
     return other
 
@@ -349,17 +354,17 @@ def fit_with_more(estimator, X, sample_weight, X_val):
         )
         if merged.n_components_ == n_before and merged.n_iter_ > estimator.max_iter:
             break
-        _fit_on(merged, estimator.max_iter, X, sample_weight, X_val)
+        fit_on(merged, estimator.max_iter, X, sample_weight, X_val)
     if estimator.n_components is None:
         n_before, merged = merged.n_components_, _distinct(merged, X, sample_weight)
         if merged.n_components_ < n_before:
-            _fit_on(merged, estimator.max_iter, X, sample_weight, X_val)
+            fit_on(merged, estimator.max_iter, X, sample_weight, X_val)
     fitted = new_estimator(estimator, fit_results(merged))
     fitted.state_ = replace(merged.state_, fixed=copy.deepcopy(fitted._fixed()))
     install_results(estimator, fitted)
 
 
-def _fit_on(estimator, max_iter, X, sample_weight, X_val):
+def fit_on(estimator, max_iter, X, sample_weight=None, X_val=None):
     """Continue the fit for half of its usual number of passes."""
     estimator.set_params(warm_start=True, max_iter=math.ceil(max_iter / 2))
     estimator.fit(X, None, sample_weight, X_val=X_val)

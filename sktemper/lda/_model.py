@@ -631,7 +631,8 @@ class LDAModel(ConjugateModel):
 
         The draws are those of scikit-learn.  A spectral start multiplies them by the
         topics that a correspondence analysis of the documents finds.  If the analysis
-        finds too few topics, the remaining topics start at the draws.
+        finds too few topics, the remaining topics start at the draws.  If the values of
+        alpha differ, larger topics get larger values.
         """
         shape = (self.n_topics, self.n_features)
         init = self.init
@@ -641,37 +642,38 @@ class LDAModel(ConjugateModel):
         else:
             found = tokens = None
             if self.init_params == "spectral":
-                found = self._analysed(X, hyper, sample_weight)
+                found = self._analysed(X, sample_weight)
             if found is not None:  # before the draws, to limit memory
-                tokens = spectral_tokens(found, self.n_topics)
+                alpha = self.initial_hyper(X, sample_weight) if hyper is None else hyper
+                places = np.argsort(-alpha, kind="stable")
+                by_size = bool((alpha != alpha[0]).any())
+                tokens = spectral_tokens(found, self.n_topics, by_size)
             init = random.gamma(100.0, 0.01, shape).astype(self.dtype, copy=False)
             if tokens is not None:
                 init = init.astype(np.float64, copy=False)
                 tokens += START_OF_A_WORD
-                init[: len(tokens)] *= tokens
+                init[places[: len(tokens)]] *= tokens
                 del tokens
         return Topics.from_dense(init.T, self.topic_word_prior.T)
 
     def critical_temperatures(self, X, hyper, sample_weight=None):
-        found = self._analysed(X, hyper, sample_weight)
+        found = self._analysed(X, sample_weight)
         if found is None:
             return None
         eigenvalues = np.zeros(self.n_topics - 1)
         of_data = found.eigenvalues_without_sampling_noise()
         eigenvalues[: len(of_data)] = of_data
         return critical_temperatures(
-            eigenvalues, found.tokens_per_row, self.n_topics, float(hyper[0])
+            eigenvalues, found.tokens_per_row, self.n_topics, float(np.median(hyper))
         )
 
-    def _analysed(self, X, hyper, sample_weight):
+    def _analysed(self, X, sample_weight):
         """Return the correspondence analysis, or None if it cannot show topics.
 
-        The analysis cannot show topics if their priors differ, or if there are few
-        documents.
+        The analysis cannot show topics if their priors of words differ, or if there are
+        few documents.
         """
-        hyper = self.initial_hyper(X, sample_weight) if hyper is None else hyper
-        alike = (hyper == hyper[0]).all()
-        alike = alike and (self.topic_word_prior == self.topic_word_prior[:1]).all()
+        alike = (self.topic_word_prior == self.topic_word_prior[:1]).all()
         if not alike or self.n_topics == 1:
             return None
         found = self._correspondence.result(

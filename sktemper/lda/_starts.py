@@ -29,7 +29,8 @@ def critical_temperatures(eigenvalues, tokens_per_row, n_topics, alpha):
     is the highest temperature at which one of these two factors is 1.
 
     n are the tokens of a mean nonempty document, K the topics, and alpha the parameter
-    of the documents' prior.  The temperatures, (n_axes,), are at least 1.
+    of the documents' prior, or its median.  The temperatures, (n_axes,), are at least
+    1.
     """
 
     def excess(temperature):
@@ -145,14 +146,15 @@ def _axes(X, weight, tokens, words, columns, n_axes):
 N_ROTATIONS = 8
 
 
-def spectral_tokens(correspondence, n_topics):
+def spectral_tokens(correspondence, n_topics, by_size=False):
     """Return the expected tokens of topics, one topic for each rotated axis.
 
     The scores of the documents are rotated such that each document is near few axes.
     The rotated coordinates of a document are proportional to its topic weights.
 
     The result has the shape (n_axes, n_features), with at most K rows, each with 1 / K
-    of the tokens of the sample, sorted by the mean column index of their words.
+    of the tokens of the sample, sorted by the mean column index of their words, or by
+    decreasing size.
     """
     weight, scores = correspondence.weight, correspondence.scores
     with one_blas_thread():
@@ -169,7 +171,8 @@ def spectral_tokens(correspondence, n_topics):
         tokens, totals = tokens[filled], totals[filled]
     tokens /= totals[:, None]  # all changes are in place, because tokens are large
     # sorted, because rounding decides the order of equally extreme documents
-    order = np.argsort(tokens @ np.arange(tokens.shape[1]), kind="stable")
+    key = -totals if by_size else tokens @ np.arange(tokens.shape[1])
+    order = np.argsort(key, kind="stable")
     tokens = tokens[order]
     tokens *= correspondence.n_tokens / n_topics
     return tokens
