@@ -1,6 +1,7 @@
 """Invalid, unusual, extreme and read-only input."""
 
 import tracemalloc
+from datetime import date
 
 import fits
 import numpy as np
@@ -503,6 +504,25 @@ def test_integers_too_large_for_a_float_are_refused(make):
         for dates in (X.astype("M8[s]"), X.astype("m8[s]")):
             with pytest.raises(TypeError, match="Input X has the dtype .*; expected"):
                 method(dates)
+
+
+@pytest.mark.parametrize("make", ESTIMATORS.values(), ids=ESTIMATORS.keys())
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_columns_of_dates_and_lists_are_named_with_a_remedy(make, library):
+    frames = pytest.importorskip(library)
+    counts = np.random.default_rng(0).poisson(3.0, 20).astype(float)
+    dates = [date(2020, 1, 1 + day) for day in range(20)]
+    for values in (dates, [np.array([1.0, 2.0])] * 20, [[1, 2]] * 20):
+        X = frames.DataFrame({"visits": counts, "wrong": values})
+        with pytest.raises(TypeError, match="'wrong'.* Convert dates to numbers"):
+            make().fit(X)
+    if library == "pandas":
+        X = frames.DataFrame(np.ones((20, 2)), columns=["a", "a"])
+        with pytest.raises(ValueError, match="several columns with the name 'a'"):
+            make().fit(X)
+        times = frames.DataFrame({"a": counts, "b": frames.to_datetime(dates)})
+        with pytest.raises(TypeError, match="'b' of X has the dtype datetime64"):
+            make().fit(times)
 
 
 @pytest.mark.parametrize("number", [None, "a", 1.5, np.nan, [1], {}])

@@ -28,10 +28,12 @@ from sklearn.model_selection import GridSearchCV
 
 import sktemper
 from sktemper import (
+    AnnealedBernoulliMixture,
     AnnealedFactorialMixture,
     AnnealedGaussianMixture,
     AnnealedLDA,
     AnnealedMatrixFactorization,
+    AnnealedMixedMixture,
     TemperedFactorialMixture,
     TemperedGaussianMixture,
     TemperedMatrixFactorization,
@@ -145,7 +147,7 @@ def test_convergence_is_judged_after_moves():
 def test_a_bound_that_fell_is_no_change_of_too_few_passes():
     convergence = SimpleNamespace(lower_bound=-10.0, bound_change=-1.0)
     progress = SimpleNamespace(passes=7, planned_passes=7, steps=7)
-    estimator = SimpleNamespace(n_iter_no_change=None)
+    estimator = SimpleNamespace(n_iter_no_change=None, max_iter=7)
     estimator._largest_final_change = lambda run: 0.1
 
     def message(**moves):
@@ -156,13 +158,18 @@ def test_a_bound_that_fell_is_no_change_of_too_few_passes():
         return bound_still_moved(estimator, SimpleNamespace(state=state))
 
     assert "fell by 1 in the last of 7 passes" in message()
+    assert "max_iter" not in message()
     moves = {"move_step": np.array([5, 7]), "move_kept": np.array([True, False])}
-    assert "Raise max_iter" in message(**moves)
+    assert message(**moves) == message()
     moves["move_kept"][1] = True
     assert "fell by 1 in the last step, after moves" in message(**moves)
     assert "max_iter" not in message(**moves)
     convergence.bound_change = 1.0
     assert "still changed by 1 in the last step" in message(**moves)
+    moves["move_kept"][1] = False
+    assert "Raise max_iter" in message(**moves)
+    estimator.max_iter = 8  # the plan ended before
+    assert "Raise tol" in message(**moves)
 
 
 # -- advice about data -----------------------------------------------------------------
@@ -200,6 +207,29 @@ def test_columns_of_single_values_are_named():
     wrong = adjusted_rand_score(y, mixture.labels_)
     left = mixture.fit(X[:, :2])
     assert adjusted_rand_score(y, left.labels_) > wrong + 0.1
+
+
+def test_frequent_values_need_another_class_and_no_more_components():
+    random = np.random.default_rng(12)
+    X, y = clusters(4, 600, 3, seed=12, scale=4.0)
+    gifts = np.exp(0.5 * y[:, None] + 0.5 * random.normal(size=(600, 2)))
+    X = np.hstack([X, gifts * (random.random((600, 2)) < 0.5)])
+    mixture = AnnealedGaussianMixture(3, moves=FEW, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="use AnnealedMixedMixture") as caught:
+        mixture.fit(X)
+    assert "n_components" not in str(caught[0].message)
+    mixed = AnnealedMixedMixture(8, random_state=0).fit(X)
+    assert adjusted_rand_score(y, mixed.labels_) > 0.95
+    binary = (random.random((600, 15)) < random.beta(0.5, 0.5, (4, 15))[y]).astype(
+        float
+    )
+    for form in ("tied", "auto"):
+        mixture.set_params(n_components=8, covariance_type=form)
+        with pytest.warns(ConvergenceWarning, match="AnnealedBernoulliMixture"):
+            mixture.fit(binary)
+    right = AnnealedBernoulliMixture(8, random_state=0).fit(binary)
+    wrong = adjusted_rand_score(y, mixture.labels_)
+    assert adjusted_rand_score(y, right.labels_) > wrong + 0.1
 
 
 def test_correlated_columns_need_no_more_components():

@@ -111,9 +111,16 @@ def bound_still_moved(estimator, run):
             f"{begin} step, after moves: the fit did not converge. Continue with "
             "warm_start=True, or raise tol."
         )
+    begin = f"{begin} of {progress.passes} passes"
+    if change < 0:
+        return (
+            f"{begin}, because steps are approximate or random: more passes may not "
+            "raise it. Raise tol if this change does not matter."
+        )
+    raised = "max_iter or tol" if progress.passes >= estimator.max_iter else "tol"
     return (
-        f"{begin} of {progress.passes} passes: the fit did not converge. Raise "
-        "max_iter or tol, or continue with warm_start=True."
+        f"{begin}: the fit did not converge. Raise {raised}, or continue with "
+        "warm_start=True."
     )
 
 

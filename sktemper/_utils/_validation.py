@@ -17,6 +17,7 @@ is nevertheless 1e30, because parameters above 1e23 are not squared.
 
 import copy
 import math
+from datetime import date
 
 import numpy as np
 from scipy import sparse
@@ -26,7 +27,7 @@ from sklearn.utils.validation import validate_data
 
 from ._arguments import refuse
 from ._csr import is_canonical, is_plain
-from ._frames import is_frame
+from ._frames import is_frame, is_polars
 
 #: Largest absolute value of data, for each dtype that models compute in.
 LARGEST_VALUE = {"float32": 1e15, "float64": 1e60}
@@ -171,6 +172,11 @@ PLAIN_OPTIONS = {
 }
 #: Largest number of values that `_is_plainly_valid` inspects.
 FEW_VALUES = 100_000
+#: Remedy in messages about columns that are no numbers.
+NO_DATES = (
+    "Convert dates to numbers, such as years; give each item of a list a column of its "
+    "own; or leave the column out."
+)
 #: Number of items of an array that are inspected for text.
 LOOKED_AT = 100
 
@@ -179,9 +185,13 @@ def check_data(estimator, X, **options):
     """Validate data by `sklearn.utils.validation.validate_data` and further checks.
 
     Sparse matrices are checked first.  Masked arrays, dates, integers beyond the range
-    of floats, and entries that are no numbers raise errors with clear messages.
+    of floats, repeated names of columns, and entries that are no numbers raise errors
+    with clear messages.
     """
     check_no_container(X)
+    if options["reset"] and is_frame(X):
+        check_labels_differ(np.asarray(X.columns, dtype=object).tolist())
+        _check_columns(X)
     check_unmasked(X)
     dtype = getattr(X, "dtype", None)
     if getattr(dtype, "kind", None) in ("m", "M"):
@@ -197,6 +207,34 @@ def check_data(estimator, X, **options):
         if "float() argument" not in str(error):
             raise
         raise TypeError(f"X has entries that are no numbers: {error}.") from error
+
+
+def check_labels_differ(labels):
+    """Raise if several columns of a data frame have the same label."""
+    if len(set(labels)) < len(labels):
+        twice = next(label for label in labels if labels.count(label) > 1)
+        raise ValueError(f"X has several columns with the name {twice!r}: rename them.")
+
+
+def _check_columns(X):
+    """Raise if a column of a data frame has dates, durations or lists.
+
+    Of columns of objects, only the first is inspected.
+    """
+    for name, dtype in zip(X.columns, X.dtypes, strict=True):
+        what = None
+        if is_polars(X):
+            wrong = dtype.is_temporal() or dtype.is_nested()
+        else:
+            wrong = dtype.kind in "mM"
+            item = X[name].iloc[0] if dtype.kind == "O" and len(X) else None
+            if isinstance(item, list | tuple | np.ndarray | date):
+                what = f"a value of the type {type(item).__name__}, {str(item)[:40]!r}"
+        if wrong or what:
+            what = what or f"the dtype {dtype}"
+            raise TypeError(
+                f"Column {name!r} of X has {what}; expected numbers. {NO_DATES}"
+            )
 
 
 def check_no_container(X):

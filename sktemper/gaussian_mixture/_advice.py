@@ -23,6 +23,9 @@ NARROW = 10.0
 #: Least share of the rows with the same value of a column in which components are
 #: narrow because they have a single value.
 LEAST_ATOM = 0.05
+#: A value is a frequent one if it is at least this many times as frequent as the second
+#: of its column, or one of two.
+MOST_FREQUENT = 5.0
 #: Components are blurred by `reg_covar` only in a column whose variance is below this
 #: multiple of it.  If it is larger, a narrow component contains copies of a few rows.
 BLURRED = 1e4
@@ -31,9 +34,19 @@ COLUMNS_CHECKED, MOST_NAMED = 200, 5
 
 ATOMS = (
     "Single values of columns have components of their own: {columns}. No Gaussian "
-    "describes such values, and their density depends on reg_covar alone. Leave these "
-    "columns out, or use AnnealedMixedMixture: 0/1 columns of one variable as one "
-    'categorical column, and numbers with many equal values with the kind "binned".'
+    "describes such values, and their density depends on reg_covar alone. {mixed}"
+)
+FREQUENT_VALUES = (
+    "All {n_components} components are in use, and no Gaussian describes the frequent "
+    "values of columns: {columns}. More components would only imitate them. {mixed}"
+)
+BINARY = (
+    "All columns of X consist of 0 and 1, which no Gaussian describes. Use "
+    "AnnealedBernoulliMixture."
+)
+MIXED = (
+    "Leave these columns out, or use AnnealedMixedMixture, with 0/1 columns of one "
+    "variable as one categorical column."
 )
 UNITS = (
     "reg_covar={reg_covar:.3g} is added to variances of columns that are small beside "
@@ -56,7 +69,7 @@ OTHER_PRIORS = (
 )
 
 
-def advice(model, other, state, X, sample_weight):
+def advice(model, other, state, X, sample_weight, names):
     """Return the message of a warning about the number of components, or None.
 
     Parameters
@@ -67,6 +80,8 @@ def advice(model, other, state, X, sample_weight):
     state : State
     X : ndarray of shape (n_samples, n_features)
     sample_weight : ndarray of shape (n_samples,) or None
+    names : ndarray of shape (n_features,)
+        Names or indices of the columns.
 
     Returns
     -------
@@ -86,6 +101,13 @@ def advice(model, other, state, X, sample_weight):
         if used.all():
             gains = gains_of_splits(model, hyper, block, shares, weight)
             if gains.max(initial=0.0) > LEAST_GAIN:
+                columns = frequent_values(X[::step], names)
+                if columns:
+                    return FREQUENT_VALUES.format(
+                        n_components=model.n_components,
+                        columns=_listed(columns),
+                        mixed=MIXED,
+                    )
                 gain, message = gains.max(), MORE_COMPONENTS
                 is_simple = not (model.covariance.products or has_gaps(X[::step]))
                 if is_simple:
@@ -154,21 +176,54 @@ def narrow_columns(X, variances, reg_covar, names):
     X = X[:: -(-len(X) // ROWS_SAMPLED)]
     atoms, blurred = [], []
     for j in np.flatnonzero(variances < NARROW * reg_covar):
-        column = X[:, j].astype(np.float64)
-        values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
+        values, counts = _counted(X[:, j])
         if len(values) < 2:
             continue
-        share, variance = counts.max() / counts.sum(), np.nanvar(column)
-        if share >= LEAST_ATOM:
-            value = values[counts.argmax()]
-            atoms.append(f"{names[j]} ({value:.6g} in {share:.0%} of the rows)")
+        variance = np.nanvar(X[:, j].astype(np.float64))
+        if counts.max() >= LEAST_ATOM * counts.sum():
+            atoms.append(_most_frequent(names[j], values, counts))
         elif variance < BLURRED * reg_covar:
             blurred.append(f"{names[j]} (variance {variance:.3g})")
     if atoms:
-        return ATOMS.format(columns=_listed(atoms))
+        return ATOMS.format(columns=_listed(atoms), mixed=MIXED)
     if blurred:
         return UNITS.format(columns=_listed(blurred), reg_covar=reg_covar)
     return None
+
+
+def about_binary_data(X):
+    """Return the message of a warning about columns of 0 and 1, or None."""
+    X = X[:: -(-len(X) // ROWS_SAMPLED)]
+    is_binary = all(_counted(column)[0].tolist() == [0.0, 1.0] for column in X.T)
+    return BINARY if is_binary else None
+
+
+def frequent_values(X, names):
+    """Return texts about columns with frequent values.
+
+    Such columns have two values, as 0/1 columns, or one value that is far more frequent
+    than all others, such as zero.
+    """
+    columns = []
+    for j, name in enumerate(names):
+        values, counts = _counted(X[:, j])
+        if len(values) < 2:
+            continue
+        second, first = np.partition(counts, -2)[-2:]
+        is_share = first >= LEAST_ATOM * counts.sum()
+        if is_share and (len(values) == 2 or first >= MOST_FREQUENT * second):
+            columns.append(_most_frequent(name, values, counts))
+    return columns
+
+
+def _counted(column):
+    column = column.astype(np.float64)
+    return np.unique(column[~np.isnan(column)], return_counts=True)
+
+
+def _most_frequent(name, values, counts):
+    share = counts.max() / counts.sum()
+    return f"{name} ({values[counts.argmax()]:.6g} in {share:.0%} of the rows)"
 
 
 def _listed(columns):

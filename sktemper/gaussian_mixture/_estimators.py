@@ -39,7 +39,7 @@ from ..noise import GradientNoise
 from ..renewals import Renewals
 from ..schedules import Schedule
 from ..tempering import Tempering
-from ._advice import NARROW, advice, narrow_columns
+from ._advice import NARROW, about_binary_data, advice, narrow_columns
 from ._choice import chosen_type
 from ._gaps import GappedRows
 from ._model import COVARIANCE_TYPES, GaussianMixtureModel
@@ -242,11 +242,14 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
     def _finish(self, problem, state):
         """Store results, and a warning about the data, the components or the priors."""
         super()._finish(problem, state)
-        self._advice_ = self._advice_about_narrow_columns(problem)
+        self._advice_ = about_binary_data(problem.sample[0])
+        if self._advice_ is None:
+            self._advice_ = self._advice_about_narrow_columns(problem)
         if self._advice_ is None and state.moves is not None and state.moves.n_proposed:
             model, (X, weight) = problem.model, problem.sample
             other = self._with_learned_priors(model)
-            self._advice_ = advice(model, other, state, X, weight)
+            names = self._names()
+            self._advice_ = advice(model, other, state, X, weight, names)
 
     def _advice_about_narrow_columns(self, problem):
         """Return a warning about components whose variance is near `reg_covar`."""

@@ -29,6 +29,7 @@ from .._utils._frames import data_frame, is_frame, with_values
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int, Seed
 from .._utils._validation import (
     check_data,
+    check_labels_differ,
     check_no_container,
     check_prior,
     check_unmasked,
@@ -275,11 +276,7 @@ class _MixedMixture(MixtureMixin, TemperedEstimator):
         Labels that are text are compared by `validate_data`.
         """
         labels = np.asarray(X.columns, dtype=object).tolist()
-        if len(set(labels)) < len(labels):
-            twice = next(label for label in labels if labels.count(label) > 1)
-            raise ValueError(
-                f"X has several columns with the name {twice!r}: rename them."
-            )
+        check_labels_differ(labels)
         known = vars(self).get("_names_")
         if reset or known is None or all(isinstance(label, str) for label in labels):
             return labels
