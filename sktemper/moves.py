@@ -171,6 +171,9 @@ class BirthMoves(Moves):
         The temperature of the first of these steps; the last third is at T=1.
     max_samples : int, default=2000
         The largest number of rows that these steps use; more for rare components.
+    only_misfits : bool, default=False
+        Whether to end births if all components fit their rows, see
+        `ConjugateModel.fits_well`; True saves time after other moves.
 
     Examples
     --------
@@ -186,6 +189,7 @@ class BirthMoves(Moves):
         "n_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "start": [Interval(Real, 1, None, closed="left")],
         "max_samples": [Interval(Integral, 1, None, closed="left")],
+        "only_misfits": ["boolean"],
     }
 
     def __init__(
@@ -195,17 +199,21 @@ class BirthMoves(Moves):
         n_iter: Int | Literal["auto"] = "auto",
         start: Float = 1.0,
         max_samples: Int = 2000,
+        only_misfits: bool = False,
     ):
         self.n_moves = n_moves
         self.patience = patience
         self.n_iter = n_iter
         self.start = start
         self.max_samples = max_samples
+        self.only_misfits = only_misfits
 
     def propose(
         self, model, globals_, hyper, block, random, refused, row_weight=None
     ) -> Proposal | None:
-        """Return parameters and priors with one component elsewhere."""
+        """Return parameters and priors with one component elsewhere, or None."""
+        if self.only_misfits and model.fits_well(globals_, hyper, block, row_weight):
+            return None
         return Proposal(
             *model.propose_birth(globals_, hyper, block, random, row_weight)
         )
@@ -382,7 +390,9 @@ class MoveSequence(Moves):
 _SHORTCUTS = {
     "birth": BirthMoves,
     "split_merge": SplitMergeMoves,
-    "all": lambda: MoveSequence([SplitMergeMoves(), ReheatMoves(), BirthMoves()]),
+    "all": lambda: MoveSequence(
+        [SplitMergeMoves(), ReheatMoves(), BirthMoves(only_misfits=True)]
+    ),
 }
 
 

@@ -366,15 +366,21 @@ class MixtureModel(NaturalModel):
         """Return rows from which moves and merges compute statistics."""
         return block
 
+    def _birth_places(self, globals_, hyper, block, row_weight):
+        """Return what all births have in common; the last result is cached."""
+
+        def function(_):
+            weight = np.ones(block.shape[0]) if row_weight is None else row_weight
+            return BirthPlaces.of(self, globals_, hyper, block, weight)
+
+        return self._places.result((globals_, hyper, block, row_weight), function)
+
     def propose_birth(
         self, globals_, hyper, block, random, row_weight=None
     ) -> tuple[Any, Any]:
-        given = globals_, hyper, block, row_weight
+        places = self._birth_places(globals_, hyper, block, row_weight)
         if row_weight is None:
             row_weight = np.ones(block.shape[0])
-        places = self._places.result(
-            given, lambda given: BirthPlaces.of(self, *given[:3], row_weight)
-        )
         responsibilities = propose_birth(places, random, row_weight)
         return self._moved(block, responsibilities, globals_, hyper, row_weight)
 

@@ -16,10 +16,12 @@ from .._families import (
     MixtureModel,
     WishartPrecision,
 )
+from .._utils._cache import LastCall
 from ..model import IllDefined, Powers, all_finite
 from ..model._contract import tenth_of_rows
 from ._ascent import ascent
 from ._gaps import GappedRows, GaussianWithGaps, TiedWithGaps, block_of, has_gaps
+from ._normality import are_normal
 from ._priors import evidence_of_priors, learned_priors, restarted, searched
 from ._starts import (
     impute,
@@ -105,6 +107,10 @@ class GaussianMixtureModel(MixtureModel):
         self.covariance = family.covariance
         self.priors, self.init, self.learned = priors, init, frozenset(learned)
         self._shifted_family = family
+
+    def _forget(self):
+        super()._forget()
+        self._fits_well = LastCall()
 
     def resized(self, n_components):
         model = super().resized(n_components)
@@ -302,6 +308,22 @@ class GaussianMixtureModel(MixtureModel):
         block = self.complete(block, globals_, hyper)
         hyper = self.wide_priors(globals_, hyper)
         return super().propose_birth(globals_, hyper, block, random, row_weight)
+
+    def fits_well(self, globals_, hyper, block, row_weight=None):
+        """Return whether all components are normally distributed.
+
+        Where they are not, many mixtures fit about as well, and births find the better
+        ones.  The last result is cached.
+        """
+        block = self.complete(block, globals_, hyper)
+        places = self._birth_places(globals_, hyper, block, row_weight)
+
+        def function(places):
+            weight = np.ones(len(block)) if row_weight is None else row_weight
+            alone = self.family_of(hyper).alone
+            return are_normal(alone, block, places.shares, weight)
+
+        return self._fits_well.result(places, function)
 
     def propose_split_merge(
         self, globals_, hyper, block, random, refused, row_weight=None

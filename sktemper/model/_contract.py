@@ -788,6 +788,24 @@ class Capabilities(Renewing):
         """
         raise ValueError(f"{type(self).__name__} makes no birth moves.")
 
+    def fits_well(
+        self,
+        globals_: Any,
+        hyper: Any,
+        block: Any,
+        row_weight: np.ndarray | None = None,
+    ) -> bool:
+        """Return whether all components fit their rows, so that births do not help.
+
+        By default this is unknown, and the result is False.
+
+        Parameters
+        ----------
+        globals_, hyper, block, row_weight : object
+            As in `propose_birth`.
+        """
+        return False
+
     def propose_split_merge(
         self,
         globals_: Any,

@@ -1,0 +1,71 @@
+"""The test of normality that decides whether births are proposed."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from sktemper import AnnealedGaussianMixture
+from sktemper.gaussian_mixture._normality import are_normal
+from sktemper.moves import BirthMoves, MoveSequence, SplitMergeMoves
+
+TYPES = "full", "diag", "spherical", "tied"
+LAWS = {
+    "normal": stats.norm(),
+    "t": stats.t(4),
+    "exponential": stats.expon(),
+    "uniform": stats.uniform(),
+}
+
+
+def passes(X, covariance_type, labels, weight=None):
+    mixture = AnnealedGaussianMixture(2, covariance_type=covariance_type)
+    model = mixture._model_of_type(covariance_type, X.shape[1])
+    weight = np.ones(len(X)) if weight is None else weight
+    hyper = model.initial_hyper(X, weight)
+    family, block = model.family_of(hyper).alone, model.take(X, slice(None))
+    return are_normal(family, block, np.eye(2)[labels], weight)
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("covariance_type", TYPES)
+def test_normal_components_pass(covariance_type, law):
+    random, passed = np.random.default_rng(0), []
+    for n_columns in (1, 2, 5) * 7:
+        X = LAWS[law].rvs((400, n_columns), random_state=random)
+        X[:200] = random.normal(size=(200, n_columns)) + 30
+        passed.append(passes(100 + X, covariance_type, np.arange(400) // 200))
+    # two tests of two components, at about two standard deviations
+    assert np.mean(passed) > 0.8 if law == "normal" else np.mean(passed) < 0.25
+
+
+@pytest.mark.parametrize("covariance_type", TYPES)
+def test_a_weight_is_a_number_of_rows(covariance_type):
+    random = np.random.default_rng(1)
+    for _ in range(20):
+        X, weight = random.standard_t(9, size=(150, 2)), random.integers(0, 3, 150)
+        rows, labels = np.repeat(np.arange(150), weight), np.zeros(150, dtype=int)
+        weighted = passes(X, covariance_type, labels, weight.astype(float))
+        assert weighted == passes(X[rows], covariance_type, labels[rows])
+
+
+def test_few_rows_do_not_pass():
+    X = np.random.default_rng(2).normal(size=(60, 3))
+    assert passes(X, "full", np.zeros(60, dtype=int)) is False
+    labels = np.repeat([0, 1], [50, 10])
+    assert passes(X, "spherical", np.zeros(60, dtype=int))
+    assert passes(X, "spherical", labels)
+
+
+@pytest.mark.parametrize("law", ["normal", "t"])
+def test_births_are_proposed_where_components_are_not_normal(law):
+    random = np.random.default_rng(3)
+    X = (
+        LAWS[law].rvs((600, 2), random_state=random)
+        + 20 * (np.arange(600) % 2)[:, None]
+    )
+    moves = MoveSequence([SplitMergeMoves(), BirthMoves(patience=3, only_misfits=True)])
+    mixture = AnnealedGaussianMixture(3, moves=moves, random_state=0).fit(X)
+    kept = mixture.history_["move_kept"].tolist()
+    alone = mixture.set_params(moves=SplitMergeMoves()).fit(X)
+    n_births = len(kept) - len(alone.history_["move_kept"])
+    assert n_births == 0 if law == "normal" else n_births >= 3
