@@ -3,13 +3,15 @@
 `_estimator` has the class that all estimators extend: parameters, `fit`, `partial_fit`,
 the methods of fitted estimators and pickles.  `_end_of_fit` warns at the end of a fit.
 `_variants` has the differences between tempered, annealed and SVI+ estimators,
-`_mixtures` the common parts of mixtures, and `_counts` the validation of counts.
+`_mixtures` and `_conditional` the common parts of mixtures, and `_counts` the
+validation of counts.
 `_columns` adds and removes columns, and `_critical` finds the critical temperatures of
 data.
 """
 
 from .._utils._notices import log, warn_once
 from ._columns import copy_with_state, drop_features, expand_features, widened_for
+from ._conditional import ConditionalMixin, Exponential
 from ._counts import (
     check_weighted_counts,
     inspect_counts,

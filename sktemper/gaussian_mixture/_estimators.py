@@ -19,6 +19,7 @@ from sklearn.utils._param_validation import StrOptions
 from .._engine import QUIETLY
 from .._estimator import (
     AnnealedMixin,
+    ConditionalMixin,
     MixtureMixin,
     SVIPlusMixin,
     TemperedEstimator,
@@ -109,7 +110,7 @@ def about_components(estimator, run):
     return estimator._advice_
 
 
-class _GaussianMixture(MixtureMixin, TemperedEstimator):
+class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
         "max_iter": [Interval(Integral, 0, None, closed="left")],
@@ -408,6 +409,30 @@ class _GaussianMixture(MixtureMixin, TemperedEstimator):
             yield name, "gaussian", "mean", float(means[j]), *intervals[:, j].tolist()
             yield name, "gaussian", "sd", float(widths[j]), *sds.tolist()
 
+    def _conditional_columns(self, rows, others):
+        model, expected = self._fitted()
+        names, law, kappa = self._names(), model.covariance.law, expected.precision
+        nu = np.broadcast_to(expected.freedom, kappa.shape)
+        freedom = (nu - law.least) * law.width
+        means = expected.means + self._state().hyper.origin
+        spread = (kappa + 1.0) / (kappa * (nu - law.least))
+        scales = model.covariance.matrices(expected.inverse_scale)
+        scales = spread[:, None, None] * scales
+        shape = len(rows), len(kappa), len(others)
+        locations, widths, degrees = np.empty((3, *shape))
+        known = ~np.isnan(rows)
+        patterns, group = np.unique(known, axis=0, return_inverse=True)
+        for number, pattern in enumerate(patterns):
+            own = group.ravel() == number
+            columns = np.flatnonzero(pattern & (not law.is_product))
+            locations[own], widths[own], degrees[own] = _given(
+                rows[own][:, columns], columns, others, (means, scales, freedom)
+            )
+        return {
+            names[j]: stats.t(degrees[..., p], locations[..., p], widths[..., p])
+            for p, j in enumerate(others)
+        }, {}
+
     def _variances(self):
         """Return the variances of columns, (n_components, n_features)."""
         model, expected = self._fitted()
@@ -553,6 +578,32 @@ def _imputed(model, block, prepared):
     family = model.family_of(prepared.hyper)
     rows = family.completed(block, shares, prepared.tables)
     return rows.astype(block.dtype, copy=False)
+
+
+def _given(values, columns, others, students):
+    """Return locations, widths and degrees of freedom of columns given others.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples, n_columns)
+        Values of the given ``columns``.
+    students : tuple of ndarray
+        Means, scale matrices and degrees of freedom of multivariate Student-t
+        distributions, one for each component.
+    """
+    means, scales, freedom = students
+    inner = scales[:, columns][:, :, columns]
+    outer = scales[:, columns][:, :, others]
+    slopes = np.linalg.solve(inner, outer)
+    deviations = np.swapaxes(values - means[:, None, columns], 1, 2)
+    squares = (deviations * np.linalg.solve(inner, deviations)).sum(axis=1)
+    variances = scales[:, others, others] - (outer * slopes).sum(axis=1)
+    degrees = freedom + len(columns)
+    factors = (freedom[:, None] + squares) / degrees[:, None]
+    locations = means[:, None, others] + np.swapaxes(deviations, 1, 2) @ slopes
+    widths = np.sqrt(factors[:, :, None] * variances[:, None])
+    degrees = np.broadcast_to(degrees[:, None, None], widths.shape)
+    return tuple(np.swapaxes(part, 0, 1) for part in (locations, widths, degrees))
 
 
 def _one_hot(labels):

@@ -16,6 +16,8 @@ from sklearn.utils.validation import validate_data
 from .._engine import Problem, Source, check_widths, matrices_of
 from .._estimator import (
     AnnealedMixin,
+    ConditionalMixin,
+    Exponential,
     MixtureMixin,
     TemperedEstimator,
     Validation,
@@ -122,7 +124,7 @@ def all_components_are_used(estimator, run):
 
 
 # -- the estimators of mixtures of rows of several kinds of values ---------------------
-class _MixedMixture(MixtureMixin, TemperedEstimator):
+class _MixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
     columns_: tuple
     """Descriptions of the columns, which determine the codes of values."""
 
@@ -511,6 +513,26 @@ class _MixedMixture(MixtureMixin, TemperedEstimator):
             free = {"counts": 1, "normals": 2, "options": column.n_options - 1}
             per_class += free[column.part]
         return n_classes * per_class
+
+    def _conditional_columns(self, rows, others):
+        numbers, options, places = {}, {}, list(self._places())
+        family, (_, counts, normals) = self._parameters()
+        for name, column, place in (places[j] for j in others):
+            if column.part == "options":
+                options[name] = list(column.labels), self._means(column, place)
+                continue
+            if column.part == "counts":
+                shape = counts[:, place] + 1.0
+                rate = counts[:, place + len(family.counts)]
+                numbers[name] = stats.nbinom(shape[None], rate[None] / (rate + 1.0))
+                continue
+            parts = family.parts[-1].usual(normals)
+            kappa, m, a, b = (part[None, :, place] for part in parts)
+            location = column.location + column.scale * m
+            width = column.scale * np.sqrt(b * (kappa + 1.0) / (a * kappa))
+            own = stats.t(2.0 * a, location, width)
+            numbers[name] = Exponential(own) if column.kind == "lognormal" else own
+        return numbers, options
 
     # -- data --------------------------------------------------------------------------
     def sample(self, n_samples: Int = 1) -> tuple[np.ndarray | DataFrame, np.ndarray]:

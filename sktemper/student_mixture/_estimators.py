@@ -57,7 +57,7 @@ class _StudentMixture(_GaussianMixture):
         "weight_concentration_prior_type",
         "weight_concentration_prior",
     )
-    impute = to_sklearn = property(_absent)
+    impute = to_sklearn = conditional = property(_absent)
     priors, covariance_prior, degrees_of_freedom_prior = "learned", None, None
     verbose_interval = 10
 

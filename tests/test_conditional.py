@@ -1,0 +1,119 @@
+"""Distributions of some columns given others, by integration of densities."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.integrate import simpson
+
+from sktemper import (
+    AnnealedGaussianMixture,
+    AnnealedMixedMixture,
+    AnnealedStudentMixture,
+)
+
+GRID = np.linspace(-60, 60, 24_001)
+
+
+def correlated(n_samples=80, seed=0):
+    random = np.random.default_rng(seed)
+    y = random.integers(2, size=n_samples)
+    X = random.normal(size=(n_samples, 3))
+    X[:, 1] += np.where(y, 2 * X[:, 0], -X[:, 2]) + 4 * y
+    X[:, 0] += 3 * y
+    return X
+
+
+@pytest.mark.parametrize("priors", ["learned", "scikit-learn"])
+@pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical"])
+def test_gaussian_mixtures_agree_with_integrals(covariance_type, priors):
+    X = correlated()
+    mixture = AnnealedGaussianMixture(
+        3, covariance_type=covariance_type, priors=priors, random_state=0
+    ).fit(X)
+    rows = X[:3].copy()
+    rows[2, 2] = np.nan  # one of the given values is missing
+    found = mixture.conditional(rows, given=[0, 2])
+    assert found.columns == [1]
+    assert found.options == {}
+    quantiles = found.quantiles([0.1, 0.5, 0.9])
+    for i, row in enumerate(rows):
+        points = np.repeat(row[None], len(GRID), axis=0)
+        points[:, 1] = GRID
+        joint = np.exp(mixture.score_samples(points))
+        density = joint / simpson(joint, x=GRID)
+        value = np.interp(row[1], GRID, density)
+        assert np.exp(found.log_density[i]) == pytest.approx(value, rel=1e-2)
+        mean = simpson(density * GRID, x=GRID)
+        assert found.mean()[i, 0] == pytest.approx(mean, abs=2e-2)
+        cumulative = np.cumsum(density) * (GRID[1] - GRID[0])
+        ends = np.interp([0.1, 0.5, 0.9], cumulative, GRID)
+        np.testing.assert_allclose(quantiles[:, i, 0], ends, atol=2e-2)
+
+
+def test_mixtures_of_mixed_kinds_agree_with_sums_and_integrals():
+    random = np.random.default_rng(0)
+    y = random.integers(2, size=200)
+    X = pd.DataFrame(
+        {
+            "visits": random.poisson(np.where(y, 8, 2)),
+            "height": random.normal(np.where(y, 2.0, -2.0), 1.0),
+            "drink": np.where(random.random(200) < 0.2 + 0.6 * y, "tea", "coffee"),
+            "answer": np.where(random.random(200) < 0.1 + 0.8 * y, "yes", "no"),
+        }
+    )
+    mixture = AnnealedMixedMixture(3, kinds={"visits": "poisson"}, random_state=0)
+    mixture.fit(X)
+    row = X.iloc[[0]]
+    found = mixture.conditional(row, given=["answer"])
+    assert found.columns == ["visits", "height"]
+    assert found.options == {"drink": ["coffee", "tea"]}
+
+    def density(column, values):
+        points = row.loc[row.index.repeat(len(values))].reset_index(drop=True)
+        points["visits"] = points["height"] = np.nan
+        points["drink"] = None
+        points[column] = values
+        logs = mixture.score_samples(points)
+        points[column] = None if column == "drink" else np.nan
+        return np.exp(logs - mixture.score_samples(points))
+
+    shares = density("drink", ["coffee", "tea"])
+    np.testing.assert_allclose(found.probabilities("drink")[0], shares, rtol=1e-6)
+    counts = np.arange(100.0)
+    p = density("visits", counts)
+    heights = density("height", GRID)
+    means = p @ counts, simpson(heights * GRID, x=GRID)
+    np.testing.assert_allclose(found.mean()[0], means, rtol=1e-4)
+    median = np.searchsorted(p.cumsum(), 0.5)
+    cumulative = np.cumsum(heights) * (GRID[1] - GRID[0])
+    ends = [median, np.interp(0.5, cumulative, GRID)]
+    np.testing.assert_allclose(found.quantiles(0.5)[0], ends, atol=1e-2)
+    full = mixture.score_samples(row)
+    gaps = row.assign(visits=np.nan, height=np.nan, drink=None)
+    assert found.log_density[0] == pytest.approx(
+        (full - mixture.score_samples(gaps))[0]
+    )
+
+
+def test_quantiles_of_lognormal_columns_are_those_of_logarithms():
+    random = np.random.default_rng(0)
+    logs = random.normal(size=(100, 2)) + 3 * random.integers(2, size=100)[:, None]
+    own = AnnealedMixedMixture(2, kinds="lognormal", random_state=0).fit(np.exp(logs))
+    found = own.conditional(np.exp(logs[:5]), given=[0])
+    other = AnnealedMixedMixture(2, kinds="gaussian", random_state=0).fit(logs)
+    expected = other.conditional(logs[:5], given=[0]).quantiles(0.3)
+    np.testing.assert_allclose(np.log(found.quantiles(0.3)), expected, rtol=1e-3)
+
+
+def test_wrong_columns_are_refused():
+    X = correlated()
+    mixture = AnnealedGaussianMixture(2, random_state=0).fit(X)
+    with pytest.raises(ValueError, match="given must be names or indices"):
+        mixture.conditional(X, given=["a"])
+    with pytest.raises(ValueError, match="given has all columns"):
+        mixture.conditional(X, given=[0, 1, 2])
+    with pytest.raises(ValueError, match="no column of options"):
+        mixture.conditional(X, given=[0]).probabilities(1)
+    with pytest.raises(ValueError, match="above 0 and below 1"):
+        mixture.conditional(X, given=[0]).quantiles(1.0)
+    assert not hasattr(AnnealedStudentMixture(2), "conditional")
