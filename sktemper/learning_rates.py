@@ -28,6 +28,21 @@ class LearningRate(Policy):
 
     A rate in [0, 1] is the weight of the target of a step.  A step of rate 1 replaces
     the parameters by the target, and a step of rate 0 leaves them unchanged.
+
+    Examples
+    --------
+    A rate of your own:
+
+    >>> from sktemper import TemperedLDA
+    >>> from sktemper.datasets import make_lda_documents
+    >>> from sktemper.learning_rates import LearningRate
+    >>> class Harmonic(LearningRate):
+    ...     def next_rate(self, state, clock, gradient):
+    ...         return 1.0 / (1.0 + clock.steps), state
+    >>> X = make_lda_documents(200, 100, 5, random_state=0)
+    >>> lda = TemperedLDA(5, learning_rate=Harmonic(), random_state=0).fit(X)
+    >>> lda.history_["learning_rate"][:2].tolist()
+    [1.0, 0.5]
     """
 
     #: Whether the weight of old data decays, see `HalfLife`.

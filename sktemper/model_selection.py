@@ -98,6 +98,20 @@ def bootstrap_profiles(
     ----------
     .. [1] J. Praestgaard, J. Wellner, "Exchangeably weighted bootstraps of the general
        empirical process", Annals of Probability, 1993.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sktemper import AnnealedMixedMixture
+    >>> from sktemper.model_selection import bootstrap_profiles
+    >>> random = np.random.default_rng(0)
+    >>> yes = np.array([[0.9] * 5 + [0.1] * 5, [0.1] * 10])
+    >>> X = random.random((300, 10)) < yes[random.integers(2, size=300)]
+    >>> X = X.astype(float)
+    >>> classes = AnnealedMixedMixture(4, random_state=0).fit(X)
+    >>> profiles = bootstrap_profiles(classes, X, n_replicates=5, random_state=0)
+    >>> sorted(set(profiles["found"]))  # both classes, in all fits
+    [1.0]
     """
     _check_mixture(estimator)
     check_interval(interval)
@@ -156,6 +170,19 @@ def bootstrap_n_components(
     shares : dict of int to float
         Maps a number of non-empty components to the share of the fits with this number.
         The numbers are in increasing order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sktemper import AnnealedMixedMixture
+    >>> from sktemper.model_selection import bootstrap_n_components
+    >>> random = np.random.default_rng(0)
+    >>> yes = np.array([[0.9] * 5 + [0.1] * 5, [0.1] * 10])
+    >>> X = random.random((300, 10)) < yes[random.integers(2, size=300)]
+    >>> X = X.astype(float)
+    >>> classes = AnnealedMixedMixture(4, random_state=0).fit(X)
+    >>> bootstrap_n_components(classes, X, n_replicates=5, random_state=0)
+    {2: 1.0}
     """
     _check_mixture(estimator)
     draws = _draws(X, n_replicates, sample_weight, random_state)
@@ -240,11 +267,11 @@ def bootstrap_lrt(
 
     Notes
     -----
-    The statistic is :math:`2 (\ell_{K+1} - \ell_K)`, where :math:`\ell` is the largest
-    log-likelihood that expectation maximisation finds.  Fits of K components to drawn
-    data start from the parameters under which they were drawn.  Data and drawn data
-    have the same missing values, and the same number of starts.  With m exceedances in
-    B draws, the p-value is (m + 1) / (B + 1), or m / B if the test ended early [2]_.
+    The statistic [1]_ is :math:`2 (\ell_{K+1} - \ell_K)`, where :math:`\ell` is the
+    largest log-likelihood that expectation maximisation finds.  Fits of K components to
+    drawn data start from the parameters under which they were drawn.  Data and drawn
+    data have the same missing values and the same number of starts.  With m exceedances
+    in B draws, the p-value is (m + 1) / (B + 1), or m / B if the test ended early [2]_.
 
     References
     ----------

@@ -147,7 +147,17 @@ class Moves(Policy):
 
 
 class NoMoves(Moves):
-    """No moves: nothing is proposed (``moves=None``)."""
+    """No moves: nothing is proposed (``moves=None``).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from sktemper import AnnealedGaussianMixture
+    >>> X, _ = make_blobs(100, centers=[[0, 0], [9, 0]], random_state=0)
+    >>> mixture = AnnealedGaussianMixture(2, moves=None, random_state=0).fit(X)
+    >>> "move_kept" in mixture.history_
+    False
+    """
 
 
 class BirthMoves(Moves):

@@ -19,7 +19,23 @@ __all__ = ["GradientNoise", "NoNoise", "SVIPlusNoise"]
 
 
 class GradientNoise(Policy):
-    """Base of the noise policies: factors of mean 1 for the units of a batch."""
+    """Base of the noise policies: factors of mean 1 for the units of a batch.
+
+    Examples
+    --------
+    Noise of your own, with factors of mean 1:
+
+    >>> from sktemper import TemperedLDA
+    >>> from sktemper.datasets import make_lda_documents
+    >>> from sktemper.noise import GradientNoise
+    >>> class GammaNoise(GradientNoise):
+    ...     def unit_noise(self, n_units, clock, random):
+    ...         return random.gamma(4.0, 0.25, n_units)
+    >>> X = make_lda_documents(200, 100, 5, random_state=0)
+    >>> lda = TemperedLDA(5, gradient_noise=GammaNoise(), random_state=0).fit(X)
+    >>> lda.components_.shape
+    (5, 100)
+    """
 
     #: Whether factors are random.  If not, `unit_noise` may get None for ``random``.
     is_random = True
@@ -79,7 +95,16 @@ class GradientNoise(Policy):
 
 
 class NoNoise(GradientNoise):
-    """No noise: every factor is 1 (``gradient_noise=None``)."""
+    """No noise: every factor is 1 (``gradient_noise=None``).
+
+    Examples
+    --------
+    >>> from sktemper import TemperedLDA
+    >>> from sktemper.datasets import make_lda_documents
+    >>> X = make_lda_documents(200, 100, 5, random_state=0)
+    >>> TemperedLDA(5, random_state=0).fit(X).gradient_noise_
+    NoNoise()
+    """
 
     is_random = False
 

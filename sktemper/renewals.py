@@ -17,7 +17,14 @@ __all__ = ["NoRenewals", "Renewals"]
 
 
 class NoRenewals(Policy):
-    """Policy of streams without renewals (``renewals=None``)."""
+    """Policy of streams without renewals (``renewals=None``).
+
+    Examples
+    --------
+    >>> from sktemper.renewals import NoRenewals
+    >>> NoRenewals().is_on
+    False
+    """
 
     memory = 0
     is_on = False

@@ -59,6 +59,12 @@ class Plan(NamedTuple):
         Critical temperatures of the data, largest first, see
         `sktemper.model.ConjugateModel.critical_temperatures`; None if they are not
         known.
+
+    Examples
+    --------
+    >>> from sktemper.schedules import Plan
+    >>> Plan(n_steps=300, critical_temperatures=(3.0, 1.5), temperature=8.0).start()
+    3.6
     """
 
     n_steps: int | None = None
@@ -104,6 +110,13 @@ class Clock:
         Number of samples used by all steps; a sample counts once for each use.
     total : int or None
         Number of samples of the data; None if it is unknown.
+
+    Examples
+    --------
+    >>> from sktemper.schedules import Clock
+    >>> clock = Clock(steps=40, samples=4_000, total=2_000)
+    >>> clock.time("steps"), clock.time("passes")
+    (40, 2.0)
     """
 
     steps: int = 0
@@ -130,6 +143,25 @@ class Schedule(Policy):
     A subclass defines ``__call__(t)`` and, unless its value is always constant,
     ``settles_at``.  Values must be at least 1, whether they are temperatures or batch
     sizes.
+
+    Examples
+    --------
+    A schedule of your own, which can be pickled if its class is in a module:
+
+    >>> from sktemper import AnnealedLDA
+    >>> from sktemper.datasets import make_lda_documents
+    >>> from sktemper.schedules import Schedule
+    >>> class Halving(Schedule):
+    ...     def __call__(self, t):
+    ...         return max(1.0, 4.0 * 0.5**t)
+    ...
+    ...     def settles_at(self):
+    ...         return 2.0
+    >>> [Halving()(t) for t in range(4)]
+    [4.0, 2.0, 1.0, 1.0]
+    >>> X = make_lda_documents(200, 100, 5, random_state=0)
+    >>> AnnealedLDA(5, schedule=Halving(), random_state=0).fit(X).temperature_
+    1.0
     """
 
     unit = "steps"

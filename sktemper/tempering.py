@@ -43,6 +43,30 @@ class Tempering(Policy):
     A subclass defines `temperature`, `powers` and `is_settled`.  Values that a policy
     learns are kept in a state.  The state is passed to the methods, and `next_state`
     returns the state after a step.
+
+    Examples
+    --------
+    A temperature of your own, which depends on the parity of the step:
+
+    >>> from sktemper import TemperedLDA
+    >>> from sktemper.datasets import make_lda_documents
+    >>> from sktemper.model import Powers
+    >>> from sktemper.tempering import Tempering
+    >>> class Alternating(Tempering):
+    ...     final_temperature = 2.0
+    ...
+    ...     def temperature(self, state, clock):
+    ...         return 1.0 + clock.steps % 2
+    ...
+    ...     def powers(self, state, clock):
+    ...         return Powers(local=1.0 / self.temperature(state, clock))
+    ...
+    ...     def is_settled(self, state, clock):
+    ...         return False
+    >>> X = make_lda_documents(200, 100, 5, random_state=0)
+    >>> lda = TemperedLDA(5, tempering=Alternating(), random_state=0).fit(X)
+    >>> lda.history_["temperature"][:4].tolist()
+    [1.0, 2.0, 1.0, 2.0]
     """
 
     #: Whether the temperature is meant to fall to 1.  If so, a `fit` that ends with a
@@ -161,7 +185,15 @@ class Tempering(Policy):
 
 
 class Untempered(Tempering):
-    """Plain variational inference at the temperature 1 (``tempering=None``)."""
+    """Plain variational inference at the temperature 1 (``tempering=None``).
+
+    Examples
+    --------
+    >>> from sktemper.schedules import Clock
+    >>> from sktemper.tempering import Untempered
+    >>> Untempered().temperature(None, Clock())
+    1.0
+    """
 
     cools = False
 

@@ -142,6 +142,16 @@ class DirichletFamily(Family):
     ----------
     repeats : ndarray of shape (n_natural,) or None
         Number of options that each option represents, see `grouped`.
+
+    Examples
+    --------
+    One question whose two options have the concentrations 2 and 3:
+
+    >>> import numpy as np
+    >>> from sktemper.model import DirichletFamily
+    >>> family = DirichletFamily([2])
+    >>> np.exp(family.log_normaliser(np.array([[1.0, 2.0]])))  # B(2, 3)
+    array([0.08333333])
     """
 
     repeats = None
@@ -232,6 +242,14 @@ class MultinomialFamily(DirichletFamily):
     Parameters
     ----------
     n_features : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sktemper.model import MultinomialFamily
+    >>> family = MultinomialFamily(2)
+    >>> family.expected(np.array([[0.0, 0.0]]))  # uniform prior
+    array([[-1., -1.]])
     """
 
     def __init__(self, n_features: int):
@@ -296,7 +314,18 @@ def log_predictive_of_counts(concentration, totals, counts):
 
 
 class CategoricalFamily(DirichletFamily):
-    """Answers to questions; a row has one answer to a question or none."""
+    """Answers to questions; a row has one answer to a question or none.
+
+    Examples
+    --------
+    Two questions, with two and three options:
+
+    >>> import numpy as np
+    >>> from sktemper.model import CategoricalFamily
+    >>> family = CategoricalFamily([2, 3])
+    >>> np.exp(family.log_means(np.array([[0.0, 2.0, 0.0, 0.0, 2.0]])))
+    array([[0.25, 0.75, 0.2 , 0.2 , 0.6 ]])
+    """
 
     def grouped(self, repeats) -> DirichletFamily:
         """Return the family of fewer questions, each of which represents several."""
@@ -335,6 +364,16 @@ class GammaFamily(Family):
     Parameters
     ----------
     n_rates : int
+
+    Examples
+    --------
+    A rate with a Gamma distribution of shape 3 and rate 2, whose mean is 1.5:
+
+    >>> import numpy as np
+    >>> from sktemper.model import GammaFamily
+    >>> log_theta, minus_theta = GammaFamily(1).expected(np.array([[2.0, 2.0]]))[0]
+    >>> minus_theta
+    np.float64(-1.5)
     """
 
     def __init__(self, n_rates: int):

@@ -25,6 +25,19 @@ class Natural:
 
     A subclass is a frozen dataclass of float64 arrays, or of objects with ``+`` and
     ``*``.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> from sktemper.model import Natural
+    >>> @dataclass(frozen=True)
+    ... class Rates(Natural):
+    ...     shape: np.ndarray
+    ...     rate: np.ndarray
+    >>> prior, counts = Rates(np.ones(2), np.ones(2)), Rates(np.arange(2.0), np.ones(2))
+    >>> (prior + counts.scaled(10.0)).vector()
+    array([ 1., 11., 11., 11.])
     """
 
     def arrays(self) -> list[np.ndarray]:

@@ -44,6 +44,13 @@ class MixtureHyper(NamedTuple):
     ----------
     weight_concentration : float
     component : ndarray of shape (n_natural,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sktemper.model import MixtureHyper
+    >>> MixtureHyper(weight_concentration=0.1, component=np.zeros(2)).component
+    array([0., 0.])
     """
 
     weight_concentration: float

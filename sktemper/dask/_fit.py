@@ -146,6 +146,22 @@ def partial_fit(
     -----
     With a half-life, this process remembers a sample of the rows, and fits renewals to
     them itself.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from distributed import Client
+    >>> import sktemper.dask
+    >>> from sktemper import AnnealedGaussianMixture
+    >>> random = np.random.default_rng(0)
+    >>> mixture = AnnealedGaussianMixture(2, random_state=0)
+    >>> with Client(processes=False, dashboard_address=":0") as client:
+    ...     for _ in range(3):
+    ...         X = da.from_array(random.normal(size=(100, 2)), chunks=(50, 2))
+    ...         _ = sktemper.dask.partial_fit(mixture, X, client=client)
+    >>> mixture.n_samples_seen_
+    300
     """
     estimator, client = estimator_of(estimator), client_of(client)
     weights, more = weights_of(sample_weight), {}

@@ -95,6 +95,19 @@ def predict(
     ------
     NotFittedError, AttributeError, TypeError, ValueError, ConnectionError
         As in `transform`.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> import sktemper.dask
+    >>> from sktemper import AnnealedGaussianMixture
+    >>> samples = np.random.default_rng(0).normal(size=(300, 2))
+    >>> mixture = AnnealedGaussianMixture(2, max_iter=50, random_state=0).fit(samples)
+    >>> X = da.from_array(samples, chunks=(100, 2))
+    >>> labels = sktemper.dask.predict(mixture, X)
+    >>> bool((labels.compute() == mixture.predict(samples)).all())
+    True
     """
     return _lazily(estimator, "predict", X, client)
 
@@ -118,6 +131,19 @@ def predict_proba(
     ------
     NotFittedError, AttributeError, TypeError, ValueError, ConnectionError
         As in `transform`.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> import sktemper.dask
+    >>> from sktemper import AnnealedGaussianMixture
+    >>> samples = np.random.default_rng(0).normal(size=(300, 2))
+    >>> mixture = AnnealedGaussianMixture(2, max_iter=50, random_state=0).fit(samples)
+    >>> X = da.from_array(samples, chunks=(100, 2))
+    >>> responsibilities = sktemper.dask.predict_proba(mixture, X)
+    >>> responsibilities.sum(axis=1)[:3].compute().round(6)
+    array([1., 1., 1.])
     """
     return _lazily(estimator, "predict_proba", X, client)
 
@@ -141,6 +167,19 @@ def score_samples(
     ------
     NotFittedError, AttributeError, TypeError, ValueError, ConnectionError
         As in `transform`.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> import sktemper.dask
+    >>> from sktemper import AnnealedGaussianMixture
+    >>> samples = np.random.default_rng(0).normal(size=(300, 2))
+    >>> mixture = AnnealedGaussianMixture(2, max_iter=50, random_state=0).fit(samples)
+    >>> X = da.from_array(samples, chunks=(100, 2))
+    >>> scores = sktemper.dask.score_samples(mixture, X)
+    >>> np.allclose(scores.mean().compute(), mixture.score(samples))
+    True
     """
     return _lazily(estimator, "score_samples", X, client)
 
@@ -237,6 +276,21 @@ def score(
         If nothing is held out, or the data are invalid.
     NotFittedError, TypeError, ConnectionError
         As in `fit`, and if the estimator is not fitted.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from distributed import Client
+    >>> import sktemper.dask
+    >>> from sktemper import AnnealedGaussianMixture
+    >>> samples = np.random.default_rng(0).normal(size=(300, 2))
+    >>> mixture = AnnealedGaussianMixture(2, max_iter=50, random_state=0).fit(samples)
+    >>> X = da.from_array(samples, chunks=(100, 2))
+    >>> with Client(processes=False, dashboard_address=":0") as client:
+    ...     found = sktemper.dask.score(mixture, X, client=client)
+    >>> round(found - mixture.score(samples), 6) + 0.0
+    0.0
     """
     check_is_fitted(estimator_of(estimator), "state_")
     source = OnCluster(client_of(client), X)
@@ -281,6 +335,21 @@ def lower_bound(
     ------
     NotFittedError, TypeError, ValueError, ConnectionError
         As in `fit`, and if the estimator is not fitted.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from distributed import Client
+    >>> import sktemper.dask
+    >>> from sktemper import AnnealedGaussianMixture
+    >>> samples = np.random.default_rng(0).normal(size=(300, 2))
+    >>> mixture = AnnealedGaussianMixture(2, max_iter=50, random_state=0).fit(samples)
+    >>> X = da.from_array(samples, chunks=(100, 2))
+    >>> with Client(processes=False, dashboard_address=":0") as client:
+    ...     found = sktemper.dask.lower_bound(mixture, X, client=client)
+    >>> round(found - mixture.lower_bound(samples), 6) + 0.0
+    0.0
     """
     check_is_fitted(estimator_of(estimator), "state_")
     source = OnCluster(client_of(client), X)

@@ -242,6 +242,17 @@ def open_counts(
     -------
     collection : Collection
         The open collection.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sktemper.datasets import make_lda_documents, open_counts, write_counts
+    >>> documents = make_lda_documents(100, 40, 3, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = write_counts(folder, [documents])
+    ...     X = open_counts(folder)
+    ...     X.shape, X[0].shape
+    ((100, 40), (100, 40))
     """
     return _open(folder, "counts", n_parts, verify)
 
@@ -260,6 +271,17 @@ def open_dense(
     -------
     collection : Collection
         The open collection.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from sktemper.datasets import open_dense, write_dense
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = write_dense(folder, [np.eye(3), np.zeros((2, 3))])
+    ...     X = open_dense(folder)
+    ...     X.shape, X.dtype.name
+    ((5, 3), 'float64')
     """
     return _open(folder, "dense", n_parts, verify)
 
@@ -279,6 +301,17 @@ def open_ratings(
     collection : Collection
         The open collection.  Its ``user_labels`` and ``item_labels`` are the labels of
         the rows and columns.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sktemper.datasets import open_ratings, write_ratings
+    >>> batches = [(["bob", "ann"], ["tea", "tea"], [3, 5]), (["ann"], ["gin"], [1])]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = write_ratings(folder, batches)
+    ...     X = open_ratings(folder)
+    ...     X.user_labels.tolist(), X.item_labels.tolist()
+    (['ann', 'bob'], ['gin', 'tea'])
     """
     return _open(folder, "ratings", n_parts, verify)
 

@@ -40,9 +40,9 @@ _DAMAGE = (
 def load_movielens(path: StrPath) -> Bunch:
     r"""Load the ratings of a MovieLens data set that you have downloaded.
 
-    The data sets of https://grouplens.org/datasets/movielens, from 100K to the latest,
-    may not be distributed with this package.  This function reads any of them in the
-    form in which it is downloaded.
+    The data sets [1]_ of https://grouplens.org/datasets/movielens, from 100K to the
+    latest, may not be distributed with this package.  This function reads any of them
+    in the form in which it is downloaded.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ PAIRS = re.compile(
 def read_uci(docword: StrPath, vocab: StrPath | None = None) -> Iterable:
     r"""Read counts in the UCI format of bags of words, in batches.
 
-    The first three lines are the number of documents, the number of words and the
+    The first three lines [1]_ are the number of documents, the number of words and the
     number of entries.  Each further line has the index of a document, the index of a
     word, and a count.  Indices begin at 1, and lines are sorted by document.
 
@@ -112,6 +112,8 @@ def read_matrix_market(
     documents: Literal["rows", "columns"] = "rows",
 ) -> Iterable:
     r"""Read counts from a sparse matrix in the Matrix Market format, in batches.
+
+    The format [1]_ is that of `scipy.io.mmwrite` and of gensim.
 
     Parameters
     ----------

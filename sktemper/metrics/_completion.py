@@ -32,9 +32,9 @@ def completion_log_likelihood(
     r"""Return the held-out log-likelihood per token by document completion.
 
     The topic weights of a document are inferred from its observed half, and the other
-    half is scored by :math:`\sum_v n_v \log \sum_k E[\theta_k] E[\beta_{kv}]`, divided
-    by the number of its tokens.  :math:`n_v` is the count of word v in the held-out
-    half, :math:`\theta_k` the weight of topic k in the document, and
+    half is scored [2]_ by :math:`\sum_v n_v \log \sum_k E[\theta_k] E[\beta_{kv}]`,
+    divided by the number of its tokens.  :math:`n_v` is the count of word v in the
+    held-out half, :math:`\theta_k` the weight of topic k in the document, and
     :math:`\beta_{kv}` the probability of word v in topic k.
 
     Parameters
@@ -166,6 +166,16 @@ def perplexity(
     See Also
     --------
     completion_log_likelihood : The negative logarithm of the perplexity.
+
+    Examples
+    --------
+    >>> from sktemper import AnnealedLDA
+    >>> from sktemper.datasets import make_lda_documents
+    >>> from sktemper.metrics import perplexity
+    >>> X = make_lda_documents(600, 100, 5, random_state=0)
+    >>> lda = AnnealedLDA(5, random_state=0).fit(X[:500])
+    >>> perplexity(lda, X[500:]) < 100  # the number of words
+    True
     """
     score = completion_log_likelihood(
         estimator, X, split=split, temperatures=temperatures, random_state=random_state

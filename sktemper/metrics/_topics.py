@@ -148,7 +148,7 @@ def umass_coherence(
 
     See Also
     --------
-    npmi_coherence : Coherence that agrees better with human judgement.
+    npmi_coherence : Coherence that agrees better with human judgement [2]_.
 
     Notes
     -----
@@ -309,7 +309,7 @@ def _counts(X):
     n_words=[Interval(Integral, 2, None, closed="left")],
 )
 def topic_diversity(topics_or_estimator: Any, *, n_words: Int = 25) -> float:
-    """Return the share of distinct words among the top words of all topics.
+    """Return the share of distinct words among the top words of all topics [1]_.
 
     Parameters
     ----------

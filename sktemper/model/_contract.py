@@ -32,6 +32,18 @@ class Powers(NamedTuple):
         sample.
     local : float or ndarray of shape (n_units,)
         Exponent of the likelihood in the local step.
+
+    Examples
+    --------
+    The powers at the temperature 2 of each target of `sktemper.tempering.Annealing`:
+
+    >>> from sktemper.model import Powers
+    >>> Powers(local=0.5)  # target="local_step"
+    Powers(prior=1.0, statistics=1.0, local=0.5)
+    >>> Powers(1.0, 0.5, 0.5)  # target="likelihood"
+    Powers(prior=1.0, statistics=0.5, local=0.5)
+    >>> Powers(0.5, 0.5, 0.5)  # target="posterior"
+    Powers(prior=0.5, statistics=0.5, local=0.5)
     """
 
     prior: float = 1.0
@@ -57,6 +69,13 @@ class Request(NamedTuple):
     want : collection of {"statistics", "bound", "score", "complete", "local"}
         Names of the results to compute in addition to the local optimum.  With
         "complete", scores are E log p(x, z), also if the model can integrate z out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sktemper.model import Powers, Request
+    >>> Request(Powers(statistics=0.5), np.array([1.5, 0.5])).factors(2)
+    array([0.75, 0.25])
     """
 
     powers: Powers = Powers()
@@ -74,7 +93,15 @@ class Request(NamedTuple):
 
 
 def all_finite(*values: Any) -> bool:
-    """Return whether all numbers in values, their items and their fields are finite."""
+    """Return whether all numbers in values, their items and their fields are finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sktemper.model import Powers, all_finite
+    >>> all_finite(1.0, np.ones(3), Powers()), all_finite({"a": [np.inf]})
+    (True, False)
+    """
     pending, seen = list(values), set()
     while pending:
         value = pending.pop()

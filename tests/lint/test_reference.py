@@ -51,6 +51,29 @@ def test_public_names_have_docstrings():
                 assert inspect.getdoc(getattr(thing, member)), f"{name}.{member}"
 
 
+#: Names for authors of models, and of results, whose examples are elsewhere.
+WITHOUT_EXAMPLE = re.compile(
+    r"sktemper\.(base|model)\.\w+|.*\.(LikelihoodRatioTest|TopicRegression|Moves|Proposal)"
+)
+
+
+def test_public_names_have_examples():
+    missing = [
+        name
+        for name, thing in objects()
+        if inspect.isclass(thing) or inspect.isroutine(thing)
+        if ">>> " not in (inspect.getdoc(thing) or "")
+    ]
+    assert not [name for name in missing if not WITHOUT_EXAMPLE.fullmatch(name)]
+
+
+def test_references_are_cited():
+    for name, thing in objects():
+        text, _, references = (inspect.getdoc(thing) or "").partition("References\n---")
+        numbers = re.findall(r"^\.\. \[(\d+)\]", references, re.M)
+        assert [n for n in numbers if f"[{n}]_" not in text] == [], name
+
+
 def with_a_representation():
     """Estimators and policies, which notebooks show as diagrams."""
     for name, thing in objects():
