@@ -312,9 +312,10 @@ def test_symmetric_clusters_are_found(seed, monkeypatch):
     X, labels = on_grid(seed)
     mixture = AnnealedGaussianMixture(20, random_state=0).fit(X)
     assert adjusted_rand_score(labels, mixture.labels_) > 0.97
-    assert mixture.state_.plain_is_better and mixture.state_.plain is None
-    monkeypatch.setattr(_fit, "MOST_COMPARED", 0)
+    assert mixture.plain_is_better_ and mixture.state_.start is None
+    monkeypatch.setattr(_fit._Fit, "_is_compared", lambda *arguments: False)
     alone = AnnealedGaussianMixture(20, random_state=0).fit(X)
+    assert not alone.plain_is_better_
     assert mixture.lower_bound_ > alone.lower_bound_ + 500
 
 
@@ -337,7 +338,7 @@ def test_fits_do_not_end_below_plain_fits(kind, data):
 def test_interrupted_fits_on_a_grid_continue_with_the_same_bits(monkeypatch):
     X, _ = on_grid(1)
     whole = AnnealedGaussianMixture(20, random_state=0).fit(X)
-    assert whole.state_.plain_is_better
+    assert whole.plain_is_better_
     mixture = AnnealedGaussianMixture(20, random_state=0, warm_start=True)
     real, calls = _fit._Fit._compare, 0
 
@@ -352,7 +353,7 @@ def test_interrupted_fits_on_a_grid_continue_with_the_same_bits(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         mixture.fit(X)
     other = pickle.loads(pickle.dumps(mixture)).fit(2 * X)
-    assert not other.state_.plain_is_better  # the plain fit is of other data
+    assert other.state_.start is None
     resumed = pickle.loads(pickle.dumps(mixture)).fit(X)
     np.testing.assert_array_equal(resumed.means_, whole.means_)
     assert resumed.lower_bound_ == whole.lower_bound_

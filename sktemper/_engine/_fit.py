@@ -18,7 +18,7 @@ from ..noise import NoNoise
 from ..renewals import NoRenewals
 from ..schedules import STREAM_LENGTH, Plan
 from ..tempering import Untempered
-from ._ascents import n_products, takes_whole_steps
+from ._ascents import ascent_on, n_products, takes_whole_steps
 from ._data import Rows
 from ._moves import run_moves
 from ._passes import (
@@ -119,15 +119,18 @@ class FitHooks:
         """Called after each pass."""
 
 
-#: Largest number of multiplications of a step for which a plain fit is made beside an
-#: annealed one.
-MOST_COMPARED = 2e6
+#: A plain fit beside an annealed one is always completed if its steps are taken in one
+#: call and have at most this number of multiplications.
+MOST_COMPLETED = 2e6
+#: Others are given up after a number of passes if the lower bound would stay behind,
+#: even if it rose by this multiple of its last rise.
+PASSES_TRIED, REACH = 10, 50.0
 #: Relative difference of lower bounds up to which a plain fit is not better.
 SAME_OPTIMUM = 1e-7
 
 
-class Plain(NamedTuple):
-    """Result of a fit without temperatures and moves.
+class Start(NamedTuple):
+    """Start of a fit.
 
     Attributes
     ----------
@@ -439,7 +442,8 @@ class _Fit:
         """Finish the passes and moves in the plan of a run."""
         state, policies, hooks = run.state, run.policies, self.hooks
         problem, training = self.problem.on(run.train), self.training
-        self._fit_plain(problem, run)
+        if self._is_compared(problem, run):
+            state.start = Start(state.globals_, state.hyper)
         on_commit, stopped = functools.partial(hooks.commit, run), False
         n_passes = state.progress.planned_passes - state.progress.passes
         if state.progress.planned_passes == 0:  # max_iter=0: the result is the start
@@ -484,7 +488,7 @@ class _Fit:
             state.local = None  # only an unfinished plan uses local parameters
 
     def _is_compared(self, problem, run):
-        """Return whether a plain fit from the same start is made, too.
+        """Return whether a plain fit from the same start follows.
 
         If temperatures make equal what is symmetric, as clusters on a grid, an annealed
         fit may end in a worse optimum than a plain fit.
@@ -498,42 +502,25 @@ class _Fit:
             and tempering.schedule_of_temperatures() is not None
             and len(problem.rows) == problem.total == state.policies.batch_size
             and takes_whole_steps(run.policies, state.policies.learning_rate)
-            and "ascents" in problem.model.capabilities()
-            and n_products(problem, problem.rows) <= MOST_COMPARED
+            and problem.model.watches_bound
+            and not (problem.model.is_random or problem.model.steps_in_place)
         )
-
-    def _fit_plain(self, problem, run):
-        """Store the result of a plain fit, see `_is_compared`, unless it is invalid."""
-        if not self._is_compared(problem, run):
-            return
-        state = run.state
-        plain = state.beside(state.globals_, state.hyper)
-        plain.policies.batch_size = state.policies.batch_size
-        plain.progress.planned_passes = self.training.max_iter
-        policies = Policies(Untempered(), ConstantRate(1.0), NoNoise())
-        tol = self.training.tol
-        hooks = TaskHooks(
-            after=lambda: abs(plain.convergence.bound_change) < tol, tol=tol
-        )
-        try:
-            run_passes(problem, policies, plain, hooks)
-        except IllDefined:
-            return
-        state.plain = Plain(plain.globals_, plain.hyper)
 
     def _compare(self, problem, run, on_commit):
-        """Install the result of the plain fit if it is better; make moves from it.
-
-        Its bound is computed here, because a continued fit may have other data.
-        """
-        state, plain = run.state, run.state.plain
-        if plain is None or not is_finished(state):
+        """Install the result of a plain fit if it is better; make moves from it."""
+        state = run.state
+        if state.start is None or not is_finished(state):
             return
-        ours, bound = (problem.bound(s.globals_, s.hyper) for s in (state, plain))
+        ours, plain = problem.bound(state.globals_, state.hyper), None
+        try:
+            plain = self._plain_fit(problem, state, ours)
+            bound = problem.bound(plain.globals_, plain.hyper)
+        except IllDefined:
+            bound = -math.inf
         is_better = bound > ours + SAME_OPTIMUM * abs(ours)
 
         def commit():
-            state.plain = None
+            state.start = None
             if is_better:
                 state.globals_, state.hyper = plain.globals_, plain.hyper
                 state.local, state.plain_is_better = None, True
@@ -550,6 +537,28 @@ class _Fit:
         if is_better:
             hooks = TaskHooks(on_commit)
             run_moves(problem, run.policies, state, hooks, self.training.tol)
+
+    def _plain_fit(self, problem, state, best):
+        """Return the state after a plain fit from the start of a fit.
+
+        A slow fit is given up if it would probably stay behind the bound ``best``.
+        """
+        plain = state.beside(*state.start)
+        plain.policies.batch_size = state.policies.batch_size
+        plain.progress.planned_passes = self.training.max_iter
+        policies = Policies(Untempered(), ConstantRate(1.0), NoNoise())
+        tol, progress, seen = self.training.tol, plain.progress, plain.convergence
+        rows = problem.rows.at(slice(None))
+        is_cheap = ascent_on(problem, rows, plain.hyper) is not None
+        may_end = not is_cheap or n_products(problem, rows) > MOST_COMPLETED
+
+        def after():
+            tried = may_end and progress.passes >= PASSES_TRIED
+            is_behind = best - seen.lower_bound > REACH * seen.bound_change
+            return abs(seen.bound_change) < tol or (tried and is_behind)
+
+        run_passes(problem, policies, plain, TaskHooks(after=after, tol=tol))
+        return plain
 
     def _check_early_stopping(self, run):
         """Score a pass unless it was scored before; return whether to stop early.

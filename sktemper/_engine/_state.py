@@ -296,8 +296,8 @@ class State:
     history : History
     stream : Stream or None
         State of a stream with a half-life.
-    plain : Plain or None
-        Result of a plain fit from the same start, until the fit is compared with it.
+    start : Start or None
+        Start of the fit, until the fit is compared with a plain fit from there.
     plain_is_better : bool
         Whether the parameters come from that plain fit.
     """
@@ -316,7 +316,7 @@ class State:
     best: Any = None
     history: History = field(default_factory=History)
     stream: Any = None
-    plain: Any = None
+    start: Any = None
     plain_is_better: bool = False
 
     def clock(self, total_samples=None):

@@ -31,5 +31,10 @@ from ._estimator import (
     validated_weight,
     workers_for,
 )
-from ._mixtures import MixtureMixin, check_enough_samples, check_n_samples
+from ._mixtures import (
+    ComparedMixin,
+    MixtureMixin,
+    check_enough_samples,
+    check_n_samples,
+)
 from ._variants import AnnealedMixin, SVIPlusMixin

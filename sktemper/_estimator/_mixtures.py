@@ -51,7 +51,18 @@ def check_enough_samples(self, data):
         )
 
 
-class MixtureMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin):
+class ComparedMixin:
+    """Mixin of estimators whose annealed fits are compared with plain fits."""
+
+    @property
+    def plain_is_better_(self) -> bool:
+        """Whether a plain fit had a higher bound than an annealed one, and was kept."""
+        return self._state().plain_is_better
+
+
+class MixtureMixin(
+    ComparedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin
+):
     """Mixin of estimators of mixtures: responsibilities and labels.
 
     Local parameters are responsibilities.  The model and its global parameters have an

@@ -12,7 +12,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import StrOptions
 
-from .._estimator import AnnealedMixin, TemperedEstimator, check_n_samples
+from .._estimator import (
+    AnnealedMixin,
+    ComparedMixin,
+    TemperedEstimator,
+    check_n_samples,
+)
 from .._utils._arguments import Interval
 from .._utils._frames import completed
 from .._utils._linalg import tiled_matmul
@@ -33,7 +38,7 @@ INITIAL_INCLUSION = 0.2
 
 
 class _FactorialMixture(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator
+    ComparedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator
 ):
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
