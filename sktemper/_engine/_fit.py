@@ -442,8 +442,7 @@ class _Fit:
         """Finish the passes and moves in the plan of a run."""
         state, policies, hooks = run.state, run.policies, self.hooks
         problem, training = self.problem.on(run.train), self.training
-        if self._is_compared(problem, run):
-            state.start = Start(state.globals_, state.hyper)
+        self._keep_the_start(problem, run)
         on_commit, stopped = functools.partial(hooks.commit, run), False
         n_passes = state.progress.planned_passes - state.progress.passes
         if state.progress.planned_passes == 0:  # max_iter=0: the result is the start
@@ -505,6 +504,11 @@ class _Fit:
             and problem.model.watches_bound
             and not (problem.model.is_random or problem.model.steps_in_place)
         )
+
+    def _keep_the_start(self, problem, run):
+        """Keep the start of a fit that will be compared with a plain fit."""
+        if self._is_compared(problem, run):
+            run.state.start = Start(run.state.globals_, run.state.hyper)
 
     def _compare(self, problem, run, on_commit):
         """Install the result of a plain fit if it is better; make moves from it."""
