@@ -332,13 +332,8 @@ def assert_same_results(one, X, other, Y):
         np.testing.assert_array_equal(found, expected)
 
 
-#: Forms with other results: k-means, which starts Gaussian mixtures, sums columns in
-#: the order of the memory, and stored zeros are ratings.
-OTHERS = {
-    ("GaussianMixture", "Fortran order"),
-    ("GaussianMixture", "DataFrame"),
-    ("MatrixFactorization", "stored zeros"),
-}
+#: Forms with other results: stored zeros are ratings.
+OTHERS = {("MatrixFactorization", "stored zeros")}
 FORMS = [
     pytest.param(row, convert, id=f"{row.name}-{name}")
     for row in ROWS.values()

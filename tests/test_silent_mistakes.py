@@ -75,6 +75,7 @@ def fitted(name):
 ESTIMATORS = [n for n in sktemper.__all__ if hasattr(getattr(sktemper, n), "fit")]
 #: Boolean parameters, and parameters that scikit-learn itself checks.
 FLAGS = {"shuffle", "warm_start", "biases", "verbose", "random_state"}
+FLAGS |= {"hide_common_words"}
 
 
 @pytest.mark.every(5)

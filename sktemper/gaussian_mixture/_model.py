@@ -164,7 +164,7 @@ class GaussianMixtureModel(MixtureModel):
         if sample_weight is not None and not sample_weight.any():
             sample_weight = None
         rows, weight, scale = sample_rows(X, sample_weight)
-        gapped = rows = np.asarray(rows, dtype=self.dtype)
+        gapped = rows = np.asarray(rows, dtype=self.dtype, order="C")
         is_gapped = has_gaps(rows)
         if is_gapped:
             rows = impute(rows, weight, self.covariance.products, hyper.mean)

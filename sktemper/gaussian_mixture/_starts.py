@@ -147,10 +147,12 @@ def mean_and_covariance(X, weight=None):
         weight = np.ones(len(X))
     parts = [slice(start, start + 4096) for start in range(0, len(X), 4096)]
     total = weight.sum()
-    mean = sum(weight[part] @ X[part].astype(np.float64) for part in parts) / total
+    blocks = (X[part].astype(np.float64, order="C") for part in parts)
+    mean = sum(weight[part] @ block for part, block in zip(parts, blocks, strict=True))
+    mean /= total
     squares = np.zeros((X.shape[1], X.shape[1]))
     for part in parts:
-        rows = X[part] - mean
+        rows = np.subtract(X[part], mean, order="C")
         squares += (weight[part, None] * rows).T @ rows
     return mean, squares / (total - 1 if total > 1 else 1)
 
@@ -220,7 +222,7 @@ def mean_and_covariance_with_gaps(X, weight, is_full, default=None):
     step = -(-len(X) // ROWS_WITH_GAPS)
     if weight[::step].any():
         X, weight = X[::step], weight[::step]
-    X = np.asarray(X, dtype=np.float64)
+    X = np.asarray(X, dtype=np.float64, order="C")
     known = ~np.isnan(X)
     totals = weight @ known
     if default is None and not totals.all():
