@@ -246,6 +246,9 @@ class StudentMixtureModel(GaussianMixtureModel):
     def ascent(self, block, hyper, row_weight=None):
         return None
 
+    def fits_well(self, globals_, hyper, block, row_weight=None):
+        return False  # heavy tails are no misfit
+
     # -- the step ----------------------------------------------------------------------
     def squares(self, block, tables, hyper):
         """Return the expected squared distances delta, (n_rows, n_components)."""
