@@ -519,9 +519,12 @@ class _Trials:
     def bound(self, state, rows=None):
         """Return the bound of all data, estimated from some rows, by default `rows`."""
         rows = self.rows if rows is None else rows
-        return self.problem.bound(
-            state.globals_, state.hyper, rows, self._scale_of(rows)
-        )
+        scale = self._scale_of(rows)
+        if rows is self.rows:
+            ascent = self._ascent(rows, state.hyper)
+            if ascent is not None:
+                return bound_of(ascent, state.globals_, state.hyper, scale)[1]
+        return self.problem.bound(state.globals_, state.hyper, rows, scale)
 
     def improve(self, trial, rows, n_steps, tempering=Untempered(), given_up=None):  # noqa: B008
         """Take steps of coordinate ascent on some rows; return whether all were taken.

@@ -53,9 +53,7 @@ class BirthPlaces(NamedTuple):
 
     @classmethod
     def of(cls, model, globals_, hyper, block, row_weight):
-        prepared = model.prepare(globals_, hyper)
-        shares, bounds, _ = model.responsibilities(block, prepared)
-        shares = shares.astype(np.float64)
+        shares, bounds = model.last_shares(globals_, hyper, block)
         n_used = max((row_weight @ shares > USED).sum(), 1)
         order = np.argsort(bounds, kind="stable")
         coordinates = model.family_of(hyper).coordinates(block, row_weight)
@@ -196,9 +194,7 @@ def split_merge(model, globals_, hyper, block, refused, row_weight):
     Also returns the key of the proposal, or None if there is none.  Keys in ``refused``
     are not proposed again.
     """
-    prepared = model.prepare(globals_, hyper)
-    shares, bounds, _ = model.responsibilities(block, prepared)
-    shares = shares.astype(np.float64)
+    shares, bounds = model.last_shares(globals_, hyper, block)
     gain = model.weights.gain_of_order(row_weight @ shares, hyper.weight_concentration)
     if ORDER not in refused and gain > ROUNDING:
         return shares, ORDER

@@ -136,6 +136,7 @@ class MixtureModel(NaturalModel):
     def _forget(self):
         """Forget the last results of functions."""
         self.last_search, self._prior = LastCall(are_equal), LastCall()
+        self._last_shares = LastCall(are_same_objects)
         self._places = LastCall(are_same_objects)
 
     @property
@@ -372,6 +373,16 @@ class MixtureModel(NaturalModel):
     def complete(self, block: Any, globals_: Any, hyper: Any) -> Any:
         """Return rows from which moves and merges compute statistics."""
         return block
+
+    def last_shares(self, globals_, hyper, block):
+        """Return `responsibilities` in float64, and bounds; the last are cached."""
+
+        def function(_):
+            prepared = self.prepare(globals_, hyper)
+            shares, bounds, _ = self.responsibilities(block, prepared)
+            return shares.astype(np.float64), bounds
+
+        return self._last_shares.result((globals_, hyper, block), function)
 
     def _birth_places(self, globals_, hyper, block, row_weight):
         """Return what all births have in common; the last result is cached."""

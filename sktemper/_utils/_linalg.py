@@ -6,10 +6,10 @@ import os
 import threading
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from .._simd.special import multiply, packed_columns
 from ._csr import copied_rows
+from ._sklearn import thread_pools
 
 #: Number of multiplications in one call, which takes some milliseconds.  Ctrl-C acts
 #: between calls.
@@ -30,15 +30,6 @@ class _Limit:
 _limit = _Limit()
 if hasattr(os, "register_at_fork"):  # another thread of the parent may hold the lock
     os.register_at_fork(after_in_child=_limit.__init__)
-
-
-@functools.cache
-def thread_pools():
-    """Return the controller of the threads of loaded libraries.
-
-    It takes milliseconds to find them, more than a small fit.
-    """
-    return ThreadpoolController()
 
 
 @functools.cache

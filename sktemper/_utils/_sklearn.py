@@ -5,8 +5,11 @@ version.  scikit-learn has callbacks from version 1.9 on.  With an older version
 estimators have no method ``set_callbacks``, and a fit does not report its progress.
 """
 
+import functools
+
 import sklearn
 from scipy import sparse
+from threadpoolctl import ThreadpoolController
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -31,6 +34,20 @@ def csr_container():
     """
     is_array = sklearn.get_config().get("sparse_interface") == "sparray"
     return sparse.csr_array if is_array else sparse.csr_matrix
+
+
+@functools.cache
+def thread_pools():
+    """Return the controller of the threads of loaded libraries.
+
+    It takes milliseconds to find them, more than a small fit, so that scikit-learn's
+    controller is shared if there is one.
+    """
+    try:
+        from sklearn.utils.parallel import _get_threadpool_controller
+    except ImportError:
+        return ThreadpoolController()
+    return _get_threadpool_controller()
 
 
 if not HAS_CALLBACKS:

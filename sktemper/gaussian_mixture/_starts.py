@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.cluster import KMeans, kmeans_plusplus
 
 from .._families import COVARIANCES
-from .._utils._linalg import thread_pools
+from .._utils._sklearn import thread_pools
 from ._gaps import GappedRows, block_of, conditional, sum_covariances
 
 # -- initial responsibilities, as in scikit-learn's mixtures ---------------------------
