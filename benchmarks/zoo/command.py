@@ -12,8 +12,6 @@ from .families import families
 from .running import Work, be_nice, labelled, run
 from .tables import head, section
 
-TITLES = {"counts": "The zoo: counts", "clusters": "The zoo: clusters"}
-
 
 def main(arguments=None):
     """Run a command."""
@@ -200,8 +198,7 @@ def _table(chosen, splits, options):
             f"python benchmarks/zoo run --methods all --split {options.split} "
             f"--family {' '.join(family.name for family, _, _ in parts)}"
         )
-        title = TITLES.get(page, f"The zoo: {page}")
-        lines = list(head(title, everything, versions, command))
+        lines = list(head(f"The zoo: {page}", everything, versions, command))
         for family, records, own in parts:
             lines += section(family, records, splits, own)
         text = "\n".join(lines).rstrip() + "\n"

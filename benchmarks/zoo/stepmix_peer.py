@@ -40,3 +40,35 @@ def fit_stepmix(X, n_classes, n_levels=None, **options):
     weights = np.asarray(found["weights"])
     rows = weights[:, None] * len(X)
     return weights, (rows * p + 1 / (n_levels or 2)) / (rows + 1), labels
+
+
+def fit_stepmix_to_table(X, n_items, n_classes, **options):
+    """Fit StepMix with categorical items and normal numbers, and return labels.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The first ``n_items`` columns are codes of options.
+    n_items, n_classes : int
+    **options
+        Parameters of StepMix.
+
+    Returns
+    -------
+    labels : ndarray of shape (n_samples,)
+    """
+    from stepmix import StepMix
+
+    n_numbers = X.shape[1] - n_items
+    parts = {
+        "items": {"model": "categorical", "n_columns": n_items},
+        "numbers": {"model": "gaussian_diag", "n_columns": n_numbers},
+    }
+    model = StepMix(
+        n_classes,
+        measurement={name: part for name, part in parts.items() if part["n_columns"]},
+        progress_bar=0,
+        verbose=0,
+        **options,
+    )
+    return model.fit(X).predict(X)

@@ -293,8 +293,8 @@ def _ratio(results, name, peer, column):
     return other / max(own, 1e-3)
 
 
-def _lost(results, column):
-    """Yield the lines that list the losses of a column."""
+def _lost(results, column, split):
+    """Yield the lines that list the losses of a column on a split."""
     rows = losses(results, column)
     rivals = [c for c in results.columns if results.role(c) == "peer"]
     compared = sum(
@@ -303,7 +303,8 @@ def _lost(results, column):
         for d in results.data_sets
     )
     sets = len({row["set"] for row in rows})
-    yield f"#### Where `{column}` is behind a peer: {sets} of {compared} data sets"
+    title = TITLES[split].partition(":")[0]
+    yield f"### {title}: `{column}` is behind a peer on {sets} of {compared} data sets"
     yield ""
     if not rows:
         return
@@ -365,21 +366,21 @@ def coverage(family, split, records, versions):
 
 def section(family, records, splits, versions):
     """Yield the lines of a family's section."""
+    found = {split: Results(family, split, records, versions) for split in splits}
+    found = {split: results for split, results in found.items() if results.data_sets}
     yield f"## {family.title}"
     yield ""
+    for split, results in found.items():
+        for column in results.columns:
+            if results.role(column) == "default":
+                yield from _lost(results, column, split)
     yield family.about
     yield ""
-    for split in splits:
-        results = Results(family, split, records, versions)
-        if not results.data_sets:
-            continue
+    for split, results in found.items():
         yield f"### {family.title}. {TITLES[split]}"
         yield ""
         yield from coverage(family, split, records, versions)
         yield from _described(results)
-        for column in results.columns:
-            if results.role(column) == "default":
-                yield from _lost(results, column)
         for figure in family.figures:
             yield from _table(results, figure)
         yield from _stopped(results)
