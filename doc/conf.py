@@ -76,6 +76,8 @@ numpydoc_validation_exclude = {
     r"^sktemper\.(?:base|model)\.",
     r"^sktemper\.metrics\.\w+_scorer$",  # objects, whose class is documented
     r"^sktemper\.(?:moves\.Proposal|schedules\.(?:Clock|Plan))$",
+    # results, whose attributes are documented
+    r"^sktemper\.(?:inspection\.TopicRegression|model_selection\.LikelihoodRatioTest)$",
 }
 
 # -- the gallery -----------------------------------------------------------------------

@@ -107,6 +107,7 @@ class _StudentMixture(_GaussianMixture):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Samples.
 
         Returns
         -------
