@@ -121,7 +121,7 @@ def evidence_of(X, monkeypatch, weight=None, **parameters):
 )
 @pytest.mark.parametrize("kind", ["full", "diag", "spherical"])
 def test_the_evidence_is_the_bound_of_a_fit(kind, weights, n_components, monkeypatch):
-    X, _ = clusters(kind, n_columns=8)
+    X, _ = clusters(kind, n_columns=6)
     prior = {"weight_concentration_prior_type": weights, "n_components": n_components}
     bound = fitted(X, covariance_type=kind, tol=1e-8, **prior).lower_bound_
     chosen, evidence = evidence_of(X, monkeypatch, **prior)

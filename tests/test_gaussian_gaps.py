@@ -150,7 +150,8 @@ def test_the_bound_rises_to_a_stationary_point(covariance_type, priors):
 def test_the_bound_rises_if_variances_are_as_small_as_reg_covar(covariance_type):
     _, X, _ = clusters(120)
     settings = {"tempering": None, "max_iter": 60, "tol": 1e-9, "random_state": 0}
-    mixture = TemperedGaussianMixture(1, covariance_type=covariance_type, **settings)
+    settings |= {"covariance_type": covariance_type, "reg_covar": 1e-6}
+    mixture = TemperedGaussianMixture(1, **settings)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The fit did not converge")
         mixture.fit(1e-3 * X)

@@ -105,7 +105,7 @@ def test_parameters_are_those_of_scikit_learn():
     ours = inspect.signature(TemperedGaussianMixture).parameters
     expected = inspect.signature(mixture.BayesianGaussianMixture).parameters
     # doc/decisions.md has the reasons
-    different = {"n_components": 10, "covariance_type": "auto"}
+    different = {"n_components": 10, "covariance_type": "auto", "reg_covar": "auto"}
     for name, parameter in expected.items():
         assert ours[name].default == different.get(name, parameter.default), name
 

@@ -94,7 +94,6 @@ def checked():
     "ignore:.*did not converge.*",
 )
 @pytest.mark.filterwarnings("ignore:Single values of columns")
-@pytest.mark.filterwarnings("ignore:reg_covar=1e-06 is added")
 @pytest.mark.filterwarnings("ignore:The lower bound fell")
 @pytest.mark.filterwarnings("ignore:All .* columns are correlated")
 def test_scikit_learn_checks(estimator, failures, is_chosen):

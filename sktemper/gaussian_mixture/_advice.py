@@ -165,7 +165,7 @@ def narrow_columns(X, variances, reg_covar, names):
     X : ndarray of shape (n_samples, n_features)
     variances : ndarray of shape (n_features,)
         The smallest variance of a component in each column.
-    reg_covar : float
+    reg_covar : ndarray of shape (n_features,)
     names : ndarray of shape (n_features,)
         Names or indices of the columns.
 
@@ -182,12 +182,12 @@ def narrow_columns(X, variances, reg_covar, names):
         variance = np.nanvar(X[:, j].astype(np.float64))
         if counts.max() >= LEAST_ATOM * counts.sum():
             atoms.append(_most_frequent(names[j], values, counts))
-        elif variance < BLURRED * reg_covar:
+        elif variance < BLURRED * reg_covar[j]:
             blurred.append(f"{names[j]} (variance {variance:.3g})")
     if atoms:
         return ATOMS.format(columns=_listed(atoms), mixed=MIXED)
     if blurred:
-        return UNITS.format(columns=_listed(blurred), reg_covar=reg_covar)
+        return UNITS.format(columns=_listed(blurred), reg_covar=reg_covar.max())
     return None
 
 

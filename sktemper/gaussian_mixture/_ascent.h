@@ -601,16 +601,21 @@ static void search_priors(const ascent_block *b, ascent_room *room, double mean_
     const learned_form *old = &room->present;
     learned_form *new = &room->learned, *best = &room->best, *trial = &room->trial;
     const double share = mean_rows / (mean_rows + new->freedom);
-    double largest = 0, top = -HUGE_VAL, rise = 0;
+    const intptr_t D = b->n_features;
+    const int is_full = b->kind == FULL || b->kind == TIED;
+    double largest = 0, rise = 0;
+    for (intptr_t d = 0; d < (room->entries == 1 ? 1 : D); d++)
+        room->vector[d] = sqrt(new->covariance[is_full ? d * D + d : d] / new->freedom);
     for (intptr_t e = 0; e < room->entries; e++) {
         const double before = old->covariance[e] / old->freedom;
         const double after = new->covariance[e] / new->freedom;
-        const double change = fabs((after - before) / share);
+        const double unit = room->vector[is_full ? e / D : e];
+        const double other = room->vector[is_full ? e % D : e];
+        const double change = fabs((after - before) / share) / (unit * other);
         largest = change > largest ? change : largest;
-        top = after > top ? after : top;
     }
     const int learns = (b->learned & LEARNS_COVARIANCE) != 0;
-    const int moves = learns && largest > AT_OPTIMUM * top;
+    const int moves = learns && largest > AT_OPTIMUM;
     if (b->learned & LEARNS_FREEDOM)
         rise = log((new->freedom - room->least) / (old->freedom - room->least));
     const int is_freed = fabs(rise) > AT_OPTIMUM * share;
@@ -916,13 +921,13 @@ static void NAME(end_statistics)(const ascent_block *b, ascent_room *room, doubl
             room->second[e] = power * room->total[1 + D + e] / K;
     for (intptr_t k = 0; k < room->n_matrices; k++) {
         double *second = room->second + k * room->stored;
-        const double added = b->reg_covar * (b->kind == TIED ? mean_count : room->counts[k]);
+        const double count = b->kind == TIED ? mean_count : room->counts[k];
         if (b->kind == FULL || b->kind == TIED)
             for (intptr_t i = 0, at = 0; i < D; at += D - i, i++)
-                second[at] += added;
+                second[at] += count * b->added[i];
         else
             for (intptr_t e = 0; e < room->stored; e++)
-                second[e] += added;
+                second[e] += count * b->added[e];
     }
 }
 

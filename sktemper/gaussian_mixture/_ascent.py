@@ -41,6 +41,7 @@ class GaussianAscent(Ascent):
             np.array(hyper.covariance, dtype=np.float64).ravel(),
         )
         self._prior_mean = hyper.mean - hyper.origin
+        self._added = self.model.family_of(hyper).added_variances
 
     def run(self, powers, flags, n_left, limits, before, scale):
         """Take steps; see `Ascent.run`."""
@@ -48,9 +49,10 @@ class GaussianAscent(Ascent):
         status, n_done, before = _kernels.ascent(
             self.block,
             self._hyper.origin,
+            self._added,
             self.row_weight,
             self._kinds,
-            (self.model.family.reg_covar, self._hyper.weight_concentration, scale),
+            (self._hyper.weight_concentration, scale),
             self._prior_mean,
             self.model.stop,
             powers,
@@ -126,7 +128,7 @@ def ascent(model, block, hyper, row_weight):
 
     Rows with gaps do, and models of which a method is replaced.
     """
-    if isinstance(block, GappedRows) or hyper.is_diagonal or hyper.noise_variance:
+    if isinstance(block, GappedRows) or hyper.is_diagonal or hyper.is_noisy:
         return None
     if not DONE_BY_KERNEL.isdisjoint(vars(model)):
         return None

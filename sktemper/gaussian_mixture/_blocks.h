@@ -75,7 +75,8 @@ typedef struct {
     const double *origin;                /* (n_features,) */
     const double *row_weight;            /* (n_samples,), or NULL */
     const double *prior_mean;            /* (n_features,), about the origin */
-    double reg_covar, concentration, scale;
+    const double *added;                 /* `reg_covar` of each stored variance */
+    double concentration, scale;
     const volatile int *stop;
     intptr_t n_steps, n_left;            /* steps of this call, and of the ascent */
     const double *powers;                /* (n_steps, 3): prior, statistics, local */

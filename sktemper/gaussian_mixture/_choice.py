@@ -10,7 +10,7 @@ from . import _kernels
 from ._ascent import DONE_BY_KERNEL, kinds_of, with_learned
 from ._gaps import has_gaps
 from ._priors import evidence_of_priors, learned_priors, restarted, searched
-from ._starts import from_kmeans, impute, shows_correlations
+from ._starts import from_kmeans, from_standardized, impute, shows_correlations
 
 # -- agglomeration by evidence: clusters are merged, two at a time ---------------------
 # The evidence of a partition of rows is the sum of the log evidence of its clusters,
@@ -82,7 +82,7 @@ def agglomerated_in_one_call(model, partition):
     n_best, evidence = _kernels.agglomerate(
         statistics,
         kinds,
-        (model.family.reg_covar, hyper.weight_concentration),
+        hyper.weight_concentration,
         model.n_features,
         model.n_components,
         hyper.mean - hyper.origin,
@@ -234,13 +234,14 @@ def chosen_type(make_model, n_components, X, sample_weight, report):
         prior_of_full = "diag"  # see `Hyper`
     rows = impute(X, weight, is_full=True) if is_gapped else X
     random = np.random.RandomState(0)
-    labels = from_kmeans(rows, n_components, random, weight).argmax(axis=1)
-    order, sizes = np.argsort(labels, kind="stable"), np.bincount(labels)
-    clusters = np.split(order, np.cumsum(sizes[sizes > 0])[:-1])
+    given = n_components, random, weight
+    clusters = _clusters(from_standardized(from_kmeans, rows, *given))
     weight = np.ones(len(X)) if weight is None else weight
     best, most = "full", -np.inf
     for covariance_type in candidates(*X.shape):
         model = make_model(covariance_type, X.shape[1])
+        if covariance_type == "spherical":  # needs columns of one unit
+            clusters = _clusters(from_kmeans(rows, *given))
         try:
             evidence = _evidence(model, X, rows, clusters, weight)
         except IllDefined:
@@ -252,6 +253,13 @@ def chosen_type(make_model, n_components, X, sample_weight, report):
             best, most = covariance_type, evidence
             most += MARGIN * weight.sum() if covariance_type == "full" else 0.0
     return best
+
+
+def _clusters(shares):
+    """Return the rows of each cluster that has rows."""
+    labels = shares.argmax(axis=1)
+    order, sizes = np.argsort(labels, kind="stable"), np.bincount(labels)
+    return np.split(order, np.cumsum(sizes[sizes > 0])[:-1])
 
 
 def _some(X, sample_weight, least):

@@ -45,7 +45,7 @@ from ._choice import chosen_type
 from ._gaps import GappedRows
 from ._model import COVARIANCE_TYPES, GaussianMixtureModel
 from ._priors import LEARNED, Priors
-from ._starts import ROWS_SAMPLED, STARTS
+from ._starts import ROWS_SAMPLED, STARTS, from_standardized
 
 # -- clusters of components, for clusters that are not Gaussian ------------------------
 # Two normal densities on a line add up to a density with a single mode, for any
@@ -110,6 +110,26 @@ def about_components(estimator, run):
     return estimator._advice_
 
 
+#: Default of scikit-learn, which ``priors="scikit-learn"`` restores.
+REG_COVAR = 1e-6
+
+
+def start_and_floor(settings, dtype):
+    """Return the arguments ``init`` and ``reg_covar`` of the model.
+
+    Results depend on the units of columns only with the priors of scikit-learn, or if
+    covariances are spherical, which needs columns of one unit.
+    """
+    init, reg_covar = STARTS[settings.init_params], settings.reg_covar
+    if settings.priors == "learned" and settings.covariance_type != "spherical":
+        init = functools.partial(from_standardized, init)
+    if settings.priors == "scikit-learn" and reg_covar == "auto":
+        reg_covar = REG_COVAR
+    if reg_covar != "auto":
+        check_variances(max(reg_covar, 1.0), dtype, "reg_covar")
+    return {"init": init, "reg_covar": reg_covar}
+
+
 class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
@@ -117,7 +137,7 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         "verbose_interval": [Interval(Integral, 1, None, closed="left")],
         "covariance_type": [StrOptions({*COVARIANCE_TYPES, "auto"})],
         "priors": [StrOptions({"learned", "scikit-learn"})],
-        "reg_covar": [Interval(Real, 0, None, closed="left")],
+        "reg_covar": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "init_params": [StrOptions(set(STARTS))],
         "weight_concentration_prior_type": [StrOptions(set(WEIGHTS))],
         "weight_concentration_prior": [
@@ -162,6 +182,7 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         "degrees_of_freedom_prior",
         "covariance_prior",
         "priors",
+        "reg_covar",
     )
 
     _end_of_fit_checks = (about_components,)
@@ -225,7 +246,6 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
 
     @staticmethod
     def _make_model(settings, n_features, dtype):
-        check_variances(max(settings.reg_covar, 1.0), dtype, "reg_covar")
         priors = Priors(settings, dtype)
         return GaussianMixtureModel(
             settings.n_components,
@@ -233,8 +253,7 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
             covariance_type=settings.covariance_type,
             weight_prior=settings.weight_concentration_prior_type,
             priors=priors,
-            init=STARTS[settings.init_params],
-            reg_covar=settings.reg_covar,
+            **start_and_floor(settings, dtype),
             is_wishart=priors.is_wishart(),
             learned=priors.learned(),
             dtype=dtype,
@@ -258,10 +277,11 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         if len(variances) > 1:
             variances = variances[self._are_used(self._fitted()[1])]
         variances = variances.min(axis=0)
-        if not (variances < NARROW * self.reg_covar).any():
+        reg_covar = self._state().hyper.reg_covar
+        if not (variances < NARROW * reg_covar).any():
             return None
         X, _ = problem.sample
-        return narrow_columns(X, variances, self.reg_covar, self._names())
+        return narrow_columns(X, variances, reg_covar, self._names())
 
     def _with_learned_priors(self, model):
         """Return the model with learned priors; None if they are learned, or tied."""
@@ -363,7 +383,7 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         other = GaussianMixture(
             self.n_components,
             covariance_type="full" if has_matrices else kind,
-            reg_covar=self.reg_covar,
+            reg_covar=REG_COVAR if self.reg_covar == "auto" else self.reg_covar,
             random_state=self.random_state,
         )
         other.weights_ = self._weights_of_means()
@@ -653,8 +673,9 @@ class TemperedGaussianMixture(_GaussianMixture):
         Number of samples to which ``covariance_prior`` is equivalent, above
         ``n_features - 1`` (above 0 for Gamma distributions).  None learns it, or is
         ``n_features`` if ``covariance_type`` is "tied".
-    reg_covar : float, default=1e-6
+    reg_covar : float or "auto", default="auto"
         Variance added to each covariance; larger if columns are constant in clusters.
+        "auto" is 1e-6 times the variance of each column, without outliers.
     priors : {"learned", "scikit-learn"}, default="learned"
         Priors that are None: learned in each step, or for comparisons those of
         scikit-learn, which merge clusters if there are many columns.
@@ -742,7 +763,7 @@ class TemperedGaussianMixture(_GaussianMixture):
         mean_precision_prior: Float | None = None,
         covariance_prior: Float | ArrayLike | None = None,
         degrees_of_freedom_prior: Float | None = None,
-        reg_covar: Float = 1e-6,
+        reg_covar: Float | Literal["auto"] = "auto",
         priors: Literal["learned", "scikit-learn"] = "learned",
         init_params: Literal[
             "kmeans", "k-means++", "random", "random_from_data"
@@ -841,8 +862,9 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         Number of samples to which ``covariance_prior`` is equivalent, above
         ``n_features - 1`` (above 0 for Gamma distributions).  None learns it, or is
         ``n_features`` if ``covariance_type`` is "tied".
-    reg_covar : float, default=1e-6
+    reg_covar : float or "auto", default="auto"
         Variance added to each covariance; larger if columns are constant in clusters.
+        "auto" is 1e-6 times the variance of each column, without outliers.
     priors : {"learned", "scikit-learn"}, default="learned"
         Priors that are None: learned in each step, or for comparisons those of
         scikit-learn, which merge clusters if there are many columns.
@@ -937,7 +959,7 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         mean_precision_prior: Float | None = None,
         covariance_prior: Float | ArrayLike | None = None,
         degrees_of_freedom_prior: Float | None = None,
-        reg_covar: Float = 1e-6,
+        reg_covar: Float | Literal["auto"] = "auto",
         priors: Literal["learned", "scikit-learn"] = "learned",
         init_params: Literal[
             "kmeans", "k-means++", "random", "random_from_data"
@@ -1040,8 +1062,9 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         Number of samples to which ``covariance_prior`` is equivalent, above
         ``n_features - 1`` (above 0 for Gamma distributions).  None learns it, or is
         ``n_features`` if ``covariance_type`` is "tied".
-    reg_covar : float, default=1e-6
+    reg_covar : float or "auto", default="auto"
         Variance added to each covariance; larger if columns are constant in clusters.
+        "auto" is 1e-6 times the variance of each column, without outliers.
     priors : {"learned", "scikit-learn"}, default="learned"
         Priors that are None: learned in each step, or for comparisons those of
         scikit-learn, which merge clusters if there are many columns.
@@ -1131,7 +1154,7 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         mean_precision_prior: Float | None = None,
         covariance_prior: Float | ArrayLike | None = None,
         degrees_of_freedom_prior: Float | None = None,
-        reg_covar: Float = 1e-6,
+        reg_covar: Float | Literal["auto"] = "auto",
         priors: Literal["learned", "scikit-learn"] = "learned",
         init_params: Literal[
             "kmeans", "k-means++", "random", "random_from_data"

@@ -46,7 +46,7 @@ class GaussianFamily(NormalWishartFamily):
     ----------
     n_features : int
     covariance : Covariance
-    reg_covar : float
+    reg_covar : float or ndarray of shape (n_features,)
         Variance added to the samples in the statistics.
     dtype : {float32, float64}
         Dtype of the computations of kernels.
@@ -58,19 +58,36 @@ class GaussianFamily(NormalWishartFamily):
     origin : ndarray of shape (n_features,)
         Origin of the coordinates of the parameters, which preserves digits of data far
         from 0.
-    noise_variance : float
-        Variance of the noise of the samples in local steps, see `Hyper`.
+    is_noisy : bool
+        Whether local steps contain the variance `reg_covar`, too.
+    added : ndarray of shape (n_kept,)
+        Stored elements of the second moments that are added for each sample.
     """
 
     def __init__(self, covariance, *, reg_covar=0.0, dtype=np.float64, stop=None):
         super().__init__(covariance)
-        self.reg_covar, self.dtype = reg_covar, dtype
+        self.dtype = dtype
         self.stop = np.zeros(1, dtype=np.intc) if stop is None else stop
-        self.origin, self.noise_variance = np.zeros(self.n_features), 0.0
+        self.origin = np.zeros(self.n_features)
+        self._set_noise(reg_covar, False)
 
-    def shift(self, origin, noise_variance=0.0):
+    def _set_noise(self, reg_covar, is_noisy):
+        kind = self.covariance
+        self.reg_covar = np.broadcast_to(reg_covar, self.n_features)
+        self.added = kind.packed(kind.default_prior(np.diag(self.reg_covar)))
+        self.is_noisy = is_noisy
+
+    @property
+    def added_variances(self):
+        """`reg_covar` of each variance that the covariance type stores."""
+        return self.added[self.covariance.is_variance > 0]
+
+    def shift(self, origin, reg_covar=None, is_noisy=False):
+        """Return the family in other coordinates; None keeps `reg_covar`."""
         other = copy.copy(self)  # shares the caches
-        other.origin, other.noise_variance = origin, noise_variance
+        other.origin = origin
+        given = self.reg_covar if reg_covar is None else reg_covar
+        other._set_noise(given, is_noisy)
         return other
 
     # -- data --------------------------------------------------------------------------
@@ -95,9 +112,7 @@ class GaussianFamily(NormalWishartFamily):
 
     def counted(self, sums):
         """Return the sums of moments, with `reg_covar` added for each sample."""
-        first = 1 + self.n_features
-        variance = sums[:, :1] * self.reg_covar * self.covariance.is_variance
-        sums[:, first:-1] += variance
+        sums[:, 1 + self.n_features : -1] += sums[:, :1] * self.added
         return sums
 
     def _natural_order(self, sums):
@@ -125,10 +140,11 @@ class GaussianFamily(NormalWishartFamily):
 
     def _cost_of_noise(self, usual):
         """Return the fall of the expected log density if samples have noise."""
-        if not self.noise_variance:
+        if not self.is_noisy:
             return 0.0
-        squares = (usual.factors**2).reshape(np.size(usual.freedom), -1).sum(axis=1)
-        return 0.5 * self.noise_variance * usual.freedom * squares
+        squares = usual.factors**2 @ self.reg_covar
+        squares = squares.reshape(np.size(usual.freedom), -1).sum(axis=1)
+        return 0.5 * usual.freedom * squares
 
     def _tables(self, usual, root):
         factors = self.covariance.triangles(usual.factors, root)
@@ -398,7 +414,7 @@ class TiedFamily(GaussianFamily):
         """
         counts = own[:, 0]
         n_mean = counts.mean()
-        mean = mean + n_mean * self.reg_covar * self.covariance.is_variance
+        mean = mean + n_mean * self.added
         return counts, self.joined(counts, own[:, 1:], mean, n_mean)
 
     # -- moves -------------------------------------------------------------------------

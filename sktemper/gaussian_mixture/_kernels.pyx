@@ -304,6 +304,7 @@ def ascent_scratch(
 def ascent(
     const floating[:, ::1] samples,
     const double[::1] origin,
+    const double[::1] added,
     const double[::1] row_weight,
     tuple kinds,
     tuple numbers,
@@ -326,12 +327,14 @@ def ascent(
     samples : ndarray of shape (n_samples, n_features)
     origin : ndarray of shape (n_features,)
         Origin of the coordinates of the parameters.
+    added : ndarray of shape (n_features,) or (1,)
+        `reg_covar` of each variance that the covariance type stores.
     row_weight : ndarray of shape (n_samples,) or None
     kinds : tuple of four int
         Covariance type, law, whether weights are stick-breaking, and learned priors,
         see `ascent_block`.
-    numbers : tuple of three float
-        `reg_covar`, the concentration of the weights, and the scale of the statistics.
+    numbers : tuple of two float
+        The concentration of the weights, and the scale of the statistics.
     prior_mean : ndarray of shape (n_features,)
         Prior mean, about the origin.
     stop : ndarray of shape (1,)
@@ -369,7 +372,8 @@ def ascent(
     block.samples, block.origin = &samples[0, 0], &origin[0]
     block.row_weight = NULL if row_weight is None else &row_weight[0]
     block.prior_mean = &prior_mean[0]
-    block.reg_covar, block.concentration, block.scale = numbers
+    block.added = &added[0]
+    block.concentration, block.scale = numbers
     block.stop = &stop[0]
     block.n_steps, block.n_left = powers.shape[0], n_left
     block.powers, block.flags, block.limits = &powers[0, 0], &flags[0], &limits[0]
@@ -393,6 +397,7 @@ def best_split(
     const floating[:, ::1] coordinates,
     const double[::1] weight,
     const double[::1] origin,
+    const double[::1] added,
     const double[::1] prior,
     const double[::1] whole,
     tuple kinds,
@@ -414,13 +419,14 @@ def best_split(
         Weights of the samples in the component.
     origin : ndarray of shape (n_features,)
         Origin of the coordinates of the parameters.
+    added : ndarray of shape (n_features,) or (1,)
+        As in `ascent`.
     prior, whole : ndarray of shape (n_natural,)
         Natural parameters of the prior, and statistics of the component.
     kinds : tuple of two int
         Covariance type and law, see `ascent_block`.
-    numbers : tuple of three float
-        `reg_covar`, the concentration of the weights, and the number of samples of the
-        component.
+    numbers : tuple of two float
+        The concentration of the weights, and the number of samples of the component.
     stop : ndarray of shape (1,)
         Flag; if another thread sets it, the call returns early.
     axes : ndarray of shape (3, n_features)
@@ -453,7 +459,8 @@ def best_split(
     block.ascent.sticks = block.ascent.learned = 0
     block.ascent.samples, block.ascent.origin = &samples[0, 0], &origin[0]
     block.ascent.row_weight = &weight[0]
-    block.ascent.reg_covar, block.ascent.concentration, block.count_of_whole = numbers
+    block.ascent.added = &added[0]
+    block.ascent.concentration, block.count_of_whole = numbers
     block.ascent.scale = 1.0
     block.ascent.stop, block.ascent.scratch = &stop[0], &scratch[0]
     block.coordinates, block.axes = &coordinates[0, 0], &axes[0, 0]
@@ -474,7 +481,7 @@ def best_split(
 def agglomerate(
     double[:, ::1] statistics,
     tuple kinds,
-    tuple numbers,
+    double concentration,
     intptr_t n_features,
     intptr_t n_weights,
     const double[::1] prior_mean,
@@ -490,8 +497,8 @@ def agglomerate(
         Statistics of clusters; replaced by those of the best partition.
     kinds : tuple of four int
         As in `ascent`.
-    numbers : tuple of two float
-        `reg_covar` and the concentration of the weights.
+    concentration : float
+        Concentration of the weights.
     n_features, n_weights : int
         `n_weights` is the number of components of the mixture.
     prior_mean : ndarray of shape (n_features,)
@@ -515,7 +522,7 @@ def agglomerate(
     block.ascent.n_components, block.ascent.n_features = n, n_features
     block.ascent.kind, block.ascent.law = kinds[:2]
     block.ascent.sticks, block.ascent.learned = kinds[2:]
-    block.ascent.reg_covar, block.ascent.concentration = numbers
+    block.ascent.concentration = concentration
     block.ascent.scale = 1.0
     block.ascent.prior_mean, block.ascent.scratch = &prior_mean[0], &scratch[0]
     block.ascent.hyper, block.ascent.covariance = &hyper[0], &covariance[0]

@@ -16,14 +16,21 @@ from .._families import (
     MixtureModel,
     WishartPrecision,
 )
-from .._utils._cache import LastCall
+from .._utils._cache import LastCall, are_same_objects
 from ..model import IllDefined, Powers, all_finite
 from ..model._contract import tenth_of_rows
 from ._ascent import ascent
 from ._gaps import GappedRows, GaussianWithGaps, TiedWithGaps, block_of, has_gaps
 from ._normality import are_normal
-from ._priors import evidence_of_priors, learned_priors, restarted, searched
+from ._priors import (
+    evidence_of_priors,
+    is_regular,
+    learned_priors,
+    restarted,
+    searched,
+)
 from ._starts import (
+    floors,
     impute,
     mean_and_covariance,
     mean_and_covariance_with_gaps,
@@ -63,8 +70,8 @@ class GaussianMixtureModel(MixtureModel):
     init : callable
         ``init(X, n_components, random, weight)`` returns responsibilities,
         (n_samples, n_components).
-    reg_covar : float
-        Variance added to the samples in the statistics.
+    reg_covar : float or "auto"
+        Variance added to the samples in the statistics; see `floors` for "auto".
     is_wishart : bool
         Whether diagonal and spherical precisions have a Wishart distribution.  Full and
         tied precisions always have one.
@@ -95,26 +102,26 @@ class GaussianMixtureModel(MixtureModel):
     ):
         law = WishartPrecision(n_features) if is_wishart else None
         own, tied = self.families
-        others = {"reg_covar": reg_covar, "dtype": dtype}
         if covariance_type == "tied":
-            family = tied(n_components, n_features, **others)
+            family = tied(n_components, n_features, dtype=dtype)
         else:
-            family = own(COVARIANCES[covariance_type](n_features, law), **others)
+            covariance = COVARIANCES[covariance_type](n_features, law)
+            family = own(covariance, dtype=dtype)
         super().__init__(
             n_components, n_features, family, weight_prior=weight_prior, dtype=dtype
         )
         family.stop = self.stop
-        self.covariance = family.covariance
+        self.covariance, self.reg_covar = family.covariance, reg_covar
         self.priors, self.init, self.learned = priors, init, frozenset(learned)
-        self._shifted_family = family
 
     def _forget(self):
         super()._forget()
+        self._shifted = LastCall(are_same_objects)
         self._fits_well = LastCall()
 
     def resized(self, n_components):
         model = super().resized(n_components)
-        model.covariance, model._shifted_family = model.family.covariance, model.family
+        model.covariance = model.family.covariance
         return model
 
     # -- data ------------------------------------------------------------------------
@@ -149,10 +156,17 @@ class GaussianMixtureModel(MixtureModel):
         else:
             mean, covariance = mean_and_covariance(X, sample_weight)
         n_samples = X.shape[0] if sample_weight is None else sample_weight.sum()
+        reg_covar = self.reg_covar
+        if reg_covar == "auto":
+            reg_covar = floors(X, sample_weight, np.diag(covariance))
+        reg_covar = np.full(self.n_features, reg_covar, dtype=np.float64)
+        if not is_regular(self.covariance.default_prior(covariance)):
+            covariance = covariance + np.diag(reg_covar)
         covariance = self.covariance.default_prior(covariance)
         hyper = self.priors(mean, covariance, n_samples)
-        noise_variance = is_gapped * self.family.reg_covar
-        return hyper._replace(noise_variance=noise_variance, is_diagonal=is_diagonal)
+        return hyper._replace(
+            reg_covar=reg_covar, is_noisy=is_gapped, is_diagonal=is_diagonal
+        )
 
     def initial_globals(self, X, random, hyper=None, sample_weight=None):
         """Return the optimum for responsibilities from ``init``.
@@ -206,18 +220,12 @@ class GaussianMixtureModel(MixtureModel):
     def hyper_shapes(self):
         mean = (self.n_features,)
         covariance = self.covariance.default_prior(np.eye(self.n_features))
-        return [(), (), (), mean, np.shape(covariance), mean, (), ()]
+        return [(), (), (), mean, np.shape(covariance), mean, mean, (), ()]
 
     def family_of(self, hyper):
         """Return the family in coordinates about the origin."""
-        last, origin, variance = (
-            self._shifted_family,
-            hyper.origin,
-            hyper.noise_variance,
-        )
-        if last.origin is not origin or last.noise_variance != variance:
-            last = self._shifted_family = self.family.shift(origin, variance)
-        return last
+        given = hyper.origin, hyper.reg_covar, hyper.is_noisy
+        return self._shifted.result(given, lambda given: self.family.shift(*given))
 
     def component_prior(self, hyper):
         (prior,) = self.family.alone.natural(

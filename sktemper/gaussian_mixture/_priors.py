@@ -31,9 +31,11 @@ class Hyper(NamedTuple):
     origin : ndarray of shape (n_features,)
         Origin of the coordinates inside the model, which preserves digits of data far
         from 0.
-    noise_variance : float
-        Variance of the noise of the samples in local steps.  It is `reg_covar` if
-        values are missing, and otherwise 0, as in scikit-learn.
+    reg_covar : ndarray of shape (n_features,)
+        Variance of the noise that is added to the samples in the statistics.
+    is_noisy : bool
+        Whether local steps contain this noise, too.  They do if values are missing, and
+        otherwise not, as in scikit-learn.
     is_diagonal : bool
         Whether a covariance that is computed from the data is diagonal, because too few
         rows show correlations, see `shows_correlations`.
@@ -45,7 +47,8 @@ class Hyper(NamedTuple):
     mean: np.ndarray
     covariance: np.ndarray
     origin: np.ndarray
-    noise_variance: float = 0.0
+    reg_covar: Any = 0.0
+    is_noisy: bool = False
     is_diagonal: bool = False
 
     def allowed(self, matrix):
@@ -156,7 +159,13 @@ class Priors(NamedTuple):
         """Return the inverse scale of the prior, with the shape of ``default``."""
         settings = self.settings
         if settings.covariance_prior is None:
-            prior = self._regular(default)
+            if settings.reg_covar == 0 and not is_regular(default):
+                raise ValueError(
+                    "The covariance of the data is singular and cannot be a prior. "
+                    "Increase reg_covar, set covariance_prior, or remove constant "
+                    "features."
+                )
+            prior = default
             check_variances(
                 _variances(prior), self.dtype, "X has features with a variance"
             )
@@ -184,30 +193,17 @@ class Priors(NamedTuple):
             )
         return prior
 
-    def _regular(self, covariance):
-        """Return a covariance, with `reg_covar` on its diagonal if it is singular."""
-        settings = self.settings
-        matrix = np.atleast_1d(covariance)
-        if _is_regular(matrix if matrix.ndim == 2 else np.diag(matrix)):
-            return covariance
-        if settings.reg_covar == 0:
-            raise ValueError(
-                "The covariance of the data is singular and cannot be a prior. "
-                "Increase reg_covar, set covariance_prior, or remove constant features."
-            )
-        return covariance + settings.reg_covar * (
-            np.eye(len(matrix)) if matrix.ndim == 2 else 1.0
-        )
-
 
 def _variances(covariance):
     """Return the diagonal of a covariance of any type."""
     return np.diag(covariance) if np.ndim(covariance) == 2 else covariance
 
 
-def _is_regular(covariance):
+def is_regular(covariance):
     """Return whether each feature varies, even given all earlier features."""
-    variances = np.diag(covariance)
+    variances = _variances(covariance)
+    if np.ndim(covariance) < 2:
+        return bool(np.all(variances > 0))
     try:
         left = np.diag(np.linalg.cholesky(covariance)) ** 2
     except np.linalg.LinAlgError:
@@ -411,7 +407,7 @@ def searched(learned, old, new, least, n_rows, evidence):
     after = new.covariance / new.degrees_of_freedom
     share = n_rows / (n_rows + new.degrees_of_freedom)
     change = (after - before) / share
-    moves = "covariance" in learned and np.abs(change).max() > AT_OPTIMUM * after.max()
+    moves = "covariance" in learned and _moves(change, after)
     rise = 0.0
     if "degrees_of_freedom" in learned:
         free = [hyper.degrees_of_freedom - least for hyper in (old, new)]
@@ -431,6 +427,13 @@ def searched(learned, old, new, least, n_rows, evidence):
                 if best is known:
                     break
     return best
+
+
+def _moves(change, covariance):
+    """Return whether a covariance changes by more than `AT_OPTIMUM` in any units."""
+    units = np.sqrt(_variances(covariance))
+    units = np.outer(units, units) if change.ndim == 2 else units**2
+    return (np.abs(change) > AT_OPTIMUM * units).any()
 
 
 def _changes(rise, share):

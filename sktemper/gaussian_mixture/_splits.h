@@ -71,10 +71,10 @@ static void split_statistics(const ascent_block *b, const ascent_room *room,
         kept[b->kind == SPHERICAL ? 0 : e] += b->kind == SPHERICAL ? second[e] / D : second[e];
     if (b->kind == FULL)
         for (intptr_t i = 0, at = 0; i < D; at += D - i, i++)
-            kept[at] += b->reg_covar * count;
+            kept[at] += b->added[i] * count;
     else
         for (intptr_t e = 0; e < room->stored; e++)
-            kept[e] += b->reg_covar * count;
+            kept[e] += b->added[e] * count;
     kept[room->stored] = count;
 }
 

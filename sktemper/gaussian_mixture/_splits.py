@@ -27,7 +27,7 @@ def split_finder(family, block):
     is_given = isinstance(block, np.ndarray) and block.dtype == family.dtype
     if kind is None or not is_given or block.shape[1] > MOST_COLUMNS:
         return None
-    return None if family.noise_variance else functools.partial(best_split, family)
+    return None if family.is_noisy else functools.partial(best_split, family)
 
 
 def best_split(family, block, coordinates, weight, prior, whole):
@@ -41,10 +41,11 @@ def best_split(family, block, coordinates, weight, prior, whole):
         np.ascontiguousarray(coordinates, dtype=block.dtype),
         weight,
         family.origin,
+        family.added_variances,
         prior,
         whole.statistics,
         (kind, law),
-        (family.reg_covar, whole.concentration, whole.count),
+        (whole.concentration, whole.count),
         family.stop,
         starts.T.copy(),
         _kernels.ascent_scratch(2 * starts.shape[1], D, kind, law),

@@ -15,6 +15,63 @@ from .._families import COVARIANCES
 from .._utils._sklearn import thread_pools
 from ._gaps import GappedRows, block_of, conditional, sum_covariances
 
+# -- the units of columns --------------------------------------------------------------
+#: Largest number of rows from which the spreads of columns are computed.
+ROWS_OF_SPREADS = 5_000
+#: The range of a normal distribution from its first to its last decile, in standard
+#: deviations.
+DECILES = 2.5631031310892007
+#: Variance that ``reg_covar="auto"`` adds, as shares of the squared spread of a column,
+#: and of its variance, below which results depend on rounding errors.
+FLOOR, LEAST_FLOOR = 1e-6, 1e-12
+
+
+def spreads(X, weight=None):
+    """Return the spread of each column, a standard deviation that outliers do not move.
+
+    It is the standard deviation of a normal distribution with the first and the last
+    decile of the column.  If these are equal, it is the root mean squared distance from
+    them.  It is 0 if all values are equal.  NaN is ignored.
+    """
+    step = -(-len(X) // ROWS_OF_SPREADS)
+    if weight is None or not weight[::step].any():
+        weight = np.ones(len(X))
+    columns, weight = np.asarray(X[::step], dtype=np.float64).T, weight[::step]
+    return np.array([_spread(column, weight) for column in columns])
+
+
+def _spread(column, weight):
+    order = np.argsort(column)
+    values = column[order]  # NaN is last
+    weight = np.where(np.isnan(values), 0.0, weight[order])
+    shares = np.cumsum(weight)
+    ends = np.searchsorted(10.0 * shares, [shares[-1], 9.0 * shares[-1]])
+    low, high = values[ends]
+    if high > low:
+        return (high - low) / DECILES
+    squares = np.where(weight > 0, values - low, 0.0) ** 2
+    return np.sqrt(weight @ squares / (shares[-1] or 1.0))
+
+
+def floors(X, weight, variances):
+    """Return the variance that ``reg_covar="auto"`` adds to each column.
+
+    A constant column gets the mean of the other columns.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    weight : ndarray of shape (n_samples,) or None
+    variances : ndarray of shape (n_features,)
+        Variances of the columns.
+    """
+    squares = spreads(X, weight) ** 2
+    found = np.maximum(FLOOR * squares, LEAST_FLOOR * variances)
+    varies = squares > 0
+    rest = found[varies].mean() if varies.any() else FLOOR
+    return np.where(varies, found, rest)
+
+
 # -- initial responsibilities, as in scikit-learn's mixtures ---------------------------
 #: k-means ends when the squared movement of its centres is below this multiple of the
 #: variance of the data.
@@ -155,6 +212,18 @@ def mean_and_covariance(X, weight=None):
         rows = np.subtract(X[part], mean, order="C")
         squares += (weight[part, None] * rows).T @ rows
     return mean, squares / (total - 1 if total > 1 else 1)
+
+
+def from_standardized(start, X, n_components, random, weight=None):
+    """Return the responsibilities of a start for columns of unit variance.
+
+    They do not depend on the columns' units.
+    """
+    rows, weight, places = distinct_rows(X, weight)
+    rows = rows - np.average(rows, axis=0, weights=weight)
+    units = np.sqrt(np.average(rows**2, axis=0, weights=weight))
+    rows = (rows / np.where(units > 0, units, 1.0)).astype(X.dtype)
+    return start(rows, n_components, random, weight)[places]
 
 
 #: Functions for the values of ``init_params``.

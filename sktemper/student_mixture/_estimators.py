@@ -11,10 +11,9 @@ import numpy as np
 from .._estimator import AnnealedMixin
 from .._utils._arguments import Interval
 from .._utils._typing import ArrayLike, Duration, Float, Int, Seed
-from .._utils._validation import check_data, check_variances
-from ..gaussian_mixture._estimators import _GaussianMixture
+from .._utils._validation import check_data
+from ..gaussian_mixture._estimators import _GaussianMixture, start_and_floor
 from ..gaussian_mixture._priors import Priors
-from ..gaussian_mixture._starts import STARTS
 from ..learning_rates import LearningRate
 from ..moves import Moves
 from ..noise import GradientNoise
@@ -71,7 +70,6 @@ class _StudentMixture(_GaussianMixture):
 
     @staticmethod
     def _make_model(settings, n_features, dtype):
-        check_variances(max(settings.reg_covar, 1.0), dtype, "reg_covar")
         priors = Priors(settings.replaced(**LEARNED_PRIORS), dtype)
         return StudentMixtureModel(
             settings.n_components,
@@ -80,8 +78,7 @@ class _StudentMixture(_GaussianMixture):
             covariance_type=settings.covariance_type,
             weight_prior=settings.weight_concentration_prior_type,
             priors=priors,
-            init=STARTS[settings.init_params],
-            reg_covar=settings.reg_covar,
+            **start_and_floor(priors.settings, dtype),
             is_wishart=priors.is_wishart(),
             learned=priors.learned(),
             dtype=dtype,
@@ -192,8 +189,9 @@ class TemperedStudentMixture(_StudentMixture):
     weight_concentration_prior : float, default=None
         Concentration of the prior of the weights, at least 1e-12; smaller for fewer
         components.  None is ``1 / n_components``, or less for many samples.
-    reg_covar : float, default=1e-6
+    reg_covar : float or "auto", default="auto"
         Variance added to each covariance; larger if columns are constant in clusters.
+        "auto" is 1e-6 times the variance of each column, without outliers.
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
             default="kmeans"
         Initial responsibilities, as in scikit-learn, from at most 100,000 samples;
@@ -272,7 +270,7 @@ class TemperedStudentMixture(_StudentMixture):
             "dirichlet_process", "dirichlet_distribution"
         ] = "dirichlet_process",
         weight_concentration_prior: Float | None = None,
-        reg_covar: Float = 1e-6,
+        reg_covar: Float | Literal["auto"] = "auto",
         init_params: Literal[
             "kmeans", "k-means++", "random", "random_from_data"
         ] = "kmeans",
@@ -355,8 +353,9 @@ class AnnealedStudentMixture(AnnealedMixin, _StudentMixture):
     weight_concentration_prior : float, default=None
         Concentration of the prior of the weights, at least 1e-12; smaller for fewer
         components.  None is ``1 / n_components``, or less for many samples.
-    reg_covar : float, default=1e-6
+    reg_covar : float or "auto", default="auto"
         Variance added to each covariance; larger if columns are constant in clusters.
+        "auto" is 1e-6 times the variance of each column, without outliers.
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
             default="kmeans"
         Initial responsibilities, as in scikit-learn, from at most 100,000 samples;
@@ -444,7 +443,7 @@ class AnnealedStudentMixture(AnnealedMixin, _StudentMixture):
             "dirichlet_process", "dirichlet_distribution"
         ] = "dirichlet_process",
         weight_concentration_prior: Float | None = None,
-        reg_covar: Float = 1e-6,
+        reg_covar: Float | Literal["auto"] = "auto",
         init_params: Literal[
             "kmeans", "k-means++", "random", "random_from_data"
         ] = "kmeans",

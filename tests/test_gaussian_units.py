@@ -1,0 +1,131 @@
+"""Gaussian mixtures do not depend on the units of the columns."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from sktemper import (
+    AnnealedGaussianMixture,
+    SVIPlusGaussianMixture,
+    TemperedGaussianMixture,
+)
+from sktemper.gaussian_mixture._starts import floors, from_standardized, spreads
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*did not converge")
+
+ONE_FACTOR = [1e-6, 2.0**-13, 1e6]
+FACTORS = np.array([1e-6, 1e3, 1e6, 3e-2])
+
+
+def clusters(n_samples=300):
+    random = np.random.default_rng(3)
+    centres, y = random.normal(0, 4, (4, 4)), random.integers(4, size=n_samples)
+    widths = random.uniform(0.5, 1.5, (4, 4))
+    return centres[y] + widths[y] * random.normal(size=(n_samples, 4)), y
+
+
+def fit(X, cls=AnnealedGaussianMixture, sample_weight=None, **settings):
+    mixture = cls(7, random_state=0, max_iter=20, **settings)
+    return mixture.fit(X, sample_weight=sample_weight)
+
+
+def assert_same(one, other, X, factors, is_close=True):
+    np.testing.assert_array_equal(one.labels_, other.labels_)
+    if is_close:
+        shift = (np.log(np.full(X.shape, factors)) * ~np.isnan(X)).sum()
+        expected = one.lower_bound(X) - shift
+        assert other.lower_bound(X * factors) == pytest.approx(expected, abs=1e-3)
+
+
+@pytest.mark.every(5)
+@pytest.mark.parametrize(
+    "cls", [AnnealedGaussianMixture, TemperedGaussianMixture, SVIPlusGaussianMixture]
+)
+@pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical"])
+@pytest.mark.parametrize("init", ["kmeans", "k-means++", "random", "random_from_data"])
+def test_units_change_no_labels(cls, covariance_type, init):
+    X, _ = clusters()
+    settings = {"covariance_type": covariance_type, "init_params": init, "cls": cls}
+    one = fit(X, **settings)
+    for factor in ONE_FACTOR:
+        assert_same(one, fit(X * factor, **settings), X, factor)
+    if covariance_type != "spherical":
+        assert_same(one, fit(X * FACTORS, **settings), X, FACTORS)
+
+
+def test_units_change_no_labels_despite_gaps_and_weights():
+    X, _ = clusters(120)
+    random = np.random.default_rng(0)
+    X[random.random(X.shape) < 0.1] = np.nan
+    weight = random.integers(1, 3, len(X))
+    one, other = (
+        fit(rows, sample_weight=weight, covariance_type="diag")
+        for rows in (X, X * FACTORS)
+    )
+    assert_same(one, other, X, FACTORS)
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
+def test_units_change_no_labels_in_float32(factor):
+    X, _ = clusters()
+    one, other = (fit(np.asarray(rows, dtype=np.float32)) for rows in (X, X * factor))
+    assert_same(one, other, X, factor, is_close=False)
+
+
+def test_auto_leaves_spherical_and_finds_the_same_clusters():
+    random = np.random.default_rng(1)
+    y = random.integers(3, size=200)
+    X = random.normal(0, 5, (3, 8))[y] + random.normal(size=(200, 8))
+    one = fit(X)
+    assert one.covariance_type_ == "spherical"
+    for factor in ONE_FACTOR:
+        other = fit(X * factor)
+        assert other.covariance_type_ == "spherical"
+        assert_same(one, other, X, factor)
+    other = fit(X * np.repeat(FACTORS, 2))
+    assert other.covariance_type_ != "spherical"
+    assert adjusted_rand_score(one.labels_, other.labels_) == 1.0
+
+
+def test_floors_ignore_outliers_and_have_the_units_of_the_columns():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(2000, 4)) * FACTORS
+    usual = floors(X, None, X.var(axis=0))
+    np.testing.assert_allclose(usual, 1e-6 * FACTORS**2, rtol=0.2)
+    X[:3] *= 1e4
+    np.testing.assert_allclose(floors(X, None, X.var(axis=0)), usual, rtol=0.05)
+    moved = np.ldexp(X, [-9, 3, 20, 1])
+    np.testing.assert_array_equal(spreads(moved), np.ldexp(spreads(X), [-9, 3, 20, 1]))
+
+
+def test_spreads_of_columns_of_few_values():
+    X = np.array([[0, 7, 0, np.nan]] * 18 + [[1, 7, 3, 1], [3, 7, 3, 5]], dtype=float)
+    expected = [np.sqrt(10 / 20), 0.0, 3 / 2.5631031310892007, 4 / 2.5631031310892007]
+    X[:3, 2] = 3.0
+    np.testing.assert_allclose(spreads(X), expected)
+    variances = X[:, :3].var(axis=0)
+    found = floors(X[:, :3], None, variances)
+    assert found[1] == found[[0, 2]].mean()  # a constant column
+    np.testing.assert_array_equal(floors(np.ones((5, 2)), None, np.zeros(2)), 1e-6)
+
+
+def test_a_weight_of_two_has_the_spread_of_two_rows():
+    X, _ = clusters(100)
+    weight = np.random.default_rng(0).integers(0, 4, 100)
+    repeated = np.repeat(X, weight, axis=0)
+    np.testing.assert_array_equal(spreads(X, weight), spreads(repeated))
+
+    def start(X, n_components, random, weight):
+        return X  # instead of responsibilities
+
+    np.testing.assert_array_equal(
+        np.repeat(from_standardized(start, X, 3, None, weight), weight, axis=0),
+        from_standardized(start, repeated, 3, None),
+    )
+
+
+def test_one_outlier_leaves_clusters_apart():
+    X, y = clusters()
+    X[0] = 1e4
+    found = fit(X)
+    assert adjusted_rand_score(y[1:], found.labels_[1:]) > 0.95
