@@ -111,6 +111,9 @@ RUNS = {
     "serve_recommendations": Example(
         "--n-users=300 --n-items=200 --n-connections=8 --seconds=0.3", "one call each"
     ),
+    "symmetric_clusters": Example(
+        "--n-samples=300", "annealing alone", PICTURE, is_quick=True
+    ),
     "stream_text": Example(
         "--documents=1200 --n-components=5", "1200 documents, ", is_quick=True
     ),
