@@ -14,6 +14,7 @@ from sktemper.inspection import _topic_regression, topic_regression
 from sktemper.inspection._gibbs import TopicDraw
 from sktemper.metrics import match_components
 from sktemper.mixed_mixture._design import Design
+from sktemper.plotting import TopicEffectsDisplay
 
 
 def grouped(seed, n_documents=2000, length=5, n_topics=5, n_features=200):
@@ -239,3 +240,45 @@ def test_intervals_cover(length):
     error = np.sqrt(((coef - truth) * truth) @ ((coef - truth) * truth))
     assert abs((coef - truth) @ truth) < 0.03 * truth @ truth + 2 * error
     assert 0.92 < ((low < truth) & (truth < high)).mean() < 0.98
+
+
+# -- pictures --------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def regression(fitted):
+    lda, X, group = fitted
+    year = np.arange(X.shape[0]) // 40
+    both = np.column_stack([group, year]).astype(float)
+    return topic_regression(lda, X, both, n_sweeps=20, random_state=0)
+
+
+def test_effects_are_drawn_with_their_intervals(plt, regression):
+    labels = [["a", "b"], ["c"], ["d"], ["e"], ["f"]]
+    display = TopicEffectsDisplay.from_regression(regression, "x0", labels=labels)
+    np.testing.assert_array_equal(display.topics, np.argsort(-regression.coef_[:, 1]))
+    table = regression.table()
+    rows = table[table["covariate"] == "x0"].iloc[display.topics]
+    for row, artist in enumerate(display.artists_):
+        (start, end), *_ = artist[2][0].get_segments()
+        np.testing.assert_allclose([start[0], end[0]], rows[["low", "high"]].iloc[row])
+        assert start[1] == end[1] == row
+    names = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert names == [f"{k}: {' '.join(labels[k])}" for k in display.topics]
+    with pytest.raises(ValueError, match="'covariate' parameter must be one of"):
+        TopicEffectsDisplay.from_regression(regression, "x9")
+    with pytest.raises(ValueError, match="labels has 1 items for 5 topics"):
+        TopicEffectsDisplay.from_regression(regression, "x0", labels=["a"])
+
+
+def test_shares_are_drawn_over_the_places_in_their_order(plt, regression):
+    years = np.array([4, 0, 9])
+    covariates = np.column_stack([np.zeros(3), years])
+    display = TopicEffectsDisplay.from_shares(
+        regression, covariates, years, topics=[3], name="year", color="red"
+    )
+    (line,) = display.artists_
+    shares = regression.shares(covariates).query("topic == 3")["share"].to_numpy()
+    np.testing.assert_array_equal(line.get_xdata(), [0, 4, 9])
+    np.testing.assert_allclose(line.get_ydata(), shares[[1, 0, 2]])
+    assert display.ax_.get_xlabel() == "year" and line.get_color() == "red"
+    with pytest.raises(ValueError, match="covariates has 3 rows"):
+        TopicEffectsDisplay.from_shares(regression, covariates, years[:2])

@@ -9,6 +9,7 @@ from ._number import NumberOfComponentsDisplay
 from ._prevalence import TopicPrevalenceDisplay, topic_shares
 from ._profiles import ClassProfilesDisplay
 from ._stream import StreamDisplay
+from ._topic_effects import TopicEffectsDisplay
 from ._topic_map import TopicMapDisplay, topic_map_layout
 from ._topic_words import TopicWordsDisplay
 
@@ -21,6 +22,7 @@ __all__ = [
     "NumberOfComponentsDisplay",
     "StreamDisplay",
     "TemperatureDisplay",
+    "TopicEffectsDisplay",
     "TopicMapDisplay",
     "TopicPrevalenceDisplay",
     "TopicWordsDisplay",

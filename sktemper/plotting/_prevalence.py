@@ -294,7 +294,7 @@ class TopicPrevalenceDisplay(Display):
         ax.set_yticks(places, self.labels, fontsize=8)
         ax.set_ylim(n_topics - 0.4, -0.6)
         ax.tick_params(axis="y", length=0)
-        ax.xaxis.set_major_formatter(_percent())
+        ax.xaxis.set_major_formatter(percent_formatter())
         ax.set_xlabel("Share of the tokens")
         ax.spines[["top", "right"]].set_visible(False)
 
@@ -308,7 +308,7 @@ class TopicPrevalenceDisplay(Display):
             style = {"linestyle": line, "marker": marker, "markersize": 4}
             style |= {"color": colour, "label": label, **line_kw}
             self.artists_ += ax.plot(self.places, shares, **style)
-        ax.yaxis.set_major_formatter(_percent())
+        ax.yaxis.set_major_formatter(percent_formatter())
         ax.set_ylim(bottom=0)
         ax.set_ylabel("Share of the tokens")
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
@@ -331,7 +331,7 @@ class TopicPrevalenceDisplay(Display):
             ax.set_xlabel(f"The largest {n_places} of {self.n_groups} groups")
         ax.invert_yaxis()
         self.colorbar_ = self.figure_.colorbar(
-            mesh, ax=ax, label="Share of the group's tokens", format=_percent()
+            mesh, ax=ax, label="Share of the group's tokens", format=percent_formatter()
         )
 
 
@@ -368,7 +368,7 @@ def _tokens(X):
     return np.concatenate([np.asarray(lengths).ravel() for lengths in sums])
 
 
-def _percent():
+def percent_formatter():
     """Return a formatter of shares as percentages, whose digits depend on the ticks."""
     from matplotlib.ticker import PercentFormatter
 

@@ -1,0 +1,261 @@
+"""Effects of covariates on topics, and shares of topics, with intervals."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from .._utils._arguments import refuse
+from .._utils._typing import ArrayLike, Axes, DataLike, Float
+from ._axes import Display, select_topics, topic_colours
+from ._prevalence import N_ALIKE, STYLES, percent_formatter
+
+#: Largest numbers of topics that are drawn by default, as bars and as lines.
+MOST_BARS, MOST_LINES = 30, 8
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class TopicEffectsDisplay(Display):
+    """Plot of effects of a covariate on topics, or of their shares, with intervals.
+
+    Effects are points with intervals, one row for each topic.  Shares are drawn over
+    the values of a covariate, one line with a band for each topic.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_topics,) or (n_topics, n_places)
+        Effects of a covariate, or shares at each place.
+    low, high : ndarray of the shape of ``values``
+        Ends of the intervals.
+    labels : list of str
+        Labels of the topics.
+    topics : ndarray of int of shape (n_topics,)
+        Indices of the topics, for their colours.
+    places : array-like of shape (n_places,), default=None
+        Dates or numbers at which ``values`` are shares; None for effects.
+    name : str, default=None
+        Label of the axis of effects, or of the places.
+
+    Attributes
+    ----------
+    artists_ : list of matplotlib artists
+        The containers of points and intervals, or the lines.
+    ax_, figure_ : matplotlib Axes, matplotlib Figure
+        The axes with the plot, and the figure.
+
+    See Also
+    --------
+    sktemper.inspection.topic_regression : Estimates the effects.
+    TopicPrevalenceDisplay : Shares of the tokens, without intervals.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sktemper import AnnealedLDA
+    >>> from sktemper.datasets import make_lda_documents
+    >>> from sktemper.inspection import topic_regression
+    >>> from sktemper.plotting import TopicEffectsDisplay
+    >>> X = make_lda_documents(300, n_components=3, random_state=0)
+    >>> lda = AnnealedLDA(3, random_state=0).fit(X)
+    >>> year = np.arange(300)[:, None] // 30 + 2010
+    >>> regression = topic_regression(lda, X, year, random_state=0)
+    >>> TopicEffectsDisplay.from_regression(regression, "x0")  # doctest: +SKIP
+    """
+
+    values: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    labels: Sequence
+    topics: np.ndarray
+    places: ArrayLike | None = None
+    name: str | None = None
+
+    @classmethod
+    def from_regression(
+        cls,
+        regression: Any,
+        covariate: str,
+        *,
+        labels: ArrayLike | None = None,
+        topics: ArrayLike | None = None,
+        interval: Float = 0.95,
+        ax: Axes | None = None,
+        **artist_kw: Any,
+    ) -> Self:
+        """Draw the effects of a covariate on topics, largest first.
+
+        Parameters
+        ----------
+        regression : TopicRegression
+            Result of `sktemper.inspection.topic_regression`.
+        covariate : str
+            One of its ``names``.
+        labels : array-like of shape (n_topics,), default=None
+            Labels of all topics, such as their words; None takes their indices.
+        topics : array-like of int, default=None
+            Indices of the topics to draw; None draws the 30 largest effects.
+        interval : float, default=0.95
+            Confidence level of the intervals, between 0 and 1.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None makes a figure.
+        **artist_kw : dict
+            Passed to matplotlib's ``errorbar``.
+
+        Returns
+        -------
+        display : TopicEffectsDisplay
+        """
+        cls._check_matplotlib("from_regression")
+        if covariate not in regression.names:
+            refuse("covariate", f"one of {regression.names}", covariate)
+        table = regression.table(interval)
+        values, low, high = (
+            table[column].to_numpy().reshape(regression.coef_.shape)
+            for column in ("coef", "low", "high")
+        )
+        column = regression.names.index(covariate)
+        kept = select_topics(topics, np.abs(values[:, column]), MOST_BARS)
+        if topics is None:
+            kept = kept[np.argsort(-values[kept, column], kind="stable")]
+        labels = _labels(labels, len(values))
+        display = cls(
+            values=values[kept, column],
+            low=low[kept, column],
+            high=high[kept, column],
+            labels=[labels[topic] for topic in kept],
+            topics=kept,
+            name=covariate,
+        )
+        return display.plot(ax, **artist_kw)
+
+    @classmethod
+    def from_shares(
+        cls,
+        regression: Any,
+        covariates: DataLike,
+        places: ArrayLike,
+        *,
+        labels: ArrayLike | None = None,
+        topics: ArrayLike | None = None,
+        interval: Float = 0.95,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **artist_kw: Any,
+    ) -> Self:
+        """Draw the mean shares of topics over a date or a number.
+
+        Parameters
+        ----------
+        regression : TopicRegression
+            Result of `sktemper.inspection.topic_regression`.
+        covariates : DataFrame or array-like of shape (n_places, n_covariates)
+            Values of the covariates at each place, such as the columns of a spline.
+        places : array-like of shape (n_places,)
+            The dates or numbers.
+        labels : array-like of shape (n_topics,), default=None
+            Labels of all topics, such as their words; None takes their indices.
+        topics : array-like of int, default=None
+            Indices of the topics to draw; None draws the 8 whose shares change most.
+        interval : float, default=0.95
+            Confidence level of the intervals, between 0 and 1.
+        name : str, default=None
+            Label of the axis of the places.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None makes a figure.
+        **artist_kw : dict
+            Passed to matplotlib's ``plot``.
+
+        Returns
+        -------
+        display : TopicEffectsDisplay
+        """
+        cls._check_matplotlib("from_shares")
+        table, places = regression.shares(covariates, interval), np.asarray(places)
+        n_topics = len(regression.coef_)
+        values, low, high = (
+            table[column].to_numpy().reshape(-1, n_topics).T
+            for column in ("share", "low", "high")
+        )
+        if places.shape != values.shape[1:]:
+            raise ValueError(
+                f"places has the shape {places.shape}, but covariates has "
+                f"{values.shape[1]} rows."
+            )
+        kept = select_topics(topics, np.ptp(values, axis=1), MOST_LINES)
+        labels = _labels(labels, n_topics)
+        display = cls(
+            values=values[kept],
+            low=low[kept],
+            high=high[kept],
+            labels=[labels[topic] for topic in kept],
+            topics=kept,
+            places=places,
+            name=name,
+        )
+        return display.plot(ax, **artist_kw)
+
+    def plot(self, ax: Axes | None = None, **artist_kw: Any) -> Self:
+        """Draw the effects or shares.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None makes a figure.
+        **artist_kw : dict
+            Passed to matplotlib's ``errorbar`` or ``plot``.
+
+        Returns
+        -------
+        display : TopicEffectsDisplay
+            This display.
+        """
+        draw = self._draw_effects if self.places is None else self._draw_shares
+        draw(ax, artist_kw)
+        self.ax_.spines[["top", "right"]].set_visible(False)
+        return self
+
+    def _draw_effects(self, ax, error_kw):
+        n_topics = len(self.labels)
+        ax = self._make_axes(ax, (7, 1.0 + 0.22 * n_topics))
+        colours, rows = topic_colours(self.topics), np.arange(n_topics)
+        self.artists_ = []
+        for row, colour in zip(rows, colours, strict=True):
+            value = self.values[row]
+            ends = [[value - self.low[row]], [self.high[row] - value]]
+            style = {"fmt": "o", "markersize": 4, "color": colour, **error_kw}
+            self.artists_.append(ax.errorbar(value, row, xerr=ends, **style))
+        ax.axvline(0.0, color="0.6", linewidth=0.8, zorder=0)
+        ax.set_yticks(rows, self.labels, fontsize=8)
+        ax.set_ylim(n_topics - 0.4, -0.6)
+        ax.tick_params(axis="y", length=0)
+        ax.xaxis.set_major_formatter(percent_formatter())
+        ax.set_xlabel(f"Change of the share: {self.name}")
+
+    def _draw_shares(self, ax, line_kw):
+        ax = self._make_axes(ax, (9, 4.5))
+        order, self.artists_ = np.argsort(self.places, kind="stable"), []
+        places = np.asarray(self.places)[order]
+        for number, colour in enumerate(topic_colours(self.topics)):
+            style = {"linestyle": STYLES[number // N_ALIKE % len(STYLES)][0]}
+            style |= {"color": colour, "label": self.labels[number], **line_kw}
+            self.artists_ += ax.plot(places, self.values[number][order], **style)
+            low, high = self.low[number][order], self.high[number][order]
+            ax.fill_between(places, low, high, color=colour, alpha=0.2, linewidth=0)
+        ax.yaxis.set_major_formatter(percent_formatter())
+        ax.set_ylim(bottom=0)
+        ax.set_ylabel("Mean share of a document")
+        ax.set_xlabel(self.name or "")
+        ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8)
+        if places.dtype.kind == "M":
+            ax.tick_params(axis="x", labelrotation=30)
+
+
+def _labels(labels, n_topics):
+    """Return a label of each topic; a list of words is joined."""
+    if labels is None:
+        return [str(topic) for topic in range(n_topics)]
+    labels = [text if isinstance(text, str) else " ".join(text) for text in labels]
+    if len(labels) != n_topics:
+        raise ValueError(f"labels has {len(labels)} items for {n_topics} topics.")
+    return [f"{topic}: {text}" for topic, text in enumerate(labels)]
