@@ -22,6 +22,7 @@ ELSEWHERE = {
 LONG = {
     "doc/coming_from/scikit_learn.md",
     "doc/guide/choosing.md",
+    "doc/guide/covariates.md",
     "doc/guide/embeddings.md",
     "doc/guide/factorial_mixture.md",
     "doc/guide/fits.md",
@@ -33,6 +34,7 @@ LONG = {
     "doc/guide/streams.md",
     "doc/guide/survey.md",
     "doc/guide/text.md",
+    "doc/guide/topics_over_time.md",
     "doc/index.md",
     "doc/own_model.md",
     "doc/start/five_minutes.md",

@@ -188,7 +188,7 @@ def test_topics_that_change_are_named():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"lda": "lda"}, "'lda' parameter must be an LDA"),
+        ({"lda": "lda"}, "'lda' parameter must be a fitted LDA"),
         ({"lda": AnnealedLDA(5)}, "not fitted"),
         ({"X": 0.5}, "'X' parameter must be whole counts"),
         ({"X": 0.0}, "0 documents with tokens are too few|0 sample"),

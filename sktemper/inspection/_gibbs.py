@@ -11,7 +11,7 @@ from ._kernels import sweep
 
 #: Smallest and largest number of sweeps over the tokens, and number of draws of tokens
 #: between them.
-LEAST_SWEEPS, MOST_SWEEPS, TOKENS_DRAWN = 150, 600, 12_000_000
+LEAST_SWEEPS, MOST_SWEEPS, TOKENS_DRAWN = 130, 600, 12_000_000
 #: Share of the sweeps that are discarded, and number of sweeps that are kept.
 BURN_IN, N_KEPT = 1 / 3, 25
 #: Smallest Dirichlet parameter that is learned.

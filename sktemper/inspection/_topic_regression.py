@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import stats
 from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length
 
 from .._utils._arguments import (
     WholeNumber,
@@ -19,6 +19,7 @@ from .._utils._notices import warn
 from .._utils._typing import DataFrame, DataLike, Float, Int, Seed
 from ..mixed_mixture._design import Design
 from ._gibbs import checked_counts, topic_draws
+from ._several_fits import check_lda
 
 #: Topics with a smaller cosine before and after the sweeps are named in a warning.
 LEAST_COSINE = 0.7
@@ -187,7 +188,7 @@ def topic_regression(
         by an indicator for each value that occurs, except the first.
     n_sweeps : int, default=None
         Number of sweeps of Gibbs sampling over the tokens, at least 10; more if topics
-        are uncertain.  None is from 150, for a million tokens, to 600.
+        are uncertain.  None is from 130, for many tokens, to 600.
     random_state : int, RandomState instance or None, default=None
         Seed of the sampling.
 
@@ -257,9 +258,7 @@ def topic_regression(
     >>> bool(table["coef"][table["covariate"] == "x0"].max() > 0.5)
     True
     """
-    if not hasattr(type(lda), "merge_topics"):
-        refuse("lda", "an LDA of this package", lda)
-    check_is_fitted(lda, "state_")
+    check_lda(lda)
     if lda.n_components_ < 2:
         raise ValueError("A regression of topic shares needs two topics or more.")
     counts = checked_counts(lda, X)
