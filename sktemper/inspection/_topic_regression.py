@@ -12,7 +12,6 @@ from .._utils._arguments import (
     WholeNumber,
     check_arguments,
     check_interval,
-    refuse,
 )
 from .._utils._frames import data_frame
 from .._utils._notices import warn
