@@ -101,7 +101,7 @@ def test_topics_of_generated_documents_come_back(corpus):
     fits = [AnnealedLDA(5, random_state=seed).fit(X) for seed in range(3)]
     best, table = topic_consensus(fits)
     assert (table["found"] == 1.0).all() and (table["similarity"] > 0.99).all()
-    assert topic_consensus(fits, least=1.0).table["found"].max() < 1.0
+    assert topic_consensus(fits, least=1.0)[1]["found"].max() < 1.0
     with pytest.raises(ValueError, match="'least' parameter"):
         topic_consensus(fits, least=2.0)
 

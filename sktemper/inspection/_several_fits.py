@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -104,30 +104,13 @@ def combine_fits(fits: Sequence, n_components: Int | None = None) -> Any:
     return merged_topics(fits[0], tokens, groups)
 
 
-class TopicConsensus(NamedTuple):
-    """Result of `topic_consensus`.
-
-    Attributes
-    ----------
-    best : int
-        Index of the fit whose topics are most similar to those of the other fits.
-    table : DataFrame
-        A row for each of its topics: "topic"; "found", the share of the other fits that
-        have the topic; and "similarity", the mean cosine with the matched topics of the
-        other fits, 0 for a fit without a matched topic.
-    """
-
-    best: int
-    table: DataFrame
-
-
 @check_arguments(least=[Interval(Real, 0, 1, closed="both")])
 def topic_consensus(
     fits: Sequence,
     *,
     least: Float = 0.8,
     output: Literal["pandas", "polars"] = "pandas",
-) -> TopicConsensus:
+) -> tuple[int, DataFrame]:
     """Return the most typical of several fits, and how often its topics came back.
 
     Topics of each pair of fits are matched one to one by
@@ -146,8 +129,12 @@ def topic_consensus(
 
     Returns
     -------
-    consensus : TopicConsensus
-        The index of the most typical fit, and a table of its topics.
+    best : int
+        Index of the most typical fit.
+    table : DataFrame
+        A row for each of its topics: "topic"; "found", the share of the other fits that
+        have the topic; and "similarity", the mean cosine with the matched topics of the
+        other fits, 0 for a fit without a matched topic.
 
     Raises
     ------
@@ -183,7 +170,7 @@ def topic_consensus(
         "found": (found >= least).mean(axis=0),
         "similarity": found.mean(axis=0),
     }
-    return TopicConsensus(best, data_frame(output, columns))
+    return best, data_frame(output, columns)
 
 
 def _matched(one, other):
