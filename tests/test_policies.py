@@ -58,6 +58,7 @@ from sktemper.schedules import (
     STREAM_LENGTH,
     Clock,
     ConstantSchedule,
+    CyclicSchedule,
     ExponentialSchedule,
     FunctionSchedule,
     LinearSchedule,
@@ -100,6 +101,9 @@ SCHEDULES = [
     RampSchedule(),
     RampSchedule(start=0.5, slope=2, unit="passes"),
     StepSchedule(RampSchedule(), every=3),
+    CyclicSchedule(),
+    CyclicSchedule(LinearSchedule(start=3, length=5), n_cycles=3, period=7),
+    CyclicSchedule(RampSchedule(), period=4),
     FunctionSchedule(parabola),
 ]
 ANNEALINGS = [
@@ -229,6 +233,9 @@ def test_schedules_keep_their_contract(schedule, plan):
         (RampSchedule(3, 0.5, "passes"), {0: 3, 0.5: 3.25, 10: 8}),
         (StepSchedule(RampSchedule(), 10), {0: 50, 9: 50, 10: 550, 25: 1050}),
         (as_schedule(parabola), {0: 4, 10: 3, 100: 1}),
+        (CyclicSchedule(LinearSchedule(3, 1, 4), 3), {2: 2, 7: 1, 8: 3, 18: 2, 24: 1}),
+        (CyclicSchedule(RampSchedule(1, 1), 2, 5), {4: 5, 5: 1, 10: 6}),
+        (CyclicSchedule(LinearSchedule(length=0)), {0: 1, 9: 1}),
     ],
     ids=name_of,
 )  # fmt: skip
@@ -306,6 +313,7 @@ def test_auto_start(cls):
         (ConstantSchedule(3), 0),
         (LinearSchedule(length=10), 10),
         (StepSchedule(LinearSchedule(length=10), every=4), 12),
+        (CyclicSchedule(LinearSchedule(length=3), 2, 7), 10),
         (RampSchedule(), math.inf),
         (StepSchedule(RampSchedule(), every=4), math.inf),
         (as_schedule(parabola), 18),  # the first t at which it is 1
