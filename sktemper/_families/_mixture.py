@@ -15,6 +15,7 @@ from .._utils._cache import LastCall, are_same_objects
 from .._utils._linalg import sparse_rows
 from .._utils._typing import DataLike, DTypeLike
 from ..model._contract import ConjugateModel, LocalStep, Powers, Request
+from ._ascent import MixtureAscent
 from ._births import USED, BirthPlaces, Search, propose_birth, split_merge
 from ._dirichlet import WEIGHTS
 from ._family import ONCE, Family, Natural, NaturalModel, are_equal, dense
@@ -341,6 +342,12 @@ class MixtureModel(NaturalModel):
         family = self.family_of(hyper)
         counts, statistics = family.statistics(block, shares, factors, tables)
         return Mixture(self.weights.counted(counts), statistics)
+
+    def ascent(self, block, hyper, row_weight=None) -> MixtureAscent | None:
+        """Return a `MixtureAscent` on a block, or None if it has too many rows."""
+        if block.shape[0] > self.block_size:
+            return None
+        return MixtureAscent(self, block, row_weight)
 
     def fisher_product(self, globals_, vector) -> np.ndarray:
         """Return the Fisher information of q(weights, components) times ``vector``."""
