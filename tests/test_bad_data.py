@@ -10,6 +10,8 @@ from registry import ROWS
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
+from sktemper import AnnealedLDA
+
 FITS = ("fit", "partial_fit", "fit_transform")
 METHODS = (
     *FITS,
@@ -197,3 +199,21 @@ def test_methods_are_refused_before_a_fit(name):
     for attribute in of_fits:
         with pytest.raises(AttributeError, match="not fitted"):
             getattr(estimator, attribute)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_files_of_anndata_in_backed_mode_are_refused_with_two_remedies(tmp_path):
+    """`CSRDataset` above stands for the class of this test, if it is not installed."""
+    anndata = pytest.importorskip("anndata")
+    counts = sparse.random(40, 12, 0.4, format="csr", random_state=0)
+    counts.data = np.ceil(5 * counts.data)
+    path = tmp_path / "counts.h5ad"
+    anndata.AnnData(counts).write_h5ad(path)
+    X = anndata.read_h5ad(path, backed="r").X
+    lda = AnnealedLDA(2, random_state=0)
+    with pytest.raises(TypeError, match=r"values are in a file: pass X.to_memory\(\)"):
+        lda.fit(X)
+    np.testing.assert_array_equal(
+        lda.fit(X.to_memory()).components_, lda.fit(counts).components_
+    )
+    lda.partial_fit(X[:20]).partial_fit(X[20:])

@@ -163,6 +163,23 @@ def test_categories_are_indicators_and_the_fit_does_not_change(fitted):
         regression.shares(frame[["place", "group"]])
 
 
+def test_any_container_of_documents(fitted):
+    pandas = pytest.importorskip("pandas")
+    lda, X, group = fitted
+    expected = topic_regression(lda, X, group[:, None], n_sweeps=10, random_state=0)
+    frame = pandas.DataFrame(X.toarray()).add_prefix("w")
+    named = AnnealedLDA(5, random_state=0).fit(frame)
+    for model, data in (
+        (lda, [X[:100], X[100:]]),
+        (lda.for_serving(), X),
+        (named, frame),
+    ):
+        found = topic_regression(
+            model, data, group[:, None], n_sweeps=10, random_state=0
+        )
+        np.testing.assert_allclose(found.coef_, expected.coef_, atol=0.02)
+
+
 def test_adjusted_p_values():
     adjusted = _topic_regression._holm(np.array([[0.01], [0.04], [0.03], [0.9]]))
     np.testing.assert_allclose(adjusted.ravel(), [0.04, 0.09, 0.09, 0.9])

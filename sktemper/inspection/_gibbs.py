@@ -7,11 +7,12 @@ from scipy import sparse
 from scipy.special import psi
 
 from .._utils._arguments import refuse
+from ..model import Request
 from ._kernels import sweep
 
 #: Smallest and largest number of sweeps over the tokens, and number of draws of tokens
-#: between them.
-LEAST_SWEEPS, MOST_SWEEPS, TOKENS_DRAWN = 130, 600, 12_000_000
+#: per document between them.  Topics of short documents change slowly.
+LEAST_SWEEPS, MOST_SWEEPS, TOKENS_DRAWN = 130, 600, 6000
 #: Share of the sweeps that are discarded, and number of sweeps that are kept.
 BURN_IN, N_KEPT = 1 / 3, 25
 #: Smallest Dirichlet parameter that is learned.
@@ -28,22 +29,24 @@ class TopicDraw(NamedTuple):
     concentration: float  # sum of alpha
 
 
-def topic_draws(lda, counts, n_sweeps, random):
+def topic_draws(lda, documents, n_sweeps, random):
     """Yield draws of the topics, with learned priors.
 
     Parameters
     ----------
     lda : object
         A fitted LDA, at which the chain starts.
-    counts : csr_array of shape (n_documents, n_features)
-        Whole counts of words.
+    documents : tuple
+        Whole counts of words, a csr_array of shape (n_documents, n_features), and gamma
+        of the fit, (n_documents, n_topics).
     n_sweeps : int or None
     random : RandomState
     """
+    counts, _ = documents
     if n_sweeps is None:
-        n_sweeps = int(TOKENS_DRAWN / counts.sum())
+        n_sweeps = int(TOKENS_DRAWN * counts.shape[0] / counts.sum())
         n_sweeps = min(max(n_sweeps, LEAST_SWEEPS), MOST_SWEEPS)
-    chain, n_kept = _Chain(lda, counts, random), min(N_KEPT, n_sweeps)
+    chain, n_kept = _Chain(lda, *documents, random), min(N_KEPT, n_sweeps)
     kept = np.linspace(BURN_IN * n_sweeps, n_sweeps - 1, n_kept).round().astype(int)
     for number in range(n_sweeps):
         chain.sweep()
@@ -58,7 +61,7 @@ class _Chain:
     multiplies them by the ratio of expected counts of tables, given the topics.
     """
 
-    def __init__(self, lda, counts, random):
+    def __init__(self, lda, counts, gamma, random):
         components = lda.components_.astype(np.float64).T
         self.random, self.n_topics = random, components.shape[1]
         lengths = np.asarray(counts.sum(axis=1)).ravel().astype(np.int64)
@@ -70,7 +73,7 @@ class _Chain:
         self.alpha = lda.doc_topic_prior_.astype(np.float64)
         self._install(components)
         # each token gets a topic, given those of the tokens before it and the fit
-        self._sweep(lda.transform(counts, normalize=False))
+        self._sweep(gamma)
         self.eta = np.array(np.broadcast_to(lda.topic_word_prior_.T, components.shape))
         fitted = (components - self.eta).sum()
         others = max(0.0, 1.0 - len(self.words) / fitted) if fitted > 0 else 0.0
@@ -133,17 +136,19 @@ class _Chain:
         return TopicDraw(topic_word, tokens / tokens.sum(), self.alpha.sum())
 
 
-def checked_counts(lda, X):
-    """Return validated counts of documents as a CSR array; they must be whole."""
+def checked_documents(lda, X):
+    """Return validated counts, which must be whole, as a CSR array, and gamma."""
     with lda._fitted_problem(X) as problem:
-        parts = list(problem.map(_entries, None))
+        parts = list(problem.map(_entries, lda._prepared(problem.model)))
         n_features = problem.model.n_features
-    lengths, words, values = (np.concatenate(part) for part in zip(*parts, strict=True))
+    lengths, words, values, gamma = map(np.concatenate, zip(*parts, strict=True))
     if (values != np.rint(values)).any():
         refuse("X", "whole counts, because the topic of each token is drawn", X)
     starts = np.concatenate([[0], np.cumsum(lengths)])
-    return sparse.csr_array((values, words, starts), (len(lengths), n_features))
+    counts = sparse.csr_array((values, words, starts), (len(lengths), n_features))
+    return counts, gamma
 
 
-def _entries(model, block, shared):
-    return np.diff(block.starts), block.words[block.slots], block.counts
+def _entries(model, block, prepared):
+    gamma = model.optimal_gamma(block, prepared, Request(want=()))
+    return np.diff(block.starts), block.words[block.slots], block.counts, gamma

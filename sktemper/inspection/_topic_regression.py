@@ -17,7 +17,7 @@ from .._utils._frames import data_frame
 from .._utils._notices import warn
 from .._utils._typing import DataFrame, DataLike, Float, Int, Seed
 from ..mixed_mixture._design import Design
-from ._gibbs import checked_counts, topic_draws
+from ._gibbs import checked_documents, topic_draws
 from ._several_fits import check_lda
 
 #: Topics with a smaller cosine before and after the sweeps are named in a warning.
@@ -187,7 +187,7 @@ def topic_regression(
         by an indicator for each value that occurs, except the first.
     n_sweeps : int, default=None
         Number of sweeps of Gibbs sampling over the tokens, at least 10; more if topics
-        are uncertain.  None is from 130, for many tokens, to 600.
+        are uncertain.  None is from 130, for long documents, to 600.
     random_state : int, RandomState instance or None, default=None
         Seed of the sampling.
 
@@ -260,7 +260,7 @@ def topic_regression(
     check_lda(lda)
     if lda.n_components_ < 2:
         raise ValueError("A regression of topic shares needs two topics or more.")
-    counts = checked_counts(lda, X)
+    counts, gamma = checked_documents(lda, X)
     check_consistent_length(counts, covariates)
     used = np.flatnonzero(counts.sum(axis=1))
     counts, covariates = counts[used], _safe_indexing(covariates, used)
@@ -271,7 +271,8 @@ def topic_regression(
             f"{len(used)} documents with tokens are too few for {Z.shape[1]} "
             "coefficients."
         )
-    draws = topic_draws(lda, counts, n_sweeps, check_random_state(random_state))
+    documents, random = (counts, gamma[used]), check_random_state(random_state)
+    draws = topic_draws(lda, documents, n_sweeps, random)
     coef, covariance, topic_word = _estimate(counts, Z, design, draws)
     return TopicRegression(
         names=design.names,
