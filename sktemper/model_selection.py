@@ -225,7 +225,7 @@ def bootstrap_lrt(
     n_components: Int | None = None,
     n_replicates: Int = 500,
     n_exceedances: Int | None = 25,
-    n_init: Int = 5,
+    n_init: Int = 10,
     n_jobs: Int | None = None,
     random_state: Seed = None,
     verbose: Int = 0,
@@ -247,8 +247,8 @@ def bootstrap_lrt(
         The test ends if this number of data sets have at least the statistic of the
         data [2]_.  With 25 of 500, it ends once the p-value is at least .05.  None
         draws all data sets.
-    n_init : int, default=5
-        Number of random starts of each fit of K + 1 components.
+    n_init : int, default=10
+        Number of random starts of each fit of K + 1 components, more for power.
     n_jobs : int, default=None
         Number of threads; None is 1 unless in a `joblib.parallel_config`.
     random_state : int, RandomState instance or None, default=None

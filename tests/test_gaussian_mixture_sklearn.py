@@ -10,6 +10,8 @@ import inspect
 import numpy as np
 import pytest
 from sklearn import mixture
+from sklearn.cluster import KMeans
+from sklearn.datasets import make_blobs
 from sklearn.mixture.tests import test_bayesian_mixture as theirs
 from sklearn.mixture.tests import test_mixture as shared
 from sklearn.utils import check_random_state
@@ -127,3 +129,21 @@ def test_attributes_and_methods_are_those_of_scikit_learn():
             if name.endswith("_") and isinstance(value, np.ndarray):
                 assert getattr(ours, name).shape == value.shape, name
                 assert getattr(ours, name).dtype == value.dtype, name
+
+
+def test_starts_are_no_fits_that_other_packages_log(monkeypatch):
+    logged, original = [], KMeans.fit
+
+    @functools.wraps(original)
+    def logging_fit(self, *args, **parameters):
+        logged.append(self)
+        return original(self, *args, **parameters)
+
+    X, _ = make_blobs(60, random_state=0)
+    expected = AnnealedGaussianMixture(3, random_state=0).fit(X).means_
+    monkeypatch.setattr(KMeans, "fit", logging_fit)  # as mlflow.sklearn.autolog does
+    means = AnnealedGaussianMixture(3, random_state=0).fit(X).means_
+    assert np.array_equal(means, expected)
+    assert not logged
+    KMeans(2).fit(X)
+    assert len(logged) == 1

@@ -4,9 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.mixture import GaussianMixture
+from sklearn.model_selection import GridSearchCV
 
 from sktemper import (
     AnnealedBernoulliMixture,
@@ -18,6 +20,7 @@ from sktemper import (
 )
 from sktemper.datasets import make_lda_documents
 from sktemper.model_selection import bootstrap_n_components
+from sktemper.plotting import ClassProfilesDisplay
 
 COVARIANCE_TYPES = ("full", "tied", "diag", "spherical")
 
@@ -193,3 +196,29 @@ def test_exported_topics_predict_the_same():
 def test_other_mixtures_have_a_bootstrap(bernoulli):
     shares = bootstrap_n_components(bernoulli, answers(), n_replicates=3)
     assert sum(shares.values()) == pytest.approx(1.0)
+
+
+def test_labels_that_a_search_passes_do_not_change_fits():
+    X = blobs(120)
+    y = np.random.default_rng(0).integers(3, size=120)
+    options = {"scoring": "adjusted_rand_score", "cv": 2}
+    search = GridSearchCV(
+        AnnealedGaussianMixture(random_state=0), {"n_components": [2, 4]}, **options
+    ).fit(X, y)
+    own = clone(search.best_estimator_).fit(X)
+    assert np.array_equal(search.best_estimator_.means_, own.means_)
+    assert np.array_equal(own.means_, clone(own).fit(X, y=np.full(120, -1)).means_)
+
+
+@pytest.mark.parametrize(
+    "estimator, X",
+    [
+        (AnnealedGaussianMixture(3, random_state=0), blobs()),
+        (AnnealedBernoulliMixture(4, random_state=0), answers()),
+    ],
+    ids=["gaussian", "bernoulli"],
+)
+def test_pictures_of_profiles_are_drawn_for_arrays(estimator, X):
+    display = ClassProfilesDisplay.from_estimator(estimator.fit(X))
+    assert len(display.labels_) == X.shape[1]
+    assert display.labels_[0].startswith("0: ")

@@ -7,6 +7,7 @@ sorted and without weights, the starts are the same as in scikit-learn.
 """
 
 import functools
+import inspect
 
 import numpy as np
 from sklearn.cluster import KMeans, kmeans_plusplus
@@ -89,8 +90,10 @@ def from_kmeans(X, n_components, random, weight=None):
         tol=KMEANS_TOL * _ratio_of_variances(rows, weight),
         random_state=random,
     )
+    # packages that log fits, such as mlflow, wrap the public method
+    fit = inspect.unwrap(KMeans.fit)
     with _one_openmp_thread():
-        labels = kmeans.fit(rows, sample_weight=weight).labels_
+        labels = fit(kmeans, rows, sample_weight=weight).labels_
     return _one_hot_rows(len(rows), np.arange(len(rows)), labels, n_components)[places]
 
 
