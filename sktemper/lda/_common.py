@@ -24,7 +24,7 @@ COMMON = 0.3
 #: Topics have a common part if at least this share of all tokens is common, at most
 #: this share of all words is, and the squared correlation of a common token and a
 #: common word is at least this value.
-LEAST_TOKENS, MOST_WORDS, LEAST_CORRELATION = 0.05, 0.1, 0.25
+LEAST_TOKENS, MOST_WORDS, LEAST_CORRELATION = 0.05, 0.1, 0.24
 
 
 class CommonWords(NamedTuple):

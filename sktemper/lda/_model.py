@@ -218,9 +218,9 @@ SMALLEST_DECAY = 1e-6
 PARTITION_PRIORS = {"global": (0.01, 0.01), "local": (0.02, 0.05)}
 #: Numbers of discarded and of averaged Gibbs sweeps of a sampled document.
 N_BURN_IN, N_KEPT = 5, 5
-#: Largest number of tokens, per topic, of a document that ``doc_update="auto"``
-#: samples.
-LONGEST_SAMPLED = 2
+#: Documents that ``doc_update="auto"`` samples have at most `FEW_TOKENS`, and at most
+#: `MOST_PER_TOPIC` of them for each topic; or at most `LEAST_PER_TOPIC` for each topic.
+FEW_TOKENS, MOST_PER_TOPIC, LEAST_PER_TOPIC = 120, 8, 2
 NOTHING_SAMPLED, NO_BOUNDS = np.zeros(0, dtype=np.uint8), np.zeros(0)
 #: Number of documents of a block; a larger number, if the values of all topics for a
 #: word have at most NARROW_ROW bytes, because the block then still fits into a cache.
@@ -236,6 +236,12 @@ START_OF_A_WORD = 0.1
 ROWS_PER_AXIS = 2
 #: Number of documents per topic in `LDAModel.stream_rows`.
 ROWS_PER_TOPIC = 200
+
+
+def longest_sampled(n_topics):
+    """Return the largest number of tokens of documents that "auto" samples."""
+    few = min(MOST_PER_TOPIC * n_topics, FEW_TOKENS)
+    return max(LEAST_PER_TOPIC * n_topics, few)
 
 
 class LDAModel(ConjugateModel):
@@ -419,7 +425,7 @@ class LDAModel(ConjugateModel):
             return np.ones(len(tokens), dtype=np.uint8)
         if np.ndim(request.powers.local) or request.powers.local != 1.0:
             return NOTHING_SAMPLED
-        short = tokens <= LONGEST_SAMPLED * self.n_topics
+        short = tokens <= longest_sampled(self.n_topics)
         fractional = block.counts != np.rint(block.counts)
         if fractional.any():
             document = np.repeat(np.arange(len(short)), np.diff(block.starts))
@@ -652,7 +658,8 @@ class LDAModel(ConjugateModel):
             if tokens is not None:
                 init = init.astype(np.float64, copy=False)
                 tokens += START_OF_A_WORD
-                init[places[: len(tokens)]] *= tokens
+                for place, row in zip(places[: len(tokens)], tokens, strict=True):
+                    init[place] *= row  # in place, because topics are large
                 del tokens
         return Topics.from_dense(init.T, self.topic_word_prior.T)
 

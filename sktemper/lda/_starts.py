@@ -56,6 +56,9 @@ def critical_temperatures(eigenvalues, tokens_per_row, n_topics, alpha):
 # -- correspondence analysis of documents, which shows topics before a fit -------------
 #: Smallest eigenvalue of an axis; the largest possible eigenvalue is 1.
 LEAST_EIGENVALUE = 1e-10
+#: Tokens that are added to each word for the scores, as a multiple of the mean.
+#: Otherwise, axes of short texts would belong to few documents with rare words.
+RARE = 1.0
 
 
 class Correspondence(NamedTuple):
@@ -64,12 +67,18 @@ class Correspondence(NamedTuple):
     Let n_d be the number of tokens of document d, m_v the number of tokens of word v,
     and N the number of all tokens.  The analysed matrix has the entries
     ``(x_dv - n_d m_v / N) / sqrt(n_d m_v)``.
+
+    References
+    ----------
+    .. [1] T. Qin, K. Rohe, "Regularized spectral clustering under the degree-corrected
+       stochastic blockmodel", 2013.
     """
 
     # The largest squared singular values of the matrix, decreasing, from 0 to 1.
     eigenvalues: np.ndarray
     # Orthonormal columns, (n_rows, 1 + n_axes): the trivial axis ``sqrt(n_d / N)``, and
-    # the left singular vectors.
+    # the left singular vectors of the matrix with m_v + `RARE` times their mean in the
+    # denominator, which also are orthogonal to the trivial axis [1]_.
     scores: np.ndarray
     X: Any  # CSR; counts of documents with tokens, divided by the largest count
     weight: np.ndarray  # number of times that each of these documents counts
@@ -120,22 +129,28 @@ def analyse(X, sample_weight, n_axes):
     X, weight, tokens, largest = counts
     words = X.T @ weight
     columns = np.flatnonzero(words > 0.0)
-    eigenvalues, scores = _axes(X, weight, tokens, words, columns, n_axes)
+    A = X if len(columns) == X.shape[1] else X[:, columns]
+    words = words[columns]
+    eigenvalues, _ = _axes(A, weight, tokens, words, n_axes)
+    _, scores = _axes(A, weight, tokens, words, n_axes, RARE * words.mean())
     mean = float(weight @ tokens / weight.sum()) * largest
     return Correspondence(eigenvalues, scores, X, weight, mean, len(columns))
 
 
-def _axes(X, weight, tokens, words, columns, n_axes):
-    """Return the leading eigenvalues, and the scores of rows on the axes."""
-    A = X if len(columns) == X.shape[1] else X[:, columns]
-    words, total = words[columns], float(weight @ tokens)
-    of_rows, of_words = np.sqrt(weight / tokens), 1.0 / np.sqrt(words)
-    entries = np.repeat(of_rows, np.diff(A.indptr))
-    entries *= A.data
-    entries *= of_words[A.indices]
-    A = sparse.csr_array((entries, A.indices, A.indptr), shape=A.shape)
-    u, v = np.sqrt(weight * tokens / total), np.sqrt(words / total)
-    eigenvalues, vectors = leading_axes(A, u, v, n_axes)
+def _axes(X, weight, tokens, words, n_axes, rare=0.0):
+    """Return the leading eigenvalues, and the scores of rows on the axes.
+
+    ``rare`` tokens are added to those of each word in the denominator.
+    """
+    total = float(weight @ tokens)
+    of_rows, of_words = np.sqrt(weight / tokens), 1.0 / np.sqrt(words + rare)
+    entries = np.repeat(of_rows, np.diff(X.indptr))
+    entries *= X.data
+    entries *= of_words[X.indices]
+    A = sparse.csr_array((entries, X.indices, X.indptr), shape=X.shape)
+    of_words *= words / np.sqrt(total)
+    u = np.sqrt(weight * tokens / total)
+    eigenvalues, vectors = leading_axes(A, u, of_words, n_axes)
     found = eigenvalues > LEAST_EIGENVALUE
     scores = np.column_stack([u, vectors[:, found]])
     return np.minimum(eigenvalues[found], 1.0), scores
