@@ -22,6 +22,7 @@ from fits import (
 )
 from registry import ROWS
 from sklearn.base import clone
+from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import GridSearchCV
@@ -194,6 +195,23 @@ def test_columns_that_are_small_beside_reg_covar_are_named(form):
     with pytest.warns(ConvergenceWarning, match="reg_covar=1e-06 .*length.*width"):
         mixture.set_params(reg_covar=1e-6).fit(frame)
     assert adjusted_rand_score(y, mixture.labels_) < 0.9
+
+
+@pytest.mark.parametrize("n_samples", [200, 500])
+def test_many_correlated_columns_have_a_warning(n_samples):
+    random = np.random.default_rng(0)
+    y, n_features = random.integers(4, size=n_samples), 160
+    own, shared = random.normal(size=(2, 8, n_features))
+    X = random.normal(0, 2, (4, 8))[y] @ own + random.normal(size=(n_samples, 160))
+    mixture = AnnealedGaussianMixture(8, random_state=0)
+    mixture.fit(X)  # without a warning
+    assert adjusted_rand_score(y, mixture.labels_) > 0.95
+    X += random.normal(size=(n_samples, 8)) @ shared
+    with pytest.warns(ConvergenceWarning, match="about 20 principal components"):
+        mixture.fit(X)
+    assert mixture.n_active_components_ > 4
+    mixture.fit(PCA(20, random_state=0).fit_transform(X))  # without a warning
+    assert adjusted_rand_score(y, mixture.labels_) > 0.95
 
 
 def test_columns_of_single_values_are_named():

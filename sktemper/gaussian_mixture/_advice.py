@@ -5,6 +5,7 @@ from sklearn.covariance import ledoit_wolf
 
 from .._families import USED, Search
 from ..model import IllDefined
+from ._choice import MARGIN, candidates
 from ._gaps import has_gaps
 from ._priors import LEARNED, learned_priors, restarted
 
@@ -58,6 +59,11 @@ CORRELATED = (
     "components, and more components would only imitate these correlations. Use "
     'covariance_type="full", or fit to principal components of the columns.'
 )
+WIDE = (
+    "Columns are correlated within components, which {kind} covariances do not "
+    "describe, and X has too many columns for full ones. Components may thus be parts "
+    "of clusters: fit to about 20 principal components of the columns instead."
+)
 MORE_COMPONENTS = (
     "All {n_components} components are in use, and one more would raise the lower "
     "bound by about {gain:.0f} nats. Raise n_components."
@@ -96,7 +102,10 @@ def advice(model, other, state, X, sample_weight, names):
     hyper = state.hyper
     shares, _, _ = model.responsibilities(block, model.prepare(state.globals_, hyper))
     shares = shares.astype(np.float64)
-    used = weight @ shares >= USED
+    used, labels = weight @ shares >= USED, shares.argmax(axis=1)
+    if are_too_wide(model, X, labels, weight):
+        kind = "diagonal" if model.covariance.n_kept > 1 else "spherical"
+        return WIDE.format(kind=kind)
     try:
         if used.all():
             gains = gains_of_splits(model, hyper, block, shares, weight)
@@ -111,7 +120,6 @@ def advice(model, other, state, X, sample_weight, names):
                 gain, message = gains.max(), MORE_COMPONENTS
                 is_simple = not (model.covariance.products or has_gaps(X[::step]))
                 if is_simple:
-                    labels = shares.argmax(axis=1)
                     correlations = gain_of_correlations(X[::step], labels, weight)
                     if correlations > LEAST_RATIO * np.maximum(gains, 0.0).sum():
                         message = CORRELATED
@@ -131,6 +139,27 @@ def gains_of_splits(model, hyper, block, shares, weight):
     """Return the gains of splits whose second part is a new component."""
     search = Search(model, hyper, block, shares, weight)
     return np.array(list(search.splits.values()))
+
+
+def are_too_wide(model, X, labels, weight):
+    """Return whether columns are correlated, but too many for full covariances.
+
+    Parameters
+    ----------
+    model : GaussianMixtureModel
+    X : ndarray of shape (n_samples, n_features)
+    labels : ndarray of int
+        Components of evenly spaced rows.
+    weight : ndarray
+        Their weights.
+    """
+    if model.covariance.products or "full" in candidates(*X.shape):
+        return False
+    X = X[:: -(-len(X) // ROWS_SAMPLED)]
+    if has_gaps(X):
+        return False
+    least = max(LEAST_GAIN, MARGIN * weight.sum())
+    return bool(gain_of_correlations(X, labels, weight) > least)
 
 
 def gain_of_correlations(X, labels, weight):
