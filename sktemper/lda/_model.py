@@ -658,8 +658,8 @@ class LDAModel(ConjugateModel):
             if tokens is not None:
                 init = init.astype(np.float64, copy=False)
                 tokens += START_OF_A_WORD
-                for place, row in zip(places[: len(tokens)], tokens, strict=True):
-                    init[place] *= row  # in place, because topics are large
+                for number, place in enumerate(places[: len(tokens)]):
+                    init[place] *= tokens[number]  # in place: topics are large
                 del tokens
         return Topics.from_dense(init.T, self.topic_word_prior.T)
 
