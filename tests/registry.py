@@ -32,7 +32,11 @@ OF_RANDOM_STEPS = {
 }
 NO_FEW_STATES = {"check_row_bounds_count_states"}
 NO_MOVES = {"check_moves_are_proposed"}
-NO_LOG_C = {"check_log_partition_is_zero_at_one"}
+LOG_C = {
+    "log_partitions": "check_log_partition_is_zero_at_one",
+    "map_partitions": "check_map_partition_is_zero_at_one",
+    "current_partitions": "check_current_partition_is_zero_at_one",
+}
 NO_CRITICAL_TEMPERATURES = {"check_critical_temperatures_do_not_increase"}
 NO_ITERATIONS = {"check_stop_stops"}
 NO_LARGEST_RATES = {
@@ -244,8 +248,7 @@ class Row(NamedTuple):
         estimator = with_attributes(estimator, self.attributes | setting.attributes)
         X = setting.data(self.data(120)[:40])
         skips = self.skips | setting.skips
-        if "log_partitions" not in self.capabilities():
-            skips = skips | NO_LOG_C
+        skips = skips | {LOG_C[key] for key in LOG_C.keys() - self.capabilities()}
         if "critical_temperatures" not in self.capabilities():
             skips = skips | NO_CRITICAL_TEMPERATURES
         return clone(estimator), X, skips

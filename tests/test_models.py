@@ -285,6 +285,35 @@ def observations_of_any_number(cls):
     return Model
 
 
+def map_partition_of_two_draws(cls):
+    """Add log 2, as if each value were counted twice."""
+
+    class Model(cls):
+        def map_partition(self, *arguments):
+            return super().map_partition(*arguments) + np.log(2.0)
+
+    return Model
+
+
+def current_partition_of_one_row(cls):
+    class Model(cls):
+        def current_partition(self, *arguments):
+            return super().current_partition(*arguments)[:1]
+
+    return Model
+
+
+def current_partition_per_state(cls):
+    """Subtract log V, as if C(b) were a mean over words instead of a sum."""
+
+    class Model(cls):
+        def current_partition(self, *arguments):
+            found = super().current_partition(*arguments)
+            return found - np.log(self.n_features)
+
+    return Model
+
+
 #: For each bug, the check that finds it, and the models for which it does; None: all.
 METRIC = "check_fisher_product_fits_finite_differences"
 SEEN = "check_scores_do_not_see_what_is_held_out"
@@ -329,6 +358,9 @@ BUGS = {
     weights_ignored_at_the_start: ("check_weights_are_repetitions", LEARNED),
     scores_of_no_parameters: ("check_better_parameters_score_better", None),
     scores_that_depend_on_held_out_counts: (SEEN, OF_HALVES),
+    map_partition_of_two_draws: ("check_map_partition_is_zero_at_one", {"LDA"}),
+    current_partition_of_one_row: ("check_current_partition_is_zero_at_one", {"LDA"}),
+    current_partition_per_state: ("check_current_partition_is_zero_at_one", {"LDA"}),
     observations_of_any_number: (
         "check_row_observed_counts_observations",
         ROWS.keys() - {"ImplicitFactorization"},

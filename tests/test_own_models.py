@@ -28,7 +28,9 @@ N_ROWS, N_COMPONENTS = 20, 2
 #: Checks of capabilities that the model lacks.
 SKIPPED = {
     "check_critical_temperatures_do_not_increase",
+    "check_current_partition_is_zero_at_one",
     "check_log_partition_is_zero_at_one",
+    "check_map_partition_is_zero_at_one",
     "check_moves_are_proposed",
 }
 

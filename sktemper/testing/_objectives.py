@@ -325,23 +325,60 @@ def check_learned_priors_raise_the_bound(case):
         )
 
 
+#: Inverse temperatures of the checks of log C, at equal distances.
+LADDER = np.array([1.0, 0.8, 0.6, 0.4, 0.2])
+
+
 def check_log_partition_is_zero_at_one(case):
-    """Log C(1) = 0, and log C is finite at several inverse temperatures."""
+    """Log C(1) = 0, and log C is finite and convex."""
     case.require("log_partitions")
-    ladder = np.array([1.0, 0.9, 0.5, 0.2])
-    values = case.model.log_partition(
-        ladder, case.hyper, np.random.default_rng(0), None, 4
-    )
+    random = np.random.default_rng(0)
+    values = case.model.log_partition(LADDER, case.hyper, random, None, 4)
+    _check_log_partition(case, values, "log_partition")
+
+
+def check_map_partition_is_zero_at_one(case):
+    """Log C at the mode of the prior: log C(1) = 0, and log C is finite and convex."""
+    case.require("map_partitions")
+    values = case.model.map_partition(LADDER, case.hyper, None)
+    _check_log_partition(case, values, "map_partition")
+
+
+def check_current_partition_is_zero_at_one(case):
+    """Log C of each row: log C(1) = 0, and log C is finite and convex."""
+    case.require("current_partitions")
+    prepared = case.model.prepare(case.globals_, case.hyper)
+    local = case.local_step(want=("local",)).local_parameters
+    values = case.model.current_partition(LADDER, case.block, prepared, local)
+    if np.shape(values) != (case.n_rows, len(LADDER)):
+        raise AssertionError(
+            f"current_partition: expected the shape {(case.n_rows, len(LADDER))}, got "
+            f"{np.shape(values)}"
+        )
+    _check_log_partition(case, values, "current_partition", rtol=1e-5)
+
+
+def _check_log_partition(case, values, name, rtol=1e-8):
+    """Check log C(b) = log sum_x exp(b score(x)), which is convex in b.
+
+    ``rtol`` is the error relative to the largest value.
+    """
     if hasattr(values, "of_rows"):
         values = values.of_rows(case.local_step().row_observed)
     values = np.asarray(values)
     if not np.isfinite(values).all():
         raise AssertionError(
-            f"log_partition at the inverse temperatures {ladder}: expected numbers, "
-            f"got {values}"
+            f"{name} at the inverse temperatures {LADDER}: expected numbers, got "
+            f"{values}"
         )
     at_one = values[..., 0]
-    close(at_one, np.zeros_like(at_one), "log_partition at 1 is not 0", atol=1e-8)
+    atol = max(rtol * np.abs(values).max(), 1e-8)
+    close(at_one, np.zeros_like(at_one), f"{name} at 1 is not 0", atol=atol)
+    bends = np.diff(values, 2, axis=-1)
+    if (bends < -4 * atol).any():
+        raise AssertionError(
+            f"{name} is not convex: its second differences are {bends}"
+        )
 
 
 def check_largest_rate_is_the_largest(case):
