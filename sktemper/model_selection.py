@@ -399,7 +399,6 @@ def _profile_means(estimator, X, weight, seed, table, shares):
 
 # -- splits of users' items ------------------------------------------------------------
 __all__ = [
-    "LikelihoodRatioTest",
     "bootstrap_lrt",
     "bootstrap_n_components",
     "bootstrap_profiles",
