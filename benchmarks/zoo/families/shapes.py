@@ -142,7 +142,7 @@ DEVELOPMENT = {
 HELD_BACK = {
     "grid 5 x 6": grid(2500, (5, 6), 5.0, 40),
     "hypercube of 16": grid(1200, (2, 2, 2, 2), 5.0, 24),
-    "cross of 9": grid(900, (9, 1), 7.0, 15),
+    "row of 9": grid(900, (9, 1), 7.0, 15),
     "three rings": rings(1500, (3.0, 2.0, 1.0), 0.1, 20),
     "correlated D=40 K=6": correlated(1500, 40, 6, 12),
     "correlated D=240 K=5": correlated(1200, 240, 5, 10),
