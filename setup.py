@@ -9,6 +9,7 @@ import os
 import re
 import tarfile
 import threading
+import tomllib
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
 
@@ -267,9 +268,32 @@ class SDist(sdist):
         return str(path)
 
 
+def readme():
+    """Return README.md for a package index, which has no other file of the repository.
+
+    Links and pictures get addresses below "Source" of [project.urls].  As long as it is
+    not set, links are replaced by their text, and pictures and captions are left out.
+    """
+    text = Path("README.md").read_text(encoding="utf-8")
+    project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))
+    source = project["project"].get("urls", {}).get("Source", "").rstrip("/")
+
+    link = r"(!?)\[([^\]]*)\]\((?!https?:)([^)]+)\)"
+    if not source:
+        return re.sub(link, r"\2", re.sub(rf"{link}\n\n\*[^*]+\*\n\n", "", text))
+
+    def with_address(match):
+        kind = "raw" if match[1] else "blob"
+        return f"{match[1]}[{match[2]}]({source}/{kind}/main/{match[3]})"
+
+    return re.sub(link, with_address, text)
+
+
 # Scripts in .ci/ import this module, which must not call setup() then.
 if __name__ == "__main__":
     setup(
+        long_description=readme(),
+        long_description_content_type="text/markdown",
         ext_modules=extensions(),
         cmdclass={"build_ext": BuildExt, "sdist": SDist},
         # Debug builds have another folder, so that they do not replace release builds.

@@ -1,6 +1,7 @@
 """The code of README.md prints the documented output."""
 
 import csv
+import importlib
 import math
 import re
 import subprocess
@@ -96,6 +97,21 @@ def test_the_table_is_that_of_the_benchmark():
             [round(a, 2), round(b, 3), round(c, 2), round(d)] for a, b, c, d in measured
         ], row
         assert perplexity == pytest.approx(math.exp(-score), rel=0.01)
+
+
+@pytest.mark.parametrize("source", ["", "https://code.test/sktemper"])
+def test_links_lead_somewhere_on_a_package_index(source, monkeypatch):
+    pytest.importorskip("Cython")
+    monkeypatch.syspath_prepend(str(ROOT))
+    monkeypatch.chdir(ROOT)
+    setup = importlib.import_module("setup")
+    about = {"project": {"urls": {"Source": source}}}
+    monkeypatch.setattr(setup.tomllib, "loads", lambda text: about)
+    text = setup.readme()
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert all(link.startswith(source + "/") for link in links)
+    assert bool(links) == bool(source) == ("first_results.png" in text)
+    assert "from sktemper import AnnealedLDA" in text
 
 
 def test_the_readme_has_the_version():
