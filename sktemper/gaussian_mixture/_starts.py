@@ -35,10 +35,17 @@ def spreads(X, weight=None):
     them.  It is 0 if all values are equal.  NaN is ignored.
     """
     step = -(-len(X) // ROWS_OF_SPREADS)
-    if weight is None or not weight[::step].any():
-        weight = np.ones(len(X))
-    columns, weight = np.asarray(X[::step], dtype=np.float64).T, weight[::step]
-    return np.array([_spread(column, weight) for column in columns])
+    is_weighted = weight is not None and weight[::step].any()
+    weight = weight[::step] if is_weighted else np.ones(len(X[::step]))
+    rows = np.asarray(X[::step], dtype=np.float64)
+    found = np.zeros(rows.shape[1])
+    if not (is_weighted or np.isnan(rows).any()):  # faster, with the same bits
+        ends = [-(-len(rows) // 10) - 1, -(-9 * len(rows) // 10) - 1]
+        low, high = np.partition(rows, ends, axis=0)[ends]
+        found = (high - low) / DECILES
+    for j in np.flatnonzero(found == 0):
+        found[j] = _spread(rows[:, j], weight)
+    return found
 
 
 def _spread(column, weight):
