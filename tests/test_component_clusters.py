@@ -1,14 +1,13 @@
-"""Clusters of components: components that together have a single mode."""
-
-import itertools
+"""Clusters of components: components without a gap between them."""
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.ndimage import label
+from scipy.stats import multivariate_normal
 from sklearn.metrics import adjusted_rand_score
 
 from sktemper import AnnealedGaussianMixture
-from sktemper.gaussian_mixture._estimators import clusters_of
+from sktemper.gaussian_mixture._clusters import LEAST_RATIO, _Components, clusters_of
 from sktemper.moves import SplitMergeMoves
 
 MANY = 1e12  # number of samples of a component whose mean has no error
@@ -22,29 +21,86 @@ def components(seed, n=12, d=3, spread=3.0):
     return spread * random.normal(size=(n, d)), covariances, random.uniform(9, 90, n)
 
 
-def n_modes(means, deviations, weight):
-    """Return the number of modes of two normal densities on a line."""
-    x = np.linspace(means.min() - 1, means.max() + 1, 20_001)
-    shares = np.array([weight, 1 - weight])
-    density = norm.pdf(x[:, None], means, deviations) @ shares
-    inner = density[1:-1]
-    return ((inner > density[:-2]) & (inner >= density[2:])).sum()
+def highest_pass(means, covariances, weights):
+    """Return the ratio of the pass between two densities in the plane to their peaks.
+
+    Points of a fine grid are connected from the highest to the lowest density, until
+    the two means are connected.
+    """
+    low, high = means.min(axis=0) - 1.0, means.max(axis=0) + 1.0
+    axes = [np.linspace(a, b, 121) for a, b in zip(low, high, strict=True)]
+    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+    parts = zip(weights, means, covariances, strict=True)
+    density = sum(w * multivariate_normal.pdf(points, m, S) for w, m, S in parts)
+    nearest = [np.abs(points - m).sum(axis=-1).argmin() for m in means]
+    ends = [np.unravel_index(place, density.shape) for place in nearest]
+    low, high = 0.0, 1.0
+    peak = min(density[end] for end in ends)
+    for _ in range(20):
+        middle = 0.5 * (low + high)
+        areas, _ = label(density >= middle * peak, np.ones((3, 3)))
+        is_open = areas[ends[0]] == areas[ends[1]] > 0
+        low, high = (middle, high) if is_open else (low, middle)
+    return low
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_components_of_a_cluster_have_a_single_mode(seed):
+@pytest.mark.parametrize("seed", range(12))
+def test_a_gap_between_two_components_is_that_of_their_density(seed):
     random = np.random.default_rng(seed)
-    means, deviations = 4 * random.random(2), random.uniform(0.3, 2, 2)
-    (one, other) = clusters_of(
-        means[:, None], deviations[:, None, None] ** 2, np.full(2, MANY)
-    )
-    if one == other:
-        for weight in (0.02, 0.3, 0.5, 0.9):
-            assert n_modes(means, deviations, weight) == 1
-    # components with equal covariances have two modes if they are farther apart
-    assert (one == other) == (abs(np.ptp(means)) <= 2 * deviations.min())
-    equal = clusters_of(means[:, None], np.ones((2, 1, 1)), np.full(2, MANY))
-    assert len(set(equal)) == n_modes(means, np.ones(2), 0.5)
+    means = random.uniform(0, 5, (2, 2))
+    factors = np.eye(2) + random.uniform(-0.5, 0.5, (2, 2, 2))
+    covariances, weights = factors @ factors.transpose(0, 2, 1), random.uniform(1, 3, 2)
+    found = _Components(means, covariances, MANY * weights)
+    ((height, _, _),) = found.passes()
+    expected = highest_pass(means, covariances, weights)
+    if height == np.inf:  # a single mode for any weights
+        assert expected > 0.95
+        return
+    ratio = np.exp(min(height - found.log_densities(means).min(), 0.0))
+    assert ratio == pytest.approx(expected, abs=0.02)
+    (one, other) = clusters_of(means, covariances, MANY * weights)
+    if abs(expected - LEAST_RATIO) > 0.03:
+        assert (one == other) == (expected > LEAST_RATIO)
+
+
+def test_a_wide_component_does_not_join_clusters_on_both_sides():
+    means = np.array([[-6.0, 0.0], [0.0, 0.0], [6.0, 0.0]])
+    covariances = np.array([1.0, 25.0, 1.0])[:, None, None] * np.eye(2)
+    clusters = clusters_of(means, covariances, np.array([500.0, 50.0, 500.0]))
+    assert clusters[0] != clusters[2]
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 8, 40])
+def test_a_narrow_component_inside_a_wide_one_stays(n_features):
+    means, counts = np.zeros((2, n_features)), np.array([100.0, 300.0])
+    for ratio, n_clusters in (3.0, 1), (16.0, 2):
+        covariances = np.array([1.0, ratio**2])[:, None] * np.ones(n_features)
+        assert len(set(clusters_of(means, covariances, counts))) == n_clusters
+
+
+SKEWED = {
+    "exponential": lambda random: random.exponential(size=(600, 2)),
+    "gamma": lambda random: random.gamma(2.0, size=(600, 2)),
+    "log-normal": lambda random: np.exp(random.normal(size=(600, 2))),
+    "uniform": lambda random: random.random((600, 2)),
+}
+
+
+@pytest.mark.every(2)
+@pytest.mark.parametrize("shape", SKEWED)
+def test_a_skewed_cluster_is_one(shape):
+    X = SKEWED[shape](np.random.default_rng(10))
+    mixture = AnnealedGaussianMixture(10, random_state=0).fit(X)
+    assert mixture.n_active_components_ > 2
+    assert mixture.n_clusters_ == 1
+
+
+def test_few_rows_of_many_columns_stay_apart():
+    random = np.random.default_rng(0)
+    y, centres = np.arange(48) % 3, random.normal(size=(3, 500)) * 20 / 1000**0.5
+    X = centres[y] + random.normal(size=(48, 500))
+    mixture = AnnealedGaussianMixture(6, random_state=0).fit(X)
+    assert adjusted_rand_score(y, mixture.predict_clusters(X)) == 1
 
 
 def test_clusters_do_not_depend_on_units_and_axes():
@@ -64,23 +120,8 @@ def test_clusters_do_not_depend_on_units_and_axes():
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_links_are_those_of_all_pairs(seed):
-    """The function skips distant pairs; none of these has a link."""
+def test_diagonals_have_the_clusters_of_their_matrices(seed):
     means, covariances, counts = components(seed, 8)
-    linked = np.zeros((8, 8), dtype=bool)
-    for i, j in itertools.combinations(range(8), 2):
-        shift, both = means[i] - means[j], covariances[i] + covariances[j]
-        line = np.linalg.solve(both, shift)
-        errors = covariances[i] / counts[i] + covariances[j] / counts[j]
-        noise = np.trace(np.linalg.solve(both, errors))
-        narrow = min(line @ covariances[k] @ line for k in (i, j))
-        distance = max(1 - noise / (shift @ line), 0) ** 0.5 * (shift @ line)
-        linked[i, j] = linked[j, i] = distance <= 2 * narrow**0.5
-    for _ in range(8):
-        linked = linked | (linked @ linked)
-    np.fill_diagonal(linked, True)
-    found = clusters_of(means, covariances, counts)
-    np.testing.assert_array_equal(linked, found[:, None] == found)
     diagonals = np.einsum("kdd->kd", covariances)
     np.testing.assert_array_equal(
         clusters_of(means, diagonals, counts),
