@@ -73,6 +73,11 @@ def start_and_floor(settings, dtype):
     return {"init": init, "reg_covar": reg_covar}
 
 
+#: Largest number of rows, and of multiplications, about a millisecond, for which the
+#: calling thread computes.
+MOST_INLINE_ROWS, MOST_INLINE_PRODUCTS = 2048, 2**22
+
+
 class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
@@ -186,6 +191,12 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
 
     def _fixed(self):
         return super()._fixed() | {"covariance_type": self._type()}
+
+    def _inline_limits(self):
+        rows, values = super()._inline_limits()
+        products = self.n_components * self.n_features_in_**2
+        most = min(MOST_INLINE_ROWS, MOST_INLINE_PRODUCTS // products)
+        return max(rows, most), values
 
     @staticmethod
     def _make_model(settings, n_features, dtype):
