@@ -105,10 +105,12 @@ def draw_clusters(figure, clusters, iris, labels):
     MixtureEllipsesDisplay.from_estimator(
         clusters, iris.data, features=(2, 3), min_weight=0.02, ax=ax
     )
+    named = np.zeros_like(labels)
     for label in np.unique(labels):
-        species = np.bincount(iris.target[labels == label]).argmax()
-        x, y = clusters.means_[label, 2:]
-        ax.text(x + 0.9, y - 0.35, iris.target_names[species], weight="bold")
+        named[labels == label] = np.bincount(iris.target[labels == label]).argmax()
+    for species in np.unique(named):
+        x, y = iris.data[named == species, 2:].mean(axis=0)
+        ax.text(x + 1.1, y - 0.4, iris.target_names[species], weight="bold")
     ax.set(xlim=(0.5, 8.5), xlabel=iris.feature_names[2], ylabel=iris.feature_names[3])
     figure.suptitle("Clusters of irises")
 
