@@ -256,7 +256,7 @@ def test_intervals_cover(length):
     truth, coef, low, high, _ = effects(range(100, 160), length=length)
     error = np.sqrt(((coef - truth) * truth) @ ((coef - truth) * truth))
     assert abs((coef - truth) @ truth) < 0.03 * truth @ truth + 2 * error
-    assert 0.92 < ((low < truth) & (truth < high)).mean() < 0.98
+    assert 0.91 < ((low < truth) & (truth < high)).mean() < 0.99
 
 
 # -- pictures --------------------------------------------------------------------------
