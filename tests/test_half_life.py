@@ -588,7 +588,7 @@ def test_a_stream_with_a_half_life_continues_with_more_or_fewer_columns():
 
 # -- the course of a stream ------------------------------------------------------------
 def test_prevalence_is_that_of_the_rows_of_each_step(stream):
-    model = lda(batch_size=250)
+    model = lda(batch_size=250, doc_update="variational")
     learned(model, stream[:750])
     model.partial_fit(stream[750:1000])
     table = model.prevalence_
@@ -596,7 +596,7 @@ def test_prevalence_is_that_of_the_rows_of_each_step(stream):
     np.testing.assert_array_equal(table["score"], model.history_["prequential_score"])
     np.testing.assert_allclose(table["shares"].sum(axis=1), 1.0, rtol=1e-6)
     # the statistics of a step are expected numbers of tokens in its documents
-    before = lda(batch_size=250)
+    before = lda(batch_size=250, doc_update="variational")
     learned(before, stream[:750])
     step = fitted_model(before)
     block = step.take(stream[750:1000], slice(0, 250))

@@ -58,7 +58,7 @@ def critical_temperatures(eigenvalues, tokens_per_row, n_topics, alpha):
 LEAST_EIGENVALUE = 1e-10
 #: Tokens that are added to each word for the scores, as a multiple of the mean.
 #: Otherwise, axes of short texts would belong to few documents with rare words.
-RARE = 1.0
+RARE = 2.0
 
 
 class Correspondence(NamedTuple):
