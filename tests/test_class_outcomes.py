@@ -81,6 +81,20 @@ def test_maximum_likelihood_has_the_largest_likelihood():
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("unit", [1e-8, 1e6])
+def test_means_and_errors_have_the_units_of_outcomes(method, unit):
+    _, posteriors, outcomes = classes_and_outcomes(300)
+    income = outcomes[["income"]]
+    expected = class_outcomes(posteriors, income, method=method)
+    found = class_outcomes(posteriors, unit * income, method=method)
+    numbers = ["estimate", "stderr"]
+    np.testing.assert_allclose(
+        found.table()[numbers], unit * expected.table()[numbers], rtol=1e-5
+    )
+    np.testing.assert_allclose(found.tests()["chi2"], expected.tests()["chi2"], 1e-5)
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_weights_repeat_samples(method):
     _, posteriors, outcomes = classes_and_outcomes(300)
     weight = np.arange(300) % 3

@@ -300,14 +300,21 @@ class _Likelihood:
 
 
 class _Numbers(_Likelihood):
-    """Normal outcomes; parameters of a class are the mean and the log of the sd."""
+    """Normal outcomes; parameters of a class are the mean and the log of the sd.
+
+    These are parameters of standardised outcomes, so that results do not depend on the
+    units.
+    """
+
+    def __init__(self, Y, log_errors):
+        self.centre, self.unit = Y.mean(), Y.std() or 1.0
+        super().__init__((Y - self.centre) / self.unit, log_errors)
 
     def best(self, own):
         totals, y = own.sum(axis=0), self.Y
         means = (own * y).sum(axis=0) / totals
         squares = (own * (y - means) ** 2).sum(axis=0) / totals
-        least = 1e-6 * self.Y.var()
-        return np.stack([means, 0.5 * np.log(squares + least)], axis=1).ravel()
+        return np.stack([means, 0.5 * np.log(squares + 1e-6)], axis=1).ravel()
 
     def log_densities(self, parameters):
         means, logs = parameters.reshape(-1, 2).T
@@ -321,7 +328,8 @@ class _Numbers(_Likelihood):
     def estimates(self, parameters):
         own = parameters[self.n_classes :].reshape(-1, 2)
         places = self.n_classes + 2 * np.arange(self.n_classes)
-        return own[:, :1], np.eye(len(parameters))[places]
+        jacobian = self.unit * np.eye(len(parameters))[places]
+        return self.centre + self.unit * own[:, :1], jacobian
 
 
 class _Options(_Likelihood):
