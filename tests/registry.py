@@ -496,6 +496,7 @@ STUDENT_MIXTURE = Row(
     fixed_by_fit={
         "covariance_type": "tied",
         "degrees_of_freedom": 3.0,
+        "reg_covar": 0.7,
         **OTHER_WEIGHTS,
     },
     others={"tied": {"covariance_type": "tied", "degrees_of_freedom": 3.0}},

@@ -1,5 +1,8 @@
 """Student-t mixtures, compared with SciPy, quadrature and Gaussian mixtures."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -175,6 +178,10 @@ def test_outliers_have_small_scales():
     scales = mixture.expected_scales(X)
     assert set(np.argsort(scales)[:6]) == set(range(6))
     np.testing.assert_array_equal(mixture.expected_scales(X[:1]), scales[:1])
+    rows = weakref.ref(X)
+    del X
+    gc.collect()
+    assert rows() is None  # the mixture does not keep rows
 
 
 def test_draws_have_the_distribution_of_the_mixture():

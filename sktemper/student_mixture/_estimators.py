@@ -55,6 +55,7 @@ class _StudentMixture(_GaussianMixture):
         "degrees_of_freedom",
         "weight_concentration_prior_type",
         "weight_concentration_prior",
+        "reg_covar",
     )
     impute = to_sklearn = conditional = property(_absent)
     priors, covariance_prior, degrees_of_freedom_prior = "learned", None, None
@@ -112,7 +113,8 @@ class _StudentMixture(_GaussianMixture):
             Weights of the samples in means and covariances.  Given a component with nu
             degrees of freedom, a sample at the squared distance d has the expected
             scale ``(nu + n_features) / (nu + d)``: about 1 in the middle of a
-            component, and 0 far away.
+            component, and 0 far away.  Components with less than a tenth of the mean
+            number of samples are left out, because they may consist of outliers.
         """
         return np.concatenate(self._map(X, _expected_scales))
 
@@ -152,7 +154,7 @@ class _StudentMixture(_GaussianMixture):
 
 
 def _expected_scales(model, block, prepared):
-    return model.complete(block, prepared.globals_, prepared.hyper).scales
+    return model.scaled_rows(block, prepared.globals_, prepared.hyper).scales
 
 
 class TemperedStudentMixture(_StudentMixture):
