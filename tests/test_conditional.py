@@ -93,6 +93,8 @@ def test_mixtures_of_mixed_kinds_agree_with_sums_and_integrals():
     assert found.log_density[0] == pytest.approx(
         (full - mixture.score_samples(gaps))[0]
     )
+    without = mixture.conditional(row, given=["visits", "height", "answer"])
+    assert without.mean().shape == without.quantiles(0.5).shape == (1, 0)
 
 
 def test_quantiles_of_lognormal_columns_are_those_of_logarithms():
@@ -108,8 +110,9 @@ def test_quantiles_of_lognormal_columns_are_those_of_logarithms():
 def test_wrong_columns_are_refused():
     X = correlated()
     mixture = AnnealedGaussianMixture(2, random_state=0).fit(X)
-    with pytest.raises(ValueError, match="given must be names or indices"):
-        mixture.conditional(X, given=["a"])
+    for given in (["a"], "a", 0):
+        with pytest.raises(ValueError, match="given must be a list of names or ind"):
+            mixture.conditional(X, given=given)
     with pytest.raises(ValueError, match="given has all columns"):
         mixture.conditional(X, given=[0, 1, 2])
     with pytest.raises(ValueError, match="no column of options"):

@@ -47,7 +47,7 @@ class Conditional:
             Infinite for lognormal columns.
         """
         means = [self._sum(own.mean()) for own in self._numbers]
-        return np.reshape(means, (len(self.columns), -1)).T
+        return np.reshape(means, (len(self.columns), len(self.weights))).T
 
     def quantiles(self, probabilities: Float | ArrayLike) -> np.ndarray:
         """Return conditional quantiles of numbers.
@@ -176,10 +176,10 @@ class ConditionalMixin:
         names = self._names().tolist()
         places = {name: place for place, name in enumerate(names)}
         numbers = range(len(names))
-        unknown = [c for c in given if c not in places and c not in numbers]
-        if isinstance(given, str) or unknown:
+        is_one = isinstance(given, str) or np.ndim(given) == 0
+        if is_one or any(c not in places and c not in numbers for c in given):
             raise ValueError(
-                f"given must be names or indices of columns, got {given!r}."
+                f"given must be a list of names or indices of columns, got {given!r}."
             )
         known = {places.get(c, c) for c in given}
         others = [place for place in numbers if place not in known]

@@ -604,15 +604,14 @@ def declared_kinds(kinds, names, n_features):
     Parameters
     ----------
     kinds : str, dict or sequence of str
-        "auto" or "from_dtype"; one kind for all columns; a dict of kinds by name or
-        index of columns; or a kind for each column.
+        "auto", "from_dtype" or a kind, for all columns; a dict of these by name or
+        index of columns; or one for each column.
     names : sequence or None
         Names of the columns, if the data have any.
     n_features : int
     """
     if isinstance(kinds, str):
         given = dict.fromkeys(range(n_features), kinds)
-        given = {} if kinds == "auto" else given
     elif isinstance(kinds, dict):
         given = by_column_index(kinds, names, n_features, "kinds")
     else:
@@ -622,12 +621,15 @@ def declared_kinds(kinds, names, n_features):
             )
         given = dict(enumerate(kinds))
     for kind in given.values():
-        if kind is not None and kind not in (*KINDS, "from_dtype"):
+        if kind not in (None, "auto", "from_dtype", *KINDS):
             raise ValueError(
-                f"kinds must be 'auto' or 'from_dtype', or name one of {list(KINDS)} "
-                f"for a column, got {kind!r}."
+                f"kinds must be 'auto', 'from_dtype' or one of {list(KINDS)}, for all "
+                f"columns or for each, got {kind!r}."
             )
-    return [given.get(number) for number in range(n_features)]
+    return [
+        None if given.get(number) == "auto" else given.get(number)
+        for number in range(n_features)
+    ]
 
 
 def by_column_index(given, names, n_features, parameter):

@@ -35,8 +35,8 @@ LEARNED_PRIORS = {
 def _absent(estimator):
     """Not available: a method of Gaussian mixtures."""
     raise AttributeError(
-        f"{type(estimator).__name__} has no such method: missing values and exports to "
-        "scikit-learn need a Gaussian mixture."
+        f"{type(estimator).__name__} has no such method: use a Gaussian mixture for "
+        "missing values, conditional distributions and exports to scikit-learn."
     )
 
 
