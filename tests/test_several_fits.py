@@ -62,9 +62,10 @@ def test_fits_that_cannot_be_combined(corpus, halves):
     narrow = AnnealedLDA(5, random_state=0).fit(X[:, :150])
     with pytest.raises(ValueError, match="different features.*expand_features"):
         combine_fits([halves[0], narrow])
-    other = AnnealedLDA(5, topic_word_prior=0.5, random_state=0).fit(X)
-    with pytest.raises(ValueError, match="same topic_word_prior"):
-        combine_fits([halves[0], other])
+    for priors in {"topic_word_prior": 0.5}, {"doc_topic_prior": [0.1] * 5}:
+        other = AnnealedLDA(5, random_state=0, **priors).fit(X)
+        with pytest.raises(ValueError, match="same topic_word_prior"):
+            combine_fits([halves[0], other])
     with pytest.raises(ValueError, match="more than the 10 topics"):
         combine_fits(halves, 11)
     for wrong in halves[:1], halves[0], [halves[0], "lda"]:

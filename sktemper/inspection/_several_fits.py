@@ -28,10 +28,10 @@ def _checked(fits):
         check_lda(lda, "fits")
     if len(fits) < 2:
         refuse("fits", "a list of two or more fitted models", fits)
-    names = [getattr(lda, "feature_names_in_", None) for lda in fits]
-    if len({lda.n_features_in_ for lda in fits}) > 1 or any(
-        other is not None and names[0] is not None and list(other) != list(names[0])
-        for other in names
+    named = [lda for lda in fits if hasattr(lda, "feature_names_in_")]
+    if (
+        len({lda.n_features_in_ for lda in fits}) > 1
+        or len({tuple(lda.feature_names_in_) for lda in named}) > 1
     ):
         raise ValueError(
             "The fits have different features. Fit all of them to counts of one "
@@ -86,8 +86,10 @@ def combine_fits(fits: Sequence, n_components: Int | None = None) -> Any:
     """
     fits = _checked(fits)
     priors = fits[0].topic_word_prior_
-    if np.ndim(fits[0].doc_topic_prior) == 1 or any(
-        lda.topic_word_prior_.shape != (1, 1) or (lda.topic_word_prior_ != priors).any()
+    if any(
+        np.ndim(lda.doc_topic_prior) == 1
+        or lda.topic_word_prior_.shape != (1, 1)
+        or (lda.topic_word_prior_ != priors).any()
         for lda in fits
     ):
         raise ValueError(

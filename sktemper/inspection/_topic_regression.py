@@ -8,11 +8,7 @@ from scipy import stats
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_consistent_length
 
-from .._utils._arguments import (
-    WholeNumber,
-    check_arguments,
-    check_interval,
-)
+from .._utils._arguments import WholeNumber, check_arguments, check_interval
 from .._utils._frames import data_frame
 from .._utils._notices import warn
 from .._utils._typing import DataFrame, DataLike, Float, Int, Seed
@@ -201,7 +197,7 @@ def topic_regression(
     ------
     ValueError
         If ``X`` has counts that are not whole, covariates have missing values or are
-        linearly dependent, or there are too few documents or topics.
+        linearly dependent, or there are too few documents with tokens, or topics.
 
     Warns
     -----
@@ -263,6 +259,8 @@ def topic_regression(
     counts, gamma = checked_documents(lda, X)
     check_consistent_length(counts, covariates)
     used = np.flatnonzero(counts.sum(axis=1))
+    if len(used) == 0:
+        raise ValueError("X has no document with tokens.")
     counts, covariates = counts[used], _safe_indexing(covariates, used)
     design = Design(covariates)
     Z = design.rows(covariates)

@@ -84,6 +84,11 @@ class Design:
         columns = [np.ones(len(covariates))]
         for (name, values), levels in zip(found, self.levels, strict=True):
             if levels is None:
+                if not values.is_numeric:
+                    raise ValueError(
+                        f"The covariate {name!r} has numbers in the regression: give "
+                        "numbers here, too."
+                    )
                 check_values(values.array, np.float64, f"Covariate {name!r}", True)
                 columns.append(values.array)
                 continue
