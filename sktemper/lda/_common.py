@@ -24,7 +24,7 @@ COMMON = 0.3
 #: Topics have a common part if at least this share of all tokens is common, at most
 #: this share of all words is, and the squared correlation of a common token and a
 #: common word is at least this value.
-LEAST_TOKENS, MOST_WORDS, LEAST_CORRELATION = 0.05, 0.1, 0.24
+LEAST_TOKENS, MOST_WORDS, LEAST_CORRELATION = 0.05, 0.2, 0.24
 
 
 class CommonWords(NamedTuple):
@@ -203,10 +203,11 @@ def learned_alphas(estimator, X, sample_weight):
     rows, and Newton's method for both alphas.
     """
     with estimator._fitted_problem(X, sample_weight) as problem:
-        n_rows, state = len(problem.data), estimator.state_
-        rows = np.arange(0, n_rows, -(-n_rows // MOST_ROWS))
-        weight, hyper = problem.sample_weight, state.hyper
-        weight = np.ones(len(rows)) if weight is None else weight[rows]
+        state, weight = estimator.state_, problem.sample_weight
+        weight = np.ones(len(problem.data)) if weight is None else weight
+        rows = np.flatnonzero(weight)
+        rows = rows[:: -(-len(rows) // MOST_ROWS)]
+        weight, hyper = weight[rows], state.hyper
         for _ in range(N_ROUNDS):
             prepared = problem.model.prepare(state.globals_, hyper)
             blocks = problem.map(_log_weights, prepared, rows=rows, values=weight)
