@@ -187,12 +187,10 @@ class StudentMixtureModel(GaussianMixtureModel):
     def __init__(self, n_components, n_features, *, degrees_of_freedom=None, **others):
         super().__init__(n_components, n_features, **others)
         self.degrees_of_freedom = degrees_of_freedom
-        self._scaled = LastCall(are_same_objects)
 
-    def resized(self, n_components):
-        model = super().resized(n_components)
-        model._scaled = LastCall(are_same_objects)
-        return model
+    def _forget(self):
+        super()._forget()
+        self._scaled = LastCall(are_same_objects)
 
     # -- the state of a fit ------------------------------------------------------------
     def initial_hyper(self, X, sample_weight=None):
@@ -234,10 +232,8 @@ class StudentMixtureModel(GaussianMixtureModel):
         would else never be merged into them.
         """
         prepared = self.prepare(globals_, hyper)
-        local, counts = (
-            self._local(rows, prepared),
-            self.component_counts(globals_, hyper),
-        )
+        local = self._local(rows, prepared)
+        counts = self.component_counts(globals_, hyper)
         least = SMALL * counts.sum() / max((counts > USED).sum(), 1)
         shares, _ = _shares(np.where(counts >= least, local.logs, NEVER))
         scales = (shares * local.scales).sum(axis=1)
