@@ -158,8 +158,9 @@ def class_outcomes(
         data frame have a share of each value.  Missing values raise an error.
     method : {"bch", "ml"}, default="bch"
         "bch" weights the samples by the inverse of the matrix of classification errors
-        and assumes no distribution.  "ml" maximizes the likelihood, in which numbers
-        have a normal distribution in each class; it is more precise if they do.
+        and assumes no distribution; shares near 0 or 1 may be outside this range.  "ml"
+        maximizes the likelihood, in which numbers have a normal distribution in each
+        class; it is more precise if they do.
     sample_weight : array-like of shape (n_samples,), default=None
         Number of times that each sample counts, also in standard errors.
     sampling_weight : array-like of shape (n_samples,), default=None
