@@ -297,6 +297,11 @@ class WideMixtureModel(MixtureModel):
         values = self.select(columns).family.weigh_options(table.T)
         return (np.tile(self.absent, len(columns) + 1) * values).sum(axis=1)
 
+    def ascent(self, block, hyper, row_weight=None):
+        if isinstance(block, Entries):
+            return None  # the columns that have had entries change with the steps
+        return super().ascent(block, hyper, row_weight)
+
     # -- the state of a fit ------------------------------------------------------------
     def _prior_of(self, hyper):
         prior = super()._prior_of(hyper)
