@@ -152,6 +152,26 @@ def test_expectations_are_the_gradient_of_the_log_normaliser(family):
 
 
 @each_family
+def test_draws_have_the_expectations_and_variances(family):
+    parameters, n_draws = posterior_of(family), 1000
+    if isinstance(family, TiedFamily):
+        with pytest.raises(NotImplementedError):
+            family.draws(parameters, None)
+        return
+    random = np.random.RandomState(3)
+    rows = np.repeat(parameters, n_draws, axis=0)
+    draws = family.draws(rows, random).reshape(len(parameters), n_draws, -1)
+    errors = draws.std(axis=1) / np.sqrt(n_draws)
+    found = (draws.mean(axis=1) - family.expected(parameters)) / errors
+    np.testing.assert_allclose(found, 0.0, atol=4.5)
+    for direction in directions(parameters[0], 2):
+        along = np.broadcast_to(direction, parameters.shape)
+        exact = family.fisher_product(parameters, along) @ direction
+        variances = (draws @ direction).var(axis=1)
+        np.testing.assert_allclose(variances, exact, rtol=0.3)
+
+
+@each_family
 def test_fisher_products_are_derivatives_of_expectations(family):
     parameters = posterior_of(family)
     for direction in directions(parameters):

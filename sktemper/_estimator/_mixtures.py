@@ -396,6 +396,12 @@ class MixtureMixin(
         model = self._fitted_model().resized(n_components)
         return model.likeliest(X, self._state().hyper, random, n_starts, starts)
 
+    def _annealed_chains(self, X, n_chains, random):
+        """Return the result of `MixtureModel.annealed_chains` for validated data."""
+        state = self._state()
+        fit = state.globals_, state.hyper, self.predict_proba(X)
+        return self._fitted_model().annealed_chains(X, *fit, n_chains, random)
+
     def _with_components(self, globals_):
         """Return a copy whose components have the parameters ``globals_``."""
         n_components = len(self._fitted_model().weights.mean(globals_.weights))

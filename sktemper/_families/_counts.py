@@ -14,6 +14,7 @@ from scipy.special import betaln, gammaln, polygamma, psi
 from .._simd import special
 from .._utils._tasks import run_shared
 from .._utils._typing import SparseMatrix
+from ._dirichlet import log_gamma_draws
 from ._family import Family, Tables, times
 
 # -- log Gamma and digamma of arrays of positive numbers -------------------------------
@@ -235,6 +236,12 @@ class DirichletFamily(Family):
         """Return whether all concentrations are positive."""
         return bool((parameters > -1).all())
 
+    def draws(self, parameters, random) -> np.ndarray:
+        logs = log_gamma_draws(parameters + 1.0, random)
+        starts = np.cumsum(self.sizes) - self.sizes
+        totals = np.logaddexp.reduceat(logs, starts, axis=1)
+        return logs - self.repeat_for_options(totals)
+
 
 class MultinomialFamily(DirichletFamily):
     """Counts of words.
@@ -409,6 +416,11 @@ class GammaFamily(Family):
         """Return whether all shapes and rates are positive."""
         shape, rate = self.split(parameters)
         return bool((shape > -1).all() and (rate > 0).all())
+
+    def draws(self, parameters, random) -> np.ndarray:
+        shape, rate = self.split(parameters)
+        logs = log_gamma_draws(shape + 1.0, random) - np.log(rate)
+        return np.hstack([logs, -np.exp(logs)])
 
 
 class PoissonFamily(GammaFamily):

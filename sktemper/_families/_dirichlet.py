@@ -45,14 +45,19 @@ def fisher_product(concentration, change, axis=-1, trigamma=trigamma):
     return product
 
 
-def log_draws(concentration, random, axis=-1):
-    """Draw log x.
+def log_gamma_draws(shape, random):
+    """Draw log x of Gamma variables x with scale 1.
 
     A draw from Gamma(a) is a draw from Gamma(a + 1) times U^(1 / a) for a uniform U.
     This is exact, and its logarithm does not underflow for a small a.
     """
-    draws = np.log(random.standard_gamma(concentration + 1.0))
-    draws += np.log(random.uniform(size=np.shape(concentration))) / concentration
+    draws = np.log(random.standard_gamma(shape + 1.0))
+    return draws + np.log(random.uniform(size=np.shape(shape))) / shape
+
+
+def log_draws(concentration, random, axis=-1):
+    """Draw log x."""
+    draws = log_gamma_draws(concentration, random)
     return draws - logsumexp(draws, axis=axis, keepdims=True)
 
 
@@ -145,11 +150,7 @@ class DirichletWeights:
         return fisher_product(parameters + 1.0, change)
 
     def log_draws(self, concentration, random):
-        # A draw of Gamma(a) is a draw of Gamma(a + 1) times U^(1 / a) for a uniform U.
-        # The logarithm does not underflow for a small a.
-        shape = np.full(self.n_components, concentration)
-        draws = np.log(random.standard_gamma(shape + 1.0))
-        draws += np.log(random.uniform(size=self.n_components)) / concentration
+        draws = log_gamma_draws(np.full(self.n_components, concentration), random)
         return draws - np.logaddexp.reduce(draws)
 
 

@@ -392,6 +392,10 @@ class Family:
         """
         return None
 
+    def draws(self, parameters: np.ndarray, random: np.random.RandomState) -> Any:
+        """Draw theta of each component, and return u, (n_components, n_natural)."""
+        raise NotImplementedError
+
     # -- local steps -------------------------------------------------------------------
     def prepare(self, parameters: np.ndarray) -> Any:
         """Return the tables of components for `log_likelihoods` and `log_predictive`.
@@ -525,6 +529,9 @@ class ProductFamily(Family):
 
     def is_valid(self, parameters):
         return all(part.is_valid(own) for part, own in self.each(parameters))
+
+    def draws(self, parameters, random):
+        return np.hstack([p.draws(own, random) for p, own in self.each(parameters)])
 
     # -- local steps -------------------------------------------------------------------
     def log_predictive(self, block, tables, log_weights=0.0):

@@ -15,6 +15,7 @@ from .._utils._cache import LastCall, are_same_objects
 from .._utils._linalg import sparse_rows
 from .._utils._typing import DataLike, DTypeLike
 from ..model._contract import ConjugateModel, LocalStep, Powers, Request
+from ._annealed import AnnealedChains
 from ._ascent import MixtureAscent
 from ._births import USED, BirthPlaces, Search, propose_birth, split_merge
 from ._dirichlet import WEIGHTS
@@ -522,6 +523,18 @@ class MixtureModel(NaturalModel):
                 break
             globals_ = self.optimum(block, shares, hyper, COPIES)
         return globals_, total
+
+    def annealed_chains(
+        self,
+        X: Any,
+        globals_: Any,
+        hyper: Any,
+        shares: np.ndarray,
+        n_chains: int,
+        random: Any,
+    ) -> AnnealedChains:
+        """Return chains that estimate the evidence, see `AnnealedChains`."""
+        return AnnealedChains(self, X, globals_, hyper, shares, n_chains, random)
 
     def shares(
         self, block: Any, globals_: Any, hyper: Any

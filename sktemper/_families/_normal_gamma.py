@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import betaln, gammaln, polygamma, psi
 
+from ._dirichlet import log_gamma_draws
 from ._family import Family
 
 LOG_2_PI = math.log(2.0 * math.pi)
@@ -98,6 +99,14 @@ class NormalGammaFamily(Family):
         if not ((kappa > 0).all() and (freedom > -1).all()):
             return False
         return bool((second * kappa > weighted**2).all())
+
+    def draws(self, parameters, random):
+        kappa, m, a, b = self.usual(parameters)
+        log_tau = log_gamma_draws(a, random) - np.log(b)
+        tau = np.exp(log_tau)
+        mu = m + random.standard_normal(m.shape) / np.sqrt(kappa * tau)
+        logs = 0.5 * (log_tau - LOG_2_PI)
+        return np.hstack([-0.5 * mu**2 * tau, mu * tau, -0.5 * tau, logs])
 
     # -- local steps -------------------------------------------------------------------
     def log_predictive(self, block, tables, log_weights=0.0):

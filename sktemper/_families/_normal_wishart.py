@@ -371,6 +371,22 @@ class Covariance:
         """Return the sum over the components that share a parameter."""
         return values
 
+    def draws(self, usual, random):
+        """Draw precisions, in the type's form, and vectors of their covariances.
+
+        The result is the precisions, their log determinants, and the vectors, which
+        have the mean 0.  Bartlett's decomposition gives the draws of full matrices.
+        """
+        K, D = usual.means.shape
+        logs = log_chisquare(usual.freedom[:, None] - np.arange(D), random, (K, D))
+        lower = np.tril(random.standard_normal((K, D, D)), -1)
+        lower[:, np.arange(D), np.arange(D)] = np.exp(0.5 * logs)
+        roots = np.swapaxes(usual.factors, 1, 2) @ lower
+        noise = random.standard_normal((K, D, 1))
+        vectors = np.linalg.solve(np.swapaxes(roots, 1, 2), noise)[..., 0]
+        log_determinants = usual.log_determinants + logs.sum(axis=1)
+        return roots @ np.swapaxes(roots, 1, 2), log_determinants, vectors
+
 
 class Diagonal(Covariance):
     """The diagonal of a matrix, for each component."""
@@ -432,6 +448,18 @@ class Diagonal(Covariance):
 
     def times(self, scale, vectors):
         return scale * vectors
+
+    def draws(self, usual, random):
+        if not isinstance(self.law, GammasPrecision):
+            raise NotImplementedError  # a Wishart distribution has full matrices
+        inverse_scale, freedom = usual.inverse_scale, self.widened(usual.freedom)
+        width = self.law.width
+        logs = log_chisquare(width * freedom, random, inverse_scale.shape)
+        logs -= np.log(width * inverse_scale)
+        precision = np.exp(logs)
+        each = precision.reshape(len(logs), -1)
+        vectors = random.standard_normal(usual.means.shape) / np.sqrt(each)
+        return precision, width * logs.reshape(len(logs), -1).sum(axis=1), vectors
 
 
 class Spherical(Diagonal):
@@ -605,6 +633,18 @@ class NormalWishartFamily(Family):
             nu[:, None] * weighted,
             kind.paired(freedom, scale),
             0.5 * kind.common(logs),
+        )
+
+    def draws(self, parameters, random):
+        usual, kind = self.usual(parameters), self.covariance
+        precision, logs, vectors = kind.draws(usual, random)
+        means = usual.means + vectors / np.sqrt(usual.precision)[:, None]
+        weighted = kind.times(precision, means)
+        return self.joined(
+            -0.5 * (means * weighted).sum(axis=1),
+            weighted,
+            kind.paired(np.ones(len(means)), precision),
+            0.5 * (logs - self.n_features * math.log(2 * math.pi)),
         )
 
     def bound(self, parameters, prior, power):

@@ -384,6 +384,9 @@ class TiedFamily(GaussianFamily):
     def joined(self, precision, means, kept, freedom):
         return np.concatenate([precision, means.ravel(), kept, [freedom]])
 
+    def draws(self, parameters, random):
+        raise NotImplementedError  # components are not independent
+
     # -- local steps -------------------------------------------------------------------
     def _tables(self, usual, root):
         """Return whitened means, and diagonal factors of 1."""

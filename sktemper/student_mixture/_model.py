@@ -85,6 +85,9 @@ class WithScales:
         logs = tables.constants + 0.5 * (noise + D * np.log(scales))
         return logs - 0.5 * scales * (self.squares(block.rows, tables) + noise)
 
+    def draws(self, parameters, random):
+        raise NotImplementedError  # rows have scales
+
     def statistics(self, block, shares, factors=ONCE, tables=None):
         if not isinstance(block, ScaledRows):
             return super().statistics(block, shares, factors, tables)
