@@ -367,7 +367,7 @@ GAUSSIAN_MIXTURE = Row(
     clusters_of,
     2500,
     {"n_components": 3},
-    {},
+    {"reg_covar": 0.0},  # the floor is no part of the bound
     {
         **{
             f"{kind}, {weights}": Setting(
@@ -523,7 +523,6 @@ LDA = Row(
                 "topic_word_prior": np.linspace(0.1, 0.4, 60),
             },
             with_short_rows,
-            NO_CRITICAL_TEMPERATURES,
         ),
         "prior by length": Setting({"doc_topic_prior": "auto"}, with_short_rows),
         "sampled": Setting({"doc_update": "sampled"}, double, OF_RANDOM_STEPS),

@@ -304,8 +304,7 @@ def check_the_tempered_bound_rises(case):
                     f"least {best:.10g} after step {number}, got {bound:.10g}"
                 )
             best = max(best, bound)
-            if case.model.keeps_local:
-                local = step.local_parameters
+            local = step.local_parameters
             globals_ = case.step(globals_, step.statistics, 1.0, powers, 1.0)
 
 
