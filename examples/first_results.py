@@ -14,6 +14,7 @@ With its defaults the script takes about 15 seconds.
 # sphinx_gallery_thumbnail_path = 'images/first_results.png'
 
 import argparse
+from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_iris
@@ -42,7 +43,7 @@ def main():
     for words in lda.top_words(debian.feature_names, n_words=8):
         print(" ".join(words))
 
-    iris = load_iris()
+    iris: Any = load_iris()
     clusters = AnnealedGaussianMixture(8, random_state=0).fit(iris.data)
     labels = clusters.predict(iris.data)
     print(f"\n{clusters.n_active_components_} clusters of irises, with")

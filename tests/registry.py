@@ -395,6 +395,7 @@ GAUSSIAN_MIXTURE = Row(
         "degrees_of_freedom_prior": 9.0,
         "covariance_prior": np.eye(3),
         "priors": "scikit-learn",
+        "reg_covar": 0.7,
         **OTHER_WEIGHTS,
     },
     others={

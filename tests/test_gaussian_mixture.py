@@ -556,7 +556,9 @@ def test_moves_find_the_clusters(moves, n_columns, covariance_type, weight_prior
     rises = np.diff(history["move_bound"], prepend=stuck.lower_bound_)
     kept = history["move_kept"]
     assert kept.any()
-    assert (rises[kept] > 0).all() and (rises[~kept] == 0).all()
+    rounding = 1e-14 * abs(stuck.lower_bound_)
+    assert (rises[kept] > rounding).all()
+    assert (np.abs(rises[~kept]) <= rounding).all()
     assert history["move_bound"][-1] == pytest.approx(moved.lower_bound_, rel=1e-12)
 
 
@@ -595,8 +597,9 @@ def test_moves_never_lower_the_bound(cls, moves):
     before = cls(5, **shared, moves=None).fit(overlapping)
     after = cls(5, **shared, moves=moves).fit(overlapping)
     bounds = after.history_["move_bound"]
-    assert (np.diff(bounds, prepend=before.lower_bound_) >= 0).all()
-    assert bounds[-1] == after.lower_bound_
+    assert bounds[0] >= before.lower_bound_ - 1e-12 * abs(bounds[0])
+    assert (np.diff(bounds) >= 0).all()
+    assert bounds[-1] == pytest.approx(after.lower_bound_, rel=1e-12)
 
 
 def test_moves_on_a_part_of_the_samples():

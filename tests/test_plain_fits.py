@@ -48,7 +48,6 @@ CASES = {
     "cube of 27": ("GaussianMixture", 35, lambda: grid(3, 3, 1000)),
     "circles": ("GaussianMixture", 10, circles),
     "cross": ("GaussianMixture", 8, cross),
-    "t, circles": ("StudentMixture", 6, circles),
     "t, cross": ("StudentMixture", 4, cross),
     "bits": ("BernoulliMixture", 12, bits),
     "mixed bits": ("MixedMixture", 12, bits),
