@@ -241,10 +241,6 @@ class WideMixtureModel(MixtureModel):
             return super().take(X, rows)
         return Entries(sparse_rows(X, rows))
 
-    def ascent(self, block, hyper, row_weight=None):
-        is_wide = isinstance(block, Entries)
-        return None if is_wide else super().ascent(block, hyper, row_weight)
-
     def _keeps_all(self):
         return not self._may_be_wide or self.n_features <= MOST_DENSE_COLUMNS
 
