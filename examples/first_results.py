@@ -64,7 +64,7 @@ def main():
     items = survey[["tv_news", "self", "clinton", "dole", "party", "vote"]]
     voters = AnnealedMixedMixture(10, random_state=0).fit(items)
 
-    figure = Figure(figsize=(11, 6.4), layout="constrained")
+    figure: Any = Figure(figsize=(11, 6.4), layout="constrained")
     above, below = figure.subfigures(2)
     draw_topics(above, lda, debian.feature_names)
     left, middle, right = below.subfigures(1, 3)
@@ -122,7 +122,7 @@ def draw_classes(figure, voters):
 
     ax = figure.subplots()
     display = ClassProfilesDisplay.from_estimator(voters, items=["self", "vote"], ax=ax)
-    profiles = display.profiles.sort_values(["size", "mean"])
+    profiles: Any = display.profiles.sort_values(["size", "mean"])
     votes = profiles[profiles["item"] == "vote"].groupby("class", sort=False).last()
     names = [f"{row['option']}\n{row['size']:.0%}" for _, row in votes[::-1].iterrows()]
     ax.set_xticks(range(len(names)), names)
@@ -133,7 +133,7 @@ def draw_parts(figure, parts):
     from sktemper.plotting import ComponentsDisplay
 
     shapes = parts.components_.reshape(-1, 4, 4)
-    display = ComponentsDisplay(images=shapes, numbers=range(1, len(shapes) + 1))
+    display = ComponentsDisplay(images=shapes, numbers=np.arange(len(shapes)) + 1)
     display.plot(figure.subplots(), colorbar=False)
     figure.suptitle("Parts of images")
 

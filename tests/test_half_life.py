@@ -325,7 +325,8 @@ def test_memory_can_be_cleared(stream, fitted):
     now, old = model.state_.stream, fitted.state_.stream
     assert len(now.memory) == 0 and now.challenger is None
     for name in ("samples", "time", "half_lives", "reason", "renewals", "alarms"):
-        assert getattr(now, name) == getattr(old, name), name
+        # gains are NaN, which differs from itself, where nothing is decided yet
+        assert repr(getattr(now, name)) == repr(getattr(old, name)), name
     assert len(pickle.dumps(model)) < before / 2
     np.testing.assert_array_equal(model.components_, fitted.components_)
     assert learned(model, stream[:1500]).renewals_["sample"][-1] >= 4000

@@ -179,7 +179,7 @@ def test_sizes_decide_which_blocks_threads_share():
     def n_threads(mixture, X):
         mixture.set_params(max_iter=1).fit(X)
         with mixture._fitted_problem(X) as problem:
-            return problem.workers.n_threads
+            return getattr(problem.workers, "n_threads", 1)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -484,6 +484,7 @@ def state_of(estimator):
             state.progress.samples,
             state.progress.passes,
             state.moves.n_proposed,
+            state.plain_is_better,
         ),
         "globals": model.natural_parameters(state.globals_),
         "hyper": copy.deepcopy(state.hyper),

@@ -119,7 +119,7 @@ def test_scikit_learn_checks(estimator, failures, is_chosen):
 
 
 WEIGHTED = {
-    "lda": lda_of(TemperedLDA, batch_size=None),
+    "lda": lda_of(TemperedLDA, batch_size=None, doc_update="variational"),
     "mixture": mixture_of(
         TemperedFactorialMixture,
         batch_size=None,

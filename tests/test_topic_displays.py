@@ -42,7 +42,9 @@ def blobs():
 @pytest.fixture(scope="module")
 def search(counts):
     grid = {"n_components": [5, 1, 3], "doc_topic_prior": [0.05, 0.5]}
-    lda = AnnealedLDA(random_state=0, max_iter=2, batch_size=20)
+    lda = AnnealedLDA(
+        random_state=0, max_iter=2, batch_size=20, doc_update="variational"
+    )
     return GridSearchCV(lda, grid, cv=3).fit(counts)
 
 
@@ -312,7 +314,9 @@ def test_number_of_components(plt, search):
 @pytest.mark.filterwarnings("ignore")
 def test_number_of_components_of_a_pipeline_by_several_scores(plt, counts):
     scoring = {"completion": completion_scorer, "diversity": diversity_scorer}
-    lda = AnnealedLDA(random_state=0, max_iter=2, batch_size=20)
+    lda = AnnealedLDA(
+        random_state=0, max_iter=2, batch_size=20, doc_update="variational"
+    )
     steps = Pipeline([("tfidf", TfidfTransformer()), ("lda", lda)])
     grid = {"lda__n_components": [1, 3]}
     search = GridSearchCV(steps, grid, scoring=scoring, refit="diversity", cv=2)

@@ -13,6 +13,8 @@ from ._priors import LEARNED, learned_priors, restarted
 ROWS_SAMPLED = 5000
 #: Least rise of the lower bound by another component, in nats, that causes a warning.
 LEAST_GAIN, LEAST_GAIN_OF_PRIORS = 20.0, 100.0
+#: Correlations are not checked for fewer rows, which tell too little about them.
+LEAST_ROWS = 100
 #: Columns are correlated if correlations raise the log density by at least this
 #: multiple of what all splits raise the bound by.  Two clusters in one component cause
 #: correlations too, but their split raises the bound by more.
@@ -156,7 +158,7 @@ def are_too_wide(model, X, labels, weight):
     if model.covariance.products or "full" in candidates(*X.shape):
         return False
     X = X[:: -(-len(X) // ROWS_SAMPLED)]
-    if has_gaps(X):
+    if has_gaps(X) or len(X) < LEAST_ROWS:
         return False
     least = max(LEAST_GAIN, MARGIN * weight.sum())
     return bool(gain_of_correlations(X, labels, weight) > least)
