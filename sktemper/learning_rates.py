@@ -293,8 +293,8 @@ class AdaptiveRate(_AdaptiveRate):
     Parameters
     ----------
     metric : {"fisher", "identity"}, default="fisher"
-        F: the Fisher information of the variational distribution, or 1 ("identity";
-        equation 14 of [1]_), which takes less time.
+        F: the Fisher information of the variational distribution, or 1 ("identity"),
+        which takes less time; see "Choosing F" in [1]_.
     max_rate : float in (0, 1], default=0.25
         Upper limit of the rates, relative to the rate at the end of the warm-up;
         smaller if the first batches determine the optimum.
