@@ -56,10 +56,16 @@ CASES = {
 }
 
 
+#: On the rings, the plain fit rises late, and is given up before.
+COMPLETED = {"t, circles": ("StudentMixture", 6, circles)}
+
+
 @pytest.mark.every(3)
-@pytest.mark.parametrize("case", CASES)
-def test_annealed_fits_are_not_below_plain_fits(case):
-    name, n_components, data = CASES[case]
+@pytest.mark.parametrize("case", [*CASES, *COMPLETED])
+def test_annealed_fits_are_not_below_plain_fits(case, monkeypatch):
+    name, n_components, data = {**CASES, **COMPLETED}[case]
+    if case in COMPLETED:
+        monkeypatch.setattr(_fit, "REACH", np.inf)
     X, settings = data(), {"n_components": n_components, "random_state": 0}
     annealed = getattr(sktemper, f"Annealed{name}")(**settings)
     settings |= {"tempering": None, "moves": None, "batch_size": None}

@@ -553,8 +553,10 @@ class _Fit:
         policies = Policies(Untempered(), ConstantRate(1.0), NoNoise())
         tol, progress, seen = self.training.tol, plain.progress, plain.convergence
         rows = problem.rows.at(slice(None))
-        is_cheap = ascent_on(problem, rows, plain.hyper) is not None
-        may_end = not is_cheap or n_products(problem, rows) > MOST_COMPLETED
+        may_end = (
+            n_products(problem, rows) > MOST_COMPLETED
+            or ascent_on(problem, rows, plain.hyper) is None
+        )
 
         def after():
             tried = may_end and progress.passes >= PASSES_TRIED
