@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from registry import ROWS
 from scipy import stats
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
@@ -12,6 +13,7 @@ from sklearn.model_selection import GridSearchCV
 
 from sktemper import (
     AnnealedBernoulliMixture,
+    AnnealedFactorialMixture,
     AnnealedGaussianMixture,
     AnnealedLDA,
     AnnealedMixedMixture,
@@ -72,6 +74,37 @@ def test_criteria_of_binary_columns_are_those_of_mixed_kinds(bernoulli):
     ones = mixed.profiles().query("option == '1'").reset_index(drop=True)
     numbers = ["class", "size", "mean", "low", "high"]
     np.testing.assert_allclose(bernoulli.profiles()[numbers], ones[numbers], rtol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_criteria_find_the_number_of_features(seed):
+    random = np.random.default_rng(seed)
+    components = random.normal(size=(4, 9))
+    X = (random.random((300, 4)) < 0.4) @ components
+    X += 0.3 * random.normal(size=X.shape)
+    fits = [AnnealedFactorialMixture(k, random_state=0).fit(X) for k in (2, 3, 4, 5, 6)]
+    for criterion in ("bic", "aic"):
+        values = [getattr(one, criterion)(X) for one in fits]
+        assert np.argmin(values) == 2
+    assert fits[2].n_parameters_ == 4 * 9 + 4 + 1
+    known = clone(fits[2]).set_params(noise_variance=0.09, inclusion_probability=0.4)
+    assert known.fit(X).n_parameters_ == 4 * 9
+    assert not hasattr(known, "icl")  # features are no classes
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_estimators_have_only_attributes_that_they_can_use(name):
+    row = ROWS[name]
+    estimator = row.estimator("Annealed").fit(row.data(120))
+    names = [name for name in dir(estimator) if name[0] != "_" and name[-1] == "_"]
+    assert [name for name in names if not hasattr(estimator, name)] == []
+    can, is_mixture = row.capabilities(), hasattr(estimator, "predict_proba")
+    for name in ("alarms_", "renewals_", "prevalence_", "clear_memory"):
+        assert hasattr(estimator, name) == ("renewals" in can)
+    for name in ("icl", "entropy_r2", "profiles", "labels_"):
+        assert hasattr(estimator, name) == is_mixture
+    assert hasattr(estimator, "expand_features") == hasattr(estimator, "drop_features")
+    assert not hasattr(estimator, "temperatures")  # of single samples
 
 
 @pytest.mark.parametrize("covariance_type", COVARIANCE_TYPES)

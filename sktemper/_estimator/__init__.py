@@ -4,7 +4,7 @@
 the methods of fitted estimators and pickles.  `_end_of_fit` warns at the end of a fit.
 `_variants` has the differences between tempered, annealed and SVI+ estimators,
 `_mixtures` and `_conditional` the common parts of mixtures, and `_counts` the
-validation of counts.
+validation of counts.  `_streams` has the memory and the records of streams.
 `_columns` adds and removes columns, and `_critical` finds the critical temperatures of
 data.
 """
@@ -32,9 +32,12 @@ from ._estimator import (
     workers_for,
 )
 from ._mixtures import (
+    ACTIVE,
     ComparedMixin,
+    CriteriaMixin,
     MixtureMixin,
     check_enough_samples,
     check_n_samples,
 )
+from ._streams import RenewalsMixin
 from ._variants import AnnealedMixin, SVIPlusMixin

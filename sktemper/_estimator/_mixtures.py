@@ -23,6 +23,7 @@ from .._utils._typing import ArrayLike, DataFrame, DataLike, Float
 from ..model import Request
 from ..moves import NoMoves
 from ._estimator import TemperedEstimator, validated_weight
+from ._streams import RenewalsMixin
 
 #: A component is active if its total responsibility is above this value.
 ACTIVE = 0.5
@@ -60,8 +61,62 @@ class ComparedMixin:
         return self._state().plain_is_better
 
 
+class CriteriaMixin:
+    """Mixin of estimators that have a number of parameters, `n_parameters_`."""
+
+    def bic(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the Bayesian information criterion for data; lower is better.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Data as in `fit`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Number of times that each sample counts.
+
+        Returns
+        -------
+        bic : float
+            Criterion with `score_samples` as the log-likelihood, and `n_parameters_`.
+        """
+        deviance, total = self._deviance(X, sample_weight)
+        return deviance + self.n_parameters_ * float(np.log(total))
+
+    def aic(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the Akaike information criterion for data; lower is better.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Data as in `fit`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Number of times that each sample counts.
+
+        Returns
+        -------
+        aic : float
+            Criterion with `score_samples` as the log-likelihood, and `n_parameters_`.
+        """
+        return self._deviance(X, sample_weight)[0] + 2.0 * self.n_parameters_
+
+    def _deviance(self, X, sample_weight):
+        """Return minus twice the log-likelihood, and the number of samples."""
+        scores = self.score_samples(X)
+        weight = self._sample_weights(scores, sample_weight)
+        return float(-2.0 * (weight @ scores)), float(weight.sum())
+
+    def _sample_weights(self, rows, sample_weight):
+        weight = validated_weight(sample_weight, rows)
+        return np.ones(len(rows)) if weight is None else weight
+
+
 class MixtureMixin(
-    ComparedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityMixin
+    ComparedMixin,
+    CriteriaMixin,
+    RenewalsMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    DensityMixin,
 ):
     """Mixin of estimators of mixtures: responsibilities and labels.
 
@@ -302,10 +357,6 @@ class MixtureMixin(
         weight = self._sample_weights(shares, sample_weight)
         return float(-weight @ xlogy(shares, shares).sum(axis=1)), weight.sum()
 
-    def _sample_weights(self, rows, sample_weight):
-        weight = validated_weight(sample_weight, rows)
-        return np.ones(len(rows)) if weight is None else weight
-
     @property
     def n_parameters_(self) -> int:
         """Number of free parameters of the classes that have samples."""
@@ -315,43 +366,6 @@ class MixtureMixin(
     def _n_parameters(self, n_classes):
         """Return the number of free parameters of the distributions of classes."""
         raise NotImplementedError
-
-    def bic(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the Bayesian information criterion for data; lower is better.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Data as in `fit`.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Number of times that each sample counts.
-
-        Returns
-        -------
-        bic : float
-            Criterion with the posterior predictive density as the likelihood, and the
-            number of parameters of the classes that have samples.
-        """
-        deviance, total = self._deviance(X, sample_weight)
-        return deviance + self.n_parameters_ * float(np.log(total))
-
-    def aic(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the Akaike information criterion for data; lower is better.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Data as in `fit`.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Number of times that each sample counts.
-
-        Returns
-        -------
-        aic : float
-            Criterion with the posterior predictive density as the likelihood, and the
-            number of parameters of the classes that have samples.
-        """
-        return self._deviance(X, sample_weight)[0] + 2.0 * self.n_parameters_
 
     def icl(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the integrated completed likelihood criterion; lower is better.
@@ -370,12 +384,6 @@ class MixtureMixin(
             prefers classes that are well separated.
         """
         return self.bic(X, sample_weight) + 2.0 * self._entropy(X, sample_weight)[0]
-
-    def _deviance(self, X, sample_weight):
-        """Return minus twice the log-likelihood, and the number of samples."""
-        scores = self.score_samples(X)
-        weight = self._sample_weights(scores, sample_weight)
-        return float(-2.0 * (weight @ scores)), float(weight.sum())
 
     # -- samples -----------------------------------------------------------------------
     def _sample_like(self, X, seed):

@@ -330,12 +330,12 @@ def check_unmasked(X, name="X", may_be_nan=True):
         )
 
 
-def check_init(init, n_components, n_features):
+def check_init(init, n_components, n_features, name="init"):
     """Return ``init`` as a valid array of float64, (n_components, n_features)."""
-    init = check_array(init, dtype=np.float64, input_name="init")
+    init = check_array(init, dtype=np.float64, input_name=name)
     if init.shape != (n_components, n_features):
         raise ValueError(
-            f"init has shape {init.shape}; expected ({n_components}, {n_features})."
+            f"{name} has shape {init.shape}; expected ({n_components}, {n_features})."
         )
     return init
 

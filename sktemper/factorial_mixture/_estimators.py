@@ -13,8 +13,10 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import StrOptions
 
 from .._estimator import (
+    ACTIVE,
     AnnealedMixin,
     ComparedMixin,
+    CriteriaMixin,
     TemperedEstimator,
     check_n_samples,
 )
@@ -38,7 +40,11 @@ INITIAL_INCLUSION = 0.2
 
 
 class _FactorialMixture(
-    ComparedMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, TemperedEstimator
+    ComparedMixin,
+    CriteriaMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    TemperedEstimator,
 ):
     _parameter_constraints = {
         **TemperedEstimator._parameter_constraints,
@@ -222,6 +228,18 @@ class _FactorialMixture(
     def inclusion_probability_(self) -> np.ndarray:
         """Prior probabilities of the features, ndarray of shape (n_components,)."""
         return self._state().hyper.inclusion_probability
+
+    @property
+    def n_parameters_(self) -> int:
+        """Number of learned parameters: of the features that samples have, and noise.
+
+        A feature counts if more than 0.5 samples are expected to have it.
+        """
+        precision, hyper = self._state().globals_.precision, self._state().hyper
+        counts = np.diag(precision) - 1.0 / hyper.component_variance
+        n_active = int((hyper.noise_variance * counts > ACTIVE).sum())
+        per_feature = self.n_features_in_ + (self.inclusion_probability is None)
+        return n_active * per_feature + (self.noise_variance is None)
 
     @property
     def _n_features_out(self):

@@ -58,7 +58,7 @@ REG_COVAR = 1e-6
 
 
 def start_and_floor(settings, dtype):
-    """Return the arguments ``init`` and ``reg_covar`` of the model.
+    """Return the arguments of the model that set its start and `reg_covar`.
 
     Results depend on the units of columns only with the priors of scikit-learn, or if
     covariances are spherical, which needs columns of one unit.
@@ -70,7 +70,12 @@ def start_and_floor(settings, dtype):
         reg_covar = REG_COVAR
     if reg_covar != "auto":
         check_variances(max(reg_covar, 1.0), dtype, "reg_covar")
-    return {"init": init, "reg_covar": reg_covar}
+    return {
+        "init": init,
+        "weights_init": settings.weights_init,
+        "means_init": settings.means_init,
+        "reg_covar": reg_covar,
+    }
 
 
 #: Largest number of rows, and of multiplications, about a millisecond, for which the
@@ -87,6 +92,8 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         "priors": [StrOptions({"learned", "scikit-learn"})],
         "reg_covar": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "init_params": [StrOptions(set(STARTS))],
+        "weights_init": ["array-like", None],
+        "means_init": ["array-like", None],
         "weight_concentration_prior_type": [StrOptions(set(WEIGHTS))],
         "weight_concentration_prior": [
             Interval(Real, LEAST_CONCENTRATION, None, closed="left"),
@@ -637,6 +644,11 @@ class TemperedGaussianMixture(_GaussianMixture):
             default="kmeans"
         Initial responsibilities, as in scikit-learn, from at most 100,000 samples;
         "k-means++" and "random_from_data" are faster, and differ more between starts.
+    weights_init : array-like of shape (n_components,), default=None
+        Initial weights, which sum to 1; None is those of the initial responsibilities.
+    means_init : array-like of shape (n_components, n_features), default=None
+        Initial means, if known, in place of ``init_params``.  Each sample starts in the
+        component of the nearest mean, in standard deviations of the columns.
     moves : Moves, "birth", "split_merge", "all" or None, default=None
         Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
     batch_size : int, "auto" or None, default=None
@@ -722,6 +734,8 @@ class TemperedGaussianMixture(_GaussianMixture):
         init_params: Literal[
             "kmeans", "k-means++", "random", "random_from_data"
         ] = "kmeans",
+        weights_init: ArrayLike | None = None,
+        means_init: ArrayLike | None = None,
         moves: Moves | Literal["birth", "split_merge", "all"] | None = None,
         batch_size: Int | Literal["auto"] | None = None,
         learning_rate: LearningRate | Float | None = None,
@@ -754,6 +768,8 @@ class TemperedGaussianMixture(_GaussianMixture):
         self.reg_covar = reg_covar
         self.priors = priors
         self.init_params = init_params
+        self.weights_init = weights_init
+        self.means_init = means_init
         self.moves = moves
         self.batch_size = batch_size
         self.learning_rate = learning_rate
@@ -826,6 +842,11 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
             default="kmeans"
         Initial responsibilities, as in scikit-learn, from at most 100,000 samples;
         "k-means++" and "random_from_data" are faster, and differ more between starts.
+    weights_init : array-like of shape (n_components,), default=None
+        Initial weights, which sum to 1; None is those of the initial responsibilities.
+    means_init : array-like of shape (n_components, n_features), default=None
+        Initial means, if known, in place of ``init_params``.  Each sample starts in the
+        component of the nearest mean, in standard deviations of the columns.
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
         The part of a step that is tempered, see `sktemper.tempering.Annealing`; the
         last two are for comparisons with the papers.
@@ -918,6 +939,8 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         init_params: Literal[
             "kmeans", "k-means++", "random", "random_from_data"
         ] = "kmeans",
+        weights_init: ArrayLike | None = None,
+        means_init: ArrayLike | None = None,
         target: Literal["local_step", "likelihood", "posterior"] = "local_step",
         moves: Moves | Literal["birth", "split_merge", "all"] | None = "all",
         batch_size: Int | Literal["auto"] | None = None,
@@ -951,6 +974,8 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         self.reg_covar = reg_covar
         self.priors = priors
         self.init_params = init_params
+        self.weights_init = weights_init
+        self.means_init = means_init
         self.target = target
         self.moves = moves
         self.batch_size = batch_size
@@ -1026,6 +1051,11 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
             default="kmeans"
         Initial responsibilities, as in scikit-learn, from at most 100,000 samples;
         "k-means++" and "random_from_data" are faster, and differ more between starts.
+    weights_init : array-like of shape (n_components,), default=None
+        Initial weights, which sum to 1; None is those of the initial responsibilities.
+    means_init : array-like of shape (n_components, n_features), default=None
+        Initial means, if known, in place of ``init_params``.  Each sample starts in the
+        component of the nearest mean, in standard deviations of the columns.
     noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         Distribution of the random weights of samples: "gaussian" weights, those of the
         paper, can be negative, see `sktemper.noise.SVIPlusNoise`.
@@ -1113,6 +1143,8 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         init_params: Literal[
             "kmeans", "k-means++", "random", "random_from_data"
         ] = "kmeans",
+        weights_init: ArrayLike | None = None,
+        means_init: ArrayLike | None = None,
         noise_distribution: Literal["dirichlet", "gaussian"] = "dirichlet",
         moves: Moves | Literal["birth", "split_merge", "all"] | None = None,
         batch_size: Int | Literal["auto"] | None = None,
@@ -1146,6 +1178,8 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         self.reg_covar = reg_covar
         self.priors = priors
         self.init_params = init_params
+        self.weights_init = weights_init
+        self.means_init = means_init
         self.noise_distribution = noise_distribution
         self.moves = moves
         self.batch_size = batch_size

@@ -4,7 +4,9 @@ The symbols are the usual ones: pi are the weights, m, kappa, W and nu the
 Normal-Wishart parameters of a component, and r the responsibilities.
 """
 
+import functools
 import math
+from dataclasses import replace
 
 import numpy as np
 from scipy.special import logsumexp
@@ -17,6 +19,7 @@ from .._families import (
     WishartPrecision,
 )
 from .._utils._cache import LastCall, are_same_objects
+from .._utils._validation import check_init, check_values
 from ..model import IllDefined, Powers, all_finite
 from ..model._contract import tenth_of_rows
 from ._ascent import ascent
@@ -30,7 +33,9 @@ from ._priors import (
     searched,
 )
 from ._starts import (
+    check_weights_init,
     floors,
+    from_means,
     impute,
     mean_and_covariance,
     mean_and_covariance_with_gaps,
@@ -70,6 +75,8 @@ class GaussianMixtureModel(MixtureModel):
     init : callable
         ``init(X, n_components, random, weight)`` returns responsibilities,
         (n_samples, n_components).
+    weights_init, means_init : array-like or None
+        Weights and means of a start, if given; see the estimators.
     reg_covar : float or "auto"
         Variance added to the samples in the statistics; see `floors` for "auto".
     is_wishart : bool
@@ -95,6 +102,8 @@ class GaussianMixtureModel(MixtureModel):
         weight_prior="dirichlet_process",
         priors=None,
         init=None,
+        weights_init=None,
+        means_init=None,
         reg_covar=1e-6,
         is_wishart=False,
         learned=(),
@@ -113,6 +122,7 @@ class GaussianMixtureModel(MixtureModel):
         family.stop = self.stop
         self.covariance, self.reg_covar = family.covariance, reg_covar
         self.priors, self.init, self.learned = priors, init, frozenset(learned)
+        self.weights_init, self.means_init = weights_init, means_init
 
     def _forget(self):
         super()._forget()
@@ -122,6 +132,7 @@ class GaussianMixtureModel(MixtureModel):
     def resized(self, n_components):
         model = super().resized(n_components)
         model.covariance = model.family.covariance
+        model.weights_init = model.means_init = None
         return model
 
     # -- data ------------------------------------------------------------------------
@@ -169,11 +180,19 @@ class GaussianMixtureModel(MixtureModel):
         )
 
     def initial_globals(self, X, random, hyper=None, sample_weight=None):
-        """Return the optimum for responsibilities from ``init``.
+        """Return the optimum for responsibilities from ``init`` or ``means_init``.
 
         At most `ROWS_SAMPLED` rows are used.  If all rows are used, the start does
         not depend on their order, and a weight has the effect of repeating a row.
         """
+        init, means, weights = self.init, self.means_init, self.weights_init
+        if means is not None:
+            shape = self.n_components, self.n_features
+            means = check_init(means, *shape, "means_init")
+            check_values(means, self.dtype, "means_init")
+            init = functools.partial(from_means, means)
+        if weights is not None:
+            weights = check_weights_init(weights, self.n_components)
         hyper = self.initial_hyper(X, sample_weight) if hyper is None else hyper
         if sample_weight is not None and not sample_weight.any():
             sample_weight = None
@@ -182,7 +201,7 @@ class GaussianMixtureModel(MixtureModel):
         is_gapped = has_gaps(rows)
         if is_gapped:
             rows = impute(rows, weight, self.covariance.products, hyper.mean)
-        responsibilities = self.init(rows, self.n_components, random, weight)
+        responsibilities = init(rows, self.n_components, random, weight)
         if weight is not None:
             responsibilities = weight[:, None] * responsibilities
         start = self._best(rows, responsibilities, hyper, scale)
@@ -190,6 +209,19 @@ class GaussianMixtureModel(MixtureModel):
             tables = self.prepare(start, hyper).tables
             start = self._best(gapped, responsibilities, hyper, scale, tables)
         self._check(start)
+        return self._with_given(start, hyper, weights, means)
+
+    def _with_given(self, start, hyper, weights, means):
+        """Return a start with given weights and means, which may be None."""
+        if weights is not None:
+            prior = self.weights.prior(hyper.weight_concentration)
+            total = self.weights.counts(start.weights - prior).sum()
+            start = replace(
+                start, weights=prior + self.weights.counted(total * weights)
+            )
+        if means is not None:
+            usual = self.usual(start)._replace(means=means - hyper.origin)
+            start = replace(start, components=self.family.natural(*usual[:4]))
         return start
 
     def _best(self, rows, responsibilities, hyper, scale, tables=None):

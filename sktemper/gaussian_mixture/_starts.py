@@ -11,6 +11,8 @@ import inspect
 
 import numpy as np
 from sklearn.cluster import KMeans, kmeans_plusplus
+from sklearn.metrics import pairwise_distances_argmin
+from sklearn.utils import check_array
 
 from .._families import COVARIANCES
 from .._utils._sklearn import thread_pools
@@ -140,6 +142,32 @@ def from_data(X, n_components, random, weight=None):
     shares = None if weight is None else weight / weight.sum()
     seeds = random.choice(len(rows), n_seeds, replace=False, p=shares)
     return _one_hot_rows(len(rows), seeds, np.arange(n_seeds), n_components)[places]
+
+
+def from_means(means, X, n_components, random, weight=None):
+    """Return responsibilities of 1 for the nearest mean of each sample.
+
+    Distances are in standard deviations of the columns.
+    """
+    centre = np.average(X, axis=0, weights=weight)
+    units = np.sqrt(np.average((X - centre) ** 2, axis=0, weights=weight))
+    units = np.where(units > 0, units, 1.0)
+    labels = pairwise_distances_argmin((X - centre) / units, (means - centre) / units)
+    return _one_hot_rows(len(X), np.arange(len(X)), labels, n_components)
+
+
+def check_weights_init(weights, n_components):
+    """Return initial weights as a valid array, (n_components,)."""
+    weights = check_array(
+        weights, dtype=np.float64, ensure_2d=False, input_name="weights_init"
+    )
+    if weights.shape != (n_components,):
+        raise ValueError(
+            f"weights_init has shape {weights.shape}; expected ({n_components},)."
+        )
+    if not ((weights >= 0).all() and np.isclose(weights.sum(), 1.0)):
+        raise ValueError("weights_init must not be negative, and must sum to 1.")
+    return weights
 
 
 def _one_hot_rows(n_rows, seeds, labels, n_components):

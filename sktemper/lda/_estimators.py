@@ -20,6 +20,7 @@ from .._engine import State
 from .._estimator import (
     AnnealedMixin,
     ReadyModel,
+    RenewalsMixin,
     SVIPlusMixin,
     TemperedEstimator,
     check_weighted_counts,
@@ -189,6 +190,7 @@ def _alpha(prior, n_topics):
 
 
 class _LDA(
+    RenewalsMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     TemperedEstimator,

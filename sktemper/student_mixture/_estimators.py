@@ -198,6 +198,11 @@ class TemperedStudentMixture(_StudentMixture):
             default="kmeans"
         Initial responsibilities, as in scikit-learn, from at most 100,000 samples;
         "k-means++" and "random_from_data" are faster, and differ more between starts.
+    weights_init : array-like of shape (n_components,), default=None
+        Initial weights, which sum to 1; None is those of the initial responsibilities.
+    means_init : array-like of shape (n_components, n_features), default=None
+        Initial means, if known, in place of ``init_params``.  Each sample starts in the
+        component of the nearest mean, in standard deviations of the columns.
     moves : Moves, "birth", "split_merge", "all" or None, default=None
         Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
     batch_size : int, "auto" or None, default=None
@@ -276,6 +281,8 @@ class TemperedStudentMixture(_StudentMixture):
         init_params: Literal[
             "kmeans", "k-means++", "random", "random_from_data"
         ] = "kmeans",
+        weights_init: ArrayLike | None = None,
+        means_init: ArrayLike | None = None,
         moves: Moves | Literal["birth", "split_merge", "all"] | None = None,
         batch_size: Int | Literal["auto"] | None = None,
         learning_rate: LearningRate | Float | None = None,
@@ -303,6 +310,8 @@ class TemperedStudentMixture(_StudentMixture):
         self.weight_concentration_prior = weight_concentration_prior
         self.reg_covar = reg_covar
         self.init_params = init_params
+        self.weights_init = weights_init
+        self.means_init = means_init
         self.moves = moves
         self.batch_size = batch_size
         self.learning_rate = learning_rate
@@ -362,6 +371,11 @@ class AnnealedStudentMixture(AnnealedMixin, _StudentMixture):
             default="kmeans"
         Initial responsibilities, as in scikit-learn, from at most 100,000 samples;
         "k-means++" and "random_from_data" are faster, and differ more between starts.
+    weights_init : array-like of shape (n_components,), default=None
+        Initial weights, which sum to 1; None is those of the initial responsibilities.
+    means_init : array-like of shape (n_components, n_features), default=None
+        Initial means, if known, in place of ``init_params``.  Each sample starts in the
+        component of the nearest mean, in standard deviations of the columns.
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
         The part of a step that is tempered, see `sktemper.tempering.Annealing`; the
         last two are for comparisons with the papers.
@@ -449,6 +463,8 @@ class AnnealedStudentMixture(AnnealedMixin, _StudentMixture):
         init_params: Literal[
             "kmeans", "k-means++", "random", "random_from_data"
         ] = "kmeans",
+        weights_init: ArrayLike | None = None,
+        means_init: ArrayLike | None = None,
         target: Literal["local_step", "likelihood", "posterior"] = "local_step",
         moves: Moves | Literal["birth", "split_merge", "all"] | None = "all",
         batch_size: Int | Literal["auto"] | None = None,
@@ -477,6 +493,8 @@ class AnnealedStudentMixture(AnnealedMixin, _StudentMixture):
         self.weight_concentration_prior = weight_concentration_prior
         self.reg_covar = reg_covar
         self.init_params = init_params
+        self.weights_init = weights_init
+        self.means_init = means_init
         self.target = target
         self.moves = moves
         self.batch_size = batch_size
