@@ -103,8 +103,8 @@ def evidence_of(X, monkeypatch, weight=None, **parameters):
 
     def recorded(model, *given):
         kind = {2: "full", 1: "diag", 0: "spherical"}[len(model.hyper_shapes()[4])]
-        found[kind] = compute(model, *given)
-        return found[kind]
+        found[kind], n_clusters = compute(model, *given)
+        return found[kind], n_clusters
 
     monkeypatch.setattr(_choice, "_evidence", recorded)
     estimator = AnnealedGaussianMixture(**{**QUICK, **parameters})
@@ -148,11 +148,25 @@ def test_a_diagonal_prior_of_full_covariances_costs_as_many_entries(monkeypatch)
     X, _ = clusters("diag", 200, n_columns=8)
     evidence = [0.0, 0.9 * _choice.MARGIN * len(X), -1e3]  # full, diagonal, spherical
     found = itertools.cycle(evidence)
-    monkeypatch.setattr(_choice, "_evidence", lambda *given: next(found))
+    monkeypatch.setattr(_choice, "_evidence", lambda *given: (next(found), 2))
     estimator = AnnealedGaussianMixture(4)
     assert type_chosen_by(estimator, X) == "diag"
     X[:100, 0], X[100:, 1] = np.nan, np.nan  # never seen together
     assert type_chosen_by(estimator, X) == "full"
+
+
+def test_full_covariances_are_compared_with_as_many_clusters(monkeypatch):
+    X, _ = clusters("full", 200, n_columns=2)
+    lead = 2 * _choice.MARGIN * len(X)
+    found, asked = iter([(0.0, 1), (lead, 3), (0.0, 4), (lead, 3)]), []
+
+    def evidence(*given):
+        asked.append(given[-1])
+        return next(found)
+
+    monkeypatch.setattr(_choice, "_evidence", evidence)
+    assert type_chosen_by(AnnealedGaussianMixture(4), X) == "full"
+    assert asked == [1, 1, 1, 3]
 
 
 def test_weights_are_repetitions(monkeypatch):
@@ -227,8 +241,10 @@ def test_merges_by_evidence():
 
 @pytest.mark.parametrize("weights", ["dirichlet_process", "dirichlet_distribution"])
 @pytest.mark.parametrize("kind", ["full", "diag", "spherical"])
-@pytest.mark.parametrize("given", [{}, {"degrees_of_freedom_prior": 9.0}])
-def test_a_call_merges_as_the_reference(kind, weights, given):
+@pytest.mark.parametrize(
+    ("given", "least"), [({}, 1), ({}, 4), ({"degrees_of_freedom_prior": 9.0}, 1)]
+)
+def test_a_call_merges_as_the_reference(kind, weights, given, least):
     for seed, n_columns, n_parts in (0, 1, 4), (1, 3, 7), (2, 6, 12):
         X, labels = clusters(kind, 180, n_columns, seed)
         parts = labels + 3 * np.random.default_rng(seed).integers(n_parts, size=180)
@@ -239,10 +255,11 @@ def test_a_call_merges_as_the_reference(kind, weights, given):
         shares = (parts[:, None] == np.unique(parts)).astype(float)
         hyper = model.initial_hyper(X)
         sums = model.family_of(hyper).statistics(model.take(X, slice(None)), shares)
-        arguments = model, _choice.Partition(hyper, *sums)
+        arguments = model, _choice.Partition(hyper, *sums), least
         best, most = _choice.agglomerated_in_one_call(*arguments)
         expected, evidence = _choice.agglomerated(*arguments)
         assert most == pytest.approx(evidence, rel=1e-12)
+        assert len(best.counts) >= least
         for one, other in zip(best[1:], expected[1:], strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
         for name in "mean_precision", "degrees_of_freedom", "covariance":

@@ -125,6 +125,7 @@ typedef struct {
 typedef struct {
     ascent_block ascent;
     intptr_t n_weights;                  /* number of components of the weights */
+    intptr_t least;                      /* number of clusters at which merges end */
     double *statistics;                  /* (n_clusters, n_natural), replaced by the best */
     double *scratch;
     /* out */

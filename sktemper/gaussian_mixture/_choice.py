@@ -42,7 +42,7 @@ class Partition(NamedTuple):
     statistics: Any
 
 
-def agglomerated(model, partition):
+def agglomerated(model, partition, least=1):
     """Return the partition with the highest evidence among those of greedy merges.
 
     Parameters
@@ -51,6 +51,8 @@ def agglomerated(model, partition):
         Model without a tied covariance, whose number of components is at least the
         number of clusters of the partition.
     partition : Partition
+    least : int, default=1
+        Number of clusters at which merges end.
 
     Returns
     -------
@@ -68,12 +70,12 @@ def agglomerated(model, partition):
         if evidence > most:
             best, most = partition, evidence
         fall = most - evidence
-        if n_clusters == 1 or fall > MOST_FALL * partition.counts.sum():
+        if n_clusters <= least or fall > MOST_FALL * partition.counts.sum():
             return best, most
         partition = merges.merged(partition)
 
 
-def agglomerated_in_one_call(model, partition):
+def agglomerated_in_one_call(model, partition, least=1):
     """Return the results of `agglomerated`, by a kernel."""
     hyper, _, statistics = partition
     statistics, kinds = np.ascontiguousarray(statistics).copy(), kinds_of(model)
@@ -85,6 +87,7 @@ def agglomerated_in_one_call(model, partition):
         hyper.weight_concentration,
         model.n_features,
         model.n_components,
+        least,
         hyper.mean - hyper.origin,
         numbers,
         covariance,
@@ -211,7 +214,9 @@ def chosen_type(make_model, n_components, X, sample_weight, report):
     For each type, the clusters of k-means are merged by evidence, and a few steps of
     coordinate ascent follow.  The evidence is the resulting lower bound, minus one nat
     for each learned entry of the covariance prior, and minus a margin for types other
-    than "full".
+    than "full".  Partitions without overlaps may have higher evidence with too few
+    clusters; so "full" is compared once more with at least as many clusters as a better
+    type.
 
     Parameters
     ----------
@@ -235,24 +240,29 @@ def chosen_type(make_model, n_components, X, sample_weight, report):
     rows = impute(X, weight, is_full=True) if is_gapped else X
     random = np.random.RandomState(0)
     given = n_components, random, weight
-    clusters = _clusters(from_standardized(from_kmeans, rows, *given))
+    standard = _clusters(from_standardized(from_kmeans, rows, *given))
     weight = np.ones(len(X)) if weight is None else weight
-    best, most = "full", -np.inf
-    for covariance_type in candidates(*X.shape):
-        model = make_model(covariance_type, X.shape[1])
-        if covariance_type == "spherical":  # needs columns of one unit
-            clusters = _clusters(from_kmeans(rows, *given))
+    prices = {kind: n_learned(kind, X.shape[1]) for kind in ORDER}
+    prices["full"] = prices[prior_of_full] - MARGIN * weight.sum()
+
+    def compared(kind, clusters, least=1):
+        model = make_model(kind, X.shape[1])
         try:
-            evidence = _evidence(model, X, rows, clusters, weight)
+            evidence, n_clusters = _evidence(model, X, rows, clusters, weight, least)
         except IllDefined:
-            continue
-        report("%s: evidence %.10g", covariance_type, evidence)
-        prior = prior_of_full if covariance_type == "full" else covariance_type
-        evidence -= n_learned(prior, X.shape[1])
-        if evidence > most:
-            best, most = covariance_type, evidence
-            most += MARGIN * weight.sum() if covariance_type == "full" else 0.0
-    return best
+            return -np.inf, 0
+        report("%s: evidence %.10g, %d clusters", kind, evidence, n_clusters)
+        return evidence - prices[kind], n_clusters
+
+    kinds = candidates(*X.shape)
+    found = {kind: compared(kind, standard) for kind in kinds[:-1]}
+    # "spherical" needs columns of one unit
+    found[kinds[-1]] = compared(kinds[-1], _clusters(from_kmeans(rows, *given)))
+    best = max(found, key=found.get)
+    least = found[best][1]
+    if found.get("full", found[best])[1] < least:
+        found["full"] = max(found["full"], compared("full", standard, least))
+    return max(found, key=found.get) if np.isfinite(found[best][0]) else "full"
 
 
 def _clusters(shares):
@@ -293,7 +303,7 @@ def n_learned(covariance_type, n_features):
     }[covariance_type]
 
 
-def _evidence(model, X, rows, clusters, weight):
+def _evidence(model, X, rows, clusters, weight, least):
     """Return the lower bound of a mixture that starts from merged clusters.
 
     Parameters
@@ -305,6 +315,13 @@ def _evidence(model, X, rows, clusters, weight):
     clusters : list of ndarray
         Rows of each cluster before merges.
     weight : ndarray of shape (n_samples,)
+    least : int
+        Number of clusters at which merges end.
+
+    Returns
+    -------
+    bound : float
+    n_clusters : int
     """
     hyper = model.initial_hyper(X, weight)
     family, block = model.family_of(hyper), model.take(rows, slice(None))
@@ -315,8 +332,9 @@ def _evidence(model, X, rows, clusters, weight):
     counts, statistics = map(np.concatenate, zip(*found, strict=True))
     has_kernel = not hyper.is_diagonal and DONE_BY_KERNEL.isdisjoint(vars(model))
     merge = agglomerated_in_one_call if has_kernel else agglomerated
-    partition, _ = merge(model, Partition(hyper, counts, statistics))
-    return _bound(model, model.take(X, slice(None)), weight, partition)
+    partition, _ = merge(model, Partition(hyper, counts, statistics), least)
+    block = model.take(X, slice(None))
+    return _bound(model, block, weight, partition), len(partition.counts)
 
 
 def _bound_of_ascent(model, ascent, sums, hyper):

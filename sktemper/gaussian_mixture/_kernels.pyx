@@ -484,6 +484,7 @@ def agglomerate(
     double concentration,
     intptr_t n_features,
     intptr_t n_weights,
+    intptr_t least,
     const double[::1] prior_mean,
     double[::1] hyper,
     double[::1] covariance,
@@ -499,8 +500,9 @@ def agglomerate(
         As in `ascent`.
     concentration : float
         Concentration of the weights.
-    n_features, n_weights : int
-        `n_weights` is the number of components of the mixture.
+    n_features, n_weights, least : int
+        `n_weights` is the number of components of the mixture; merges end at `least`
+        clusters.
     prior_mean : ndarray of shape (n_features,)
         Prior mean, about the origin.
     hyper, covariance : ndarray
@@ -526,7 +528,7 @@ def agglomerate(
     block.ascent.scale = 1.0
     block.ascent.prior_mean, block.ascent.scratch = &prior_mean[0], &scratch[0]
     block.ascent.hyper, block.ascent.covariance = &hyper[0], &covariance[0]
-    block.n_weights, block.statistics = n_weights, &statistics[0, 0]
+    block.n_weights, block.least, block.statistics = n_weights, least, &statistics[0, 0]
     block.scratch, block.n_best, block.evidence = &own[0], 0, 0.0
     with nogil:
         is_ill = SIMD.gaussian_agglomeration_f64(&block, n_lanes)

@@ -271,7 +271,7 @@ static int agglomerate(agglomeration_block *a, ascent_room *room)
             memcpy(b->covariance, room->present.covariance,
                    (size_t)room->entries * sizeof(double));
         }
-        if (m.n == 1 || most - evidence > MERGE_MOST_FALL * total)
+        if (m.n <= a->least || most - evidence > MERGE_MOST_FALL * total)
             break;
         if (merge_best(b, room, &m))
             return 1;
