@@ -271,6 +271,20 @@ def test_missing_components_are_still_advised(form):
         mixture.fit(X)
 
 
+@pytest.mark.parametrize("n_components", [8, 12])
+def test_heavy_tails_need_another_class_and_no_more_components(n_components):
+    X, y = clusters(4, 900, 8, scale=6.0)
+    centres = np.array([X[y == k].mean(axis=0) for k in range(4)])[y]
+    scales = np.sqrt(np.random.default_rng(3).chisquare(3, size=(900, 1)) / 3)
+    heavy = centres + (X - centres) / scales
+    mixture = AnnealedGaussianMixture(n_components, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="Use AnnealedStudentMixture"):
+        mixture.fit(heavy)
+    assert mixture.n_active_components_ > 4
+    mixture.fit(X)  # no warning
+    mixture.fit(np.where(y[:, None] < 2, X, 0.1 * X))  # no warning
+
+
 def test_common_words_are_named():
     random = np.random.default_rng(0)
     topics = random.dirichlet(np.full(470, 0.05), 6)

@@ -20,6 +20,11 @@ LEAST_ROWS = 100
 #: correlations too, but their split raises the bound by more.
 LEAST_RATIO = 2.0
 
+#: Two components describe one cluster with heavy tails if their means differ by at most
+#: NEAR standard deviations in each column, and the ratio of their widths is between
+#: these limits.  Such components have this share of the rows if tails are heavy.
+NEAR, LEAST_WIDER, MOST_WIDER, LEAST_HEAVY = 0.5, 1.5, 8.0, 0.5
+
 #: A component is narrow in a column if its variance is below this multiple of
 #: `reg_covar`, which is part of this variance.
 NARROW = 10.0
@@ -66,6 +71,10 @@ WIDE = (
     "describe, and X has too many columns for full ones. Components may thus be parts "
     "of clusters: fit to about 20 principal components of the columns instead."
 )
+HEAVY_TAILS = (
+    "Most rows are in components that have a centre in common and differ in width: "
+    "clusters with heavy tails have several components. Use AnnealedStudentMixture."
+)
 MORE_COMPONENTS = (
     "All {n_components} components are in use, and one more would raise the lower "
     "bound by about {gain:.0f} nats. Raise n_components."
@@ -108,25 +117,13 @@ def advice(model, other, state, X, sample_weight, names):
     if are_too_wide(model, X, labels, weight):
         kind = "diagonal" if model.covariance.n_kept > 1 else "spherical"
         return WIDE.format(kind=kind)
+    if have_heavy_tails(X[::step], labels, weight):
+        return HEAVY_TAILS
     try:
         if used.all():
             gains = gains_of_splits(model, hyper, block, shares, weight)
-            if gains.max(initial=0.0) > LEAST_GAIN:
-                columns = frequent_values(X[::step], names)
-                if columns:
-                    return FREQUENT_VALUES.format(
-                        n_components=model.n_components,
-                        columns=_listed(columns),
-                        mixed=MIXED,
-                    )
-                gain, message = gains.max(), MORE_COMPONENTS
-                is_simple = not (model.covariance.products or has_gaps(X[::step]))
-                if is_simple:
-                    correlations = gain_of_correlations(X[::step], labels, weight)
-                    if correlations > LEAST_RATIO * np.maximum(gains, 0.0).sum():
-                        message = CORRELATED
-                return message.format(n_components=model.n_components, gain=gain)
-        elif other is not None:
+            return _about_splits(model, gains, X[::step], labels, weight, names)
+        if other is not None:
             hyper = priors_of(other, model.usual(state.globals_), hyper, used)
             gains = gains_of_splits(other, hyper, block, shares, weight)
             gain = gains.max(initial=0.0)
@@ -135,6 +132,21 @@ def advice(model, other, state, X, sample_weight, names):
     except IllDefined:
         pass
     return None
+
+
+def _about_splits(model, gains, X, labels, weight, names):
+    """Return the message about splits that would raise the lower bound, or None."""
+    gain, message, values = gains.max(initial=0.0), MORE_COMPONENTS, {}
+    if gain <= LEAST_GAIN:
+        return None
+    columns = frequent_values(X, names)
+    if columns:
+        message, values = FREQUENT_VALUES, {"columns": _listed(columns), "mixed": MIXED}
+    elif not (model.covariance.products or has_gaps(X)):
+        correlations = gain_of_correlations(X, labels, weight)
+        if correlations > LEAST_RATIO * np.maximum(gains, 0.0).sum():
+            message = CORRELATED
+    return message.format(n_components=model.n_components, gain=gain, **values)
 
 
 def gains_of_splits(model, hyper, block, shares, weight):
@@ -162,6 +174,31 @@ def are_too_wide(model, X, labels, weight):
         return False
     least = max(LEAST_GAIN, MARGIN * weight.sum())
     return bool(gain_of_correlations(X, labels, weight) > least)
+
+
+def have_heavy_tails(X, labels, weight):
+    """Return whether most rows are in components around a common centre.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        Rows with missing values have no Student-t mixture, and False is returned.
+    labels : ndarray of int of shape (n_samples,)
+    weight : ndarray of shape (n_samples,)
+    """
+    if has_gaps(X):
+        return False
+    rows = [labels == k for k in np.flatnonzero(np.bincount(labels) > 1)]
+    means = np.array([X[own].mean(axis=0) for own in rows])
+    widths = np.array([X[own].std(axis=0) for own in rows])
+    widths = np.maximum(widths, np.finfo(float).tiny)
+    largest = np.maximum(widths[:, None], widths)
+    is_near = (np.abs(means[:, None] - means) <= NEAR * largest).all(axis=-1)
+    logs = np.log(widths).mean(axis=-1)
+    wider = np.exp(np.abs(logs[:, None] - logs))
+    is_pair = is_near & (wider >= LEAST_WIDER) & (wider <= MOST_WIDER)
+    heavy = sum(weight[rows[k]].sum() for k in np.flatnonzero(is_pair.any(axis=1)))
+    return heavy >= LEAST_HEAVY * weight.sum()
 
 
 def gain_of_correlations(X, labels, weight):
