@@ -244,16 +244,17 @@ def test_bits_do_not_depend_on_threads_or_on_the_length_of_calls(monkeypatch):
 
 
 def test_a_continued_fit_has_the_same_bits():
-    X = data()
-    one = fitted(X, None, max_iter=8, tol=0.0, schedule=LinearSchedule(2, length=3))
+    X, schedule = data(), LinearSchedule(2, length=3)
+    options = {"priors": "scikit-learn", "schedule": schedule}  # which keep the order
+    one = fitted(X, None, max_iter=8, tol=0.0, **options)
     other = AnnealedGaussianMixture(
         6,
         moves=None,
         max_iter=4,
         tol=0.0,
-        schedule=LinearSchedule(2, length=3),
         warm_start=True,
         random_state=0,
+        **options,
     )
     assert_same_bits(one, other.fit(X).fit(X))
 

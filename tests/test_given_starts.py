@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 
 from sktemper import (
@@ -45,7 +46,7 @@ def test_a_plain_fit_ends_where_that_of_scikit_learn_does():
     theirs = GaussianMixture(3, tol=1e-8, max_iter=500, **options).fit(X)
     ours = TemperedGaussianMixture(3, max_iter=500, tol=1e-8, **options, **PLAIN)
     labels = ours.fit_predict(X)
-    assert (labels == theirs.predict(X)).mean() > 0.99
+    assert adjusted_rand_score(labels, theirs.predict(X)) > 0.97
 
 
 @pytest.mark.parametrize("Mixture", [AnnealedGaussianMixture, AnnealedStudentMixture])

@@ -484,7 +484,27 @@ class _Fit:
             run_moves(problem, policies, state, steps("move", after_move), training.tol)
             self._compare(problem, run, on_commit)
         if not tasks_left(state):
-            state.local = None  # only an unfinished plan uses local parameters
+            self._finish_plan(problem, state, on_commit)
+
+    def _finish_plan(self, problem, state, on_commit):
+        """Bring the components into their final order, see `final_order`.
+
+        Nothing else in the state of a finished plan depends on their order, except for
+        the state of a learning rate, which starts anew.
+        """
+        state.local = None  # only an unfinished plan uses local parameters
+        model, fitted = problem.model, (state.globals_, state.hyper)
+        order = model.final_order(*fitted)
+        if order is None:
+            return
+        globals_, hyper = model.reordered(*fitted, order)
+
+        def commit():
+            state.globals_, state.hyper = globals_, hyper
+            state.policies.learning_rate = None
+            on_commit()
+
+        problem.workers.run_whole(commit)
 
     def _is_compared(self, problem, run):
         """Return whether a plain fit from the same start follows.

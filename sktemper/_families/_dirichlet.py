@@ -70,6 +70,11 @@ LEAST_CONCENTRATION = 1e-12
 ORDER_DECIMALS = 6
 
 
+def by_size(counts):
+    """Return the order of components from the largest number of samples down."""
+    return np.argsort(-np.round(counts, ORDER_DECIMALS), kind="stable")
+
+
 def _expected_log(parameters):
     return expected_log(parameters + 1.0)
 
@@ -182,7 +187,7 @@ class StickBreaking:
 
     def order(self, counts):
         """Return the best order of components with these numbers of samples."""
-        return np.argsort(-np.round(counts, ORDER_DECIMALS), kind="stable")
+        return by_size(counts)
 
     def gain_of_order(self, counts, concentration):
         """Return the rise of the evidence by the best order of the components."""

@@ -248,6 +248,10 @@ class Family:
         """Return the family for another number of components, by default itself."""
         return self
 
+    def reordered(self, components: Any, order: np.ndarray) -> Any:
+        """Return the natural parameters of components in another order."""
+        return components[order]
+
     def block(self, rows: Any) -> Any:
         """Return rows of data as a block, for the other methods.
 

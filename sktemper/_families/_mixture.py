@@ -18,7 +18,7 @@ from ..model._contract import ConjugateModel, LocalStep, Powers, Request
 from ._annealed import AnnealedChains
 from ._ascent import MixtureAscent
 from ._births import USED, BirthPlaces, Search, propose_birth, split_merge
-from ._dirichlet import WEIGHTS
+from ._dirichlet import WEIGHTS, by_size
 from ._family import ONCE, Family, Natural, NaturalModel, are_equal, dense
 
 
@@ -112,6 +112,8 @@ class MixtureModel(NaturalModel):
     scores_whole_rows = True
     parameters = Mixture
     birth_steps = 10
+    #: Whether components keep their order at the end of a fit.
+    keeps_order = False
 
     def __init__(
         self,
@@ -487,6 +489,20 @@ class MixtureModel(NaturalModel):
         shares = special.softmax(logs, axis=1) * row_weight[:, None]
         larger = self.resized(shares.shape[1])
         return larger, larger.optimum(block, shares, hyper), hyper
+
+    # -- the order of components -------------------------------------------------------
+    def final_order(self, globals_, hyper) -> np.ndarray | None:
+        """Return the order by size, from the largest component down, or None."""
+        order = by_size(self.component_counts(globals_, hyper))
+        is_same = self.keeps_order or (np.diff(order) > 0).all()
+        return None if is_same else order
+
+    def reordered(self, globals_, hyper, order) -> tuple[Any, Any]:
+        prior = self.weights.prior(hyper.weight_concentration)
+        counts = self.component_counts(globals_, hyper)[order]
+        components = self.family.reordered(globals_.components, order)
+        weights = prior + self.weights.counted(counts)
+        return Mixture(weights, components), hyper
 
     # -- maximum likelihood ------------------------------------------------------------
     def likeliest(

@@ -58,6 +58,9 @@ class Wide:
         groups = narrow.reshape(len(narrow), len(columns) + 1, -1)
         return cls(columns, groups[:, :-1], groups[:, -1], n_columns)
 
+    def __getitem__(self, rows):
+        return replace(self, values=self.values[rows], rest=self.rest[rows])
+
     def __array__(self, dtype=None, copy=None):
         shape = len(self.rest), self.n_columns, self.rest.shape[1]
         dense = np.empty(shape, self.values.dtype if dtype is None else dtype)

@@ -208,7 +208,7 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
     @staticmethod
     def _make_model(settings, n_features, dtype):
         priors = Priors(settings, dtype)
-        return GaussianMixtureModel(
+        model = GaussianMixtureModel(
             settings.n_components,
             n_features,
             covariance_type=settings.covariance_type,
@@ -219,6 +219,8 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
             learned=priors.learned(),
             dtype=dtype,
         )
+        model.keeps_order = settings.priors == "scikit-learn"
+        return model
 
     def _finish(self, problem, state):
         """Store results, and a warning about the data, the components or the priors."""

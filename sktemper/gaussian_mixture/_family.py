@@ -360,6 +360,12 @@ class TiedFamily(GaussianFamily):
         other.n_components = n_components
         return other
 
+    def reordered(self, components, order):
+        K, D = self.n_components, self.n_features
+        precision, means, shared = np.split(components, [K, K + K * D])
+        means = means.reshape(K, D)[order].ravel()
+        return np.concatenate([precision[order], means, shared])
+
     # -- parameters --------------------------------------------------------------------
     def shape(self, n_components):
         n_own = n_components * (1 + self.n_features)

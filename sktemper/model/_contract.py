@@ -990,6 +990,20 @@ class Options:
         """Return the start temperature of schedules with ``start="auto"``."""
         return 2.0
 
+    # -- the order of components -------------------------------------------------------
+    def final_order(self, globals_: Any, hyper: Any) -> np.ndarray | None:
+        """Return the order of the components at the end of a `fit`.
+
+        None, the default, keeps the order.  Streams always keep it.
+        """
+        return None
+
+    def reordered(
+        self, globals_: Any, hyper: Any, order: np.ndarray
+    ) -> tuple[Any, Any]:
+        """Return parameters and priors whose component k was ``order[k]``."""
+        raise NotImplementedError
+
     # -- checks of pickles -------------------------------------------------------------
     def global_shapes(self, globals_: Any) -> list | None:
         """Return the shapes that numbers and arrays in `globals_` must have, in order.
@@ -1059,7 +1073,8 @@ class ConjugateModel(Options, Capabilities):
     Optional, with defaults
         All other attributes, and the methods `step`, `update_hyper`, `is_finite`,
         `units_per_row`, `per_unit`, `auto_batch_size`, `auto_temperature`,
-        `global_shapes`, `hyper_shapes`, `check` and `check_local`.
+        `final_order`, `reordered`, `global_shapes`, `hyper_shapes`, `check` and
+        `check_local`.
 
     Capabilities, each needed by some policies
         "dense_vectors" (`natural_parameters`, `from_natural_parameters`,

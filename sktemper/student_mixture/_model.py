@@ -223,6 +223,11 @@ class StudentMixtureModel(GaussianMixtureModel):
         freedom = np.where(used, np.exp(logs / np.where(used, counts, 1.0)), freedom)
         return hyper._replace(freedom_of_scales=freedom)
 
+    def reordered(self, globals_, hyper, order):
+        globals_, hyper = super().reordered(globals_, hyper, order)
+        freedom = self.freedom_of(hyper)[order]
+        return globals_, hyper._replace(freedom_of_scales=freedom)
+
     def complete(self, block, globals_, hyper):
         """Return `ScaledRows`; the last result is cached."""
         given = rows_of(block), globals_, hyper
