@@ -652,6 +652,7 @@ def test_a_fit_makes_its_blocks_once_and_has_the_same_bits(monkeypatch):
     settings = {"tempering": None, "max_iter": 5, "tol": 0.0, "random_state": 0}
     mixture = TemperedMixedMixture(3, kinds="from_dtype", **settings)
     calls, block = [], MixedFamily.block
+    monkeypatch.setattr(MixedMixtureModel, "ascent", lambda *given: None)
     monkeypatch.setattr(
         MixedFamily, "block", lambda self, rows: calls.append(1) or block(self, rows)
     )

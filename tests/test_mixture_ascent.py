@@ -1,4 +1,6 @@
-"""Ascents of mixtures by the methods of the model, beside single steps."""
+"""Ascents of mixtures by a kernel and by methods of the model, beside single steps."""
+
+import math
 
 import numpy as np
 import pytest
@@ -8,7 +10,10 @@ from sktemper import (
     AnnealedMixedMixture,
     AnnealedMultinomialMixture,
 )
-from sktemper._families import MixtureModel
+from sktemper._families import WEIGHTS, Mixture, MixtureModel
+from sktemper._families._ascent import MixtureAscent, ProductAscent
+from sktemper.discrete_mixture._model import _DiscreteMixtureModel
+from sktemper.mixed_mixture._model import MixedMixtureModel
 from sktemper.model import IllDefined
 from sktemper.model._contract import Ascent
 from sktemper.moves import MoveSequence, ReheatMoves, SplitMergeMoves
@@ -30,17 +35,94 @@ CASES = {
     ),
     "mixed": (
         AnnealedMixedMixture,
-        np.column_stack([BITS[:, :4], RANDOM.normal(LABELS[:, None], 0.4)]),
+        np.column_stack(
+            [
+                BITS[:, :3],
+                RANDOM.normal(LABELS[:, None], 0.4),
+                RANDOM.poisson(30.0 * LABELS + 1.0),
+                np.where(RANDOM.random(240) < 0.1, np.nan, RANDOM.normal(LABELS)),
+            ]
+        ),
     ),
 }
 MOVES = MoveSequence([SplitMergeMoves(), ReheatMoves()])
 
 
+POWERS = {
+    "T=1": np.ones((8, 3)),
+    "local_step": 1 / np.column_stack([np.ones((8, 2)), np.linspace(2.0, 1.0, 8)]),
+    "posterior": np.repeat(1 / np.linspace(2.0, 1.0, 8)[:, None], 3, axis=1),
+}
+# The starts have too few steps or components, and say so.
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+NO_LIMITS = np.array([-math.inf, 0.0, 0.0, -math.inf, 0.0])
+
+
+def model_of(name, weight_prior="dirichlet_distribution"):
+    """Return a model, its block of all rows, and parameters."""
+    estimator, X = CASES[name]
+    mixture = estimator(6, max_iter=1, moves=None, random_state=0).fit(X)
+    with mixture._fitted_problem(X) as problem:
+        model = problem.model
+    hyper, old = mixture._state().hyper, mixture._state().globals_
+    model.weights = weights = WEIGHTS[weight_prior](6)
+    counts = weights.counted(old.weights + 1.0 - hyper.weight_concentration)
+    prior = weights.prior(hyper.weight_concentration)
+    globals_ = Mixture(prior + counts, old.components)
+    return model, model.take(X, slice(None)), globals_, hyper
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+@pytest.mark.parametrize("prior", WEIGHTS)
+@pytest.mark.parametrize("name", CASES)
+def test_the_kernel_takes_the_steps_of_the_model(name, prior, is_weighted):
+    weight = RANDOM.integers(0, 3, size=240) / 2.0 if is_weighted else None
+    model, block, globals_, hyper = model_of(name, prior)
+    assert type(model.ascent(block, hyper, weight)) is ProductAscent
+    for powers in POWERS.values():
+        results = []
+        for kind, size in (MixtureAscent, 8), (ProductAscent, 8), (ProductAscent, 3):
+            ascent, bounds, before = kind(model, block, weight), [], math.nan
+            ascent.start(globals_, hyper)
+            for first in range(0, 8, size):
+                part = powers[first : first + size]
+                flags = np.full(len(part), Ascent.WATCHED, dtype=np.intc)
+                status, n_done, before, found = ascent.run(
+                    part, flags, 8 - first, NO_LIMITS, before, 1.5
+                )
+                assert (status, n_done) == (Ascent.DONE, len(part))
+                bounds.append(found)
+            arrays = ascent.parameters()[0].arrays()
+            results.append([np.hstack(bounds), ascent.row_bounds.copy(), *arrays])
+        for known, found, in_parts in zip(*results, strict=True):
+            np.testing.assert_allclose(found, known, rtol=1e-9, atol=1e-9)
+            np.testing.assert_array_equal(in_parts, found)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_fits_by_the_kernel_are_those_by_the_model(name, monkeypatch):
+    estimator, X = CASES[name]
+    fits = []
+    for by_kernel in True, False:
+        for model in _DiscreteMixtureModel, MixedMixtureModel:
+            monkeypatch.setattr(model, "steps_by_kernel", by_kernel)
+        fits.append(estimator(6, moves=MOVES, tol=1e-2, random_state=0).fit(X))
+    one, other = fits
+    np.testing.assert_array_equal(one.labels_, other.labels_)
+    for column in other.history_.keys() - {"seconds", "move_seconds"}:
+        known, found = other.history_[column], one.history_[column]
+        np.testing.assert_allclose(found, known, rtol=1e-8, atol=1e-6)
+
+
 @pytest.mark.parametrize("is_weighted", [False, True])
 @pytest.mark.parametrize("name", CASES)
-def test_fits_have_the_bits_of_single_steps(name, is_weighted, monkeypatch):
+def test_ascents_by_the_model_have_the_bits_of_single_steps(
+    name, is_weighted, monkeypatch
+):
     estimator, X = CASES[name]
     weight = RANDOM.integers(0, 3, size=240) / 2.0 if is_weighted else None
+    for model in _DiscreteMixtureModel, MixedMixtureModel:
+        monkeypatch.setattr(model, "steps_by_kernel", False)
     calls, take = [], MixtureModel.ascent
     fits = []
     for ascent in (
@@ -58,20 +140,16 @@ def test_fits_have_the_bits_of_single_steps(name, is_weighted, monkeypatch):
     assert one.lower_bound_ == other.lower_bound_
 
 
-def test_a_step_that_is_not_finite_is_not_taken():
-    estimator, X = CASES["Bernoulli"]
-    mixture = estimator(3, moves=None, random_state=0).fit(X)
-    with mixture._fitted_problem(X) as problem:
-        model = problem.model
-    state = mixture._state()
-    ascent = model.ascent(model.take(X, slice(None)), state.hyper)
-    ascent.start(state.globals_, state.hyper)
+@pytest.mark.parametrize("kind", [MixtureAscent, ProductAscent])
+def test_a_step_that_is_not_finite_is_not_taken(kind):
+    model, block, globals_, hyper = model_of("Bernoulli")
+    ascent = kind(model, block, None)
+    ascent.start(globals_, hyper)
     powers, flags = np.ones((2, 3)), np.full(2, Ascent.WATCHED, dtype=np.intc)
     powers[1, 0] = 1e308  # the parameters overflow
-    limits = np.array([-np.inf, 0.0, 0.0, -np.inf, 0.0])
     with np.errstate(all="ignore"):
-        status, n_done, *_ = ascent.run(powers, flags, 2, limits, np.nan, 1e308)
-    assert status == Ascent.ILL_DEFINED and n_done < 2
+        status, n_done, *_ = ascent.run(powers, flags, 2, NO_LIMITS, np.nan, 1e308)
+    assert status in (Ascent.ILL_DEFINED, Ascent.NOT_FINITE) and n_done < 2
     assert isinstance(ascent.ill_defined(), IllDefined)
     globals_, hyper = ascent.parameters()
     model.prepare(globals_, hyper)

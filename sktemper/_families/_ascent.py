@@ -1,8 +1,9 @@
-"""Ascents of mixtures: steps of coordinate ascent by the methods of the model."""
+"""Ascents of mixtures: several steps by methods of the model, or by a kernel."""
 
 import math
 
 import numpy as np
+from scipy import sparse
 
 from ..model._contract import (
     Ascent,
@@ -12,6 +13,8 @@ from ..model._contract import (
     Stopped,
     all_finite,
 )
+from ._family import entries_of
+from ._kernels import product_ascent
 
 
 class MixtureAscent(Ascent):
@@ -111,6 +114,86 @@ class MixtureAscent(Ascent):
             if not self.model.is_finite(globals_, hyper, prepared):
                 raise IllDefined()
         return prepared
+
+
+#: Methods of a model whose work the kernel does.
+DONE_BY_KERNEL = {
+    "prepare",
+    "local_step",
+    "responsibilities",
+    "statistics",
+    "update_hyper",
+    "step",
+    "global_bound",
+    "is_finite",
+}
+#: Largest number of moments of the rows of an ascent by a kernel.
+MOST_VALUES = 2**21
+
+
+class ProductAscent(MixtureAscent):
+    """Steps by a kernel, for families that have `Family.parts_of_kernel`."""
+
+    def __init__(self, model, block, row_weight):
+        if row_weight is not None:
+            row_weight = np.ascontiguousarray(row_weight, dtype=np.float64)
+        super().__init__(model, block, row_weight)
+        self._parts = model.family.parts_of_kernel()
+        self._moments = moments = model.family.moments(block)
+        if sparse.issparse(moments):
+            self._moments = entries_of(moments)
+        self._log_base = None
+        if np.ndim(base := model.family.log_base(block)):
+            self._log_base = np.ascontiguousarray(base, dtype=np.float64)
+        self._sticks = len(model.shapes()[0]) == 2
+        self.row_bounds = np.empty(block.shape[0])
+
+    def start(self, globals_, hyper):
+        self._hyper = hyper
+        self._globals = type(globals_)(
+            *(np.array(array, dtype=np.float64) for array in globals_.arrays())
+        )
+
+    def parameters(self):
+        copies = [array.copy() for array in self._globals.arrays()]
+        return type(self._globals)(*copies), self._hyper
+
+    def run(self, powers, flags, n_left, limits, before, scale):
+        hyper, globals_ = self._hyper, self._globals
+        bounds = np.empty((2, len(powers)))
+        status, n_done, before = product_ascent(
+            self._parts,
+            self._moments,
+            self._log_base,
+            self.row_weight,
+            self.model.component_prior(hyper),
+            (self._sticks, hyper.weight_concentration, scale),
+            self.model.stop,
+            powers,
+            flags,
+            n_left,
+            limits,
+            before,
+            (globals_.weights.reshape(-1), globals_.components),
+            bounds,
+            self.row_bounds,
+        )
+        if status == self.STOPPED:
+            raise Stopped
+        return status, n_done, before, bounds
+
+
+def ascent_of_mixture(model, block, row_weight):
+    """Return an ascent on a block, or None if it has too many rows.
+
+    It uses the kernel if the model has it and no method of the model is replaced.
+    """
+    n_values = block.nnz if sparse.issparse(block) else math.prod(block.shape)
+    if model.steps_by_kernel and DONE_BY_KERNEL.isdisjoint(vars(model)):
+        has_room = n_values <= MOST_VALUES
+        return ProductAscent(model, block, row_weight) if has_room else None
+    has_room = block.shape[0] <= model.block_size
+    return MixtureAscent(model, block, row_weight) if has_room else None
 
 
 def is_given_up(limits, before, now, n_left):

@@ -15,7 +15,7 @@ from .._simd import special
 from .._utils._tasks import run_shared
 from .._utils._typing import SparseMatrix
 from ._dirichlet import log_gamma_draws
-from ._family import Family, Tables, times
+from ._family import DIRICHLET, GAMMA_RATES, Family, Tables, kernel_parts, times
 
 # -- log Gamma and digamma of arrays of positive numbers -------------------------------
 #: The kernels are as precise as SciPy between these bounds, and some ten times as fast.
@@ -201,6 +201,9 @@ class DirichletFamily(Family):
         return block @ self.repeats
 
     # -- the distribution of the parameters --------------------------------------------
+    def parts_of_kernel(self) -> tuple[np.ndarray, np.ndarray] | None:
+        return kernel_parts(DIRICHLET, self.sizes) if self.repeats is None else None
+
     def log_normaliser(self, parameters) -> np.ndarray:
         concentration = parameters + 1.0
         logs = self.totals(log_gamma(concentration))
@@ -389,6 +392,9 @@ class GammaFamily(Family):
     def split(self, values) -> list[np.ndarray]:
         """Return the first and the second half of the columns."""
         return np.hsplit(values, 2)
+
+    def parts_of_kernel(self) -> tuple[np.ndarray, np.ndarray] | None:
+        return kernel_parts(GAMMA_RATES, [self.n_natural // 2])
 
     def log_normaliser(self, parameters) -> np.ndarray:
         shape, rate = self.split(parameters)

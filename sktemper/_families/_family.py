@@ -158,7 +158,7 @@ def times(moments, matrix):
     """Return ``moments @ matrix``; the bits of a row do not depend on other rows."""
     if not sparse.issparse(moments):
         return tiled_matmul(moments, matrix)
-    return sparse_times(*_entries(moments), _rows(matrix))
+    return sparse_times(*entries_of(moments), _rows(matrix))
 
 
 def sums_of(moments, shares):
@@ -166,10 +166,10 @@ def sums_of(moments, shares):
     if not sparse.issparse(moments):
         return shares.T @ moments
     # one row of memory for each moment, because a row of data has few moments
-    return sparse_sums(*_entries(moments), _rows(shares), moments.shape[1]).T
+    return sparse_sums(*entries_of(moments), _rows(shares), moments.shape[1]).T
 
 
-def _entries(moments):
+def entries_of(moments):
     """Return the arrays of a CSR array, for kernels that hold no lock.
 
     The products of SciPy hold the lock of the interpreter, so that threads would wait
@@ -201,6 +201,19 @@ def _rows(array):
 
 #: Factor of the shares of all rows, see `Family.statistics`.
 ONCE = np.ones(1)
+
+
+#: Numbers of the parts of families in kernels.
+DIRICHLET, GAMMA_RATES, NORMAL_GAMMA = range(3)
+
+
+def kernel_parts(kind, sizes):
+    """Return arrays of the kind and of the size of each part.
+
+    The size is the number of options, of rates, or of normal columns.
+    """
+    sizes = np.array(sizes, dtype=np.intp)
+    return np.full(len(sizes), kind, dtype=np.intc), sizes
 
 
 class Tables(NamedTuple):
@@ -389,6 +402,13 @@ class Family:
         after = self.evidence(prior, added.reshape(-1, added.shape[-1]))
         return after.reshape(removed.shape).sum(axis=1) - before[removed].sum(axis=1)
 
+    def parts_of_kernel(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return the kinds and sizes of independent parts, for the kernel of ascents.
+
+        They are two arrays, see `kernel_parts`; None if the kernel lacks the family.
+        """
+        return None
+
     def split_finder(self, block: Any) -> Any:
         """Return a function with the results of `best_split` for a block, or None.
 
@@ -521,6 +541,13 @@ class ProductFamily(Family):
         return block.known
 
     # -- the distribution of the parameters --------------------------------------------
+    def parts_of_kernel(self):
+        found = [part.parts_of_kernel() for part in self.parts]
+        if None in found:
+            return None
+        kinds, sizes = zip(*found, strict=True)
+        return np.concatenate(kinds), np.concatenate(sizes)
+
     def log_normaliser(self, parameters):
         return sum(part.log_normaliser(own) for part, own in self.each(parameters))
 

@@ -1,4 +1,4 @@
-"""Kernels of Wishart distributions, and products of sparse moments.
+"""Kernels of conjugate families: Wishart distributions, sparse moments, and ascents.
 
 All functions take and return arrays.  The loops are C, in ``_loops.h``, and are
 compiled for each instruction set.
@@ -280,3 +280,111 @@ cdef int check_entries(
     if not inside or least < 0 or largest >= n_columns:
         raise IndexError(f"entries are outside of a matrix of {n_columns} columns")
     return 0
+
+
+# -- ascents of mixtures of products of families ---------------------------------------
+cdef int fill_block(
+    product_block *block, tuple parts, object moments, const double[::1] prior
+) except -1:
+    """Fill in sizes, the family and the moments of samples."""
+    cdef const int[::1] kinds
+    cdef const intptr_t[::1] sizes, starts
+    cdef const double[::1] values
+    cdef const double[:, ::1] rows
+    cdef const int32_t[::1] narrow
+    cdef const int64_t[::1] wide
+    kinds, sizes = parts
+    block.n_parts, block.n_natural = kinds.shape[0], prior.shape[0]
+    block.kinds, block.sizes, block.prior = &kinds[0], &sizes[0], &prior[0]
+    block.starts, block.narrow, block.wide = NULL, NULL, NULL
+    if not isinstance(moments, tuple):
+        rows = moments
+        if rows.shape[1] != block.n_natural:
+            raise ValueError(f"{rows.shape[1]} moments for {block.n_natural} parameters")
+        block.n_samples, block.moments = rows.shape[0], &rows[0, 0]
+        return 0
+    starts, values = moments[0], moments[2]
+    block.n_samples, block.starts = starts.shape[0] - 1, &starts[0]
+    block.moments = &values[0] if values.shape[0] else NULL
+    if moments[1].dtype == np.int32:
+        narrow = moments[1]
+        check_entries(starts, narrow, values.shape[0], block.n_natural)
+        block.narrow = &narrow[0] if narrow.shape[0] else NULL
+    else:
+        wide = moments[1]
+        check_entries(starts, wide, values.shape[0], block.n_natural)
+        block.wide = &wide[0] if wide.shape[0] else NULL
+    return 0
+
+
+def product_ascent(
+    tuple parts,
+    object moments,
+    const double[::1] log_base,
+    const double[::1] row_weight,
+    const double[::1] prior,
+    tuple numbers,
+    const int[::1] stop,
+    const double[:, ::1] powers,
+    const int[::1] flags,
+    intptr_t n_left,
+    const double[::1] limits,
+    double before,
+    tuple state,
+    double[:, ::1] bounds,
+    double[::1] row_bounds,
+):
+    """Take several steps of coordinate ascent, and change the parameters.
+
+    Parameters
+    ----------
+    parts : tuple of two ndarray
+        Kinds and sizes of the parts of the family, see `Family.parts_of_kernel`.
+    moments : ndarray of shape (n_samples, n_natural), or tuple of three ndarray
+        Moments of samples; a tuple has the starts, columns and values of CSR.
+    log_base : ndarray of shape (n_samples,) or None
+    row_weight : ndarray of shape (n_samples,) or None
+    prior : ndarray of shape (n_natural,)
+    numbers : tuple of three
+        Whether weights are stick-breaking, their concentration, and the scale of the
+        statistics.
+    stop : ndarray of shape (1,)
+        Flag; if another thread sets it, the call returns early.
+    powers, flags, n_left, limits, before
+        See `Ascent.run`.
+    state : tuple of two ndarray
+        Weights and components, which the call changes.
+    bounds : ndarray of shape (2, n_steps)
+        Receives the sums of the rows' bounds, and the lower bounds.
+    row_bounds : ndarray of shape (n_samples,)
+        Receives the rows' bounds of the last step.
+
+    Returns
+    -------
+    status, n_done : int
+    before : float
+    """
+    cdef product_block block
+    cdef int status
+    cdef unsigned int mode
+    cdef double[::1] weights = state[0], scratch
+    cdef double[:, ::1] components = state[1]
+    fill_block(&block, parts, moments, prior)
+    block.n_components = components.shape[0]
+    block.sticks, block.concentration, block.steps.scale = numbers
+    block.log_base = NULL if log_base is None else &log_base[0]
+    block.row_weight = NULL if row_weight is None else &row_weight[0]
+    block.weights, block.components = &weights[0], &components[0, 0]
+    block.row_bounds = &row_bounds[0]
+    block.steps.stop, block.steps.before = &stop[0], before
+    block.steps.n_steps, block.steps.n_left = powers.shape[0], n_left
+    block.steps.powers, block.steps.flags = &powers[0, 0], &flags[0]
+    block.steps.limits = &limits[0]
+    block.steps.local_bounds, block.steps.lower_bounds = &bounds[0, 0], &bounds[1, 0]
+    scratch = aligned(np.empty, SIMD.product_ascent_size_f64(&block), np.float64)
+    block.scratch = &scratch[0]
+    with nogil:
+        mode = simd_flush_subnormals()
+        status = SIMD.product_ascent_f64(&block)
+        simd_restore_subnormals(mode)
+    return status, block.steps.n_done, block.steps.before

@@ -16,7 +16,7 @@ from .._utils._linalg import sparse_rows
 from .._utils._typing import DataLike, DTypeLike
 from ..model._contract import ConjugateModel, LocalStep, Powers, Request
 from ._annealed import AnnealedChains
-from ._ascent import MixtureAscent
+from ._ascent import MixtureAscent, ascent_of_mixture
 from ._births import USED, BirthPlaces, Search, propose_birth, split_merge
 from ._dirichlet import WEIGHTS, by_size
 from ._family import ONCE, Family, Natural, NaturalModel, are_equal, dense
@@ -114,6 +114,9 @@ class MixtureModel(NaturalModel):
     birth_steps = 10
     #: Whether components keep their order at the end of a fit.
     keeps_order = False
+    #: Whether a kernel may take several steps at once, for a family that has
+    #: `Family.parts_of_kernel`; False if a subclass replaces methods of a step.
+    steps_by_kernel = False
 
     def __init__(
         self,
@@ -348,9 +351,7 @@ class MixtureModel(NaturalModel):
 
     def ascent(self, block, hyper, row_weight=None) -> MixtureAscent | None:
         """Return a `MixtureAscent` on a block, or None if it has too many rows."""
-        if block.shape[0] > self.block_size:
-            return None
-        return MixtureAscent(self, block, row_weight)
+        return ascent_of_mixture(self, block, row_weight)
 
     def fisher_product(self, globals_, vector) -> np.ndarray:
         """Return the Fisher information of q(weights, components) times ``vector``."""

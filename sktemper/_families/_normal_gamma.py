@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import betaln, gammaln, polygamma, psi
 
 from ._dirichlet import log_gamma_draws
-from ._family import Family
+from ._family import NORMAL_GAMMA, Family, kernel_parts
 
 LOG_2_PI = math.log(2.0 * math.pi)
 
@@ -58,6 +58,9 @@ class NormalGammaFamily(Family):
         return NormalGammas(kappa, means, 0.5 * (freedom + 1.0), rate)
 
     # -- the distribution of the parameters --------------------------------------------
+    def parts_of_kernel(self):
+        return kernel_parts(NORMAL_GAMMA, [self.n_natural // 4])
+
     def log_normaliser(self, parameters):
         kappa, _, a, b = self.usual(parameters)
         logs = 0.5 * (LOG_2_PI - np.log(kappa)) + gammaln(a) - a * np.log(b)

@@ -1,8 +1,10 @@
-/* Parts of an ascent that all mixtures share: the distribution of the weights, and the end of
- * an ascent.  An ascent is a number of steps of coordinate ascent in one call.  Everything is
- * in float64, and is compiled once. */
+/* Parts of an ascent that all mixtures share: the distribution of the weights, and the loop of
+ * steps.  An ascent is a number of steps of coordinate ascent in one call.  Everything is in
+ * float64, and is compiled once. */
 #ifndef SKTEMPER_MIXTURE_ASCENT_H
 #define SKTEMPER_MIXTURE_ASCENT_H
+
+#include "sktemper/_families/_blocks.h"
 
 /* Ends of an ascent, `status` of the caller. */
 enum { ASCENT_DONE, ASCENT_STOPPED, ASCENT_GIVEN_UP, ASCENT_CONVERGED, ASCENT_ILL_DEFINED,
@@ -10,6 +12,14 @@ enum { ASCENT_DONE, ASCENT_STOPPED, ASCENT_GIVEN_UP, ASCENT_CONVERGED, ASCENT_IL
 /* Flags of steps: the bound is computed; only the bound is computed; the ascent is not given
  * up in this step. */
 enum { ASCENT_WATCHED = 1, ASCENT_BOUND_ONLY = 2, ASCENT_KEEPS_ON = 4 };
+
+/* Takes memory for n numbers. */
+static double *room_for(double **end, intptr_t n)
+{
+    double *start = *end;
+    *end += (n + 7) / 8 * 8;
+    return start;
+}
 
 static inline double ascent_log_gamma(double x)
 {
@@ -96,6 +106,20 @@ static int weights_are_valid(int sticks, intptr_t K, const double *parameters)
     return 1;
 }
 
+/* The functions in which mixtures differ.  `self` is the parameters, priors and samples. */
+typedef struct {
+    /* Local steps on all samples, given three powers: computes the weighted sum of the samples'
+     * bounds, and, unless `only_bound`, statistics.  Returns whether it was stopped. */
+    int (*local_step)(void *self, const double *powers, int only_bound, double *bound);
+    /* E log p - E log q of the parameters. */
+    double (*global_bound)(void *self);
+    /* Learns priors from the statistics; NULL if there is nothing to learn. */
+    void (*update_hyper)(void *self);
+    /* Computes new parameters from the statistics, given the power of the prior, and prepares
+     * them for local steps.  Returns `ASCENT_DONE`, or an error and keeps the parameters. */
+    int (*global_step)(void *self, double power);
+} mixture_methods;
+
 /* Returns whether an ascent is given up, see `Ascent.run`. */
 static int ascent_is_given_up(const double *limits, double before, double now, double n_left)
 {
@@ -106,5 +130,40 @@ static int ascent_is_given_up(const double *limits, double before, double now, d
         return 0;
     return (fabs(deficit) < limits[1] && fabs(gain) < limits[2])
            || deficit > n_left * (gain > 0 ? gain : 0);
+}
+
+/* Takes steps of coordinate ascent.  A step is taken completely or not at all.  Returns the
+ * status. */
+static int take_steps(mixture_steps *s, const mixture_methods *methods, void *self)
+{
+    for (intptr_t t = 0; t < s->n_steps; t++) {
+        const double *powers = s->powers + 3 * t;
+        const int flags = s->flags[t];
+        double local, now = NAN;
+        if (*s->stop || methods->local_step(self, powers, flags & ASCENT_BOUND_ONLY, &local))
+            return ASCENT_STOPPED;
+        if (!isfinite(local))
+            return ASCENT_NOT_FINITE;
+        if (flags & ASCENT_WATCHED)
+            now = s->scale * local + methods->global_bound(self);
+        s->local_bounds[t] = local;
+        s->lower_bounds[t] = now;
+        if (flags & ASCENT_BOUND_ONLY)
+            return ASCENT_DONE;
+        if (!(flags & ASCENT_KEEPS_ON) && !isnan(now - s->before)
+            && ascent_is_given_up(s->limits, s->before, now, (double)(s->n_left - t)))
+            return ASCENT_GIVEN_UP;
+        if (methods->update_hyper && powers[0] == 1 && powers[1] == 1 && powers[2] == 1)
+            methods->update_hyper(self);
+        const int status = methods->global_step(self, powers[0]);
+        if (status != ASCENT_DONE)
+            return status;
+        s->n_done = t + 1;
+        const double change = now - s->before;
+        s->before = now;
+        if (fabs(change) < s->limits[4])
+            return ASCENT_CONVERGED;
+    }
+    return ASCENT_DONE;
 }
 #endif

@@ -367,6 +367,7 @@ class _DiscreteMixtureModel(WideMixtureModel):
     """Mixture whose components have Dirichlet posteriors or products of Dirichlets."""
 
     block_size = 1024
+    steps_by_kernel = True
 
     log_partition = draw_partition
 

@@ -52,13 +52,6 @@ typedef struct {
     void *means, *triangles, *few_means, *few_triangles, *shares, *white, *panels;
 } ascent_room;
 
-static double *room_for(double **end, intptr_t n)
-{
-    double *start = *end;
-    *end += (n + 7) / 8 * 8;
-    return start;
-}
-
 static void room_of_usual(double **end, intptr_t K, intptr_t D, intptr_t n, usual_form *usual,
                           const ascent_room *room)
 {
@@ -1041,69 +1034,84 @@ LOOP intptr_t NAME(gaussian_ascent_size)(ascent_block *b, intptr_t lanes_size,
     return (divide_room(b, lanes_size, &room) - (double *)0) + moments_size;
 }
 
-/* Takes steps of coordinate ascent.  A step is taken completely or not at all.  Returns the
- * status, see `mixture_ascent.h`. */
+/* An ascent, for the functions of `mixture_methods`. */
+typedef struct {
+    ascent_block *block;
+    ascent_room room;
+} NAME(gaussian_run);
+
+static int NAME(gaussian_local_step)(void *self, const double *powers, int only_bound,
+                                     double *bound)
+{
+    NAME(gaussian_run) *run = self;
+    return NAME(ascent_local_step)(run->block, &run->room, powers, only_bound, bound);
+}
+
+static double NAME(gaussian_global_bound)(void *self)
+{
+    NAME(gaussian_run) *run = self;
+    return global_bound(run->block, &run->room);
+}
+
+static void NAME(gaussian_update_hyper)(void *self)
+{
+    NAME(gaussian_run) *run = self;
+    update_hyper(run->block, &run->room);
+}
+
+static int NAME(gaussian_global_step)(void *self, double power)
+{
+    NAME(gaussian_run) *run = self;
+    ascent_block *b = run->block;
+    ascent_room *room = &run->room;
+    const intptr_t K = b->n_components;
+    target_weights(b->sticks, K, b->concentration, power, b->scale, room->counts,
+                   room->weights);
+    target_components(b, room, &room->present, power, room->components);
+    if (!weights_are_valid(b->sticks, K, room->weights)
+        || usual_of(b, room, room->components, &room->next))
+        return ASCENT_ILL_DEFINED;
+    if (!NAME(ascent_tables)(b, room, room->weights, &room->next))
+        return ASCENT_NOT_FINITE;
+    const usual_form old = room->now;
+    room->now = room->next;
+    room->next = old;
+    memcpy(b->weights, room->weights, (size_t)(b->sticks ? 2 * K : K) * sizeof(double));
+    memcpy(b->components, room->components,
+           (size_t)(b->kind == TIED ? K * (1 + b->n_features) + room->stored + 1
+                                    : K * room->natural) * sizeof(double));
+    memcpy(b->covariance, room->present.covariance, (size_t)room->entries * sizeof(double));
+    b->hyper[0] = room->present.precision;
+    b->hyper[1] = room->present.freedom;
+    return ASCENT_DONE;
+}
+
+/* Takes steps of coordinate ascent.  Returns the status, see `mixture_ascent.h`. */
 LOOP int NAME(gaussian_ascent)(ascent_block *b, intptr_t lanes_size)
 {
-    ascent_room room;
-    const intptr_t K = b->n_components;
-    const size_t size_of_weights = (size_t)(b->sticks ? 2 * K : K) * sizeof(double);
-    divide_room(b, lanes_size, &room);
-    const size_t size_of_components =
-        (size_t)(b->kind == TIED ? K * (1 + b->n_features) + room.stored + 1
-                                 : K * room.natural) * sizeof(double);
-    room.present.precision = b->hyper[0];
-    room.present.freedom = b->hyper[1];
-    memcpy(room.present.covariance, b->covariance, (size_t)room.entries * sizeof(double));
+    const mixture_methods methods = {
+        NAME(gaussian_local_step), NAME(gaussian_global_bound), NAME(gaussian_update_hyper),
+        NAME(gaussian_global_step)};
+    mixture_steps steps = {b->stop,   b->scale, b->n_steps,      b->n_left,      b->powers,
+                           b->flags,  b->limits, b->before, 0, b->local_bounds,
+                           b->lower_bounds};
+    NAME(gaussian_run) run;
+    ascent_room *room = &run.room;
+    run.block = b;
+    divide_room(b, lanes_size, room);
+    room->present.precision = b->hyper[0];
+    room->present.freedom = b->hyper[1];
+    memcpy(room->present.covariance, b->covariance, (size_t)room->entries * sizeof(double));
     b->n_done = 0;
-    if (usual_of(b, &room, b->components, &room.now)
-        || !weights_are_valid(b->sticks, K, b->weights))
+    if (usual_of(b, room, b->components, &room->now)
+        || !weights_are_valid(b->sticks, b->n_components, b->weights))
         return ASCENT_ILL_DEFINED;
-    if (!NAME(ascent_tables)(b, &room, b->weights, &room.now))
+    if (!NAME(ascent_tables)(b, room, b->weights, &room->now))
         return ASCENT_NOT_FINITE;
-    if (b->kind == TIED && NAME(sum_all)(b, &room))
+    if (b->kind == TIED && NAME(sum_all)(b, room))
         return ASCENT_STOPPED;
-    for (intptr_t t = 0; t < b->n_steps; t++) {
-        const double *powers = b->powers + 3 * t;
-        const int flags = b->flags[t];
-        double local, now = NAN;
-        if (*b->stop
-            || NAME(ascent_local_step)(b, &room, powers, flags & ASCENT_BOUND_ONLY, &local))
-            return ASCENT_STOPPED;
-        if (!isfinite(local))
-            return ASCENT_NOT_FINITE;
-        if (flags & ASCENT_WATCHED)
-            now = b->scale * local + global_bound(b, &room);
-        b->local_bounds[t] = local;
-        b->lower_bounds[t] = now;
-        if (flags & ASCENT_BOUND_ONLY)
-            return ASCENT_DONE;
-        if (!(flags & ASCENT_KEEPS_ON) && !isnan(now - b->before)
-            && ascent_is_given_up(b->limits, b->before, now, (double)(b->n_left - t)))
-            return ASCENT_GIVEN_UP;
-        if (powers[0] == 1 && powers[1] == 1 && powers[2] == 1)
-            update_hyper(b, &room);
-        target_weights(b->sticks, K, b->concentration, powers[0], b->scale, room.counts,
-                       room.weights);
-        target_components(b, &room, &room.present, powers[0], room.components);
-        if (!weights_are_valid(b->sticks, K, room.weights)
-            || usual_of(b, &room, room.components, &room.next))
-            return ASCENT_ILL_DEFINED;
-        if (!NAME(ascent_tables)(b, &room, room.weights, &room.next))
-            return ASCENT_NOT_FINITE;
-        const usual_form old = room.now;
-        room.now = room.next;
-        room.next = old;
-        memcpy(b->weights, room.weights, size_of_weights);
-        memcpy(b->components, room.components, size_of_components);
-        memcpy(b->covariance, room.present.covariance, (size_t)room.entries * sizeof(double));
-        b->hyper[0] = room.present.precision;
-        b->hyper[1] = room.present.freedom;
-        b->n_done = t + 1;
-        const double change = now - b->before;
-        b->before = now;
-        if (fabs(change) < b->limits[4])
-            return ASCENT_CONVERGED;
-    }
-    return ASCENT_DONE;
+    const int status = take_steps(&steps, &methods, &run);
+    b->n_done = steps.n_done;
+    b->before = steps.before;
+    return status;
 }

@@ -1,7 +1,7 @@
 /* Responsibilities of Gaussian components for samples, for one floating type.  A panel of
  * samples, one in each lane, is processed at a time.  Means are subtracted before squares
  * are computed, so that no digits are lost for samples far from the origin. */
-#include "sktemper/_families/_loops.h"
+#include "sktemper/_families/wishart.h"
 
 #include "_panels.h"
 

@@ -328,6 +328,8 @@ class MixedMixtureModel(MixtureModel):
         )
         self.most_kept_rows = KEPT_VALUES // family.n_natural
 
+    steps_by_kernel = True
+
     log_partition = draw_partition
 
     def auto_batch_size(self, X, total):

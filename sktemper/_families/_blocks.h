@@ -1,0 +1,46 @@
+#ifndef SKTEMPER_FAMILIES_BLOCKS_H
+#define SKTEMPER_FAMILIES_BLOCKS_H
+
+/* Steps of an ascent, see `Ascent.run`. */
+typedef struct {
+    const volatile int *stop;
+    double scale;
+    intptr_t n_steps, n_left;            /* steps of this call, and of the ascent */
+    const double *powers;                /* (n_steps, 3): prior, statistics, local */
+    const int *flags;                    /* (n_steps,) */
+    const double *limits;                /* best bound, same bound, at rest, least gain, tol */
+    double before;                       /* lower bound of the last step; in and out */
+    /* out */
+    intptr_t n_done;                     /* number of steps taken */
+    double *local_bounds;                /* (n_steps,) */
+    double *lower_bounds;                /* (n_steps,) */
+} mixture_steps;
+
+/* Number of samples whose responsibilities are computed at a time. */
+#define PRODUCT_ROWS 96
+
+/* Input, output and scratch memory of `product_ascent`: steps of coordinate ascent of a mixture
+ * whose components are products of conjugate families.  Parameters and moments have the layouts
+ * of the families, one part after another. */
+typedef struct {
+    mixture_steps steps;
+    intptr_t n_samples, n_components, n_natural, n_parts;
+    const int *kinds;                    /* (n_parts,): 0 Dirichlet, 1 Gamma, 2 normal-gamma */
+    const intptr_t *sizes;               /* (n_parts,): numbers of options, rates, columns */
+    int sticks;                          /* whether weights are stick-breaking */
+    double concentration;                /* of the weights */
+    const double *prior;                 /* (n_natural,) */
+    const double *moments;               /* (n_samples, n_natural), or the entries of CSR */
+    const intptr_t *starts;              /* (n_samples + 1,) of CSR, or NULL */
+    const int32_t *narrow;               /* columns of the entries of CSR, in one */
+    const int64_t *wide;                 /* of these arrays; the other is NULL */
+    const double *log_base;              /* (n_samples,), or NULL */
+    const double *row_weight;            /* (n_samples,), or NULL */
+    /* in and out */
+    double *weights;                     /* (n_components,) or (n_components, 2) */
+    double *components;                  /* (n_components, n_natural) */
+    /* out */
+    double *row_bounds;                  /* (n_samples,) of the last step */
+    double *scratch;
+} product_block;
+#endif

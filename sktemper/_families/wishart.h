@@ -1,0 +1,191 @@
+/* Wishart distributions of many components: factors of their scales, and terms of lower
+ * bounds.  Computations are in float64 for both types REAL. */
+#include "gaussian_lanes.h"
+#include "sparse_products.h"
+
+/* Computes the lower triangular F with F^T F = matrix^-1, and log |matrix^-1|, for symmetric
+ * matrices.  Only the lower triangles of the matrices are read.  `scratch` has memory for two
+ * triangles and a vector in each lane.  Returns the number of matrices that are not positive
+ * definite. */
+LOOP intptr_t NAME(inverse_factors)(intptr_t n, intptr_t d,
+                                    const double *restrict matrices,
+                                    double *restrict factors,
+                                    double *restrict log_determinants,
+                                    double *restrict scratch)
+{
+    double *restrict a = scratch, *restrict b = a + triangle_entries(d);
+    double *restrict inverse = b + triangle_entries(d);
+    intptr_t n_bad = 0;
+    for (intptr_t first = 0; first < n; first += LANES) {
+        const intptr_t width = n - first < LANES ? n - first : LANES;
+        double least[LANES], logs[LANES] = {0};
+        for (intptr_t lane = 0; lane < LANES; lane++) {
+            const double *restrict own =
+                matrices + (first + (lane < width ? lane : width - 1)) * d * d;
+            least[lane] = 1;
+            for (intptr_t i = 0; i < d; i++)
+                for (intptr_t j = 0; j <= i; j++)
+                    a[element_place(i, j) + lane] = own[i * d + j];
+        }
+        factor_tiles(d, a, inverse, least);
+        invert_tiles(d, a, inverse, b);
+        for (intptr_t i = 0; i < d; i++) {
+            const double *restrict own = inverse + i * LANES;
+            VECTORISE
+            for (intptr_t lane = 0; lane < LANES; lane++)
+                logs[lane] += 2 * log_f64(own[lane]);
+        }
+        for (intptr_t lane = 0; lane < width; lane++) {
+            double *restrict own = factors + (first + lane) * d * d;
+            double top = 0;
+            for (intptr_t i = 0; i < d; i++) {
+                for (intptr_t j = 0; j <= i; j++)
+                    own[i * d + j] = b[element_place(i, j) + lane];
+                for (intptr_t j = i + 1; j < d; j++)
+                    own[i * d + j] = 0;
+                /* the root is checked because the inverse of an infinite root is finite */
+                top = a[element_place(i, i) + lane] > top
+                          ? a[element_place(i, i) + lane]
+                          : top;
+            }
+            log_determinants[first + lane] = logs[lane];
+            n_bad += !(least[lane] > 0) || !(top < HUGE_VAL);
+        }
+    }
+    return n_bad;
+}
+
+/* Computes means and inverse scales from natural parameters of Normal-Wishart
+ * distributions. */
+LOOP void NAME(centred)(intptr_t n, intptr_t d, const double *restrict precisions,
+                        const double *restrict sums, const double *restrict second,
+                        double *restrict means, double *restrict inverse_scales)
+{
+    for (intptr_t k = 0; k < n; k++) {
+        const double precision = precisions[k];
+        for (intptr_t i = 0; i < d; i++)
+            means[i] = sums[i] / precision;
+        for (intptr_t i = 0; i < d; i++) {
+            const double factor = precision * means[i];
+            VECTORISE
+            for (intptr_t j = 0; j < d; j++)
+                inverse_scales[j] = second[j] - factor * means[j];
+            inverse_scales += d;
+            second += d;
+        }
+        means += d;
+        sums += d;
+    }
+}
+
+/* packed = the rows of lower triangles.  Each triangle is multiplied by its scale. */
+LOOP void NAME(packed_triangles)(intptr_t n, intptr_t d, const double *restrict factors,
+                                 const double *restrict scales, double *restrict packed)
+{
+    for (intptr_t k = 0; k < n; k++)
+        for (intptr_t i = 0; i < d; i++, factors += d)
+            for (intptr_t j = 0; j <= i; j++)
+                *packed++ = scales[k] * factors[j];
+}
+
+/* traces = tr(F^T F matrix) and squares = |F vector|^2 for each lower triangular F. */
+LOOP void NAME(traces_and_squares)(intptr_t n, intptr_t d, const double *restrict factors,
+                                   const double *restrict matrices,
+                                   const double *restrict vectors,
+                                   double *restrict traces, double *restrict squares,
+                                   double *restrict scratch)
+{
+    for (intptr_t k = 0; k < n; k++) {
+        double trace = 0, square = 0;
+        for (intptr_t i = 0; i < d; i++) {
+            const double *restrict row = factors + i * d;
+            double sum = 0, part = 0;
+            for (intptr_t j = 0; j <= i; j++) {
+                scratch[j] = 0;
+                sum += row[j] * vectors[j];
+            }
+            for (intptr_t l = 0; l <= i; l++) {
+                const double *restrict other = matrices + l * d;
+                const double factor = row[l];
+                VECTORISE
+                for (intptr_t j = 0; j <= i; j++)
+                    scratch[j] += factor * other[j];
+            }
+            for (intptr_t j = 0; j <= i; j++)
+                part += row[j] * scratch[j];
+            trace += part;
+            square += sum * sum;
+        }
+        traces[k] = trace;
+        squares[k] = square;
+        factors += d * d;
+        matrices += d * d;
+        vectors += d;
+    }
+}
+
+/* log Gamma(x) for x > 0.  For x >= 1e15, this is Stirling's series without terms in 1 / x,
+ * which are smaller than the rounding error.  For smaller x, the result is `known`. */
+static inline double NAME(log_gamma_of_any)(double x, double known)
+{
+    return x < 1e15 ? known : (x - 0.5) * log(x) - x + 0.91893853320467274178;
+}
+
+/* Computes terms of Normal-Wishart distributions in `d` dimensions: E log |precision|, the
+ * logarithm of the density's normaliser without the factor |precision|, and the expected log
+ * density of samples at distance 0 from the mean. */
+LOOP void NAME(wishart_terms)(intptr_t n, intptr_t d, const double *restrict precision,
+                              const double *restrict freedom,
+                              const double *restrict log_determinants,
+                              double *restrict log_precisions,
+                              double *restrict log_normalisers,
+                              double *restrict log_densities)
+{
+    const double log_2 = 0.693147180559945309417, log_pi = 1.14472988584940017414;
+    for (intptr_t first = 0; first < n; first += LANES) {
+        const intptr_t width = n - first < LANES ? n - first : LANES;
+        double digammas[LANES] = {0}, gammas[LANES] = {0}, halves[LANES], logs[LANES];
+        for (intptr_t i = 0; i < d; i++) {
+            for (intptr_t lane = 0; lane < LANES; lane++)
+                halves[lane] =
+                    0.5 * (freedom[first + (lane < width ? lane : width - 1)] - (double)i);
+            log_gamma_f64(LANES, halves, logs);
+            for (intptr_t lane = 0; lane < LANES; lane++)
+                gammas[lane] += NAME(log_gamma_of_any)(halves[lane], logs[lane]);
+            digamma_f64(LANES, halves, logs);
+            for (intptr_t lane = 0; lane < LANES; lane++)
+                digammas[lane] += logs[lane];
+        }
+        for (intptr_t lane = 0; lane < width; lane++) {
+            const intptr_t k = first + lane;
+            const double log_scale = d * log_2 + log_determinants[k];
+            log_precisions[k] = digammas[lane] + log_scale;
+            log_normalisers[k] = 0.5 * d * (log(precision[k]) - log_2 - log_pi)
+                                 - 0.5 * freedom[k] * log_scale - gammas[lane]
+                                 - 0.25 * d * (d - 1) * log_pi;
+            log_densities[k] =
+                0.5 * (log_precisions[k] - d * (log_2 + log_pi + 1 / precision[k]));
+        }
+    }
+}
+
+/* bounds = power * E log p - E log q for each of `n` distributions q.  Both q and p have the
+ * results of `wishart_terms`.  For traces and squares, see `traces_and_squares`: F are the
+ * factors of q, the matrices are inverse scales of p, and the vectors are differences of the
+ * means of q and p. */
+LOOP void NAME(wishart_bounds)(intptr_t n, intptr_t d, double power,
+                               const double *const *q, const double *const *p,
+                               const double *restrict traces,
+                               const double *restrict squares, double *restrict bounds)
+{
+    for (intptr_t k = 0; k < n; k++) {
+        const double precision = q[0][k], nu = q[1][k], log_precision = q[2][k];
+        const double log_q = q[3][k] + 0.5 * (nu - d) * log_precision - 0.5 * d * (1 + nu);
+        const double log_p = p[3][k] + 0.5 * (p[1][k] - d) * log_precision
+                             - 0.5 * p[0][k] * (d / precision + nu * squares[k])
+                             - 0.5 * nu * traces[k];
+        bounds[k] = power * log_p - log_q;
+    }
+}
+
+#undef LANES
