@@ -235,7 +235,7 @@ class Annealing(Tempering):
     final_temperature : float, default=1.0
         Lowest temperature; higher for a tempered posterior, of the likelihood to the
         power 1/T, which is wider if the model is wrong.  Such a fit does not warn, but
-        early stopping and sampled documents wait for T=1.
+        early stopping waits for T=1.
 
     References
     ----------

@@ -145,7 +145,7 @@ def test_sampled_bounds_are_below_the_optimum():
     assert at_samples.sum() < at_optimum.sum()
 
 
-def test_auto_samples_short_documents_of_whole_counts_once_T_is_1():
+def test_auto_samples_short_documents_of_whole_counts_at_low_temperatures():
     X = np.ones((4, V))
     X[1] = 0.5
     X[2] = lda_model.longest_sampled(K)
@@ -158,10 +158,11 @@ def test_auto_samples_short_documents_of_whole_counts_once_T_is_1():
             local(variational, topics, X, powers).local_parameters,
         )
 
-    ours, theirs = gammas(Powers())
-    same = (ours == theirs).all(axis=1)
-    assert same.tolist() == [False, True, True, False]
-    ours, theirs = gammas(Powers(local=0.7))
+    for temperature in (1.0, lda_model.SAMPLED_START):
+        ours, theirs = gammas(Powers(local=1.0 / temperature))
+        same = (ours == theirs).all(axis=1)
+        assert same.tolist() == [False, True, True, False]
+    ours, theirs = gammas(Powers(local=0.8))
     assert (ours == theirs).all()
 
 
@@ -226,7 +227,7 @@ def test_without_a_temperature_auto_is_variational(counts):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_auto_begins_to_sample_where_the_temperature_reaches_1(counts):
+def test_auto_begins_to_sample_where_the_temperature_is_low(counts):
     def fit(doc_update, max_iter):
         lda = AnnealedLDA(
             30,

@@ -1172,7 +1172,7 @@ class TemperedLDA(_LDA):
     doc_update : {"auto", "variational", "sampled"}, default="auto"
         Inference of the topics of a document's words: by mean field ("variational"), by
         Gibbs sampling of whole counts, which suits short documents ("sampled"), or by
-        sampling short documents once T=1 ("auto").
+        sampling short documents at T of at most 1.2 ("auto").
     tol : float, default=1e-3
         Least rise of the held-out score that counts as an improvement, in nats per
         token; smaller for later early stopping.
@@ -1299,7 +1299,7 @@ class AnnealedLDA(AnnealedMixin, _LDA):
 
     Stochastic variational inference [1]_ that starts at a high temperature, which
     flattens poor optima, and cools to T=1 [2]_.  The start comes from the data
-    (``init_params``), and short documents are sampled at T=1 (``doc_update``).
+    (``init_params``), and short documents are sampled at last (``doc_update``).
 
     Parameters
     ----------
@@ -1354,7 +1354,7 @@ class AnnealedLDA(AnnealedMixin, _LDA):
     doc_update : {"auto", "variational", "sampled"}, default="auto"
         Inference of the topics of a document's words: by mean field ("variational"), by
         Gibbs sampling of whole counts, which suits short documents ("sampled"), or by
-        sampling short documents once T=1 ("auto").
+        sampling short documents at T of at most 1.2 ("auto").
     tol : float, default=1e-3
         Least rise of the held-out score that counts as an improvement, in nats per
         token; smaller for later early stopping.
@@ -1538,7 +1538,7 @@ class SVIPlusLDA(SVIPlusMixin, _LDA):
     doc_update : {"auto", "variational", "sampled"}, default="auto"
         Inference of the topics of a document's words: by mean field ("variational"), by
         Gibbs sampling of whole counts, which suits short documents ("sampled"), or by
-        sampling short documents once T=1 ("auto").
+        sampling short documents at T of at most 1.2 ("auto").
     tol : float, default=1e-3
         Least rise of the held-out score that counts as an improvement, in nats per
         token; smaller for later early stopping.

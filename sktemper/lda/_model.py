@@ -228,7 +228,7 @@ ROWS_OF_BLOCK, MORE_ROWS, NARROW_ROW = 256, 512, 256
 #: Numbers of tokens of a batch with ``batch_size="auto"``, in fits, and in streams of
 #: unknown size.
 TOKENS_PER_BATCH, TOKENS_PER_PIECE = 30_000, 20_000
-#: Start temperature of an annealing with sampled documents.
+#: Start temperature of an annealing with sampled documents, below which "auto" samples.
 SAMPLED_START = 1.2
 #: Initial tokens of each word in a topic, to which the tokens of an axis are added.
 START_OF_A_WORD = 0.1
@@ -267,8 +267,8 @@ class LDAModel(ConjugateModel):
         Method for the initial lambda if ``init`` is None.
     doc_update : {"variational", "sampled", "auto"}
         Source of the statistics of a step: phi at its optimum, or draws of the topics
-        of a document's tokens.  "auto" draws at T=1, for short documents with whole
-        counts.
+        of a document's tokens.  "auto" draws for short documents with whole counts, at
+        temperatures of at most `SAMPLED_START`.
     """
 
     steps_in_place = True
@@ -423,7 +423,7 @@ class LDAModel(ConjugateModel):
             return NOTHING_SAMPLED
         if self.doc_update == "sampled":
             return np.ones(len(tokens), dtype=np.uint8)
-        if np.ndim(request.powers.local) or request.powers.local != 1.0:
+        if np.ndim(request.powers.local) or SAMPLED_START * request.powers.local < 1.0:
             return NOTHING_SAMPLED
         short = tokens <= longest_sampled(self.n_topics)
         fractional = block.counts != np.rint(block.counts)
