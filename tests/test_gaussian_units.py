@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from sktemper import (
@@ -9,7 +10,12 @@ from sktemper import (
     SVIPlusGaussianMixture,
     TemperedGaussianMixture,
 )
-from sktemper.gaussian_mixture._starts import floors, from_standardized, spreads
+from sktemper.gaussian_mixture._starts import (
+    floors,
+    from_standardized,
+    kmeans_labels,
+    spreads,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*did not converge")
 
@@ -129,3 +135,27 @@ def test_one_outlier_leaves_clusters_apart():
     X[0] = 1e4
     found = fit(X)
     assert adjusted_rand_score(y[1:], found.labels_[1:]) > 0.95
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("is_weighted", [False, True])
+@pytest.mark.parametrize("shape", [(40, 1), (301, 4), (900, 33)])
+def test_kmeans_is_that_of_scikit_learn(shape, is_weighted, dtype):
+    random = np.random.default_rng(shape[0])
+    rows = (
+        random.normal(size=shape) + random.integers(0, 9, shape[:1])[:, None]
+    ).astype(dtype)
+    weight = random.uniform(0.5, 2.0, len(rows)) if is_weighted else None
+    theirs = KMeans(7, n_init=1, random_state=3).fit(rows, sample_weight=weight)
+    found = kmeans_labels(rows, 7, np.random.RandomState(3), weight)
+    assert adjusted_rand_score(found, theirs.labels_) == 1.0
+
+
+def test_kmeans_of_some_rows_is_about_as_good_as_of_all():
+    X, _ = clusters(9000)
+
+    def inertia(most):
+        labels = kmeans_labels(X, 6, np.random.RandomState(0), None, most)
+        return sum(len(X[labels == k]) * X[labels == k].var(0).sum() for k in range(6))
+
+    assert inertia(2000) == pytest.approx(inertia(len(X)), rel=0.02)

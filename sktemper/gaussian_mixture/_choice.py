@@ -10,7 +10,13 @@ from . import _kernels
 from ._ascent import DONE_BY_KERNEL, kinds_of, with_learned
 from ._gaps import has_gaps
 from ._priors import evidence_of_priors, learned_priors, restarted, searched
-from ._starts import from_kmeans, from_standardized, impute, shows_correlations
+from ._starts import (
+    distinct_rows,
+    impute,
+    kmeans_labels,
+    shows_correlations,
+    standardized,
+)
 
 # -- agglomeration by evidence: clusters are merged, two at a time ---------------------
 # The evidence of a partition of rows is the sum of the log evidence of its clusters,
@@ -238,9 +244,10 @@ def chosen_type(make_model, n_components, X, sample_weight, report):
     if is_gapped and not shows_correlations(X, weight):
         prior_of_full = "diag"  # see `Hyper`
     rows = impute(X, weight, is_full=True) if is_gapped else X
-    random = np.random.RandomState(0)
-    given = n_components, random, weight
-    standard = _clusters(from_standardized(from_kmeans, rows, *given))
+    distinct, multiplicity, places = distinct_rows(rows, weight)
+    given = n_components, np.random.RandomState(0), multiplicity
+    scaled = standardized(distinct, multiplicity)
+    standard = _clusters(kmeans_labels(scaled, *given)[places])
     weight = np.ones(len(X)) if weight is None else weight
     prices = {kind: n_learned(kind, X.shape[1]) for kind in ORDER}
     prices["full"] = prices[prior_of_full] - MARGIN * weight.sum()
@@ -257,7 +264,8 @@ def chosen_type(make_model, n_components, X, sample_weight, report):
     kinds = candidates(*X.shape)
     found = {kind: compared(kind, standard) for kind in kinds[:-1]}
     # "spherical" needs columns of one unit
-    found[kinds[-1]] = compared(kinds[-1], _clusters(from_kmeans(rows, *given)))
+    clusters = _clusters(kmeans_labels(distinct, *given)[places])
+    found[kinds[-1]] = compared(kinds[-1], clusters)
     best = max(found, key=found.get)
     least = found[best][1]
     if found.get("full", found[best])[1] < least:
@@ -265,9 +273,8 @@ def chosen_type(make_model, n_components, X, sample_weight, report):
     return max(found, key=found.get) if np.isfinite(found[best][0]) else "full"
 
 
-def _clusters(shares):
+def _clusters(labels):
     """Return the rows of each cluster that has rows."""
-    labels = shares.argmax(axis=1)
     order, sizes = np.argsort(labels, kind="stable"), np.bincount(labels)
     return np.split(order, np.cumsum(sizes[sizes > 0])[:-1])
 

@@ -44,7 +44,13 @@ from ._clusters import clusters_of
 from ._gaps import GappedRows
 from ._model import COVARIANCE_TYPES, GaussianMixtureModel
 from ._priors import LEARNED, Priors
-from ._starts import ROWS_SAMPLED, STARTS, from_standardized
+from ._starts import (
+    ROWS_SAMPLED,
+    STARTS,
+    STARTS_OF_SKLEARN,
+    from_distinct,
+    from_standardized,
+)
 
 
 # -- the estimators of the Gaussian mixture --------------------------------------------
@@ -63,10 +69,11 @@ def start_and_floor(settings, dtype):
     Results depend on the units of columns only with the priors of scikit-learn, or if
     covariances are spherical, which needs columns of one unit.
     """
-    init, reg_covar = STARTS[settings.init_params], settings.reg_covar
-    if settings.priors == "learned" and settings.covariance_type != "spherical":
-        init = functools.partial(from_standardized, init)
-    if settings.priors == "scikit-learn" and reg_covar == "auto":
+    is_learned, reg_covar = settings.priors == "learned", settings.reg_covar
+    start = (STARTS if is_learned else STARTS_OF_SKLEARN)[settings.init_params]
+    is_scaled = is_learned and settings.covariance_type != "spherical"
+    init = functools.partial(from_standardized if is_scaled else from_distinct, start)
+    if not is_learned and reg_covar == "auto":
         reg_covar = REG_COVAR
     if reg_covar != "auto":
         check_variances(max(reg_covar, 1.0), dtype, "reg_covar")

@@ -392,6 +392,37 @@ def ascent(
     return status, block.n_done, block.before
 
 
+def nearest_centres(
+    const double[:, ::1] samples,
+    const double[::1] weight,
+    const double[:, ::1] centres,
+    intptr_t[::1] labels,
+    double[:, ::1] sums,
+):
+    """Find the nearest centre of each sample, and sum the samples of each centre.
+
+    Parameters
+    ----------
+    samples : ndarray of shape (n_samples, n_features)
+    weight : ndarray of shape (n_samples,)
+    centres : ndarray of shape (n_centres, n_features)
+    labels : ndarray of intp of shape (n_samples,)
+        Receives the indices of the nearest centres.
+    sums : ndarray of shape (n_centres, 1 + n_features) or None
+        The weights of samples, and samples times their weights, are added to the rows
+        of their centres.
+    """
+    cdef intptr_t n = samples.shape[0], D = samples.shape[1], K = centres.shape[0]
+    cdef double[::1] halves = 0.5 * np.square(centres).sum(axis=1)
+    cdef double[::1] x = np.empty(D * MIXTURE_BYTES // sizeof(double))
+    cdef double *out = NULL if sums is None else &sums[0, 0]
+    with nogil:
+        SIMD.nearest_centres_f64(
+            n, D, K, &samples[0, 0], &weight[0], &centres[0, 0], &halves[0], &x[0],
+            &labels[0], out,
+        )
+
+
 def best_split(
     const floating[:, ::1] samples,
     const floating[:, ::1] coordinates,

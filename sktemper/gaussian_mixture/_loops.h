@@ -345,6 +345,44 @@ LOOP void NAME(moments)(intptr_t n, intptr_t n_features, int triangular,
     }
 }
 
+/* Finds the nearest centre of each sample.  `halves` are half of the squared lengths of the
+ * centres, and `x` has room for a panel.  If `sums` is not NULL, the weights of samples, and
+ * samples times their weights, are added to the row of their centre in it. */
+LOOP void NAME(nearest_centres)(intptr_t n, intptr_t n_features, intptr_t n_centres,
+                                const REAL *restrict samples, const double *restrict weight,
+                                const REAL *restrict centres, const REAL *restrict halves,
+                                REAL *restrict x, intptr_t *restrict labels,
+                                double *restrict sums)
+{
+    const intptr_t D = n_features;
+    for (intptr_t first = 0; first < n; first += LANES) {
+        const intptr_t width = n - first < LANES ? n - first : LANES;
+        REAL best[LANES], nearest[LANES], score[LANES];
+        NAME(load_panel)(width, D, samples + first * D, x);
+        for (intptr_t k = 0; k < n_centres; k++) {
+            const REAL *restrict centre = centres + k * D;
+            VECTOR total[VECTORS] = ZEROS;
+            for (intptr_t d = 0; d < D; d++)
+                EACH total[v] += centre[d] * AT(x + d * LANES, v);
+            EACH AT(score, v) = total[v] - halves[k];
+            VECTORISE
+            for (intptr_t lane = 0; lane < LANES; lane++) {
+                const int is_nearer = k == 0 || score[lane] > best[lane];
+                best[lane] = is_nearer ? score[lane] : best[lane];
+                nearest[lane] = is_nearer ? (REAL)k : nearest[lane];
+            }
+        }
+        for (intptr_t lane = 0; lane < width; lane++) {
+            const intptr_t i = first + lane, k = labels[i] = (intptr_t)nearest[lane];
+            double *restrict own = sums ? sums + k * (D + 1) : NULL;
+            if (own)
+                own[0] += weight[i];
+            for (intptr_t d = 0; own && d < D; d++)
+                own[1 + d] += weight[i] * (double)samples[i * D + d];
+        }
+    }
+}
+
 #include "_moments.h"
 
 #include "_ascent.h"

@@ -3,19 +3,17 @@
 Unlike in scikit-learn, the draws do not depend on the order of the samples, and equal
 samples count as one sample with the sum of their weights.  A sample of weight 2
 therefore gives the same bits as two equal samples.  If all samples are different,
-sorted and without weights, the starts are the same as in scikit-learn.
+sorted and without weights, `STARTS_OF_SKLEARN` are the same as in scikit-learn, which
+moves centres of k-means without samples, however.
 """
 
 import functools
-import inspect
 
 import numpy as np
-from sklearn.cluster import KMeans, kmeans_plusplus
-from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils import check_array
 
 from .._families import COVARIANCES
-from .._utils._sklearn import thread_pools
+from . import _kernels
 from ._gaps import GappedRows, block_of, conditional, sum_covariances
 
 # -- the units of columns --------------------------------------------------------------
@@ -84,64 +82,134 @@ def floors(X, weight, variances):
 
 # -- initial responsibilities, as in scikit-learn's mixtures ---------------------------
 #: k-means ends when the squared movement of its centres is below this multiple of the
-#: variance of the data.
-KMEANS_TOL = 1e-4
+#: variance of the data, or after a number of steps.
+KMEANS_TOL, KMEANS_STEPS = 1e-4, 300
+#: k-means uses this number of rows, or this number per component if that is larger.
+KMEANS_ROWS, KMEANS_ROWS_PER_COMPONENT = 4_000, 200
+#: Number of multiplications of a call of a kernel, between which Ctrl-C acts.
+PRODUCTS = 10**8
+#: Least total weight of a cluster.
+TINY = np.finfo(np.float64).tiny
 #: Largest number of rows from which starts are computed.
 ROWS_SAMPLED = 100_000
 
 
-def from_kmeans(X, n_components, random, weight=None):
-    """Return responsibilities of 1 for the k-means cluster of each sample."""
+def from_distinct(start, X, n_components, random, weight=None):
+    """Return the responsibilities of a start, a function of `STARTS`."""
     rows, weight, places = distinct_rows(X, weight)
-    kmeans = KMeans(
-        min(n_components, len(rows)),
-        n_init=1,
-        tol=KMEANS_TOL * _ratio_of_variances(rows, weight),
-        random_state=random,
-    )
-    # packages that log fits, such as mlflow, wrap the public method
-    fit = inspect.unwrap(KMeans.fit)
-    with _one_openmp_thread():
-        labels = fit(kmeans, rows, sample_weight=weight).labels_
-    return _one_hot_rows(len(rows), np.arange(len(rows)), labels, n_components)[places]
+    return start(rows, n_components, random, weight)[places]
 
 
-def _one_openmp_thread():
-    """Return a context in which OpenMP uses the calling thread alone.
+def from_standardized(start, X, n_components, random, weight=None):
+    """Return the responsibilities of a start for columns of unit variance.
 
-    A forked process does not have the threads of its parent, and a parallel region of
-    GNU's OpenMP would wait for them forever.  Moreover, one thread gives the same bits
-    on all machines.
+    They do not depend on the columns' units.
     """
-    return _openmp().limit(limits=1)
-
-
-@functools.cache
-def _openmp():
-    return thread_pools().select(user_api="openmp")
-
-
-def from_kmeans_plusplus(X, n_components, random, weight=None):
-    """Return responsibilities of 1 for samples that k-means++ chooses, 0 for others."""
     rows, weight, places = distinct_rows(X, weight)
+    return start(standardized(rows, weight), n_components, random, weight)[places]
+
+
+def standardized(rows, weight):
+    moved = rows - np.average(rows, axis=0, weights=weight)
+    units = np.sqrt(np.average(moved**2, axis=0, weights=weight))
+    return (moved / np.where(units > 0, units, 1.0)).astype(rows.dtype)
+
+
+def from_kmeans(rows, n_components, random, weight=None, most=None):
+    """Return responsibilities of 1 for the cluster of each row, see `kmeans_labels`."""
+    labels = kmeans_labels(rows, n_components, random, weight, most)
+    return _one_hot_rows(len(rows), np.arange(len(rows)), labels, n_components)
+
+
+def kmeans_labels(rows, n_components, random, weight=None, most=None):
+    """Return the nearest centre of each row, by k-means of some rows.
+
+    Algorithm and draws are those of scikit-learn's `KMeans`, whose calls take longer
+    than the computation if rows are few.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_features)
+        Distinct rows.
+    n_components : int
+    random : numpy.random.RandomState
+    weight : ndarray of shape (n_rows,) or None
+    most : int or None
+        Largest number of rows of k-means, which are drawn at random; by default
+        KMEANS_ROWS, or KMEANS_ROWS_PER_COMPONENT per component if that is more.
+    """
+    most = most or max(KMEANS_ROWS, KMEANS_ROWS_PER_COMPONENT * n_components)
+    rows, weight = _centred(rows, weight)
+    part, own = rows, weight
+    if len(rows) > most:
+        some = np.sort(random.permutation(len(rows))[:most])
+        part, own = rows[some], weight[some]
+    centres = part[_kmeans_seeds(part, own, min(n_components, len(part)), random)]
+    least = KMEANS_TOL * (own @ part**2).mean() / own.sum()
+    for _ in range(KMEANS_STEPS):
+        sums = np.zeros((len(centres), 1 + part.shape[1]))
+        _nearest(part, own, centres, sums)
+        counts = sums[:, :1]
+        moved = np.where(counts > 0, sums[:, 1:] / np.maximum(counts, TINY), centres)
+        change, centres = ((moved - centres) ** 2).sum(), moved
+        if change <= least:
+            break
+    return _nearest(rows, weight, centres)
+
+
+def _centred(rows, weight):
+    """Return rows less their mean, in float64, and their weights."""
+    weight = np.ones(len(rows)) if weight is None else weight
+    rows = rows.astype(np.float64)
+    rows -= weight @ rows / weight.sum()
+    return rows, weight
+
+
+def _nearest(rows, weight, centres, sums=None):
+    """Return the nearest centre of each row, see `_kernels.nearest_centres`."""
+    labels, n_rows = np.empty(len(rows), dtype=np.intp), 1 + PRODUCTS // centres.size
+    for start in range(0, len(rows), n_rows):
+        part = slice(start, start + n_rows)
+        _kernels.nearest_centres(rows[part], weight[part], centres, labels[part], sums)
+    return labels
+
+
+def _kmeans_seeds(rows, weight, n_seeds, random):
+    """Return the indices of seeds by k-means++, each the best of several draws."""
+    squares, n_draws = (rows**2).sum(axis=1), 2 + int(np.log(n_seeds))
+    seeds, nearest = [], np.ones((1, len(rows)))
+    for number in range(n_seeds):
+        ends = (weight * nearest[0]).cumsum()
+        places = random.random_sample(n_draws if number else 1) * ends[-1]
+        drawn = np.minimum(ends.searchsorted(places, side="right"), len(rows) - 1)
+        distances = squares[drawn, None] + squares - 2.0 * (rows[drawn] @ rows.T)
+        distances = np.maximum(distances, 0.0)
+        distances[np.arange(len(drawn)), drawn] = 0.0
+        nearest = np.minimum(nearest, distances) if number else distances
+        best = (nearest @ weight).argmin()
+        nearest = nearest[best : best + 1]
+        seeds.append(drawn[best])
+    return seeds
+
+
+def from_kmeans_plusplus(rows, n_components, random, weight=None):
+    """Return responsibilities of 1 for rows that k-means++ chooses, 0 for others."""
     n_seeds = min(n_components, len(rows))
-    _, seeds = kmeans_plusplus(rows, n_seeds, sample_weight=weight, random_state=random)
-    return _one_hot_rows(len(rows), seeds, np.arange(n_seeds), n_components)[places]
+    seeds = _kmeans_seeds(*_centred(rows, weight), n_seeds, random)
+    return _one_hot_rows(len(rows), seeds, np.arange(n_seeds), n_components)
 
 
-def from_noise(X, n_components, random, weight=None):
-    rows, _, places = distinct_rows(X, weight)
+def from_noise(rows, n_components, random, weight=None):
     responsibilities = random.uniform(size=(len(rows), n_components))
-    return (responsibilities / responsibilities.sum(axis=1, keepdims=True))[places]
+    return responsibilities / responsibilities.sum(axis=1, keepdims=True)
 
 
-def from_data(X, n_components, random, weight=None):
-    """Return responsibilities of 1 for samples drawn at random, 0 for others."""
-    rows, weight, places = distinct_rows(X, weight)
+def from_data(rows, n_components, random, weight=None):
+    """Return responsibilities of 1 for rows drawn at random, 0 for others."""
     n_seeds = min(n_components, len(rows))
     shares = None if weight is None else weight / weight.sum()
     seeds = random.choice(len(rows), n_seeds, replace=False, p=shares)
-    return _one_hot_rows(len(rows), seeds, np.arange(n_seeds), n_components)[places]
+    return _one_hot_rows(len(rows), seeds, np.arange(n_seeds), n_components)
 
 
 def from_means(means, X, n_components, random, weight=None):
@@ -149,10 +217,11 @@ def from_means(means, X, n_components, random, weight=None):
 
     Distances are in standard deviations of the columns.
     """
-    centre = np.average(X, axis=0, weights=weight)
-    units = np.sqrt(np.average((X - centre) ** 2, axis=0, weights=weight))
+    rows, weight = _centred(X, weight)
+    units = np.sqrt(weight @ rows**2 / weight.sum())
     units = np.where(units > 0, units, 1.0)
-    labels = pairwise_distances_argmin((X - centre) / units, (means - centre) / units)
+    centre = X[0] - rows[0]
+    labels = _nearest(rows / units, weight, (means - centre) / units)
     return _one_hot_rows(len(X), np.arange(len(X)), labels, n_components)
 
 
@@ -209,19 +278,6 @@ def distinct_rows(X, weight=None):
     return rows[new], None if (weight == weight[0]).all() else weight, places
 
 
-def _ratio_of_variances(rows, weight):
-    """Return the weighted variance of rows, divided by the unweighted variance.
-
-    `KMeans` multiplies its tolerance by the unweighted variance.
-    """
-    if weight is None:
-        return 1.0
-    rows = rows.astype(np.float64, copy=False)
-    mean = np.average(rows, axis=0, weights=weight)
-    variance = np.average((rows - mean) ** 2, axis=0, weights=weight).mean()
-    return variance / (rows.var(axis=0).mean() or 1.0)
-
-
 def sample_rows(X, weight=None):
     """Return rows with positive weights, at most `ROWS_SAMPLED`, and their weights.
 
@@ -252,24 +308,16 @@ def mean_and_covariance(X, weight=None):
     return mean, squares / (total - 1 if total > 1 else 1)
 
 
-def from_standardized(start, X, n_components, random, weight=None):
-    """Return the responsibilities of a start for columns of unit variance.
-
-    They do not depend on the columns' units.
-    """
-    rows, weight, places = distinct_rows(X, weight)
-    rows = rows - np.average(rows, axis=0, weights=weight)
-    units = np.sqrt(np.average(rows**2, axis=0, weights=weight))
-    rows = (rows / np.where(units > 0, units, 1.0)).astype(X.dtype)
-    return start(rows, n_components, random, weight)[places]
-
-
-#: Functions for the values of ``init_params``.
+#: Functions of distinct rows for the values of ``init_params``.
 STARTS = {
     "kmeans": from_kmeans,
     "k-means++": from_kmeans_plusplus,
     "random": from_noise,
     "random_from_data": from_data,
+}
+#: The same, with k-means of all rows as in scikit-learn.
+STARTS_OF_SKLEARN = STARTS | {
+    "kmeans": functools.partial(from_kmeans, most=ROWS_SAMPLED)
 }
 
 
