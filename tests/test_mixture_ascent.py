@@ -12,6 +12,7 @@ from sktemper import (
 )
 from sktemper._families import WEIGHTS, Mixture, MixtureModel
 from sktemper._families._ascent import MixtureAscent, ProductAscent
+from sktemper._families._births import Search
 from sktemper.discrete_mixture._model import _DiscreteMixtureModel
 from sktemper.mixed_mixture._model import MixedMixtureModel
 from sktemper.model import IllDefined
@@ -45,6 +46,7 @@ CASES = {
         ),
     ),
 }
+WEIGHT = np.random.default_rng(1).integers(0, 3, size=240) / 2.0
 MOVES = MoveSequence([SplitMergeMoves(), ReheatMoves()])
 
 
@@ -76,7 +78,7 @@ def model_of(name, weight_prior="dirichlet_distribution"):
 @pytest.mark.parametrize("prior", WEIGHTS)
 @pytest.mark.parametrize("name", CASES)
 def test_the_kernel_takes_the_steps_of_the_model(name, prior, is_weighted):
-    weight = RANDOM.integers(0, 3, size=240) / 2.0 if is_weighted else None
+    weight = WEIGHT if is_weighted else None
     model, block, globals_, hyper = model_of(name, prior)
     assert type(model.ascent(block, hyper, weight)) is ProductAscent
     for powers in POWERS.values():
@@ -120,7 +122,7 @@ def test_ascents_by_the_model_have_the_bits_of_single_steps(
     name, is_weighted, monkeypatch
 ):
     estimator, X = CASES[name]
-    weight = RANDOM.integers(0, 3, size=240) / 2.0 if is_weighted else None
+    weight = WEIGHT if is_weighted else None
     for model in _DiscreteMixtureModel, MixedMixtureModel:
         monkeypatch.setattr(model, "steps_by_kernel", False)
     calls, take = [], MixtureModel.ascent
@@ -138,6 +140,19 @@ def test_ascents_by_the_model_have_the_bits_of_single_steps(
         np.testing.assert_array_equal(history[column], known[column])
     np.testing.assert_array_equal(one.labels_, other.labels_)
     assert one.lower_bound_ == other.lower_bound_
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_kernel_finds_the_splits_of_the_model(name):
+    model, block, globals_, hyper = model_of(name)
+    shares, _ = model.last_shares(globals_, hyper, block)
+    found = Search(model, hyper, block, shares, WEIGHT).parts
+    model.steps_by_kernel = False
+    known = Search(model, hyper, block, shares, WEIGHT).parts
+    assert known and found.keys() == known.keys()
+    for part, expected in zip(found.values(), known.values(), strict=True):
+        for one, other in zip(part, expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", [MixtureAscent, ProductAscent])

@@ -15,13 +15,15 @@ from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from scipy.special import expit, gammaln, psi, xlogy
 
 from .._utils._cache import read_only
+from .._utils._linalg import entries_of_rows
 from .._utils._tasks import run_shared
 from ..model._contract import IllDefined
 from ._family import dense
-from ._kernels import entropies_of_merges
+from ._kernels import entropies_of_merges, product_split
 
 # -- births: restarts of a component of a mixture around a row -------------------------
 #: Components with a smaller weighted number of rows count as empty.
@@ -160,6 +162,9 @@ ROUNDS, ROUNDS_OF_STARTS = 6, 2
 LEAST_SHARE, LEAST_COUNT = 0.01, 2.0
 #: Smaller responsibilities change the entropy of a merge less than rounding errors do.
 LEAST_OVERLAP = 1e-18
+#: Largest number of moments of a component's rows whose split a kernel searches; other
+#: searches may be interrupted halfway.
+MOST_VALUES = 2**19
 #: Largest number of changes in a proposal.
 MOST_AT_ONCE = 10
 #: Key of the proposal to reorder components.
@@ -227,6 +232,9 @@ class Search:
         self.weights, self.concentration = model.weights, hyper.weight_concentration
         self.mixture, self.prior = model.family_of(hyper), model.component_prior(hyper)
         self.family, self.block = self.mixture.alone, block
+        self.parts_of_kernel = None
+        if model.steps_by_kernel:
+            self.parts_of_kernel = self.family.parts_of_kernel()
         self.shares = np.ascontiguousarray(shares.T, dtype=np.float64)
         self.row_weight = np.ascontiguousarray(row_weight, dtype=np.float64)
         self.counts, self.statistics = self.family.statistics(block, shares, row_weight)
@@ -406,11 +414,28 @@ class Search:
         weight = self.row_weight[rows] * self.shares[k, rows]
         if weight.sum() < 2 * LEAST_COUNT:  # many small responsibilities
             return None
-        block = self.block[rows]
-        best = self.family.split_finder(block) or partial(best_split, self.family)
         whole = Whole(self.counts[k], self.statistics[k], self.concentration)
-        found = best(block, self.coordinates[rows], weight, self.prior, whole)
+        if self.parts_of_kernel and len(rows) * self.family.n_natural <= MOST_VALUES:
+            found = self._split_by_kernel(rows, weight, whole)
+        else:
+            block = self.block[rows]
+            best = self.family.split_finder(block) or partial(best_split, self.family)
+            found = best(block, self.coordinates[rows], weight, self.prior, whole)
         return found and Part(rows, *found)
+
+    def _split_by_kernel(self, rows, weight, whole):
+        """Return the result of `best_split`."""
+        moments, coordinates = self.family.moments(self.block), self.coordinates
+        if sparse.issparse(moments):
+            starts, columns, values = entries_of_rows(moments, rows)
+            taken = np.ascontiguousarray(starts, dtype=np.intp), columns, values
+            coordinates = entries_of_rows(coordinates, rows)[2]
+        else:
+            taken, coordinates = moments[rows], coordinates[rows]
+        axes = starts_of_axes(self.coordinates.shape[1]).T.copy()
+        whole = whole._replace(statistics=np.ascontiguousarray(whole.statistics))
+        parts, prior = self.parts_of_kernel, self.prior
+        return product_split(parts, taken, coordinates, weight, prior, whole, axes)
 
 
 class Whole(NamedTuple):

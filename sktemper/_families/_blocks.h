@@ -43,4 +43,24 @@ typedef struct {
     double *row_bounds;                  /* (n_samples,) of the last step */
     double *scratch;
 } product_block;
+
+/* Input, output and scratch memory of `product_split`: the search for the best split of a
+ * component in two.  Of `product`, the family, the prior, the concentration, and the samples
+ * are used; `row_weight` has the weights of samples in the component. */
+typedef struct {
+    product_block product;
+    intptr_t n_coordinates;
+    const double *coordinates;           /* (n_samples, n_coordinates), or the entries of CSR
+                                            at the places of the moments */
+    const double *whole;                 /* (n_natural,), statistics of the component */
+    double count_of_whole;               /* number of samples of the component */
+    double *axes;                        /* (3, n_coordinates), starts of iterations */
+    double *shares;                      /* scratch: (3, n_samples) */
+    double *scratch;                     /* (3 n_coordinates + 11 n_natural + 2 n_parts + 48) */
+    /* out */
+    double *best;                        /* (n_samples,), shares that the split moves */
+    double *moved;                       /* statistics that it moves */
+    double count;                        /* number of samples that it moves */
+    double entropy;                      /* increase of the entropy of the shares */
+} product_split_block;
 #endif

@@ -388,3 +388,54 @@ def product_ascent(
         status = SIMD.product_ascent_f64(&block)
         simd_restore_subnormals(mode)
     return status, block.steps.n_done, block.steps.before
+
+
+def product_split(
+    tuple parts,
+    object moments,
+    object coordinates,
+    const double[::1] weight,
+    const double[::1] prior,
+    object whole,
+    double[:, ::1] axes,
+):
+    """Return the best split of a component, see `best_split` in ``_births.py``.
+
+    Parameters
+    ----------
+    parts, moments, prior
+        As in `product_ascent`.
+    coordinates : ndarray of shape (n_samples, n_coordinates), or (n_entries,)
+        Coordinates of samples, or entries at the places of sparse moments.
+    weight : ndarray of shape (n_samples,)
+    whole : Whole
+    axes : ndarray of shape (3, n_coordinates)
+        Starts of the principal axes, which the call changes, and a random axis.
+    """
+    cdef product_split_block block
+    cdef const double[::1] entries, statistics
+    cdef const double[:, ::1] rows
+    cdef int found
+    cdef unsigned int mode
+    fill_block(&block.product, parts, moments, prior)
+    cdef intptr_t n = block.product.n_samples, C = axes.shape[1]
+    cdef intptr_t M = block.product.n_natural
+    best, moved = np.empty(n), np.empty(M)
+    cdef double[::1] own_best = best, own_moved = moved, shares = np.empty(3 * n)
+    cdef double[::1] scratch = np.empty(3 * C + 11 * M + 2 * block.product.n_parts + 48)
+    block.n_coordinates = C
+    if block.product.starts == NULL:
+        rows = coordinates
+        block.coordinates = &rows[0, 0]
+    else:
+        entries = coordinates
+        block.coordinates = &entries[0] if entries.shape[0] else NULL
+    block.count_of_whole, statistics, block.product.concentration = whole
+    block.whole, block.product.row_weight = &statistics[0], &weight[0]
+    block.axes, block.shares, block.scratch = &axes[0, 0], &shares[0], &scratch[0]
+    block.best, block.moved = &own_best[0], &own_moved[0]
+    with nogil:
+        mode = simd_flush_subnormals()
+        found = SIMD.product_split_f64(&block)
+        simd_restore_subnormals(mode)
+    return (best, moved, block.count, block.entropy) if found else None

@@ -2,3 +2,4 @@
 #include "wishart.h"
 
 #include "product_ascent.h"
+#include "product_splits.h"
