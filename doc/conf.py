@@ -32,6 +32,7 @@ extensions = [
     "sphinx_design",
     "docstrings",
     "estimators",
+    "live_report",
     "mathml",
     "names",
     "offline",
@@ -111,6 +112,7 @@ html_static_path = ["_static"]
 html_css_files = ["sktemper.css"]
 html_js_files = ["unfold.js"]
 html_favicon = "_static/favicon.svg"
+highlight_language = "none"  # of blocks without a language, such as outputs
 html_copy_source = False
 html_show_sourcelink = False
 # Tables of contents show `fit()`, because there is no space for `AnnealedLDA.fit()`.

@@ -1,7 +1,11 @@
 """Data sets, readers of files, collections on disk, and generators of data."""
 
 from ._collection import Collection, open_counts, open_dense, open_ratings
-from ._corpora import load_debian_descriptions, load_election_survey
+from ._corpora import (
+    load_debian_descriptions,
+    load_election_survey,
+    load_python_changes,
+)
 from ._generators import make_factorial_mixture, make_lda_documents, make_ratings
 from ._movielens import load_movielens
 from ._ratings import interactions_matrix, ratings_matrix
@@ -22,6 +26,7 @@ __all__ = [
     "load_debian_descriptions",
     "load_election_survey",
     "load_movielens",
+    "load_python_changes",
     "make_factorial_mixture",
     "make_lda_documents",
     "make_ratings",

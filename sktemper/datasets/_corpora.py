@@ -1,5 +1,6 @@
 """Loaders of the data sets that ship with the package."""
 
+import gzip
 from importlib import resources
 from typing import Literal
 
@@ -102,6 +103,50 @@ def load_election_survey(*, output: Literal["pandas", "polars"] = "pandas") -> B
     with path.open("rb") as file:
         data = frame_library(output).read_csv(file)
     return Bunch(data=data, DESCR=_text("election_survey.rst"), filename=str(path))
+
+
+def load_python_changes(*, output: Literal["pandas", "polars"] = "pandas") -> Bunch:
+    """Load texts with dates: the changes of Python from 2015 to 2025.
+
+    Each of the 11,246 short texts describes a change of CPython.
+
+    Parameters
+    ----------
+    output : {"pandas", "polars"}, default="pandas"
+        Library of the data frame.
+
+    Returns
+    -------
+    dataset : :class:`~sklearn.utils.Bunch`
+        Dictionary-like object, with the following attributes.
+
+        data : DataFrame of shape (11246, 3)
+            Its columns are "date", "section" and "text". The rows are sorted by date.
+        DESCR : str
+            The full description of the data set, with its licence.
+        filename : str
+            The path of the table, a compressed CSV file.
+
+    Raises
+    ------
+    ValueError
+        If ``output`` is not a library.
+    ImportError
+        If the library is not installed.
+
+    Examples
+    --------
+    >>> from sktemper.datasets import load_python_changes
+    >>> changes = load_python_changes().data
+    >>> print(changes["date"].iloc[0].date(), changes["text"].iloc[10])
+    2015-02-08 %-interpolation (aka printf) formatting added for bytes and bytearray.
+    """
+    library = frame_library(output)
+    dates = {"pandas": {"parse_dates": ["date"]}, "polars": {"try_parse_dates": True}}
+    path = _DATA / "python_changes.csv.gz"
+    with path.open("rb") as packed, gzip.open(packed) as file:
+        data = library.read_csv(file, **dates[output])
+    return Bunch(data=data, DESCR=_text("python_changes.rst"), filename=str(path))
 
 
 def _lines(name):
