@@ -3,11 +3,21 @@
 import ast
 import functools
 import importlib
+import inspect
 from pathlib import Path
 
 import sktemper
 
-__all__ = ["ALONE", "PACKAGE", "PUBLIC", "PUBLIC_MODULES", "ROOT", "objects", "sources"]
+__all__ = [
+    "ALONE",
+    "PACKAGE",
+    "PUBLIC",
+    "PUBLIC_MODULES",
+    "ROOT",
+    "objects",
+    "signatures",
+    "sources",
+]
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path(sktemper.__file__).parent
@@ -56,3 +66,21 @@ def objects():
     for name in sorted(PUBLIC):
         module, _, attribute = name.rpartition(".")
         yield name, getattr(importlib.import_module(module), attribute)
+
+
+def signatures():
+    """Yield the public names, of own members too, and the names of their parameters."""
+    for name, thing in objects():
+        yield name, parameters(thing)
+        for member in dir(thing) if inspect.isclass(thing) else ():
+            value = getattr(thing, member)
+            module = str(getattr(value, "__module__", "sktemper"))
+            if member[0] != "_" and module.startswith("sktemper"):
+                yield f"{name}.{member}", parameters(value)
+
+
+def parameters(thing):
+    try:
+        return [name for name in inspect.signature(thing).parameters if name != "self"]
+    except (TypeError, ValueError):  # no function, or a class without a signature
+        return []
