@@ -48,6 +48,12 @@ class Proposal(NamedTuple):
         Proposed parameters and priors of the model.
     key : object
         Name of the proposal, see ``refused`` of `Moves.propose`.
+
+    Examples
+    --------
+    >>> from sktemper.moves import Proposal
+    >>> Proposal(globals_="parameters", hyper=None, key=3)  # of a birth from component 3
+    Proposal(globals_='parameters', hyper=None, key=3)
     """
 
     globals_: Any
@@ -66,6 +72,12 @@ class Moves(Policy):
         Stop after this many proposals in a row without success.
     max_samples : int
         Largest number of rows for finding a proposal and for its first steps.
+
+    Examples
+    --------
+    >>> from sktemper.moves import BirthMoves, MoveSequence, SplitMergeMoves
+    >>> MoveSequence([SplitMergeMoves(5), BirthMoves(2)]).phases()
+    (SplitMergeMoves(n_moves=5), BirthMoves(n_moves=2))
     """
 
     n_moves = 0

@@ -2,11 +2,11 @@
 
 import re
 
-REFERENCE = re.compile(r":(?:ref|doc|term):`(?P<text>[^<`]*?)\s*(?:<[^>`]*>)?`")
+REFERENCE = re.compile(r":(?:ref|doc|term):`(?!/)(?P<text>[^<`]*?)\s*(?:<[^>`]*>)?`")
 
 
 def without_references(app, what, name, obj, options, lines):
-    """Replace references by their text, because this site does not have the pages."""
+    """Replace references to pages of other sites, which have no "/", by their text."""
     lines[:] = [REFERENCE.sub(r"\g<text>", line) for line in lines]
 
 

@@ -641,7 +641,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
     A subclass defines `_make_model`, which builds the model, and `_validate`, which
     validates data.  A subclass with a fixed policy also defines the method of this
     policy, such as `_tempering`.  A constructor may omit parameters if it does not need
-    values other than the defaults below.
+    values other than the defaults below.  The page :doc:`/own_model` has an example.
     """
 
     state_: State

@@ -121,7 +121,7 @@ class MixtureMixin(
     """Mixin of estimators of mixtures: responsibilities and labels.
 
     Local parameters are responsibilities.  The model and its global parameters have an
-    attribute ``weights``, see `sktemper._families`.
+    attribute ``weights``.  The page :doc:`/own_model` has an example.
     """
 
     # DensityMixin.score does nothing

@@ -25,7 +25,8 @@ _SVI_PLUS_CONSTRAINTS = {
 class AnnealedMixin:
     """Mixin of ``Annealed...`` estimators, with ``schedule`` and ``target``.
 
-    These two parameters replace ``tempering``.
+    These two parameters replace ``tempering``.  The page :doc:`/own_model` has an
+    example.
     """
 
     def __init_subclass__(cls, **kwargs):
@@ -46,7 +47,7 @@ class SVIPlusMixin:
     """Mixin of ``SVIPlus...`` estimators, whose gradients have tunable noise.
 
     The parameters ``effective_batch_size`` and ``noise_distribution`` replace
-    ``gradient_noise``.
+    ``gradient_noise``.  The page :doc:`/own_model` has an example.
     """
 
     def __init_subclass__(cls, **kwargs):

@@ -93,7 +93,8 @@ class NaturalModel(ConjugateModel):
     statistics are added to the parameters of the prior, and a step is a convex
     combination of the old parameters and this sum.  In addition to the required methods
     of `ConjugateModel`, a subclass defines `prior`, `shapes` and `is_valid`, and
-    `fisher_product` for adaptive rates.
+    `fisher_product` for adaptive rates.  `MixtureModel` is such a model; the page
+    :doc:`/own_model` has an example.
     """
 
     #: Class of the parameters.
@@ -240,7 +241,7 @@ class Family:
 
     In all methods, ``parameters`` have the shape (n_components, n_natural), ``prior``
     (n_natural,) unless it is that of each component, ``block`` is a result of `block`,
-    and ``tables`` is a result of `prepare`.
+    and ``tables`` is a result of `prepare`.  The page :doc:`/own_model` has an example.
 
     Parameters
     ----------

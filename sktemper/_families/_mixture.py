@@ -33,6 +33,14 @@ class Mixture(Natural):
         Parameters of the distribution of the weights, see `WEIGHTS`.
     components : ndarray of shape (n_components, n_natural)
         Parameters of the distributions of the components, see `Family`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sktemper.model import Mixture
+    >>> statistics = Mixture(weights=np.array([3.0, 5.0]), components=np.ones((2, 4)))
+    >>> (statistics + statistics.scaled(0.5)).weights
+    array([4.5, 7.5])
     """
 
     weights: np.ndarray
@@ -106,6 +114,19 @@ class MixtureModel(NaturalModel):
         None is 1 / n_components.
     dtype : {float32, float64}
         Type of public arrays.
+
+    Examples
+    --------
+    The page :doc:`/own_model` fits such a model.
+
+    >>> import numpy as np
+    >>> from sktemper.model import MixtureModel, MultinomialFamily
+    >>> class Dice(MixtureModel):
+    ...     def prior_of_component(self, X, sample_weight=None):
+    ...         return np.zeros(self.n_features)  # uniform
+    >>> model = Dice(2, 6, MultinomialFamily(6))
+    >>> "births" in model.capabilities()
+    True
     """
 
     watches_bound = True

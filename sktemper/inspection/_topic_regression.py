@@ -43,6 +43,18 @@ class TopicRegression:
         Means of the topics over the draws; rows sum to 1.
     similarity_ : ndarray of shape (n_topics,)
         Cosines of these topics with ``topic_word_`` of the fit.
+
+    Examples
+    --------
+    >>> from sktemper import AnnealedLDA
+    >>> from sktemper.datasets import make_lda_documents
+    >>> from sktemper.inspection import topic_regression
+    >>> X = make_lda_documents(200, 50, 3, random_state=0)
+    >>> lda = AnnealedLDA(3, random_state=0).fit(X)
+    >>> years = [[2020.0], [2021.0]] * 100
+    >>> regression = topic_regression(lda, X, years, random_state=0)
+    >>> regression.names, regression.coef_.shape
+    (['(intercept)', 'x0'], (3, 2))
     """
 
     names: list

@@ -126,7 +126,17 @@ def all_finite(*values: Any) -> bool:
 
 
 class Stopped(Exception):
-    """Error of a local step that stopped on request; its results are invalid."""
+    """Error of a local step that stopped on request; its results are invalid.
+
+    Examples
+    --------
+    A loop of Python checks the request once for each chunk of rows:
+
+    >>> from sktemper.model import Stopped
+    >>> def check(model):
+    ...     if model.stop[0]:
+    ...         raise Stopped
+    """
 
 
 class IllDefined(ValueError):
@@ -139,6 +149,14 @@ class IllDefined(ValueError):
     ----------
     message : str, optional
         By default, the message says that the parameters would not be finite.
+
+    Examples
+    --------
+    >>> from sktemper.model import IllDefined
+    >>> raise IllDefined("A variance would be 0.")
+    Traceback (most recent call last):
+    ...
+    sktemper.model._contract.IllDefined: A variance would be 0.
     """
 
     def __init__(
@@ -188,6 +206,20 @@ class LocalStep:
     Notes
     -----
     A sum of several results has totals and `kept`, but no values of single rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sktemper.model import LocalStep, Mixture
+    >>> step = LocalStep.of_rows(
+    ...     row_observed=np.array([3, 4]),
+    ...     row_bounds=np.array([-7.5, -9.0]),
+    ...     n_iterations=2,
+    ...     statistics=Mixture(np.array([1.0, 1.0]), np.ones((2, 3))),
+    ... )
+    >>> both = step + step
+    >>> both.n_rows, float(both.bound), both.statistics.weights
+    (4, -33.0, array([2., 2.]))
     """
 
     statistics: Any = None
@@ -1086,6 +1118,8 @@ class ConjugateModel(Options, Capabilities):
         (`on_features`) and "renewals" (`with_births`, `joined`, `merged`, `matched`,
         `blended`, `component_counts`).  A model has a capability if it defines all its
         methods; `capabilities` returns the names.
+
+    The page :doc:`/own_model` has an example and lists the methods.
 
     Attributes
     ----------
