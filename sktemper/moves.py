@@ -52,7 +52,7 @@ class Proposal(NamedTuple):
     Examples
     --------
     >>> from sktemper.moves import Proposal
-    >>> Proposal(globals_="parameters", hyper=None, key=3)  # of a birth from component 3
+    >>> Proposal(globals_="parameters", hyper=None, key=3)  # of component 3
     Proposal(globals_='parameters', hyper=None, key=3)
     """
 
