@@ -7,7 +7,6 @@ import functools
 import io
 import pickle
 import warnings
-from pathlib import Path
 
 import joblib
 import numpy as np
@@ -85,22 +84,6 @@ def test_copies_contain_no_version(documents):
     again = pickle.loads(pickle.dumps(clone(estimator)))
     assert not hasattr(again, "state_")
     assert vars(again).keys() - vars(estimator).keys() == set()
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", list(ROWS))
-def test_pickles_of_the_release_are_read(name):
-    """The same estimator in this version and with these versions of other packages.
-
-    A minor release, or a change on purpose before the first, writes them anew by
-    ``python -P .ci/freeze pickles``.
-    """
-    path = Path(__file__).parent / "frozen" / f"{name}.pickle"
-    estimator, X, (transformed, score) = pickle.loads(path.read_bytes())
-    np.testing.assert_allclose(estimator.transform(X), transformed, 1e-5, 1e-8)
-    assert estimator.score(X) == pytest.approx(score, rel=1e-8)
-    before = estimator.n_batch_iter_
-    assert estimator.partial_fit(X).n_batch_iter_ > before
 
 
 # -- damage ----------------------------------------------------------------------------

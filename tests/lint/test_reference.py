@@ -4,7 +4,7 @@ import inspect
 import re
 
 import pytest
-from sources import PACKAGE, PUBLIC, PUBLIC_MODULES, ROOT, objects, signatures
+from sources import PACKAGE, PUBLIC, PUBLIC_MODULES, ROOT, objects
 
 import sktemper
 from sktemper._utils import _policy
@@ -37,15 +37,6 @@ def test_these_are_all_public_modules():
 
 def test_each_public_name_has_one_page():
     assert sorted(pages()) == sorted(PUBLIC)
-
-
-def test_names_of_the_release_are_kept():
-    """After a change on purpose, ``python -P .ci/freeze names`` writes them anew."""
-    frozen = (ROOT / "tests" / "frozen" / "names.txt").read_text("utf-8").splitlines()
-    now = {name: set(parts) for name, parts in signatures()}
-    then = {name: set(parts) for name, *parts in map(str.split, frozen)}
-    assert len(then) > 1000 and not then.keys() - now.keys()
-    assert not {name: then[name] - now[name] for name in then if then[name] - now[name]}
 
 
 def test_public_names_have_docstrings():
