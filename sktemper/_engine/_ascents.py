@@ -52,7 +52,7 @@ def ascent_on(problem, rows, hyper):
     """
     model, data = problem.model, problem.data
     fits = "ascents" in model.capabilities() and len(data.parts) == 1
-    fits = fits and isinstance(data.parts[0], InMemory)
+    fits = fits and isinstance(data.parts[0], InMemory) and problem.labels is None
     if not fits or n_products(problem, rows) > MOST_PRODUCTS:
         return None
     weight = problem.sample_weight

@@ -187,7 +187,7 @@ def new_states(problem, n_starts, random_state, fixed=None):
         raise IllDefined()
     for _ in range(n_starts):
         with QUIETLY():
-            globals_ = model.initial_globals(X, random, hyper, sample_weight)
+            globals_ = problem.initial_globals(random, hyper)
         yield State(
             globals_=globals_,
             hyper=hyper,
@@ -494,7 +494,7 @@ class _Fit:
         """
         state.local = None  # only an unfinished plan uses local parameters
         model, fitted = problem.model, (state.globals_, state.hyper)
-        order = model.final_order(*fitted)
+        order = model.final_order(*fitted) if problem.labels is None else None
         if order is None:
             return
         globals_, hyper = model.reordered(*fitted, order)

@@ -383,9 +383,10 @@ class _Trials:
         number = done.n_proposed - done.failed % MOVES_OF_A_PART
         part, block, row_weight = self._part(state.seed, number, policy.max_samples)
         random = generator(state.seed, done.n_proposed, PROPOSING)
+        model, labels = self.model, self.problem.labels
         proposal = proposed(
             policy,
-            self.model,
+            model if labels is None else model.with_labels(labels[part]),
             state.globals_,
             state.hyper,
             block,

@@ -87,6 +87,8 @@ class Problem:
         D; None means the number of rows.
     validation : Problem or None
         Problem of the data that are scored during the fit, with its own workers.
+    labels : ndarray or None
+        Known components of rows, see `Options.labelled_globals`.
     """
 
     model: ConjugateModel
@@ -96,6 +98,7 @@ class Problem:
     rows: Rows | None = None
     total_samples: int | None = None
     validation: Any = None
+    labels: Any = None
 
     @property
     def workers_of_validation(self):
@@ -115,6 +118,14 @@ class Problem:
         X, rows = self.data.sample(self.model.max_start_rows)
         weight = self.sample_weight
         return X, None if weight is None else weight[rows]
+
+    def initial_globals(self, random, hyper):
+        """Return the global parameters of a start."""
+        model, (X, weight) = self.model, self.sample
+        if self.labels is None:
+            return model.initial_globals(X, random, hyper, weight)
+        _, rows = self.data.sample(model.max_start_rows)
+        return model.labelled_globals(X, random, hyper, weight, self.labels[rows])
 
     def critical_temperatures(self, hyper=None):
         """Return the critical temperatures of the data, or None if there are none.
@@ -210,16 +221,20 @@ class Problem:
         """
         model, weight = self.model, self.sample_weight
         prepared = model.prepare(globals_, hyper)
-        if weight is None:
+        if weight is None and self.labels is None:
             local_bound = self.sum(_bound, prepared, rows)
         else:
-            weight = weight if rows is None else weight[rows]
-            local_bound = (weight * self.row_bounds(prepared, rows)).sum()
+            bounds = self.row_bounds(prepared, rows)
+            if weight is not None:
+                bounds = bounds * (weight if rows is None else weight[rows])
+            local_bound = bounds.sum()
         return float(scale * local_bound + model.global_bound(globals_, hyper))
 
     def row_bounds(self, prepared, rows=None):
         """Return the term of each row in the lower bound at T=1."""
-        return np.concatenate(list(self.map(_row_bounds, prepared, rows)))
+        labels = self.labels
+        labels = labels if labels is None or rows is None else labels[rows]
+        return np.concatenate(list(self.map(_row_bounds, prepared, rows, labels)))
 
     def units(self, rows):
         """Return the number of units of each row, and the sum of these numbers.
@@ -259,6 +274,7 @@ class Problem:
             by_unit = row_weight if units is None else np.repeat(row_weight, units)
             powers = powers._replace(statistics=powers.statistics * by_unit)
         are_common = not any(map(np.ndim, powers))
+        labels = None if self.labels is None else self.labels[rows]
 
         def powers_of(units):
             return Powers(*(p[units] if np.ndim(p) else p for p in powers))
@@ -275,6 +291,7 @@ class Problem:
                     None if inputs.unit_noise is None else inputs.unit_noise[of_units],
                     0 if inputs.random is None else int(inputs.random.integers(2**63)),
                     None if local is None else local[where],
+                    labels=None if labels is None else labels[where],
                 ),
             )
 
@@ -314,8 +331,9 @@ def _bound(model, block, prepared):
     return model.local_step(block, prepared, Request(want=("bound",))).bound
 
 
-def _row_bounds(model, block, prepared):
-    return model.local_step(block, prepared, Request(want=("bound",))).row_bounds
+def _row_bounds(model, block, prepared, labels=None):
+    request = Request(want=("bound",), labels=labels)
+    return model.local_step(block, prepared, request).row_bounds
 
 
 def generator(seed, *key):

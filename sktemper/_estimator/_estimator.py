@@ -853,7 +853,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
 
     @with_callbacks
     @_fit_context(prefer_skip_nested_validation=True)
-    def _fit(self, X, sample_weight, continued, X_val=None):
+    def _fit(self, X, sample_weight, continued, X_val=None, labels=None):
         earlier = copy_fit(self)
         work = new_estimator(self, fit_results(earlier) if continued else {})
         work._warned = {"hot": True}  # callbacks may use a model above T=1
@@ -864,6 +864,8 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
                 work._prepare_fit(data, sample_weight)
             problem = make_problem(work, data, sample_weight, fresh=not continued)
             problem = _add_validation(work, problem, X_val)
+            if labels is not None:
+                problem = replace(problem, labels=self._checked_labels(labels, data))
             if continued:
                 state = _continued_state(work)
                 # a score may be added before the first step is committed

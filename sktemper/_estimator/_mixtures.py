@@ -14,7 +14,7 @@ from sklearn.base import (
     clone,
 )
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 
 from .._utils._arguments import check_interval, is_integer, refuse
 from .._utils._frames import data_frame
@@ -22,7 +22,7 @@ from .._utils._results import copy_fit
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float
 from ..model import Request
 from ..moves import NoMoves
-from ._estimator import TemperedEstimator, validated_weight
+from ._estimator import Estimator, TemperedEstimator, validated_weight
 from ._streams import RenewalsMixin
 
 #: A component is active if its total responsibility is above this value.
@@ -140,11 +140,98 @@ class MixtureMixin(
         super()._install(state, policies)
         self._labels_and_bound_ = None  # those of an earlier state are not valid
 
+    def fit(
+        self: Estimator,
+        X: DataLike,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: DataLike | None = None,
+        labels: ArrayLike | None = None,
+    ) -> Estimator:
+        """Fit the mixture to ``X``, from the start.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training data, or data in parts: a list of arrays or sparse matrices with
+            the same columns, or a collection on disk, see
+            `sktemper.datasets.open_counts`.
+        y : None
+            Ignored: searches scored by true labels pass these labels as ``y``.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, by which their statistics are multiplied.
+        X_val : {array-like, sparse matrix} of shape (n_validation, n_features), \
+                default=None
+            Validation data, scored after each ``evaluate_every`` passes, or after each
+            pass if that is 0.  ``validation_fraction`` is then ignored.  A fit that
+            continues by ``warm_start`` needs the same ``X_val`` again.
+        labels : array-like of shape (n_samples,) or (n_samples, n_components), \
+                default=None
+            Known components of samples: indices, -1 if unknown, or probabilities,
+            which multiply the prior weights.  Components without labels are free.
+
+        Returns
+        -------
+        self : object
+            The estimator with the best of ``n_init`` fits.  With ``warm_start=True``,
+            an earlier fit continues instead: an interrupted plan of ``max_iter`` passes
+            is finished, or a finished plan is extended by ``max_iter`` passes.
+
+        Raises
+        ------
+        ValueError
+            If data, labels or parameters are invalid.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the fit ended above T=1, or for another reason that the message states.
+
+        Notes
+        -----
+        At the end, components are sorted by size, the largest first.  With ``labels``,
+        component k is that of label k instead, and samples with a label stay in their
+        component, also in moves.
+
+        An error leaves an earlier fit as it was.  After Ctrl-C, the estimator has the
+        state after the last complete step or, with ``n_init > 1``, the best of the
+        completed fits if there is one.
+        """
+        continued = self.warm_start and hasattr(self, "state_")
+        return self._fit(X, sample_weight, continued, X_val, labels)
+
+    def _checked_labels(self, labels, data):
+        """Return valid labels of `Data`, indices or probabilities of components."""
+        labels = check_array(
+            labels, ensure_2d=False, dtype="numeric", input_name="labels"
+        )
+        n_samples, K = len(data), self.n_components
+        if labels.shape not in ((n_samples,), (n_samples, K)):
+            raise ValueError(
+                f"labels has shape {labels.shape}; expected ({n_samples},), or "
+                f"({n_samples}, {K}) for probabilities."
+            )
+        if labels.ndim == 2:
+            labels = labels.astype(np.float64, copy=False)
+            if (labels < 0).any() or not np.allclose(labels.sum(axis=1), 1.0):
+                raise ValueError(
+                    "labels with a column for each component are probabilities: they "
+                    "must not be negative, and rows must sum to 1."
+                )
+            return labels
+        indices = labels.astype(np.intp)
+        if (indices != labels).any() or indices.min() < -1 or indices.max() >= K:
+            raise ValueError(
+                f"labels must be indices of components, from 0 to {K - 1}, or -1."
+            )
+        return indices
+
     def _finish(self, problem, state):
-        model = problem.model
+        model, known = problem.model, problem.labels
         bound = problem.bound(state.globals_, state.hyper)
         prepared = model.prepare(state.globals_, state.hyper)
-        labels = np.concatenate(list(problem.map(_labels, prepared)))
+        labels = np.concatenate(list(problem.map(_labels, prepared, values=known)))
         self._labels_and_bound_ = labels, bound
 
     def _training_results(self):
@@ -206,6 +293,7 @@ class MixtureMixin(
         sample_weight: ArrayLike | None = None,
         *,
         X_val: DataLike | None = None,
+        labels: ArrayLike | None = None,
     ) -> np.ndarray:
         """Fit the mixture and return the labels of the same samples.
 
@@ -219,13 +307,17 @@ class MixtureMixin(
         X_val : {array-like, sparse matrix} of shape (n_validation, n_features), \
                 default=None
             As in `fit`.
+        labels : array-like of shape (n_samples,) or (n_samples, n_components), \
+                default=None
+            As in `fit`.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,)
             Indices of components, as in `labels_`.
         """
-        return self.fit(X, y, sample_weight=sample_weight, X_val=X_val).labels_
+        parameters = {"sample_weight": sample_weight, "X_val": X_val, "labels": labels}
+        return self.fit(X, y, **parameters).labels_
 
     @property
     def labels_(self) -> np.ndarray:
@@ -427,6 +519,7 @@ class MixtureMixin(
         return np.sort(random.choice(len(shares), n_samples, p=shares)), random
 
 
-def _labels(model, block, prepared):
-    step = model.local_step(block, prepared, Request(want=("local",)))
+def _labels(model, block, prepared, labels=None):
+    request = Request(want=("local",), labels=labels)
+    step = model.local_step(block, prepared, request)
     return step.local_parameters.argmax(axis=1)

@@ -201,7 +201,7 @@ def split_merge(model, globals_, hyper, block, refused, row_weight):
     """
     shares, bounds = model.last_shares(globals_, hyper, block)
     gain = model.weights.gain_of_order(row_weight @ shares, hyper.weight_concentration)
-    if ORDER not in refused and gain > ROUNDING:
+    if ORDER not in refused and gain > ROUNDING and model.known is None:
         return shares, ORDER
     try:
         search = model.last_search.result(

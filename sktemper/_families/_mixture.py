@@ -94,6 +94,8 @@ def _cosines(a, b):
 # -- mixtures of components that have conjugate priors ---------------------------------
 #: Largest number of rows that a start uses.
 ROWS_LOOKED_AT = 20_000
+#: Logarithm of the probability of a component that labels exclude, finite in float32.
+NEVER = -1e30
 #: Number of times that each row counts in a fit of maximum likelihood; numbers of steps
 #: from each start, and of the best fit; and gain of a step, in nats, that ends a fit.
 COPIES, STEPS_OF_STARTS, MOST_STEPS, LEAST_GAIN = 1e4, 20, 1000, 1e-2
@@ -138,6 +140,8 @@ class MixtureModel(NaturalModel):
     #: Whether a kernel may take several steps at once, for a family that has
     #: `Family.parts_of_kernel`; False if a subclass replaces methods of a step.
     steps_by_kernel = False
+    #: Labels of the rows from which moves are proposed, see `with_labels`.
+    known = None
 
     def __init__(
         self,
@@ -309,7 +313,14 @@ class MixtureModel(NaturalModel):
     # -- the step ----------------------------------------------------------------------
     def local_step(self, block, prepared, request) -> LocalStep:
         local = np.asarray(request.powers.local, dtype=np.float64)
-        responsibilities, bounds, scores = self.responsibilities(block, prepared, local)
+        if request.labels is None:
+            found = self.responsibilities(block, prepared, local)
+        else:
+            logs = self.log_joint(block, prepared).astype(np.float64, copy=False)
+            logs = logs + self.log_labels(request.labels)
+            shares, *sums = softmax(logs, local)
+            found = shares.astype(self.dtype, copy=False), *sums
+        responsibilities, bounds, scores = found
         statistics = None
         if "statistics" in request.want:
             factors = _factors(request, len(bounds))
@@ -411,7 +422,12 @@ class MixtureModel(NaturalModel):
 
         def function(_):
             prepared = self.prepare(globals_, hyper)
-            shares, bounds, _ = self.responsibilities(block, prepared)
+            if self.known is None:
+                shares, bounds, _ = self.responsibilities(block, prepared)
+            else:
+                request = Request(want=("local",), labels=self.known)
+                step = self.local_step(block, prepared, request)
+                shares, bounds = step.local_parameters, step.row_bounds
             return shares.astype(np.float64), bounds
 
         return self._last_shares.result((globals_, hyper, block), function)
@@ -450,6 +466,7 @@ class MixtureModel(NaturalModel):
     def _moved(self, block, responsibilities, globals_, hyper, row_weight):
         """Return the best parameters for responsibilities, and their priors."""
         order = self.weights.order(row_weight @ responsibilities)
+        order = order if self.known is None else slice(None)
         shares = row_weight[:, None] * responsibilities[:, order]
         prior = self.weights.prior(hyper.weight_concentration)
         counts = self.weights.counts(globals_.weights - prior)
@@ -511,6 +528,49 @@ class MixtureModel(NaturalModel):
         shares = special.softmax(logs, axis=1) * row_weight[:, None]
         larger = self.resized(shares.shape[1])
         return larger, larger.optimum(block, shares, hyper), hyper
+
+    # -- known components of rows ------------------------------------------------------
+    def log_labels(self, labels: np.ndarray) -> np.ndarray:
+        """Return the logarithms of the probabilities of labels, `NEVER` for 0."""
+        if labels.ndim == 1:
+            own = labels[:, None] == np.arange(self.n_components)
+            return np.where(own | (labels[:, None] < 0), 0.0, NEVER)
+        with np.errstate(divide="ignore"):
+            return np.maximum(np.log(labels), NEVER)
+
+    def labelled_globals(self, X, random, hyper, sample_weight, labels) -> Any:
+        """Return the optimum for responsibilities under a fit to the known rows.
+
+        Components without a known row start from a random row.
+        """
+        n_rows, rows = X.shape[0], _looked_at(labels)
+        weight = np.ones(n_rows) if sample_weight is None else sample_weight
+        scale = weight.sum() / max(weight[rows].sum(), 1e-300)
+        labels, weight = labels[rows], weight[rows]
+        X, known = X[rows], _are_known(labels)
+        block = self.take(self.complete_rows(X, weight, hyper), slice(0, len(rows)))
+        logs = self.log_labels(labels)
+        shares = np.where(known[:, None], np.exp(logs), 0.0)
+        empty = np.flatnonzero((weight @ shares) < USED)
+        seeds = random.choice(len(rows), len(empty), len(empty) > len(rows))
+        shares[seeds, empty] = 1.0
+        weight = weight[:, None]
+        start = self.optimum(block, weight * shares, hyper)
+        log_weights = self.weights.expected_log(start.weights)
+        logs = logs + self.log_shares(block, start, hyper) - log_weights
+        return self.optimum(block, weight * special.softmax(logs, axis=1), hyper, scale)
+
+    def with_labels(self, labels) -> Self:
+        model = copy.copy(self)
+        model.known = labels
+        return model
+
+    def complete_rows(self, X: DataLike, weight: np.ndarray, hyper: Any) -> Any:
+        """Return rows without missing values, from which a start is computed.
+
+        By default, the rows are returned, as for families that leave values out.
+        """
+        return X
 
     # -- the order of components -------------------------------------------------------
     def final_order(self, globals_, hyper) -> np.ndarray | None:
@@ -659,6 +719,19 @@ class MixtureModel(NaturalModel):
     def component_counts(self, globals_, hyper) -> np.ndarray:
         prior = self.weights.prior(hyper.weight_concentration)
         return self.weights.counts(globals_.weights - prior)
+
+
+def _are_known(labels):
+    """Return which rows have labels: a component, or unequal probabilities."""
+    return labels >= 0 if labels.ndim == 1 else np.ptp(labels, axis=1) > 0
+
+
+def _looked_at(labels):
+    """Return rows at even distances: of the rows with labels, and of the others."""
+    known = _are_known(labels)
+    parts = np.flatnonzero(known), np.flatnonzero(~known)
+    few = [rows[:: -(-len(rows) // ROWS_LOOKED_AT) or 1] for rows in parts]
+    return np.sort(np.concatenate(few))
 
 
 def softmax(logs, power):

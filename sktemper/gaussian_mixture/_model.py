@@ -211,6 +211,12 @@ class GaussianMixtureModel(MixtureModel):
         self._check(start)
         return self._with_given(start, hyper, weights, means)
 
+    def complete_rows(self, X, weight, hyper):
+        rows = np.asarray(X, dtype=self.dtype, order="C")
+        if not has_gaps(rows):
+            return rows
+        return impute(rows, weight, self.covariance.products, hyper.mean)
+
     def _with_given(self, start, hyper, weights, means):
         """Return a start with given weights and means, which may be None."""
         if weights is not None:

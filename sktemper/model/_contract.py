@@ -69,6 +69,8 @@ class Request(NamedTuple):
     want : collection of {"statistics", "bound", "score", "complete", "local"}
         Names of the results to compute in addition to the local optimum.  With
         "complete", scores are E log p(x, z), also if the model can integrate z out.
+    labels : ndarray or None
+        Known components of the rows, see `Options.labelled_globals`.
 
     Examples
     --------
@@ -83,6 +85,7 @@ class Request(NamedTuple):
     seed: int = 0
     local_init: Any = None
     want: tuple = ("statistics", "bound")
+    labels: Any = None
 
     def factors(self, n_units) -> np.ndarray:
         """Return ``powers.statistics * unit_noise`` of each unit, in float64."""
@@ -1022,6 +1025,27 @@ class Options:
         """Return the start temperature of schedules with ``start="auto"``."""
         return 2.0
 
+    # -- known components of rows ------------------------------------------------------
+    def labelled_globals(
+        self,
+        X: Any,
+        random: np.random.RandomState,
+        hyper: Any,
+        sample_weight: np.ndarray | None,
+        labels: np.ndarray,
+    ) -> Any:
+        """Return `initial_globals` for rows of which some components are known.
+
+        ``labels`` are components, -1 for unknown ones, (n_samples,), or probabilities,
+        (n_samples, n_components).  `local_step` gets those of its rows in the request,
+        and multiplies the responsibilities by the probabilities.
+        """
+        raise NotImplementedError
+
+    def with_labels(self, labels: np.ndarray) -> ConjugateModel:
+        """Return a model whose moves are proposed from rows with these labels."""
+        raise NotImplementedError
+
     # -- the order of components -------------------------------------------------------
     def final_order(self, globals_: Any, hyper: Any) -> np.ndarray | None:
         """Return the order of the components at the end of a `fit`.
@@ -1105,8 +1129,8 @@ class ConjugateModel(Options, Capabilities):
     Optional, with defaults
         All other attributes, and the methods `step`, `update_hyper`, `is_finite`,
         `units_per_row`, `per_unit`, `auto_batch_size`, `auto_temperature`,
-        `final_order`, `reordered`, `global_shapes`, `hyper_shapes`, `check` and
-        `check_local`.
+        `labelled_globals`, `with_labels`, `final_order`, `reordered`, `global_shapes`,
+        `hyper_shapes`, `check` and `check_local`.
 
     Capabilities, each needed by some policies
         "dense_vectors" (`natural_parameters`, `from_natural_parameters`,

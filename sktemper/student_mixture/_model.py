@@ -285,6 +285,9 @@ class StudentMixtureModel(GaussianMixtureModel):
     def local_step(self, block, prepared, request):
         powers, want = request.powers, request.want
         local = self._local(block, prepared, powers.local, powers.prior)
+        if request.labels is not None:
+            power, logs = np.asarray(powers.local), self.log_labels(request.labels)
+            local = local._replace(logs=local.logs + power[..., None] * logs)
         shares, bounds = _shares(local.logs)
         statistics = None
         if "statistics" in want:
