@@ -19,7 +19,7 @@ enum { DIRICHLET, GAMMA_RATES, NORMAL_GAMMA };
 typedef struct {
     double *table, *next, *panels, *arguments, *values;
     double *weights, *components, *logs, *log_weights;
-    double *counts, *sums, *turned, *shares, *totals;
+    double *counts, *sums, *turned, *rows, *shares, *largest, *totals;
     double prior_normaliser;
 } product_room;
 
@@ -47,7 +47,9 @@ static double *divide_product_room(const product_block *b, product_room *room)
     room->counts = room_for(&end, K);
     room->sums = room_for(&end, K * M);
     room->turned = room_for(&end, b->starts ? K * M : 0);
+    room->rows = room_for(&end, PRODUCT_ROWS * K);
     room->shares = room_for(&end, PRODUCT_ROWS * K);
+    room->largest = room_for(&end, PRODUCT_ROWS);
     room->totals = room_for(&end, PRODUCT_ROWS);
     return end;
 }
@@ -177,37 +179,43 @@ static double responsibilities_of(const product_run *run, intptr_t first, intptr
     const product_block *b = run->block;
     const product_room *room = &run->room;
     const intptr_t K = b->n_components, M = b->n_natural;
-    double *restrict shares = room->shares, *restrict totals = room->totals, sum = 0;
+    double *restrict totals = room->totals, *restrict largest = room->largest, sum = 0;
     double *restrict bounds = b->row_bounds + first;
     if (b->starts)
         sparse_times_f64(n, K, b->starts + first, b->narrow, b->wide, b->moments, room->table,
-                         shares);
+                         room->rows);
     else
-        product_f64(n, M, K, b->moments + first * M, M, room->panels, shares);
+        product_f64(n, M, K, b->moments + first * M, M, room->panels, room->rows);
     for (intptr_t i = 0; i < n; i++) {
-        double *restrict own = shares + i * K, largest = -HUGE_VAL;
-        const double base = b->log_base ? b->log_base[first + i] : 0;
-        for (intptr_t k = 0; k < K; k++) {
-            own[k] = power * (own[k] + base + room->log_weights[k]);
-            largest = own[k] > largest ? own[k] : largest;
-        }
-        for (intptr_t k = 0; k < K; k++)
-            own[k] -= largest;
-        bounds[i] = largest;
-    }
-    VECTORISE
-    for (intptr_t j = 0; j < n * K; j++)
-        shares[j] = exp_f64(shares[j]);
-    for (intptr_t i = 0; i < n; i++) {
+        largest[i] = -HUGE_VAL;
         totals[i] = 0;
-        for (intptr_t k = 0; k < K; k++)
-            totals[i] += shares[i * K + k];
+    }
+    for (intptr_t k = 0; k < K; k++) {
+        double *restrict own = room->shares + k * PRODUCT_ROWS;
+        const double *restrict logs = room->rows + k, log_weight = room->log_weights[k];
+        for (intptr_t i = 0; i < n; i++)
+            own[i] = logs[i * K];
+        VECTORISE
+        for (intptr_t i = 0; i < n; i++) {
+            own[i] = power * (own[i] + log_weight);
+            largest[i] = own[i] > largest[i] ? own[i] : largest[i];
+        }
+    }
+    for (intptr_t k = 0; k < K; k++) {
+        double *restrict own = room->shares + k * PRODUCT_ROWS;
+        VECTORISE
+        for (intptr_t i = 0; i < n; i++) {
+            own[i] = exp_f64(own[i] - largest[i]);
+            totals[i] += own[i];
+        }
     }
     VECTORISE
     for (intptr_t i = 0; i < n; i++)
-        bounds[i] += log_f64(totals[i]);
-    for (intptr_t i = 0; i < n; i++)
+        bounds[i] = largest[i] + log_f64(totals[i]);
+    for (intptr_t i = 0; i < n; i++) {
+        bounds[i] += b->log_base ? power * b->log_base[first + i] : 0;
         sum += b->row_weight ? b->row_weight[first + i] * bounds[i] : bounds[i];
+    }
     return sum;
 }
 
@@ -217,36 +225,43 @@ static void add_moments(const product_run *run, intptr_t first, intptr_t n, doub
     const product_block *b = run->block;
     const product_room *room = &run->room;
     const intptr_t K = b->n_components, M = b->n_natural;
-    double *restrict shares = room->shares;
-    for (intptr_t i = 0; i < n; i++) {
-        const double weight = b->row_weight ? power * b->row_weight[first + i] : power;
-        const double factor = weight / room->totals[i];
-        for (intptr_t k = 0; k < K; k++) {
-            shares[i * K + k] *= factor;
-            room->counts[k] += shares[i * K + k];
+    double *restrict factors = room->totals, *restrict rows = room->rows;
+    for (intptr_t i = 0; i < n; i++)
+        factors[i] =
+            (b->row_weight ? power * b->row_weight[first + i] : power) / factors[i];
+    for (intptr_t k = 0; k < K; k++) {
+        double *restrict own = room->shares + k * PRODUCT_ROWS, count = 0;
+        VECTORISE_REDUCTION(+ : count)
+        for (intptr_t i = 0; i < n; i++) {
+            own[i] *= factors[i];
+            count += own[i];
         }
+        room->counts[k] += count;
+        for (intptr_t i = 0; b->starts && i < n; i++)
+            rows[i * K + k] = own[i];
     }
     if (b->starts) {
-        add_sparse_sums_f64(n, K, b->starts + first, b->narrow, b->wide, b->moments, shares,
+        add_sparse_sums_f64(n, K, b->starts + first, b->narrow, b->wide, b->moments, rows,
                             room->turned);
         return;
     }
     for (intptr_t i = 0; i < n; i += 4) {
-        const double *restrict rows[4];
+        const intptr_t n_own = n - i < 4 ? n - i : 4;
+        const double *restrict moments[4];
         for (intptr_t r = 0; r < 4; r++)
-            rows[r] = b->moments + (first + (i + r < n ? i + r : n - 1)) * M;
+            moments[r] = b->moments + (first + i + (r < n_own ? r : 0)) * M;
         for (intptr_t k = 0; k < K; k++) {
-            double *restrict sums = room->sums + k * M, own[4], most = 0;
-            for (intptr_t r = 0; r < 4; r++) {
-                own[r] = i + r < n ? shares[(i + r) * K + k] : 0;
+            double *restrict sums = room->sums + k * M, own[4] = {0}, most = 0;
+            for (intptr_t r = 0; r < n_own; r++) {
+                own[r] = room->shares[k * PRODUCT_ROWS + i + r];
                 most = own[r] > most ? own[r] : most;
             }
             if (most < NO_SHARE_)
                 continue;
             VECTORISE
             for (intptr_t m = 0; m < M; m++)
-                sums[m] += own[0] * rows[0][m] + own[1] * rows[1][m] + own[2] * rows[2][m]
-                           + own[3] * rows[3][m];
+                sums[m] += own[0] * moments[0][m] + own[1] * moments[1][m]
+                           + own[2] * moments[2][m] + own[3] * moments[3][m];
         }
     }
 }
