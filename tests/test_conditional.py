@@ -3,7 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.integrate import simpson
+from scipy.integrate import cumulative_simpson, simpson
+from scipy.stats import multivariate_t
 
 from sktemper import (
     AnnealedGaussianMixture,
@@ -119,4 +120,49 @@ def test_wrong_columns_are_refused():
         mixture.conditional(X, given=[0]).probabilities(1)
     with pytest.raises(ValueError, match="above 0 and below 1"):
         mixture.conditional(X, given=[0]).quantiles(1.0)
-    assert not hasattr(AnnealedStudentMixture(2), "conditional")
+
+
+@pytest.mark.parametrize("covariance_type", ["full", "tied", "diag", "spherical"])
+def test_student_mixtures_agree_with_integrals(covariance_type):
+    X = correlated(200)
+    mixture = AnnealedStudentMixture(
+        3, covariance_type=covariance_type, degrees_of_freedom=4, random_state=0
+    ).fit(X)
+    rows = X[:3].copy()
+    rows[2, 2] = np.nan
+    found, without = mixture.conditional(rows, given=[0, 2]), rows.copy()
+    without[:, 1] = np.nan
+    same = mixture.conditional(without, given=[0, 2])
+    np.testing.assert_array_equal(found.mean(), same.mean())
+    covariances = mixture.covariances_
+    if covariance_type == "tied":
+        covariances = np.repeat(covariances[None], 3, axis=0)
+    elif covariance_type != "full":
+        covariances = np.reshape(covariances, (3, -1))[:, :, None] * np.eye(3)
+
+    def density(points):
+        known = ~np.isnan(points[0])
+        laws = [
+            multivariate_t(m[known], c[np.ix_(known, known)], 4)
+            for m, c in zip(mixture.means_, covariances, strict=True)
+        ]
+        return mixture.weights_ @ [law.pdf(points[:, known]) for law in laws]
+
+    grid = np.sinh(np.linspace(-9, 9, 24_001))  # tails are heavy
+    quantiles = found.quantiles([0.1, 0.5, 0.9])
+    for i, row in enumerate(rows):
+        points = np.repeat(row[None], len(grid), axis=0)
+        points[:, 1] = grid
+        joint = density(points)
+        total = simpson(joint, x=grid)
+        value = np.max(density(row[None])) / total
+        assert np.exp(found.log_density[i]) == pytest.approx(value, rel=1e-3)
+        mean = simpson(joint * grid, x=grid) / total
+        assert found.mean()[i, 0] == pytest.approx(mean, abs=1e-3)
+        cumulative = cumulative_simpson(joint, x=grid, initial=0.0) / total
+        ends = np.interp([0.1, 0.5, 0.9], cumulative, grid)
+        np.testing.assert_allclose(quantiles[:, i, 0], ends, atol=1e-3)
+    # the posterior predictive density is near that at the posterior means
+    rows[2, 2] = X[2, 2]
+    logs = np.log(density(rows))
+    np.testing.assert_allclose(mixture.score_samples(rows), logs, atol=0.3)

@@ -153,9 +153,10 @@ class ConditionalMixin:
         Notes
         -----
         The distribution is that of the posterior predictive density of `score_samples`:
-        a mixture with the weights of the components given the values.
+        a mixture with the weights of the components given the values.  That of
+        Student-t mixtures has the parameters at their posterior means.
         """
-        rows = np.array(self._validate(X, reset=False), dtype=np.float64)
+        rows = np.array(self._validate_gapped(X), dtype=np.float64)
         others = self._others(given)
         evidence = self._component_scores(rows)
         rows[:, others] = np.nan
@@ -186,6 +187,10 @@ class ConditionalMixin:
         if not others:
             raise ValueError("given has all columns: leave out those to predict.")
         return others
+
+    def _validate_gapped(self, X):
+        """Return valid data, which may have missing values."""
+        return self._validate(X, reset=False)
 
     def _component_scores(self, rows):
         """Return log weights plus predictive densities, (n_samples, n_components)."""

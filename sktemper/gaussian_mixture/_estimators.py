@@ -399,24 +399,28 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
             yield name, "gaussian", "mean", float(means[j]), *intervals[:, j].tolist()
             yield name, "gaussian", "sd", float(widths[j]), *sds.tolist()
 
-    def _conditional_columns(self, rows, others):
+    def _students(self):
+        """Return means, scales and degrees of freedom of predictive distributions.
+
+        The last value is whether columns are independent given the component.
+        """
         model, expected = self._fitted()
-        names, law, kappa = self._names(), model.covariance.law, expected.precision
+        law, kappa = model.covariance.law, expected.precision
         nu = np.broadcast_to(expected.freedom, kappa.shape)
         freedom = (nu - law.least) * law.width
         means = expected.means + self._state().hyper.origin
         spread = (kappa + 1.0) / (kappa * (nu - law.least))
         scales = model.covariance.matrices(expected.inverse_scale)
-        scales = spread[:, None, None] * scales
-        shape = len(rows), len(kappa), len(others)
+        return means, spread[:, None, None] * scales, freedom, law.is_product
+
+    def _conditional_columns(self, rows, others):
+        names, (*students, is_product) = self._names(), self._students()
+        shape = len(rows), len(students[0]), len(others)
         locations, widths, degrees = np.empty((3, *shape))
-        known = ~np.isnan(rows)
-        patterns, group = np.unique(known, axis=0, return_inverse=True)
-        for number, pattern in enumerate(patterns):
-            own = group.ravel() == number
-            columns = np.flatnonzero(pattern & (not law.is_product))
+        for own, pattern in rows_by_pattern(rows):
+            columns = np.flatnonzero(pattern & (not is_product))
             locations[own], widths[own], degrees[own] = _given(
-                rows[own][:, columns], columns, others, (means, scales, freedom)
+                rows[own][:, columns], columns, others, students
             )
         return {
             names[j]: stats.t(degrees[..., p], locations[..., p], widths[..., p])
@@ -568,6 +572,16 @@ def _imputed(model, block, prepared):
     family = model.family_of(prepared.hyper)
     rows = family.completed(block, shares, prepared.tables)
     return rows.astype(block.dtype, copy=False)
+
+
+def rows_by_pattern(rows):
+    """Yield the rows whose missing values are in the same columns, and the others.
+
+    Rows and columns are masks.
+    """
+    patterns, group = np.unique(~np.isnan(rows), axis=0, return_inverse=True)
+    for number, pattern in enumerate(patterns):
+        yield group.ravel() == number, pattern
 
 
 def _given(values, columns, others, students):

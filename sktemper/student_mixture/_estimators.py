@@ -7,12 +7,17 @@ from numbers import Real
 from typing import Literal
 
 import numpy as np
+from scipy import stats
 
 from .._estimator import AnnealedMixin
 from .._utils._arguments import Interval
 from .._utils._typing import ArrayLike, Duration, Float, Int, Seed
 from .._utils._validation import check_data
-from ..gaussian_mixture._estimators import _GaussianMixture, start_and_floor
+from ..gaussian_mixture._estimators import (
+    _GaussianMixture,
+    rows_by_pattern,
+    start_and_floor,
+)
 from ..gaussian_mixture._priors import Priors
 from ..learning_rates import LearningRate
 from ..moves import Moves
@@ -36,7 +41,7 @@ def _absent(estimator):
     """Not available: a method of Gaussian mixtures."""
     raise AttributeError(
         f"{type(estimator).__name__} has no such method: use a Gaussian mixture for "
-        "missing values, conditional distributions and exports to scikit-learn."
+        "missing values and exports to scikit-learn."
     )
 
 
@@ -57,7 +62,7 @@ class _StudentMixture(_GaussianMixture):
         "weight_concentration_prior",
         "reg_covar",
     )
-    impute = to_sklearn = conditional = property(_absent)
+    impute = to_sklearn = property(_absent)
     priors, covariance_prior, degrees_of_freedom_prior = "learned", None, None
     verbose_interval = 10
 
@@ -97,6 +102,32 @@ class _StudentMixture(_GaussianMixture):
     def _profiles(self, k, tails):
         for item, _, option, *numbers in super()._profiles(k, tails):
             yield item, "student", option.replace("sd", "scale"), *numbers
+
+    # -- distributions of some columns given others ------------------------------------
+    def _validate_gapped(self, X):
+        dtype, gaps = [np.float64, np.float32], "allow-nan"
+        return check_data(self, X, reset=False, dtype=dtype, ensure_all_finite=gaps)
+
+    def _students(self):
+        covariances = self.covariances_
+        if not self._has_matrices():
+            covariances = self._fitted_model().covariance.matrices(covariances)
+        covariances = covariances.astype(np.float64)
+        means = self.means_.astype(np.float64)
+        return means, covariances, self.degrees_of_freedom_, False
+
+    def _component_scores(self, rows):
+        means, scales, freedom, _ = self._students()
+        logs = np.empty((len(rows), len(means)))
+        for own, pattern in rows_by_pattern(rows):
+            scale = scales[:, pattern][:, :, pattern]
+            for k, (mean, nu) in enumerate(zip(means, freedom, strict=True)):
+                if pattern.any():
+                    law = stats.multivariate_t(mean[pattern], scale[k], nu)
+                    logs[own, k] = law.logpdf(rows[own][:, pattern])
+                else:
+                    logs[own, k] = 0.0
+        return logs + np.log(self.weights_.astype(np.float64))
 
     # -- what users call ---------------------------------------------------------------
     def expected_scales(self, X: ArrayLike) -> np.ndarray:
