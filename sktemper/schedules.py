@@ -188,7 +188,10 @@ class Schedule(Policy):
     ) -> float:
         """Return the value at a `Clock`; raise if it is not a valid ``what``."""
         time = clock.time(self.unit)
-        return as_number(self(time), self, f"{what} at t={time:g}", 1.0, most)
+        value = self(time)
+        if type(value) is float and 1.0 <= value <= most:
+            return value
+        return as_number(value, self, f"{what} at t={time:g}", 1.0, most)
 
     def check_values(
         self, clocks: Iterable[Clock], what: str = "temperature", most: float = HOTTEST

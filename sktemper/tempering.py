@@ -88,9 +88,9 @@ class Tempering(Policy):
         """Whether powers are equal for all rows, and follow a schedule or are 1."""
         return type(self) in (Untempered, Annealing)
 
-    def _planned_step(self, clock):
-        """Return the temperature and the powers of a step without a state."""
-        return self.temperature(None, clock), self.powers(None, clock)
+    def _planned_steps(self, clocks):
+        """Return temperatures and powers of steps without a state."""
+        return [(self.temperature(None, c), self.powers(None, c)) for c in clocks]
 
     def resolved(self, plan: Plan) -> Tempering:
         """Return the policy with each "auto" replaced by a value for the `Plan`."""
@@ -292,9 +292,10 @@ class Annealing(Tempering):
     def powers(self, state, clock) -> Powers:
         return TARGETS[self.target](1.0 / self.temperature(state, clock))
 
-    def _planned_step(self, clock):
-        temperature = self.temperature(None, clock)  # the schedule is evaluated once
-        return temperature, TARGETS[self.target](1.0 / temperature)
+    def _planned_steps(self, clocks):
+        schedule, lowest = as_schedule(self.schedule), float(self.final_temperature)
+        temperatures = [max(schedule.at(clock), lowest) for clock in clocks]
+        return [(t, TARGETS[self.target](1.0 / t)) for t in temperatures]
 
     def is_settled(self, state, clock) -> bool:
         return as_schedule(self.schedule).is_settled(clock)

@@ -84,7 +84,7 @@ def planned(policies, clocks):
     flags = np.zeros(len(clocks), dtype=np.intc)
     if policies.tempering.schedule_of_temperatures() is None:  # T=1
         return Plan(np.ones((len(clocks), 3)), np.ones(len(clocks)), flags)
-    steps = map(policies.tempering._planned_step, clocks)
+    steps = policies.tempering._planned_steps(clocks)
     temperatures, powers = zip(*steps, strict=True)
     return Plan(np.array(powers, dtype=np.float64), np.array(temperatures), flags)
 
@@ -197,35 +197,35 @@ class WholePasses:
 
             def commit():
                 state.globals_, state.hyper, state.local = globals_, hyper, None
-                for number in range(outcome.n_done):
-                    self._note(plan, outcome, number, seconds / outcome.n_done)
+                self._note(plan, outcome, seconds)
                 on_commit(outcome.n_done)
 
             self.problem.workers.run_whole(commit)
         check(self.ascent, outcome.status)
 
-    def _note(self, plan, outcome, number, seconds):
-        """Change the progress and the history by one step."""
-        state, n_rows = self.state, len(self.rows)
+    def _note(self, plan, outcome, seconds):
+        """Change the progress and the history by the steps that were taken."""
+        state, n_steps = self.state, outcome.n_done
         progress, convergence = state.progress, state.convergence
-        local, now = outcome.bounds[:, number].tolist()
-        temperature = float(plan.temperatures[number])
-        state.policies.temperature = temperature
-        progress.steps += 1
-        progress.samples += n_rows
-        progress.seconds += seconds
-        convergence.bound_change = now - convergence.lower_bound
-        convergence.lower_bound = now
-        convergence.start_share = 0.0
+        (local, bounds), number = outcome.bounds[:, :n_steps], np.arange(1, n_steps + 1)
+        samples = progress.samples + len(self.rows) * number
         n_observed = self.ascent.n_observed
-        state.history.append(
-            step=progress.steps,
-            seconds=progress.seconds,
-            passes=progress.samples / self.problem.total,
-            temperature=temperature,
+        state.history.extend(
+            n_steps,
+            step=progress.steps + number,
+            seconds=progress.seconds + seconds / n_steps * number,
+            passes=samples / self.problem.total,
+            temperature=plan.temperatures[:n_steps],
             learning_rate=1.0,
             rate_share=1.0,
             batch_bound=local / n_observed if n_observed else 0.0,
             mean_iterations=1.0,
-            lower_bound=now,
+            lower_bound=bounds,
         )
+        state.policies.temperature = float(plan.temperatures[n_steps - 1])
+        progress.steps += n_steps
+        progress.samples += len(self.rows) * n_steps
+        progress.seconds += seconds
+        before, now = [convergence.lower_bound, *bounds.tolist()][-2:]
+        convergence.lower_bound, convergence.bound_change = now, now - before
+        convergence.start_share = 0.0

@@ -18,7 +18,7 @@ from ..noise import NoNoise
 from ..renewals import NoRenewals
 from ..schedules import STREAM_LENGTH, Plan
 from ..tempering import Untempered
-from ._ascents import ascent_on, n_products, takes_whole_steps
+from ._ascents import ascent_on, bound_of, n_products, takes_whole_steps
 from ._data import Rows
 from ._moves import run_moves
 from ._passes import (
@@ -535,10 +535,19 @@ class _Fit:
         state = run.state
         if state.start is None or not is_finished(state):
             return
-        ours, plain = problem.bound(state.globals_, state.hyper), None
+        rows = problem.rows.at(slice(None))
+        ascent = ascent_on(problem, rows, state.hyper)
+
+        def bound_at(state):
+            if ascent is None:
+                return problem.bound(state.globals_, state.hyper)
+            return bound_of(ascent, state.globals_, state.hyper, 1.0)[1]
+
+        ours, plain = bound_at(state), None
+        may_end = ascent is None or n_products(problem, rows) > MOST_COMPLETED
         try:
-            plain = self._plain_fit(problem, state, ours)
-            bound = problem.bound(plain.globals_, plain.hyper)
+            plain = self._plain_fit(problem, state, ours if may_end else -math.inf)
+            bound = bound_at(plain)
         except IllDefined:
             bound = -math.inf
         is_better = bound > ours + SAME_OPTIMUM * abs(ours)
@@ -565,21 +574,16 @@ class _Fit:
     def _plain_fit(self, problem, state, best):
         """Return the state after a plain fit from the start of a fit.
 
-        A slow fit is given up if it would probably stay behind the bound ``best``.
+        It is given up if it would probably stay behind the bound ``best``.
         """
         plain = state.beside(*state.start)
         plain.policies.batch_size = state.policies.batch_size
         plain.progress.planned_passes = self.training.max_iter
         policies = Policies(Untempered(), ConstantRate(1.0), NoNoise())
         tol, progress, seen = self.training.tol, plain.progress, plain.convergence
-        rows = problem.rows.at(slice(None))
-        may_end = (
-            n_products(problem, rows) > MOST_COMPLETED
-            or ascent_on(problem, rows, plain.hyper) is None
-        )
 
         def after():
-            tried = may_end and progress.passes >= PASSES_TRIED
+            tried = progress.passes >= PASSES_TRIED
             is_behind = best - seen.lower_bound > REACH * seen.bound_change
             return abs(seen.bound_change) < tol or (tried and is_behind)
 

@@ -58,6 +58,7 @@ class Policies(NamedTuple):
         if sizes is not None:
             sizes.check_values(clocks, "effective batch size", math.inf)
         if states.learning_rate is None:
+            clocks = clocks[:1] if self.learning_rate._is_one else clocks
             with contextlib.suppress(_DataNeeded):
                 for clock in clocks:
                     powers = functools.partial(

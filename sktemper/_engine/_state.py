@@ -88,13 +88,26 @@ class History:
 
     def append(self, *, ladder=None, probabilities=None, **row):
         """Add a step; columns not given are NaN."""
+        self._change_ladder(ladder)
+        values = tuple([row.get(column, np.nan) for column in self.columns])
+        self._last = _Row(values, probabilities)
+        self._steps.append(self._last)
+
+    def extend(self, n_steps, **columns):
+        """Add steps, whose columns have one value for all steps or one for each."""
+        self._change_ladder(None)
+        table = np.full((n_steps, len(self.columns)), np.nan)
+        for name, values in columns.items():
+            table[:, self.columns.index(name)] = values
+        for values in table.tolist():
+            self._last = _Row(tuple(values), None)
+            self._steps.append(self._last)
+
+    def _change_ladder(self, ladder):
         if ladder is not self._ladder and not np.array_equal(ladder, self._ladder):
             self._ladder = ladder
             for table in (self._steps, self._scores):
                 table.rows = [old._replace(probabilities=None) for old in table.rows]
-        values = tuple([row.get(column, np.nan) for column in self.columns])
-        self._last = _Row(values, probabilities)
-        self._steps.append(self._last)
 
     def add_score(self, score):
         row = dict(zip(self.columns, self._last.values, strict=True))

@@ -339,8 +339,9 @@ class InlineWorkers(_Maps):
 
 
 # -- function calls that signals such as Ctrl-C do not interrupt -----------------------
-#: Numbers of all signals.
+#: Numbers of all signals, and values instead of handlers that are written in Python.
 SIGNALS = tuple(map(int, _signal.valid_signals()))
+NO_HANDLER = None, _signal.SIG_DFL, _signal.SIG_IGN
 
 
 # numpy's errors are treated as in a new thread, whatever the caller has set
@@ -387,4 +388,4 @@ def _handlers():
     if threading.current_thread() is not threading.main_thread():
         return []
     pairs = zip(SIGNALS, map(_signal.getsignal, SIGNALS), strict=True)
-    return [pair for pair in pairs if callable(pair[1])]
+    return [pair for pair in pairs if pair[1] not in NO_HANDLER]

@@ -14,6 +14,7 @@ from ._starts import (
     distinct_rows,
     impute,
     kmeans_labels,
+    mean_and_covariance,
     shows_correlations,
     standardized,
 )
@@ -248,6 +249,7 @@ def chosen_type(make_model, n_components, X, sample_weight, report):
     given = n_components, np.random.RandomState(0), multiplicity
     scaled = standardized(distinct, multiplicity)
     standard = _clusters(kmeans_labels(scaled, *given)[places])
+    hyper_of = _priors_of(make_model("full", X.shape[1]), X, weight)
     weight = np.ones(len(X)) if weight is None else weight
     prices = {kind: n_learned(kind, X.shape[1]) for kind in ORDER}
     prices["full"] = prices[prior_of_full] - MARGIN * weight.sum()
@@ -255,7 +257,9 @@ def chosen_type(make_model, n_components, X, sample_weight, report):
     def compared(kind, clusters, least=1):
         model = make_model(kind, X.shape[1])
         try:
-            evidence, n_clusters = _evidence(model, X, rows, clusters, weight, least)
+            hyper = hyper_of(model)
+            data = X, rows, weight
+            evidence, n_clusters = _evidence(model, hyper, data, clusters, least)
         except IllDefined:
             return -np.inf, 0
         report("%s: evidence %.10g, %d clusters", kind, evidence, n_clusters)
@@ -271,6 +275,15 @@ def chosen_type(make_model, n_components, X, sample_weight, report):
     if found.get("full", found[best])[1] < least:
         found["full"] = max(found["full"], compared("full", standard, least))
     return max(found, key=found.get) if np.isfinite(found[best][0]) else "full"
+
+
+def _priors_of(model, X, weight):
+    """Return a function that returns the initial priors of models of any type."""
+    if has_gaps(X):
+        return lambda model: model.initial_hyper(X, weight)
+    mean, covariance = mean_and_covariance(X, weight)
+    added = model.added_variances(X, weight, covariance)
+    return lambda model: model.hyper_of(mean, covariance, *added)
 
 
 def _clusters(labels):
@@ -310,18 +323,17 @@ def n_learned(covariance_type, n_features):
     }[covariance_type]
 
 
-def _evidence(model, X, rows, clusters, weight, least):
+def _evidence(model, hyper, data, clusters, least):
     """Return the lower bound of a mixture that starts from merged clusters.
 
     Parameters
     ----------
     model : GaussianMixtureModel
-    X : ndarray of shape (n_samples, n_features)
-    rows : ndarray of shape (n_samples, n_features)
-        ``X`` in which missing values are replaced.
+    hyper : Hyper
+    data : tuple of ndarray
+        Samples, samples in which missing values are replaced, and weights.
     clusters : list of ndarray
         Rows of each cluster before merges.
-    weight : ndarray of shape (n_samples,)
     least : int
         Number of clusters at which merges end.
 
@@ -330,7 +342,7 @@ def _evidence(model, X, rows, clusters, weight, least):
     bound : float
     n_clusters : int
     """
-    hyper = model.initial_hyper(X, weight)
+    X, rows, weight = data
     family, block = model.family_of(hyper), model.take(rows, slice(None))
     found = [
         family.statistics(block[own], np.ones((len(own), 1)), weight[own])

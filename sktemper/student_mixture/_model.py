@@ -196,8 +196,8 @@ class StudentMixtureModel(GaussianMixtureModel):
         self._scaled = LastCall(are_same_objects)
 
     # -- the state of a fit ------------------------------------------------------------
-    def initial_hyper(self, X, sample_weight=None):
-        hyper = super().initial_hyper(X, sample_weight)
+    def hyper_of(self, mean, covariance, reg_covar, n_samples):
+        hyper = super().hyper_of(mean, covariance, reg_covar, n_samples)
         freedom = self.degrees_of_freedom or START
         return StudentHyper(*hyper, np.full(self.n_components, float(freedom)))
 
