@@ -84,6 +84,11 @@ def test_units_and_the_reference_change_only_the_form(method):
         7 * (other.coef_[:, 1] - other.coef_[0, 1]), one.coef_[:, 1], atol=1e-6
     )
     assert 7 * other.stderr_[0, 1] == pytest.approx(one.stderr_[2, 1], rel=1e-4)
+    tiny = class_regression(posteriors, 1e-6 * z[:, None], method=method, reference=0)
+    table = tiny.table().query("covariate != '(intercept)'")
+    expected = 1e6 * one.coef_[1:, 1]
+    np.testing.assert_allclose(table["coef"], expected, rtol=1e-4)
+    assert set(table["odds_ratio"]) <= {0.0, np.inf}  # without a warning
 
 
 @METHODS

@@ -190,7 +190,9 @@ def class_outcomes(
     "ml" maximizes :math:`\sum_i \log \sum_t \pi_t D_{t s_i} f_t(y_i)`, where
     :math:`s_i` is the most probable class of sample i.  Standard errors are those of
     the sandwich estimator.  They ignore the uncertainty of the parameters of the
-    mixture.
+    mixture, so that 95 % intervals of means are too narrow if classes overlap: in
+    generated surveys with an `entropy_r2` of .97, .89 and .72, 97, 93 and 90 % of them
+    contained the true mean ("bch"), or 97, 95 and 93 % ("ml").
 
     References
     ----------

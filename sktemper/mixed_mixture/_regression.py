@@ -86,6 +86,8 @@ class ClassRegression:
         z = coef / error
         half = stats.norm.ppf(0.5 * (1.0 + interval)) * error
         n_classes = int(others.sum())
+        with np.errstate(over="ignore"):  # infinite if a unit of a covariate is huge
+            odds_ratio = np.exp(coef)
         columns = {
             "class": np.repeat(self.classes[others], len(self.names)).tolist(),
             "covariate": self.names * n_classes,
@@ -95,7 +97,7 @@ class ClassRegression:
             "p_value": 2.0 * stats.norm.sf(np.abs(z)),
             "low": coef - half,
             "high": coef + half,
-            "odds_ratio": np.exp(coef),
+            "odds_ratio": odds_ratio,
         }
         return data_frame(output, columns)
 
