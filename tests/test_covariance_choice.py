@@ -94,7 +94,8 @@ def test_the_fit_is_that_of_the_chosen_type(random_state, weighted):
 
 def type_chosen_by(estimator, X, weight=None):
     models, n_components = estimator._model_of_type, estimator.n_components
-    return _choice.chosen_type(models, n_components, X, weight, lambda *line: None)
+    kind, _ = _choice.chosen_type(models, n_components, X, weight, lambda *line: None)
+    return kind
 
 
 def evidence_of(X, monkeypatch, weight=None, **parameters):

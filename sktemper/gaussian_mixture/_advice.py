@@ -64,12 +64,12 @@ UNITS = (
 CORRELATED = (
     "All {n_components} components are in use, but columns are correlated within "
     "components, and more components would only imitate these correlations. Use "
-    'covariance_type="full", or fit to principal components of the columns.'
+    'covariance_type="full", or "low_rank" if there are many columns.'
 )
 WIDE = (
     "Columns are correlated within components, which {kind} covariances do not "
     "describe, and X has too many columns for full ones. Components may thus be parts "
-    "of clusters: fit to about 20 principal components of the columns instead."
+    'of clusters: use covariance_type="low_rank" or "auto" instead.'
 )
 HEAVY_TAILS = (
     "Most rows are in components that have a centre in common and differ in width: "

@@ -45,7 +45,8 @@ class GaussianAscent(Ascent):
 
     def run(self, powers, flags, n_left, limits, before, scale):
         """Take steps; see `Ascent.run`."""
-        bounds = np.empty((2, len(powers)))
+        bounds, constant = np.empty((2, len(powers))), self.model.log_constant
+        limits = np.array([limits[0] - constant, *limits[1:]])
         status, n_done, before = _kernels.ascent(
             self.block,
             self._hyper.origin,
@@ -59,7 +60,7 @@ class GaussianAscent(Ascent):
             flags,
             n_left,
             limits,
-            before,
+            before - constant,
             self._state,
             bounds,
             self.row_bounds,
@@ -67,7 +68,8 @@ class GaussianAscent(Ascent):
         )
         if status == self.STOPPED:
             raise Stopped
-        return status, n_done, before, bounds
+        bounds[1] += constant
+        return status, n_done, before + constant, bounds
 
     def ill_defined(self):
         """See `Ascent.ill_defined`."""

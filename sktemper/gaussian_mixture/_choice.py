@@ -9,6 +9,7 @@ from ..model import IllDefined, Powers
 from . import _kernels
 from ._ascent import DONE_BY_KERNEL, kinds_of, with_learned
 from ._gaps import has_gaps
+from ._low_rank import Directions, OneGaussian, Subspace
 from ._priors import evidence_of_priors, learned_priors, restarted, searched
 from ._starts import (
     distinct_rows,
@@ -208,6 +209,9 @@ MARGIN = 0.05
 #: "full" is compared only if there are at least this number of rows per column, and at
 #: most this number of columns.
 ROWS_PER_COLUMN, MOST_COLUMNS = 2, 150
+#: Numbers of scores that are compared for "low_rank".  The least one is chosen whose
+#: evidence is at most `MARGIN` below the highest.
+SCORES = (4, 8, 16, 32, 64)
 #: Least and largest number of rows of the comparison; and, between these limits, the
 #: number of rows times the squared number of columns.
 LEAST_ROWS, MOST_ROWS, ELEMENTS = 5_000, 20_000, 2e7
@@ -215,7 +219,7 @@ LEAST_ROWS, MOST_ROWS, ELEMENTS = 5_000, 20_000, 2e7
 STEPS = 4
 
 
-def chosen_type(make_model, n_components, X, sample_weight, report):
+def chosen_type(make_model, n_components, X, sample_weight, report, has_subspaces=True):
     """Return the covariance type of the highest evidence.
 
     For each type, the clusters of k-means are merged by evidence, and a few steps of
@@ -228,53 +232,122 @@ def chosen_type(make_model, n_components, X, sample_weight, report):
     Parameters
     ----------
     make_model : callable
-        ``make_model(covariance_type, n_features)`` returns the model of a type.
+        ``make_model(covariance_type, n_features, subspace)`` returns the model of a
+        type, with a `Subspace` if it is "low_rank".
     n_components : int
     X : ndarray of shape (n_samples, n_features)
     sample_weight : ndarray of shape (n_samples,) or None
     report : callable
         Called with the format and the values of a line of a log.
+    has_subspaces : bool
+        Whether "low_rank" is compared where "full" is not.
 
     Returns
     -------
-    covariance_type : {"full", "diag", "spherical"}
+    covariance_type : {"full", "low_rank", "diag", "spherical"}
         If no type can be fitted, "full" is returned, and the fit then raises an error.
+    n_scores : int
+        Number of scores of "low_rank"; 0 for other types.
     """
-    X, weight = _some(X, sample_weight, n_components)
-    is_gapped, prior_of_full = has_gaps(X), "full"
-    if is_gapped and not shows_correlations(X, weight):
-        prior_of_full = "diag"  # see `Hyper`
-    rows = impute(X, weight, is_full=True) if is_gapped else X
-    distinct, multiplicity, places = distinct_rows(rows, weight)
-    given = n_components, np.random.RandomState(0), multiplicity
-    scaled = standardized(distinct, multiplicity)
-    standard = _clusters(kmeans_labels(scaled, *given)[places])
-    hyper_of = _priors_of(make_model("full", X.shape[1]), X, weight)
-    weight = np.ones(len(X)) if weight is None else weight
-    prices = {kind: n_learned(kind, X.shape[1]) for kind in ORDER}
-    prices["full"] = prices[prior_of_full] - MARGIN * weight.sum()
-
-    def compared(kind, clusters, least=1):
-        model = make_model(kind, X.shape[1])
-        try:
-            hyper = hyper_of(model)
-            data = X, rows, weight
-            evidence, n_clusters = _evidence(model, hyper, data, clusters, least)
-        except IllDefined:
-            return -np.inf, 0
-        report("%s: evidence %.10g, %d clusters", kind, evidence, n_clusters)
-        return evidence - prices[kind], n_clusters
-
-    kinds = candidates(*X.shape)
-    found = {kind: compared(kind, standard) for kind in kinds[:-1]}
+    rows, n_scores = _Comparison(make_model, n_components, X, sample_weight, report), 0
+    kinds = candidates(*rows.X.shape)
+    found = {kind: rows.compared(kind, rows.standard) for kind in kinds[:-1]}
     # "spherical" needs columns of one unit
-    clusters = _clusters(kmeans_labels(distinct, *given)[places])
-    found[kinds[-1]] = compared(kinds[-1], clusters)
+    found[kinds[-1]] = rows.compared(kinds[-1], rows.clusters())
+    if "full" not in kinds and has_subspaces and not has_gaps(X):
+        *compared, n_scores = rows.best_subspace()
+        found["low_rank"] = tuple(compared)
     best = max(found, key=found.get)
     least = found[best][1]
     if found.get("full", found[best])[1] < least:
-        found["full"] = max(found["full"], compared("full", standard, least))
-    return max(found, key=found.get) if np.isfinite(found[best][0]) else "full"
+        found["full"] = max(found["full"], rows.compared("full", rows.standard, least))
+    if not np.isfinite(found[best][0]):
+        return "full", 0
+    best = max(found, key=found.get)
+    return best, n_scores if best == "low_rank" else 0
+
+
+def chosen_scores(make_model, n_components, X, sample_weight, report):
+    """Return the number of scores of "low_rank" with the highest evidence."""
+    rows = _Comparison(make_model, n_components, X, sample_weight, report)
+    return rows.best_subspace()[-1]
+
+
+class _Comparison:
+    """Rows on which covariance types are compared; see `chosen_type`."""
+
+    def __init__(self, make_model, n_components, X, sample_weight, report):
+        self.make_model, self.report = make_model, report
+        self.X, weight = _some(X, sample_weight, n_components)
+        is_gapped, self.prior_of_full = has_gaps(self.X), "full"
+        if is_gapped and not shows_correlations(self.X, weight):
+            self.prior_of_full = "diag"  # see `Hyper`
+        self.rows = impute(self.X, weight, is_full=True) if is_gapped else self.X
+        distinct, multiplicity, places = distinct_rows(self.rows, weight)
+        self._given = n_components, np.random.RandomState(0), multiplicity
+        self._distinct, self._places = distinct, places
+        full = make_model("full", X.shape[1])
+        self._hyper_of = _priors_of(full, self.X, weight)
+        self.weight = np.ones(len(self.X)) if weight is None else weight
+        #: Clusters of k-means in columns of unit variance.
+        self.standard = self._clusters(standardized(distinct, multiplicity))
+
+    def clusters(self):
+        """Return the clusters of k-means in the units of the columns."""
+        return self._clusters(self._distinct)
+
+    def _clusters(self, rows):
+        return _clusters(kmeans_labels(rows, *self._given)[self._places])
+
+    def compared(self, kind, clusters, least=1):
+        """Return the evidence of a type, less its price, and the number of clusters."""
+        model = self.make_model(kind, self.X.shape[1])
+        price = n_learned(kind, self.X.shape[1])
+        if kind == "full":
+            price = n_learned(self.prior_of_full, self.X.shape[1])
+            price -= MARGIN * self.weight.sum()
+        try:
+            hyper = self._hyper_of(model)
+            evidence, n_clusters = self._evidence(model, hyper, clusters, least)
+        except IllDefined:
+            return -np.inf, 0
+        self.report("%s: evidence %.10g, %d clusters", kind, evidence, n_clusters)
+        return evidence - price, n_clusters
+
+    def best_subspace(self):
+        """Return the evidence, the number of clusters and of scores of "low_rank".
+
+        The evidence is that of one Gaussian of all columns, plus the gain of a mixture
+        of the scores over one Gaussian with the maximum likelihood.  Both learn as many
+        entries of a covariance, and the choice of the directions raises both alike.
+        """
+        total, n_features = self.weight.sum(), self.X.shape[1]
+        directions = Directions.of(self.X, self.weight)
+        one = OneGaussian.of(directions, total)
+        alone = one.evidence(n_features) - total * np.log(directions.scales).sum()
+        alone -= n_learned("diag", n_features)
+        most = min(directions.most_scores, len(self.X) // ROWS_PER_COLUMN)
+        found = []
+        for n_scores in sorted({max(1, min(most, number)) for number in SCORES}):
+            subspace = Subspace(directions, one, n_scores)
+            model = self.make_model("low_rank", n_features, subspace)
+            try:
+                hyper = model.initial_hyper(self.X, self.weight)
+                evidence, n_clusters = self._evidence(model, hyper, self.standard)
+            except IllDefined:
+                continue
+            rest = subspace.log_constant
+            gain = evidence - rest - directions.log_likelihood(n_scores, total)
+            gain = gain if n_clusters > 1 else 0.0
+            line = "low_rank with %d scores: evidence %.10g, %d clusters"
+            self.report(line, n_scores, alone + gain, n_clusters)
+            found.append((alone + gain, n_clusters, n_scores))
+        least = max(found, default=(0.0,))[0] - MARGIN * total
+        return next((item for item in found if item[0] >= least), (-np.inf, 0, 1))
+
+    def _evidence(self, model, hyper, clusters, least=1):
+        data = self.X, self.rows, self.weight
+        return _evidence(model, hyper, data, clusters, least)
 
 
 def _priors_of(model, X, weight):
@@ -310,6 +383,7 @@ def _some(X, sample_weight, least):
 
 
 def candidates(n_samples, n_features):
+    """Return the types that are compared, other than "low_rank"."""
     most = min(MOST_COLUMNS, n_samples / ROWS_PER_COLUMN)
     return ORDER if n_features <= most else ORDER[1:]
 

@@ -39,9 +39,16 @@ from ..renewals import Renewals
 from ..schedules import Schedule
 from ..tempering import Tempering
 from ._advice import NARROW, about_binary_data, advice, narrow_columns
-from ._choice import chosen_type
+from ._choice import chosen_scores, chosen_type
 from ._clusters import clusters_of
 from ._gaps import GappedRows
+from ._low_rank import (
+    Directions,
+    LowRankMixtureModel,
+    OneGaussian,
+    Subspace,
+    settings_of_scores,
+)
 from ._model import COVARIANCE_TYPES, GaussianMixtureModel
 from ._priors import LEARNED, Priors
 from ._starts import (
@@ -95,7 +102,7 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         **TemperedEstimator._parameter_constraints,
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "verbose_interval": [Interval(Integral, 1, None, closed="left")],
-        "covariance_type": [StrOptions({*COVARIANCE_TYPES, "auto"})],
+        "covariance_type": [StrOptions({*COVARIANCE_TYPES, "low_rank", "auto"})],
         "priors": [StrOptions({"learned", "scikit-learn"})],
         "reg_covar": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "init_params": [StrOptions(set(STARTS))],
@@ -156,32 +163,43 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         if is_full and self.n_features_in_ > len(data):
             warn(
                 f"X has {self.n_features_in_} columns and {len(data)} rows: too few "
-                'rows for full covariances. Use covariance_type="diag" or "spherical", '
-                "or fewer columns, such as principal components."
+                'rows for full covariances. Use covariance_type="auto", "low_rank", '
+                '"diag" or "spherical".'
             )
 
     def _prepare_fit(self, data, sample_weight):
         """Choose the covariance type if it is "auto"."""
-        self._chosen_type_ = self._default_type()
-        self._is_auto_ = self.covariance_type == "auto"
-        if not self._is_choice():
+        self._chosen_type_, self._subspace_ = self._default_type(), None
+        self._is_auto_, n_scores = self.covariance_type == "auto", 0
+        is_low_rank = self.covariance_type == "low_rank"
+        if not (self._is_choice() or is_low_rank):
             return
         sample_weight = validated_weight(sample_weight, data)
+        total = len(data) if sample_weight is None else sample_weight.sum()
         X, places = data.sample(ROWS_SAMPLED)
         if sample_weight is not None:
             sample_weight = sample_weight[places]
+        given = self._model_of_type, self.n_components, X, sample_weight
+        report = functools.partial(log, self)
         with QUIETLY():
-            self._chosen_type_ = chosen_type(
-                self._model_of_type,
-                self.n_components,
-                X,
-                sample_weight,
-                functools.partial(log, self),
-            )
+            if is_low_rank:
+                n_scores = chosen_scores(*given, report)
+            else:
+                self._chosen_type_, n_scores = chosen_type(
+                    *given, report, self._has_subspaces
+                )
+            if n_scores:
+                directions = Directions.of(X, sample_weight)
+                one = OneGaussian.of(directions, float(total))
+                self._subspace_ = Subspace(directions, one, n_scores)
 
-    def _model_of_type(self, covariance_type, n_features):
+    #: Whether "auto" compares "low_rank".
+    _has_subspaces = True
+
+    def _model_of_type(self, covariance_type, n_features, subspace=None):
         """Return the model with a covariance type, for a comparison of types."""
-        settings = self._settings().replaced(covariance_type=covariance_type)
+        others = {"covariance_type": covariance_type, "subspace": subspace}
+        settings = self._settings().replaced(**others)
         return self._make_model(settings, n_features, np.dtype(np.float64))
 
     def _is_choice(self):
@@ -204,7 +222,17 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         return (fixed or {}).get("covariance_type", "full")
 
     def _fixed(self):
-        return super()._fixed() | {"covariance_type": self._type()}
+        fixed = super()._fixed() | {"covariance_type": self._type()}
+        subspace = self._subspace()
+        return fixed if subspace is None else fixed | {"subspace": subspace}
+
+    def _subspace(self):
+        """Return the `Subspace` of the fit, or None."""
+        known = vars(self)
+        if "_subspace_" in known:
+            return known["_subspace_"]
+        fixed = known["state_"].fixed if "state_" in known else None
+        return (fixed or {}).get("subspace")
 
     def _inline_limits(self):
         rows, values = super()._inline_limits()
@@ -214,14 +242,18 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
 
     @staticmethod
     def _make_model(settings, n_features, dtype):
+        start, make = start_and_floor(settings, dtype), GaussianMixtureModel
+        if settings.covariance_type == "low_rank":
+            settings, start = settings_of_scores(settings, start)
+            make, n_features = LowRankMixtureModel, settings.subspace
         priors = Priors(settings, dtype)
-        model = GaussianMixtureModel(
+        model = make(
             settings.n_components,
             n_features,
             covariance_type=settings.covariance_type,
             weight_prior=settings.weight_concentration_prior_type,
             priors=priors,
-            **start_and_floor(settings, dtype),
+            **start,
             is_wishart=priors.is_wishart(),
             learned=priors.learned(),
             dtype=dtype,
@@ -243,6 +275,8 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
 
     def _advice_about_narrow_columns(self, problem):
         """Return a warning about components whose variance is near `reg_covar`."""
+        if self._subspace() is not None:  # reg_covar is that of scores
+            return None
         variances = self._variances()
         if len(variances) > 1:
             variances = variances[self._are_used(self._fitted()[1])]
@@ -291,17 +325,20 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         random = check_random_state(self.random_state)
         weights = self.weights_.astype(np.float64)
         counts = random.multinomial(n_samples, weights / weights.sum())
-        model, _ = self._fitted()
-        covariances = self.covariances_
-        if not self._has_matrices():
-            covariances = model.covariance.matrices(covariances)
+        model, expected = self._fitted()
+        dtype, origin = self._state().dtype, self._state().hyper.origin
+        covariances = model.own_covariances(expected).astype(dtype)
         X = [
             random.multivariate_normal(mean, covariance, int(count))
             for mean, covariance, count in zip(
-                self.means_, covariances, counts, strict=True
+                (expected.means + origin).astype(dtype),
+                model.covariance.matrices(covariances),
+                counts,
+                strict=True,
             )
         ]
-        return np.vstack(X), np.repeat(np.arange(len(counts)), counts)
+        X = model.completed_draws(np.vstack(X), random)
+        return X, np.repeat(np.arange(len(counts)), counts)
 
     def impute(self, X: ArrayLike) -> np.ndarray | Any:
         """Return ``X`` in which expected values replace missing values.
@@ -352,7 +389,9 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         has_matrices, kind = self._has_matrices(), self.covariance_type_
         other = GaussianMixture(
             self.n_components,
-            covariance_type="full" if has_matrices else kind,
+            covariance_type=kind
+            if kind in COVARIANCE_TYPES and not has_matrices
+            else "full",
             reg_covar=REG_COVAR if self.reg_covar == "auto" else self.reg_covar,
             random_state=self.random_state,
         )
@@ -374,15 +413,15 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         """
         state, (model, expected) = self._state(), self._fitted()
         prepared = model.prepare(state.globals_, state.hyper)
-        D, nu = self.n_features_in_, expected.freedom
+        D, nu = model.n_features, expected.freedom
         gaussian = 0.5 * (D * np.log(nu / (2.0 * np.pi)) + expected.log_determinants)
         weights = softmax(prepared.log_weights + prepared.tables.constants - gaussian)
         return np.maximum(weights, np.finfo(state.dtype).tiny).astype(state.dtype)
 
     def _n_parameters(self, n_classes):
-        covariance, expected = self._fitted_model().covariance, self._fitted()[1]
+        model, expected = self._fitted()
         n_covariances = n_classes if np.ndim(expected.freedom) else 1
-        return n_classes * self.n_features_in_ + n_covariances * covariance.n_kept
+        return model.n_parameters(n_classes, n_covariances)
 
     def _profiles(self, k, tails):
         model, expected = self._fitted()
@@ -430,13 +469,7 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
     def _variances(self):
         """Return the variances of columns, (n_components, n_features)."""
         model, expected = self._fitted()
-        freedom = model.covariance.widened(expected.freedom)
-        covariances = expected.inverse_scale / freedom
-        if model.covariance.products:
-            covariances = np.diagonal(covariances, axis1=-2, axis2=-1)
-        elif covariances.ndim == 1:
-            covariances = covariances[:, None]
-        return np.broadcast_to(covariances, expected.means.shape)
+        return model.variances_of(expected)
 
     # -- views of the state ------------------------------------------------------------
     def _fitted(self):
@@ -446,43 +479,40 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         return model, model.usual(state.globals_)
 
     @property
-    def covariance_type_(self) -> Literal["full", "tied", "diag", "spherical"]:
-        """Covariance type of the fit: "full", "tied", "diag" or "spherical"."""
+    def covariance_type_(
+        self,
+    ) -> Literal["full", "low_rank", "tied", "diag", "spherical"]:
+        """Covariance type of the fit, the one that "auto" chose."""
         return (self._state().fixed or self._fixed())["covariance_type"]
 
     @property
     def means_(self) -> np.ndarray:
         """Posterior means of the means, ndarray (n_components, n_features)."""
-        state = self._state()
-        _, expected = self._fitted()
-        return (expected.means + state.hyper.origin).astype(state.dtype)
+        state, (model, expected) = self._state(), self._fitted()
+        means = model.in_columns(expected.means + state.hyper.origin)
+        return means.astype(state.dtype)
 
     @property
     def covariances_(self) -> np.ndarray:
         """Inverses of the expected precisions, ndarray.
 
-        The shape is that of scikit-learn for ``covariance_type``, and for "auto" that
-        of "full", (n_components, n_features, n_features).
+        The shape is that of scikit-learn for ``covariance_type``, and for "auto" and
+        "low_rank" that of "full", (n_components, n_features, n_features).
         """
         model, expected = self._fitted()
-        freedom = model.covariance.widened(expected.freedom)
-        return self._shown(model, expected.inverse_scale / freedom)
+        return self._shown(model, model.covariances_of(expected))
 
     @property
     def precisions_(self) -> np.ndarray:
         """Expected precisions, with the shape of `covariances_`."""
         model, expected = self._fitted()
-        freedom = model.covariance.widened(expected.freedom)
-        scale = model.covariance.scale(expected.inverse_scale)
-        return self._shown(model, freedom * scale)
+        return self._shown(model, model.precisions_of(expected))
 
     @property
     def precisions_cholesky_(self) -> np.ndarray:
         """Cholesky factors of `precisions_`, or square roots if they are diagonal."""
         model, expected = self._fitted()
-        freedom = model.covariance.widened(expected.freedom)
-        roots = model.covariance.roots(expected.inverse_scale)
-        return self._shown(model, np.sqrt(freedom) * roots)
+        return self._shown(model, model.roots_of(expected))
 
     def _shown(self, model, values):
         """Return values in the form of the covariance type; matrices if it is "auto".
@@ -513,8 +543,7 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         model, expected = self._fitted()
         counts = expected.precision - self._state().hyper.mean_precision
         used, shape = self._are_used(expected), expected.means.shape
-        freedom = model.covariance.widened(expected.freedom)
-        covariances = expected.inverse_scale / freedom
+        covariances = model.own_covariances(expected)
         if covariances.ndim == 1:
             covariances = np.repeat(covariances[:, None], shape[1], axis=1)
         if np.ndim(expected.freedom) == 0:  # tied
@@ -548,7 +577,7 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
     @property
     def mean_prior_(self) -> np.ndarray:
         """Prior mean of the components' means, ndarray (n_features,)."""
-        return self._state().hyper.mean
+        return self._fitted_model().in_columns(self._state().hyper.mean)
 
     @property
     def degrees_of_freedom_prior_(self) -> float:
@@ -557,7 +586,10 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
 
     @property
     def covariance_prior_(self) -> np.ndarray | float:
-        """Prior covariance times its degrees of freedom, as `covariances_` of one."""
+        """Prior covariance times its degrees of freedom, as `covariances_` of one.
+
+        That of "low_rank" is the prior of the scores.
+        """
         covariance = self._state().hyper.covariance
         if self._has_matrices():
             model = self._fitted_model()
@@ -634,9 +666,10 @@ class TemperedGaussianMixture(_GaussianMixture):
         Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
         Seed of all random numbers; an int gives the same result each time.
-    covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default="auto"
-        Form of the covariances, as in scikit-learn.  "auto" is "diag" or "spherical" if
-        their evidence is higher, as for few samples, and otherwise "full".
+    covariance_type : {"auto", "full", "low_rank", "tied", "diag", "spherical"}, \
+            default="auto"
+        Form of the covariances, as in scikit-learn; those of "low_rank" differ in a few
+        directions only, for many columns.  "auto" has the highest evidence.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_process"
         Prior of the weights, as in scikit-learn: a stick-breaking process, or a
@@ -743,7 +776,9 @@ class TemperedGaussianMixture(_GaussianMixture):
         max_iter: Int = 100,
         n_init: Int = 1,
         random_state: Seed = None,
-        covariance_type: Literal["auto", "full", "tied", "diag", "spherical"] = "auto",
+        covariance_type: Literal[
+            "auto", "full", "low_rank", "tied", "diag", "spherical"
+        ] = "auto",
         weight_concentration_prior_type: Literal[
             "dirichlet_process", "dirichlet_distribution"
         ] = "dirichlet_process",
@@ -832,9 +867,10 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
         Seed of all random numbers; an int gives the same result each time.
-    covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default="auto"
-        Form of the covariances, as in scikit-learn.  "auto" is "diag" or "spherical" if
-        their evidence is higher, as for few samples, and otherwise "full".
+    covariance_type : {"auto", "full", "low_rank", "tied", "diag", "spherical"}, \
+            default="auto"
+        Form of the covariances, as in scikit-learn; those of "low_rank" differ in a few
+        directions only, for many columns.  "auto" has the highest evidence.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_process"
         Prior of the weights, as in scikit-learn: a stick-breaking process, or a
@@ -948,7 +984,9 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         max_iter: Int = 100,
         n_init: Int = 1,
         random_state: Seed = None,
-        covariance_type: Literal["auto", "full", "tied", "diag", "spherical"] = "auto",
+        covariance_type: Literal[
+            "auto", "full", "low_rank", "tied", "diag", "spherical"
+        ] = "auto",
         weight_concentration_prior_type: Literal[
             "dirichlet_process", "dirichlet_distribution"
         ] = "dirichlet_process",
@@ -1041,9 +1079,10 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         Number of starts, of which the fit with the highest `lower_bound` is kept.
     random_state : int, RandomState instance or None, default=None
         Seed of all random numbers; an int gives the same result each time.
-    covariance_type : {"auto", "full", "tied", "diag", "spherical"}, default="auto"
-        Form of the covariances, as in scikit-learn.  "auto" is "diag" or "spherical" if
-        their evidence is higher, as for few samples, and otherwise "full".
+    covariance_type : {"auto", "full", "low_rank", "tied", "diag", "spherical"}, \
+            default="auto"
+        Form of the covariances, as in scikit-learn; those of "low_rank" differ in a few
+        directions only, for many columns.  "auto" has the highest evidence.
     weight_concentration_prior_type : {"dirichlet_process", "dirichlet_distribution"}, \
             default="dirichlet_process"
         Prior of the weights, as in scikit-learn: a stick-breaking process, or a
@@ -1152,7 +1191,9 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         max_iter: Int = 100,
         n_init: Int = 1,
         random_state: Seed = None,
-        covariance_type: Literal["auto", "full", "tied", "diag", "spherical"] = "auto",
+        covariance_type: Literal[
+            "auto", "full", "low_rank", "tied", "diag", "spherical"
+        ] = "auto",
         weight_concentration_prior_type: Literal[
             "dirichlet_process", "dirichlet_distribution"
         ] = "dirichlet_process",

@@ -43,7 +43,7 @@ from ._starts import (
     shows_correlations,
 )
 
-#: Values of ``covariance_type``.
+#: Values of ``covariance_type`` without a subspace.
 COVARIANCE_TYPES = (*COVARIANCES, "tied")
 #: Number of samples of a block.  It is large, because the work that is done once for
 #: each block takes as long as the work for hundreds of samples.
@@ -90,6 +90,8 @@ class GaussianMixtureModel(MixtureModel):
 
     birth_steps = 15
     block_size = BLOCK_ROWS
+    #: Part of the lower bound that is the same for all parameters.
+    log_constant = 0.0
     #: Families of components with their own covariances, and with a tied covariance.
     families = GaussianWithGaps, TiedWithGaps
 
@@ -173,7 +175,7 @@ class GaussianMixtureModel(MixtureModel):
     def added_variances(self, X, sample_weight, covariance):
         """Return `reg_covar` of each column, and the weighted number of samples."""
         reg_covar = self.reg_covar
-        if reg_covar == "auto":
+        if isinstance(reg_covar, str):  # "auto"
             reg_covar = floors(X, sample_weight, np.diag(covariance))
         n_samples = X.shape[0] if sample_weight is None else sample_weight.sum()
         return np.full(self.n_features, reg_covar, dtype=np.float64), n_samples
@@ -290,6 +292,46 @@ class GaussianMixtureModel(MixtureModel):
     def usual(self, globals_):
         """Return the parameters of the components in their usual form, see `Usual`."""
         return self.family.usual(globals_.components)
+
+    # -- parameters of the columns of the data ---------------------------------------
+    def in_columns(self, vectors):
+        """Return vectors of the columns of the data."""
+        return vectors
+
+    def own_covariances(self, usual):
+        """Return inverses of the expected precisions of the columns of the model."""
+        return usual.inverse_scale / self.covariance.widened(usual.freedom)
+
+    def covariances_of(self, usual):
+        """Return inverses of the expected precisions."""
+        return self.own_covariances(usual)
+
+    def precisions_of(self, usual):
+        """Return expected precisions."""
+        scale = self.covariance.scale(usual.inverse_scale)
+        return self.covariance.widened(usual.freedom) * scale
+
+    def roots_of(self, usual):
+        """Return upper triangular R with R R^T = `precisions_of`."""
+        freedom = self.covariance.widened(usual.freedom)
+        return np.sqrt(freedom) * self.covariance.roots(usual.inverse_scale)
+
+    def variances_of(self, usual):
+        """Return the variances of columns, (n_components, n_features)."""
+        covariances = self.own_covariances(usual)
+        if self.covariance.products:
+            covariances = np.diagonal(covariances, axis1=-2, axis2=-1)
+        elif covariances.ndim == 1:
+            covariances = covariances[:, None]
+        return np.broadcast_to(covariances, usual.means.shape)
+
+    def n_parameters(self, n_classes, n_covariances):
+        """Return the number of free parameters of means and covariances."""
+        return n_classes * self.n_features + n_covariances * self.covariance.n_kept
+
+    def completed_draws(self, draws, random):
+        """Return draws of all columns, given draws of the columns of the model."""
+        return draws
 
     # -- the step --------------------------------------------------------------------
     def responsibilities(self, block, prepared, power=1.0):

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 from scipy import stats
+from sklearn.utils._param_validation import StrOptions
 
 from .._estimator import AnnealedMixin
 from .._utils._arguments import Interval
@@ -18,6 +19,7 @@ from ..gaussian_mixture._estimators import (
     rows_by_pattern,
     start_and_floor,
 )
+from ..gaussian_mixture._model import COVARIANCE_TYPES
 from ..gaussian_mixture._priors import Priors
 from ..learning_rates import LearningRate
 from ..moves import Moves
@@ -52,6 +54,7 @@ class _StudentMixture(_GaussianMixture):
             for name, constraint in _GaussianMixture._parameter_constraints.items()
             if name not in (*LEARNED_PRIORS, "verbose_interval")
         },
+        "covariance_type": [StrOptions({*COVARIANCE_TYPES, "auto"})],
         "degrees_of_freedom": [Interval(Real, LEAST, None, closed="left"), None],
     }
     _fixed_by_fit = (
@@ -62,6 +65,7 @@ class _StudentMixture(_GaussianMixture):
         "weight_concentration_prior",
         "reg_covar",
     )
+    _has_subspaces = False
     impute = to_sklearn = property(_absent)
     priors, covariance_prior, degrees_of_freedom_prior = "learned", None, None
     verbose_interval = 10

@@ -37,6 +37,7 @@ DIFFERENT_MODELS = {
     "max_iter": "has the default of the model",
     "batch_size": 'has the default of the model, and its rule for "auto"',
     "moves": "has the moves that the model supports",
+    "covariance_type": "has the types that the model supports",
     "tol": "is also a change of the lower bound if a model's fits can end by it",
     "feature_prior": "depends on the distribution of a feature",
     "noise_variance": "depends on what the noise is added to",

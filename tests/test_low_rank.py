@@ -1,0 +1,219 @@
+"""Gaussian mixtures of wide rows, whose components differ in a subspace."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
+from scipy.special import logsumexp, multigammaln
+from sklearn.metrics import adjusted_rand_score
+
+from sktemper import AnnealedGaussianMixture, TemperedGaussianMixture
+from sktemper.gaussian_mixture._low_rank import Directions, OneGaussian, Subspace
+
+
+def wide_clusters(n_samples, n_features, n_clusters, seed, n_factors=20):
+    """Return clusters in ten directions of columns with correlated noise."""
+    random = np.random.default_rng(seed)
+    y = random.integers(n_clusters, size=n_samples)
+    centres = 3.0 * random.normal(size=(n_clusters, 10))
+    into = random.normal(size=(10, n_features)) / np.sqrt(10)
+    factors = random.normal(size=(n_factors, n_features)) / np.sqrt(n_factors)
+    X = centres[y] @ into + random.normal(size=(n_samples, n_factors)) @ factors
+    return X + 0.3 * random.normal(size=X.shape), y
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y = wide_clusters(600, 160, 4, 0)
+    X = 5.0 + X * 10.0 ** np.linspace(-2, 2, 160)
+    return X, y, AnnealedGaussianMixture(8, random_state=0).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "n_features", "n_clusters"),
+    [
+        (1500, 151, 7),
+        (400, 500, 4),
+        pytest.param(2000, 1000, 8, marks=pytest.mark.deep),
+    ],
+)
+def test_wide_correlated_clusters_are_found_by_defaults(
+    n_samples, n_features, n_clusters
+):
+    X, y = wide_clusters(n_samples, n_features, n_clusters, 3)
+    mixture = AnnealedGaussianMixture(2 * n_clusters, random_state=0).fit(X)
+    assert mixture.covariance_type_ == "low_rank"
+    assert mixture.n_active_components_ == n_clusters
+    assert adjusted_rand_score(y, mixture.labels_) == 1.0
+
+
+def test_one_cluster_of_correlated_columns_is_one_component():
+    X, _ = wide_clusters(800, 200, 1, 5)
+    mixture = AnnealedGaussianMixture(8, random_state=0).fit(X)
+    assert mixture.covariance_type_ == "low_rank"
+    assert mixture.n_active_components_ == 1
+
+
+def test_the_evidence_of_one_gaussian_is_that_of_its_definition():
+    """p(X) = p(mu, Lambda) p(X | mu, Lambda) / p(mu, Lambda | X), for any rotation."""
+    X = np.random.default_rng(0).normal(size=(30, 4)) @ np.diag([3.0, 2.0, 1.0, 0.5])
+    directions = Directions.of(X)
+    one = OneGaussian.of(directions, 30.0)
+    nu, s, N = one.freedom, one.spread, 30
+    Z = (X - directions.centre) / directions.scales @ directions.basis
+    for q in 4, 2:
+        free = nu - 4 + q
+        scatter = Z[:, :q].T @ Z[:, :q] + N * 1e-6 * np.eye(q)
+        expected = -0.5 * N * q * np.log(np.pi) - 0.5 * q * np.log(N + 1)
+        expected += multigammaln(0.5 * (free + N), q) - multigammaln(0.5 * free, q)
+        expected += 0.5 * free * q * np.log(s)
+        expected -= 0.5 * (free + N) * np.linalg.slogdet(scatter + s * np.eye(q))[1]
+        assert_allclose(one.evidence(q), expected, rtol=1e-10)
+    # the prior is a maximum
+    for change in {"freedom": nu * 1.02}, {"spread": s * 1.02}, {"spread": s / 1.02}:
+        assert one._replace(**change).evidence(4) < one.evidence(4) + 1e-9
+
+
+@pytest.mark.parametrize("n_samples", [12, 40])  # fewer rows than columns, and more
+def test_the_rest_has_the_student_density_given_the_scores(n_samples):
+    random = np.random.default_rng(1)
+    X = random.normal(size=(n_samples, 20)) * np.linspace(1, 9, 20)
+    directions, q = Directions.of(X), 3
+    one = OneGaussian.of(directions, float(n_samples))
+    new = random.normal(size=(7, 20)) * np.linspace(1, 9, 20)
+    Z = (new - directions.centre) / directions.scales
+    nu, spread = one.freedom + n_samples, (n_samples + 2) / (n_samples + 1)
+    basis = np.linalg.qr(directions.basis, mode="complete")[0]  # with all directions
+    scatter = basis @ np.diag(one.inverse_scale) @ basis.T
+    joint = stats.multivariate_t(shape=spread * scatter / (nu - 19), df=nu - 19).logpdf(
+        Z
+    )
+    own = stats.multivariate_t(
+        shape=spread * np.diag(one.inverse_scale[:q]) / (nu - 19), df=nu - 19
+    ).logpdf(Z @ directions.basis[:, :q])
+    expected = joint - own - np.log(directions.scales).sum()
+    assert_allclose(Subspace(directions, one, q).log_rest(new), expected, rtol=1e-8)
+
+
+def test_parameters_are_those_of_the_columns(fitted):
+    X, y, mixture = fitted
+    assert mixture.covariance_type_ == "low_rank"
+    assert adjusted_rand_score(y, mixture.labels_) == 1.0
+    covariances, means = mixture.covariances_, mixture.means_
+    assert covariances.shape == (8, 160, 160)
+    units = np.sqrt(np.outer(X.var(axis=0), X.var(axis=0)))
+    identity = mixture.precisions_ @ covariances
+    assert_allclose(
+        identity / units * units.T,
+        np.broadcast_to(np.eye(160), (8, 160, 160)),
+        atol=1e-7,
+    )
+    used = np.flatnonzero(mixture.weights_ > 0.01)
+    for k in used:
+        own = X[mixture.labels_ == k]
+        assert_allclose(
+            means[k] / X.std(axis=0), own.mean(axis=0) / X.std(axis=0), atol=0.3
+        )
+        ratio = np.diag(covariances[k]) / own.var(axis=0)
+        assert 0.6 < np.median(ratio) < 1.6
+    other = mixture.to_sklearn()
+    assert_allclose(other.predict_proba(X), mixture.predict_proba(X), atol=1e-6)
+    assert_array_equal(other.predict(X), mixture.labels_)
+
+
+def test_scores_are_densities_of_the_columns(fitted):
+    """Scores agree with Gaussians at the posterior means, as those of `to_sklearn`."""
+    X, _, mixture = fitted
+    logs = [
+        stats.multivariate_normal(mean, covariance, allow_singular=False).logpdf(X)
+        for mean, covariance in zip(mixture.means_, mixture.covariances_, strict=True)
+    ]
+    expected = logsumexp(np.log(mixture.weights_)[:, None] + logs, axis=0)
+    found = mixture.score_samples(X)
+    assert np.corrcoef(expected, found)[0, 1] > 0.99
+    assert abs(expected.mean() - found.mean()) < 10.0
+
+
+def test_samples_have_the_parameters(fitted):
+    _, _, mixture = fitted
+    X, y = mixture.sample(20_000)
+    k = np.bincount(y).argmax()
+    own = X[y == k]
+    scale = np.sqrt(np.diag(mixture.covariances_[k]))
+    difference = (own.mean(axis=0) - mixture.means_[k]) / scale
+    assert np.abs(difference).max() < 5.0 / np.sqrt(len(own))
+    error = (np.cov(own.T) - mixture.covariances_[k]) / np.outer(scale, scale)
+    assert np.abs(error).max() < 7.0 / np.sqrt(len(own))
+
+
+def test_units_and_jobs_change_nothing(fitted):
+    X, _, mixture = fitted
+    factors = 10.0 ** np.random.default_rng(0).integers(-4, 4, size=160)
+    other = AnnealedGaussianMixture(8, random_state=0, n_jobs=2).fit(X * factors)
+    assert adjusted_rand_score(mixture.labels_, other.labels_) == 1.0
+    shift = len(X) * np.log(factors).sum()
+    assert_allclose(other.lower_bound_ + shift, mixture.lower_bound_, rtol=1e-6)
+    same = AnnealedGaussianMixture(8, random_state=0, n_jobs=2).fit(X)
+    assert_array_equal(same.means_, mixture.means_)
+    assert_array_equal(same.score_samples(X), mixture.score_samples(X))
+
+
+def test_bounds_contain_the_rest(fitted):
+    X, _, mixture = fitted
+    assert_allclose(mixture.lower_bound(X), mixture.lower_bound_)
+    plain = TemperedGaussianMixture(4, covariance_type="low_rank", random_state=0)
+    plain.set_params(max_iter=500).fit(X)
+    assert_allclose(plain.lower_bounds_[-1], plain.lower_bound_, rtol=0, atol=1.0)
+    # the bound is below the sum of the predictive densities of the training data
+    assert mixture.lower_bound_ < mixture.score_samples(X).sum()
+
+
+def test_pickles_weights_and_float32(fitted):
+    X, y, mixture = fitted
+    loaded = pickle.loads(pickle.dumps(mixture))
+    assert_array_equal(loaded.score_samples(X), mixture.score_samples(X))
+    assert loaded.set_params(warm_start=True, max_iter=1).fit(X).n_iter_ > 1
+    settings = dict(covariance_type="low_rank", random_state=0)
+    small = TemperedGaussianMixture(4, **settings).fit(X.astype(np.float32))
+    assert small.means_.dtype == small.covariances_.dtype == np.float32
+    weight = np.where(np.arange(len(X)) < 500, 2.0, 0.0)
+    one = TemperedGaussianMixture(4, **settings).fit(X, sample_weight=weight)
+    two = TemperedGaussianMixture(4, **settings).fit(np.repeat(X[:500], 2, axis=0))
+    assert adjusted_rand_score(one.predict(X), two.predict(X)) == 1.0
+    assert_allclose(one.lower_bound_, two.lower_bound_, rtol=1e-6)
+    assert mixture.n_parameters_ < 160 * 161 // 2 + 4 * (64 + 64 * 65 // 2) + 200
+
+
+def test_what_needs_all_columns_is_refused(fitted):
+    X, _, mixture = fitted
+    gapped = X.copy()
+    gapped[0, 3] = np.nan
+    for call in (
+        mixture.predict,
+        mixture.impute,
+        TemperedGaussianMixture(4, covariance_type="low_rank").fit,
+    ):
+        with pytest.raises(ValueError, match='use "diag" for missing values'):
+            call(gapped)
+    with pytest.raises(ValueError, match="conditional"):
+        mixture.conditional(X, given=[0, 1])
+    fresh = TemperedGaussianMixture(4, covariance_type="low_rank")
+    with pytest.raises(ValueError, match="needs a `fit` before `partial_fit`"):
+        fresh.partial_fit(X)
+    with pytest.raises(ValueError, match="leave covariance_prior at None"):
+        fresh.set_params(covariance_prior=np.eye(160)).fit(X)
+    with pytest.raises(ValueError, match="mean_prior should have 160 columns"):
+        fresh.set_params(covariance_prior=None, mean_prior=np.zeros(3)).fit(X)
+    continued = pickle.loads(pickle.dumps(mixture)).partial_fit(X[:200])
+    assert_array_equal(continued._subspace().loadings, mixture._subspace().loadings)
+
+
+def test_given_means_are_those_of_the_columns(fitted):
+    X, y, _ = fitted
+    centres = np.array([X[y == k].mean(axis=0) for k in range(4)])
+    start = TemperedGaussianMixture(
+        4, covariance_type="low_rank", means_init=centres, max_iter=0
+    ).fit(X)
+    assert adjusted_rand_score(y, start.labels_) == 1.0
