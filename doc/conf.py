@@ -108,6 +108,7 @@ sphinx_gallery_conf = {
 
 html_theme = "pydata_sphinx_theme"
 html_title = "sktemper"
+html_sidebars = dict.fromkeys(("changes", "contributing", "decisions"), [])
 html_static_path = ["_static"]
 html_css_files = ["sktemper.css"]
 html_js_files = ["unfold.js"]
