@@ -54,7 +54,7 @@ def from_ica(X, n_components, hyper, random):
         return means
     # FastICA's own whitening loses directions in which the first column is 0
     white = np.sqrt(len(X)) * left[:, :n_found]
-    ica = FastICA(whiten=False, random_state=random, max_iter=500)
+    ica = FastICA(whiten=False, fun=log_cosh, random_state=random, max_iter=500)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         sources = ica.fit_transform(white)
@@ -66,6 +66,15 @@ def from_ica(X, n_components, hyper, random):
         sign = 1 if abs(share - on) <= abs(1 - share - on) else -1
         means[k] = sign * scale * direction
     return means
+
+
+def log_cosh(values):
+    """Return the first derivative of log cosh, and means of the second over columns.
+
+    FastICA's own function, which is its default, computes each mean in Python.
+    """
+    slopes = np.tanh(values)
+    return slopes, (1.0 - slopes**2).mean(axis=-1)
 
 
 def from_nmf(X, n_components, hyper, random):

@@ -85,6 +85,8 @@ def second_class_gain(numbers, weight):
 
 def _has_atom(weight):
     """Return whether a value is much more frequent than the values next to it."""
+    if weight.max() <= LEAST_ATOM:
+        return False
     n = len(weight)
     padded = np.pad(weight, NEIGHBOURS, constant_values=np.nan)
     shifts = [k for k in range(2 * NEIGHBOURS + 1) if k != NEIGHBOURS]
