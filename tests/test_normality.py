@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from sktemper import AnnealedGaussianMixture
-from sktemper.gaussian_mixture._normality import are_normal
+from sktemper.gaussian_mixture._normality import _kurtosis_of_samples, are_normal
 from sktemper.moves import BirthMoves, MoveSequence, SplitMergeMoves
 
 TYPES = "full", "diag", "spherical", "tied"
@@ -50,7 +50,7 @@ def test_a_weight_is_a_number_of_rows(covariance_type):
 
 def test_few_rows_do_not_pass():
     X = np.random.default_rng(2).normal(size=(60, 3))
-    assert passes(X, "full", np.zeros(60, dtype=int)) is False
+    assert passes(X[:16], "full", np.zeros(16, dtype=int)) is False
     labels = np.repeat([0, 1], [50, 10])
     assert passes(X, "spherical", np.zeros(60, dtype=int))
     assert passes(X, "spherical", labels)
@@ -69,3 +69,20 @@ def test_births_are_proposed_where_components_are_not_normal(law):
     alone = mixture.set_params(moves=SplitMergeMoves()).fit(X)
     n_births = len(kept) - len(alone.history_["move_kept"])
     assert n_births == 0 if law == "normal" else n_births >= 3
+
+
+@pytest.mark.parametrize("is_full", [True, False])
+@pytest.mark.parametrize("shape", [(20, 3), (45, 12)])
+def test_moments_of_the_kurtosis_of_few_rows(shape, is_full):
+    X = np.random.default_rng(0).normal(size=(4000, *shape))
+    X -= X.mean(axis=1, keepdims=True)
+    covariances = np.einsum("snd,sne->sde", X, X) / shape[0]
+    if not is_full:
+        covariances *= np.eye(shape[1])
+    squares = (X * np.linalg.solve(covariances, X.swapaxes(1, 2)).swapaxes(1, 2)).sum(
+        axis=2
+    )
+    found = (squares**2).mean(axis=1)
+    mean, variance = _kurtosis_of_samples(*shape, is_full)
+    assert found.mean() == pytest.approx(mean, abs=4 * (found.var() / 4000) ** 0.5)
+    assert (0.9 if is_full else 0.5) * variance < found.var() < 1.1 * variance
