@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.datasets import make_circles
+from sklearn.metrics import adjusted_rand_score
 
 import sktemper
 from sktemper._engine import _fit
@@ -73,6 +74,24 @@ def test_annealed_fits_are_not_below_plain_fits(case, monkeypatch):
     reached, least = (mixture.fit(X).lower_bound(X) for mixture in (annealed, plain))
     assert reached >= least - 1e-6 * abs(least)
     assert annealed.state_.start is None
+
+
+@pytest.mark.parametrize(
+    ("n_columns", "spacing", "form"),
+    [(5, 5.0, "auto"), (6, 5.0, "full"), (6, 5.0, "spherical"), (6, 6.0, "diag")],
+)
+def test_clusters_on_a_lattice_are_found(n_columns, spacing, form):
+    random = np.random.default_rng(11)
+    column, row = np.indices((n_columns, 5)).reshape(2, -1)
+    centres = spacing * np.column_stack([column + row % 2 / 2, np.sqrt(0.75) * row])
+    labels = random.integers(len(centres), size=2500)
+    X = centres[labels] + random.normal(size=(2500, 2))
+    mixture = sktemper.AnnealedGaussianMixture(
+        40, covariance_type=form, random_state=0
+    ).fit(X)
+    assert mixture.n_active_components_ == len(centres)
+    assert adjusted_rand_score(labels, mixture.labels_) > 0.9
+    assert mixture.plain_is_better_
 
 
 def test_slow_plain_fits_are_kept_if_they_are_better(monkeypatch):

@@ -535,22 +535,8 @@ class _Fit:
         state = run.state
         if state.start is None or not is_finished(state):
             return
-        rows = problem.rows.at(slice(None))
-        ascent = ascent_on(problem, rows, state.hyper)
-
-        def bound_at(state):
-            if ascent is None:
-                return problem.bound(state.globals_, state.hyper)
-            return bound_of(ascent, state.globals_, state.hyper, 1.0)[1]
-
-        ours, plain = bound_at(state), None
-        may_end = ascent is None or n_products(problem, rows) > MOST_COMPLETED
-        try:
-            plain = self._plain_fit(problem, state, ours if may_end else -math.inf)
-            bound = bound_at(plain)
-        except IllDefined:
-            bound = -math.inf
-        is_better = bound > ours + SAME_OPTIMUM * abs(ours)
+        ours, plain, bound, allowance = self._plain_fits(problem, state)
+        is_better = bound + allowance > ours + SAME_OPTIMUM * abs(ours)
 
         def commit():
             state.start = None
@@ -571,12 +557,47 @@ class _Fit:
             hooks = TaskHooks(on_commit)
             run_moves(problem, run.policies, state, hooks, self.training.tol)
 
-    def _plain_fit(self, problem, state, best):
-        """Return the state after a plain fit from the start of a fit.
+    def _plain_fits(self, problem, state):
+        """Return the bound of a fit, and the better of two plain fits beside it.
+
+        The first is from the same start, the second from its components after merges,
+        if the model has them.  The result is a state, None if there is none, its bound,
+        and the allowance of `ConjugateModel.agglomerated`.
+        """
+        model, rows = problem.model, problem.rows.at(slice(None))
+        ascent = ascent_on(problem, rows, state.hyper)
+        may_end = ascent is None or n_products(problem, rows) > MOST_COMPLETED
+
+        def bound_at(state):
+            if ascent is None:
+                return problem.bound(state.globals_, state.hyper)
+            return bound_of(ascent, state.globals_, state.hyper, 1.0)[1]
+
+        def fitted(start, best):
+            best = best if may_end else -math.inf
+            plain = self._plain_fit(problem, state, start, best)
+            return plain, bound_at(plain)
+
+        ours, found, start = bound_at(state), (None, -math.inf, 0.0), None
+        try:
+            plain, bound = fitted(state.start, ours)
+            found = plain, bound, 0.0
+            if problem.labels is None:
+                best = state.globals_, state.hyper
+                start = model.agglomerated(plain.globals_, plain.hyper, best)
+            if start is not None:
+                merged, new = fitted(start[:2], bound)
+                found = (merged, new, start[2]) if new > bound else found
+        except IllDefined:
+            pass
+        return ours, *found
+
+    def _plain_fit(self, problem, state, start, best):
+        """Return the state after a plain fit from a start.
 
         It is given up if it would probably stay behind the bound ``best``.
         """
-        plain = state.beside(*state.start)
+        plain = state.beside(*start)
         plain.policies.batch_size = state.policies.batch_size
         plain.progress.planned_passes = self.training.max_iter
         policies = Policies(Untempered(), ConstantRate(1.0), NoNoise())

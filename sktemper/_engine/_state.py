@@ -312,7 +312,7 @@ class State:
     start : Start or None
         Start of the fit, until the fit is compared with a plain fit from there.
     plain_is_better : bool
-        Whether the parameters come from that plain fit.
+        Whether the parameters come from that plain fit, or from its merged components.
     """
 
     globals_: Any

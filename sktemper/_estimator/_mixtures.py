@@ -57,7 +57,7 @@ class ComparedMixin:
 
     @property
     def plain_is_better_(self) -> bool:
-        """Whether a plain fit had a higher bound than an annealed one, and was kept."""
+        """Whether a plain fit was better than an annealed one, and was kept."""
         return self._state().plain_is_better
 
 

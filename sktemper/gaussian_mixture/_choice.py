@@ -83,6 +83,14 @@ def agglomerated(model, partition, least=1):
         partition = merges.merged(partition)
 
 
+def merged(model, partition, least=1):
+    """Return the results of `agglomerated`, by a kernel where it has all options."""
+    is_diagonal = partition.hyper.is_diagonal
+    has_kernel = not is_diagonal and DONE_BY_KERNEL.isdisjoint(vars(model))
+    merge = agglomerated_in_one_call if has_kernel else agglomerated
+    return merge(model, partition, least)
+
+
 def agglomerated_in_one_call(model, partition, least=1):
     """Return the results of `agglomerated`, by a kernel."""
     hyper, _, statistics = partition
@@ -423,9 +431,7 @@ def _evidence(model, hyper, data, clusters, least):
         for own in clusters
     ]
     counts, statistics = map(np.concatenate, zip(*found, strict=True))
-    has_kernel = not hyper.is_diagonal and DONE_BY_KERNEL.isdisjoint(vars(model))
-    merge = agglomerated_in_one_call if has_kernel else agglomerated
-    partition, _ = merge(model, Partition(hyper, counts, statistics), least)
+    partition, _ = merged(model, Partition(hyper, counts, statistics), least)
     block = model.take(X, slice(None))
     return _bound(model, block, weight, partition), len(partition.counts)
 

@@ -15,6 +15,7 @@ from .._families import (
     COVARIANCES,
     ILL_DEFINED,
     USED,
+    Mixture,
     MixtureModel,
     WishartPrecision,
 )
@@ -23,6 +24,7 @@ from .._utils._validation import check_init, check_values
 from ..model import IllDefined, Powers, all_finite
 from ..model._contract import tenth_of_rows
 from ._ascent import ascent
+from ._choice import MARGIN, Partition, merged
 from ._gaps import GappedRows, GaussianWithGaps, TiedWithGaps, block_of, has_gaps
 from ._normality import are_normal
 from ._priors import (
@@ -433,6 +435,35 @@ class GaussianMixtureModel(MixtureModel):
         if type(self) is not GaussianMixtureModel:
             return None
         return ascent(self, block, hyper, row_weight)
+
+    def agglomerated(self, globals_, hyper, best):
+        """Return parameters after merges by evidence and an allowance, or None.
+
+        If the best fit has as many components, merges from there were tried by moves.
+        Then, and if the covariance is tied or the rows have gaps, None is returned.
+        The default prior charges each component as if it had the same share of all
+        rows.  The allowance is what it charges for more components beyond a prior of
+        concentration 1 / n_components, minus the margin of `chosen_type`.
+        """
+        has_own = isinstance(self.family, self.families[0])
+        if type(self) is not GaussianMixtureModel or hyper.is_noisy or not has_own:
+            return None
+        prior, counts = self.prior(hyper), self.component_counts(globals_, hyper)
+        used = counts > USED
+        statistics = (globals_.components - prior.components)[used]
+        partition = Partition(hyper, counts[used], statistics)
+        hyper, counts, statistics = merged(self, partition)[0]
+        n_left, order = len(counts), np.argsort(-counts, kind="stable")
+        n_more = n_left - (self.component_counts(*best) > USED).sum()
+        if n_more <= 0:
+            return None
+        charge = -math.log(self.n_components * hyper.weight_concentration)
+        allowance = max(0.0, n_more * charge - MARGIN * counts.sum())
+        counts = np.pad(counts[order], (0, self.n_components - n_left))
+        components = np.zeros_like(globals_.components)
+        components[:n_left] = statistics[order]
+        sums = Mixture(self.weights.counted(counts), components)
+        return self.target(sums, 1.0, Powers(), hyper), hyper, allowance
 
     def step(self, globals_, statistics, scale, powers, rate, hyper):
         """Step the natural parameters; raise if they would leave their domain."""

@@ -868,6 +868,26 @@ class Capabilities(Renewing):
         """
         return False
 
+    def agglomerated(
+        self, globals_: Any, hyper: Any, best: tuple[Any, Any]
+    ) -> tuple[Any, Any, float] | None:
+        """Return parameters after merges of components, the start of another fit.
+
+        Parameters
+        ----------
+        globals_, hyper : object
+            Parameters of a fit, which may have superfluous components.
+        best : tuple of (globals_, hyper)
+            Parameters of the best fit so far.
+
+        Returns
+        -------
+        start : tuple of (globals_, hyper, allowance) or None
+            The other fit is better if its lower bound plus the allowance is higher.
+            None, as by default, if a fit from there is not worth its time.
+        """
+        return None
+
     def propose_split_merge(
         self,
         globals_: Any,
