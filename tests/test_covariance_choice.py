@@ -14,7 +14,7 @@ from sktemper import (
     SVIPlusGaussianMixture,
     TemperedGaussianMixture,
 )
-from sktemper.gaussian_mixture import _choice
+from sktemper.gaussian_mixture import _choice, _merges
 from sktemper.moves import SplitMergeMoves
 from sktemper.plotting import _ellipses
 
@@ -212,8 +212,8 @@ def test_merges_by_evidence():
     family, prior = model.family_of(hyper), model.component_prior(hyper)
     shares = np.eye(6)[labels]
     counts, statistics = family.statistics(model.take(X, slice(None)), shares)
-    partition = _choice.Partition(hyper, counts, statistics)
-    merges = _choice._Merges(model, partition)
+    partition = _merges.Partition(hyper, counts, statistics)
+    merges = _merges._Merges(model, partition)
     for n_clusters in (6, 5, 4):
 
         def evidence(partition):
@@ -233,8 +233,8 @@ def test_merges_by_evidence():
         partition = merges.merged(partition)
         np.testing.assert_allclose(partition.statistics, expected)
         assert partition.counts.sum() == 120
-    best, most = _choice.agglomerated(
-        model, _choice.Partition(hyper, counts, statistics)
+    best, most = _merges.agglomerated(
+        model, _merges.Partition(hyper, counts, statistics)
     )
     np.testing.assert_allclose(best.counts, 40)
     assert np.isfinite(most)
@@ -256,9 +256,9 @@ def test_a_call_merges_as_the_reference(kind, weights, given, least):
         shares = (parts[:, None] == np.unique(parts)).astype(float)
         hyper = model.initial_hyper(X)
         sums = model.family_of(hyper).statistics(model.take(X, slice(None)), shares)
-        arguments = model, _choice.Partition(hyper, *sums), least
-        best, most = _choice.agglomerated_in_one_call(*arguments)
-        expected, evidence = _choice.agglomerated(*arguments)
+        arguments = model, _merges.Partition(hyper, *sums), least
+        best, most = _merges.agglomerated_in_one_call(*arguments)
+        expected, evidence = _merges.agglomerated(*arguments)
         assert most == pytest.approx(evidence, rel=1e-12)
         assert len(best.counts) >= least
         for one, other in zip(best[1:], expected[1:], strict=True):

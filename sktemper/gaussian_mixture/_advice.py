@@ -5,8 +5,9 @@ from sklearn.covariance import ledoit_wolf
 
 from .._families import USED, Search
 from ..model import IllDefined
-from ._choice import MARGIN, candidates
+from ._choice import candidates
 from ._gaps import has_gaps
+from ._merges import MARGIN
 from ._priors import LEARNED, learned_priors, restarted
 
 #: Largest number of rows that the checks use.

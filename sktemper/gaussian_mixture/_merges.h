@@ -1,4 +1,4 @@
-/* Agglomeration of clusters by evidence.  `agglomerated` in `_choice.py` is the reference, and has
+/* Agglomeration of clusters by evidence.  `agglomerated` in `_merges.py` is the reference, and has
  * the constants and the reasons. */
 #ifndef SKTEMPER_GAUSSIAN_MERGES_H
 #define SKTEMPER_GAUSSIAN_MERGES_H

@@ -24,8 +24,8 @@ from .._utils._validation import check_init, check_values
 from ..model import IllDefined, Powers, all_finite
 from ..model._contract import tenth_of_rows
 from ._ascent import ascent
-from ._choice import MARGIN, Partition, merged
 from ._gaps import GappedRows, GaussianWithGaps, TiedWithGaps, block_of, has_gaps
+from ._merges import MARGIN, Partition, merged
 from ._normality import are_normal
 from ._priors import (
     evidence_of_priors,
@@ -443,7 +443,7 @@ class GaussianMixtureModel(MixtureModel):
         Then, and if the covariance is tied or the rows have gaps, None is returned.
         The default prior charges each component as if it had the same share of all
         rows.  The allowance is what it charges for more components beyond a prior of
-        concentration 1 / n_components, minus the margin of `chosen_type`.
+        concentration 1 / n_components, minus `MARGIN`.
         """
         has_own = isinstance(self.family, self.families[0])
         if type(self) is not GaussianMixtureModel or hyper.is_noisy or not has_own:
