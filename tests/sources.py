@@ -75,7 +75,8 @@ def signatures():
         for member in dir(thing) if inspect.isclass(thing) else ():
             value = getattr(thing, member)
             module = str(getattr(value, "__module__", "sktemper"))
-            if member[0] != "_" and module.startswith("sktemper"):
+            inherited = callable(value) and not module.startswith("sktemper")
+            if member[0] != "_" and not inherited:
                 yield f"{name}.{member}", parameters(value)
 
 
