@@ -26,7 +26,7 @@ ORDER = ("full", "diag", "spherical")
 ROWS_PER_COLUMN, MOST_COLUMNS = 2, 150
 #: Numbers of scores that are compared for "low_rank".  The least one is chosen whose
 #: evidence is at most `MARGIN` below the highest.
-SCORES = (4, 8, 16, 32, 64)
+SCORES = (4, 8, 16, 32)
 #: Least and largest number of rows of the comparison; and, between these limits, the
 #: number of rows times the squared number of columns.
 LEAST_ROWS, MOST_ROWS, ELEMENTS = 5_000, 20_000, 2e7
