@@ -217,3 +217,12 @@ def test_given_means_are_those_of_the_columns(fitted):
         4, covariance_type="low_rank", means_init=centres, max_iter=0
     ).fit(X)
     assert adjusted_rand_score(y, start.labels_) == 1.0
+
+
+@pytest.mark.parametrize("X", [np.ones((20, 200)), np.arange(20.0)[:, None]])
+def test_rows_without_a_subspace_are_refused_by_name_only(X):
+    named = TemperedGaussianMixture(2, covariance_type="low_rank")
+    with pytest.raises(ValueError, match="two columns, of which one varies"):
+        named.fit(X)
+    mixture = TemperedGaussianMixture(2, random_state=0, max_iter=500).fit(X)
+    assert mixture.covariance_type_ != "low_rank"

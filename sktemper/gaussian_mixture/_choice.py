@@ -85,7 +85,13 @@ def chosen_type(make_model, n_components, X, sample_weight, report, has_subspace
 def chosen_scores(make_model, n_components, X, sample_weight, report):
     """Return the number of scores of "low_rank" with the highest evidence."""
     rows = _Comparison(make_model, n_components, X, sample_weight, report)
-    return rows.best_subspace()[-1]
+    *_, n_scores = rows.best_subspace()
+    if n_scores == 0:
+        raise ValueError(
+            'covariance_type="low_rank" needs two columns, of which one varies: use '
+            '"full" or "diag".'
+        )
+    return n_scores
 
 
 class _Comparison:
@@ -143,7 +149,7 @@ class _Comparison:
         alone -= n_learned("diag", n_features)
         most = min(directions.most_scores, len(self.X) // ROWS_PER_COLUMN)
         found = []
-        for n_scores in sorted({max(1, min(most, number)) for number in SCORES}):
+        for n_scores in sorted({min(most, number) for number in SCORES} - {0}):
             subspace = Subspace(directions, one, n_scores)
             model = self.make_model("low_rank", n_features, subspace)
             try:
@@ -158,7 +164,7 @@ class _Comparison:
             self.report(line, n_scores, alone + gain, n_clusters)
             found.append((alone + gain, n_clusters, n_scores))
         least = max(found, default=(0.0,))[0] - MARGIN * total
-        return next((item for item in found if item[0] >= least), (-np.inf, 0, 1))
+        return next((item for item in found if item[0] >= least), (-np.inf, 0, 0))
 
     def _evidence(self, model, hyper, clusters, least=1):
         data = self.X, self.rows, self.weight
