@@ -49,6 +49,18 @@ def test_a_plain_fit_ends_where_that_of_scikit_learn_does():
     assert adjusted_rand_score(labels, theirs.predict(X)) > 0.97
 
 
+def test_means_of_a_subspace_are_its_scores():
+    random = np.random.default_rng(0)
+    centres = 6 * np.eye(3, 12)
+    X = centres[np.arange(300) % 3] + random.normal(size=(300, 12))
+    options = {"covariance_type": "low_rank", "max_iter": 0, **PLAIN}
+    mixture = TemperedGaussianMixture(3, means_init=centres[[2, 0, 1]], **options)
+    assert np.abs(mixture.fit(X).means_ - centres[[2, 0, 1]]).max() < 1.5
+    labels = np.where(np.arange(300) % 10 == 0, [2, 0, 1] * 100, -1)
+    found = mixture.set_params(max_iter=50).fit_predict(X, labels=labels)
+    assert (found == [2, 0, 1] * 100).mean() > 0.98
+
+
 @pytest.mark.parametrize("Mixture", [AnnealedGaussianMixture, AnnealedStudentMixture])
 def test_given_means_are_a_start_only(Mixture):
     """Births of streams and moves may have other numbers of components."""

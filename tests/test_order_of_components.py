@@ -15,6 +15,7 @@ OTHERS = {
     "GaussianMixture": [
         {"weight_concentration_prior_type": "dirichlet_distribution"},
         {"covariance_type": "tied"},
+        {"covariance_type": "low_rank"},
         {"covariance_type": "diag", "batch_size": 40},
     ],
     "StudentMixture": [{"covariance_type": "tied"}],
