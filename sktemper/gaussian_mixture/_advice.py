@@ -70,7 +70,7 @@ CORRELATED = (
 WIDE = (
     "Columns are correlated within components, which {kind} covariances do not "
     "describe, and X has too many columns for full ones. Components may thus be parts "
-    'of clusters: use covariance_type="low_rank" or "auto" instead.'
+    'of clusters: use covariance_type="low_rank" instead.'
 )
 HEAVY_TAILS = (
     "Most rows are in components that have a centre in common and differ in width: "
