@@ -7,17 +7,20 @@ import pytest
 
 from sktemper import (
     AnnealedBernoulliMixture,
+    AnnealedFactorialMixture,
     AnnealedMixedMixture,
     AnnealedMultinomialMixture,
 )
+from sktemper._engine import _fit
 from sktemper._families import WEIGHTS, Mixture, MixtureModel
 from sktemper._families._ascent import MixtureAscent, ProductAscent
 from sktemper._families._births import Search
 from sktemper.discrete_mixture._model import _DiscreteMixtureModel
+from sktemper.factorial_mixture._model import FactorialMixtureModel
 from sktemper.mixed_mixture._model import MixedMixtureModel
 from sktemper.model import IllDefined
 from sktemper.model._contract import Ascent
-from sktemper.moves import MoveSequence, ReheatMoves, SplitMergeMoves
+from sktemper.moves import BirthMoves, MoveSequence, ReheatMoves, SplitMergeMoves
 
 RANDOM = np.random.default_rng(0)
 LABELS = RANDOM.integers(4, size=240)
@@ -93,7 +96,7 @@ def test_the_kernel_takes_the_steps_of_the_model(name, prior, is_weighted):
                     part, flags, 8 - first, NO_LIMITS, before, 1.5
                 )
                 assert (status, n_done) == (Ascent.DONE, len(part))
-                bounds.append(found)
+                bounds.append(found[:2])
             arrays = ascent.parameters()[0].arrays()
             results.append([np.hstack(bounds), ascent.row_bounds.copy(), *arrays])
         for known, found, in_parts in zip(*results, strict=True):
@@ -116,30 +119,44 @@ def test_fits_by_the_kernel_are_those_by_the_model(name, monkeypatch):
         np.testing.assert_allclose(found, known, rtol=1e-8, atol=1e-6)
 
 
+FEATURES = RANDOM.random((240, 4)) < 0.4
+PICTURES = FEATURES @ RANDOM.normal(size=(4, 8)) + 0.3 * RANDOM.normal(size=(240, 8))
+FACTORIAL = {
+    "factorial": (AnnealedFactorialMixture, PICTURES),
+    "factorial with gaps": (
+        AnnealedFactorialMixture,
+        np.where(RANDOM.random(PICTURES.shape) < 0.1, np.nan, PICTURES),
+    ),
+}
+
+
 @pytest.mark.parametrize("is_weighted", [False, True])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", CASES | FACTORIAL)
 def test_ascents_by_the_model_have_the_bits_of_single_steps(
     name, is_weighted, monkeypatch
 ):
-    estimator, X = CASES[name]
+    estimator, X = (CASES | FACTORIAL)[name]
     weight = WEIGHT if is_weighted else None
+    # a plain fit with single steps may be given up
+    monkeypatch.setattr(_fit._Fit, "_is_compared", lambda *given: False)
     for model in _DiscreteMixtureModel, MixedMixtureModel:
         monkeypatch.setattr(model, "steps_by_kernel", False)
-    calls, take = [], MixtureModel.ascent
-    fits = []
+    calls, fits = [], []
+    owner = FactorialMixtureModel if name in FACTORIAL else MixtureModel
+    moves, take = BirthMoves(4) if name in FACTORIAL else MOVES, owner.ascent
     for ascent in (
         lambda *given: calls.append(given) or take(*given),
         lambda self, *given: None,
     ):
-        monkeypatch.setattr(MixtureModel, "ascent", ascent)
-        mixture = estimator(6, moves=MOVES, tol=1e-2, random_state=0)
+        monkeypatch.setattr(owner, "ascent", ascent)
+        mixture = estimator(6, moves=moves, tol=1e-2, random_state=0)
         fits.append(mixture.fit(X, sample_weight=weight))
     assert calls
     (one, other), (history, known) = fits, [fit.history_ for fit in fits]
     for column in known.keys() - {"seconds", "move_seconds"}:
         np.testing.assert_array_equal(history[column], known[column])
-    np.testing.assert_array_equal(one.labels_, other.labels_)
-    assert one.lower_bound_ == other.lower_bound_
+    np.testing.assert_array_equal(one.transform(X), other.transform(X))
+    assert one.lower_bound(X) == other.lower_bound(X)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -102,7 +102,7 @@ class Outcome(NamedTuple):
     ----------
     status, n_done : int
         See `Ascent.run`.
-    bounds : ndarray of shape (2, n_known)
+    bounds : ndarray of shape (2, n_known) or (3, n_known)
         Bounds of the steps that were taken, and of the step that was given up.
     """
 
@@ -150,7 +150,7 @@ def bound_of(ascent, globals_, hyper, scale):
     limits = np.array(NO_LIMITS)
     status, *_, bounds = ascent.run(np.ones((1, 3)), flags, 1, limits, math.nan, scale)
     check(ascent, status)
-    return bounds[:, 0]
+    return bounds[:2, 0]
 
 
 # -- passes over all rows, each of which is one step -----------------------------------
@@ -181,7 +181,8 @@ class WholePasses:
         is_whole = len(self.rows) == self.problem.total
         watched = is_whole & (plan.temperatures == 1.0)
         plan.flags[watched] = Ascent.WATCHED
-        self.ascent.start(state.globals_, state.hyper)
+        self.ascent.keeps_local = self.problem.model.keeps_local and is_whole
+        self.ascent.start(state.globals_, state.hyper, state.local)
         limits = (*NO_LIMITS[:4], self.tol)
         before = state.convergence.lower_bound
         scale = self.problem.total / len(self.rows)
@@ -196,7 +197,8 @@ class WholePasses:
             globals_, hyper = self.ascent.parameters()
 
             def commit():
-                state.globals_, state.hyper, state.local = globals_, hyper, None
+                state.globals_, state.hyper = globals_, hyper
+                state.local = self.ascent.local
                 self._note(plan, outcome, seconds)
                 on_commit(outcome.n_done)
 
@@ -207,7 +209,8 @@ class WholePasses:
         """Change the progress and the history by the steps that were taken."""
         state, n_steps = self.state, outcome.n_done
         progress, convergence = state.progress, state.convergence
-        (local, bounds), number = outcome.bounds[:, :n_steps], np.arange(1, n_steps + 1)
+        local, bounds, *iterations = outcome.bounds[:, :n_steps]
+        number = np.arange(1, n_steps + 1)
         samples = progress.samples + len(self.rows) * number
         n_observed = self.ascent.n_observed
         state.history.extend(
@@ -219,7 +222,7 @@ class WholePasses:
             learning_rate=1.0,
             rate_share=1.0,
             batch_bound=local / n_observed if n_observed else 0.0,
-            mean_iterations=1.0,
+            mean_iterations=iterations[0] if iterations else 1.0,
             lower_bound=bounds,
         )
         state.policies.temperature = float(plan.temperatures[n_steps - 1])

@@ -566,9 +566,10 @@ class _Trials:
         watched[max(n_steps - 2, 0) :] |= watches
         watched &= plan.temperatures == 1.0
         plan.flags[watched], n_done = AscentInOneCall.WATCHED, 0
+        ascent.keeps_local = self.model.keeps_local and batch.is_whole
         size = steps_of_call(self.problem, batch.rows)
         while True:
-            ascent.start(trial.globals_, trial.hyper)
+            ascent.start(trial.globals_, trial.hyper, trial.local)
             rest, scale = plan.after(n_done), batch.scale
             outcome = ascend(ascent, rest, size, limits, before, scale)
             check(ascent, outcome.status)
@@ -578,7 +579,7 @@ class _Trials:
             if watches and len(bounds) > 1:
                 trial.convergence.lower_bound = float(bounds[-1])
                 trial.convergence.bound_change = float(bounds[-1] - bounds[-2])
-            trial.local, trial.progress.steps = None, n_done
+            trial.local, trial.progress.steps = ascent.local, n_done
             trial.progress.samples = n_done * len(batch.rows)
             if outcome.status != AscentInOneCall.GIVEN_UP:
                 return True

@@ -16,6 +16,9 @@ from ..model._contract import (
 from ._family import entries_of
 from ._kernels import product_ascent
 
+#: Results of local steps.
+WANTED = Request().want
+
 
 class MixtureAscent(Ascent):
     """Steps on one block, without what the loop does around single steps.
@@ -33,13 +36,16 @@ class MixtureAscent(Ascent):
     def __init__(self, model, block, row_weight):
         self.model, self.block, self.row_weight = model, block, row_weight
         observed = model.n_observed(block)
+        self._n_rows = np.shape(observed)
         if row_weight is not None:
             observed = row_weight * observed
         self.n_observed = float(observed.sum())
         self.row_bounds, self._error = None, IllDefined()
 
-    def start(self, globals_, hyper):
-        self._state, self._prepared = (globals_, hyper), None
+    def start(self, globals_, hyper, local=None):
+        self._state, self._prepared, self.local = (globals_, hyper), None, None
+        if self.keeps_local and np.shape(local)[:1] == self._n_rows:
+            self.local = local
 
     def parameters(self):
         return self._state
@@ -48,7 +54,7 @@ class MixtureAscent(Ascent):
         return self._error
 
     def run(self, powers, flags, n_left, limits, before, scale):
-        bounds, n_done = np.full((2, len(powers)), math.nan), 0
+        bounds, n_done = np.full((3, len(powers)), math.nan), 0
         for number, (power, flag) in enumerate(
             zip(powers.tolist(), flags.tolist(), strict=True)
         ):
@@ -59,13 +65,15 @@ class MixtureAscent(Ascent):
                 now = math.nan
                 if flag & self.WATCHED:
                     now = scale * step.bound + self.model.global_bound(*self._state)
-                bounds[:, number] = step.bound, now
+                iterations = step.n_iterations / len(self.row_bounds)
+                bounds[:, number] = step.bound, now, iterations
                 if flag & self.BOUND_ONLY:
                     return self.DONE, n_done, before, bounds
                 is_judged = not (flag & self.KEEPS_ON or math.isnan(now - before))
                 if is_judged and is_given_up(limits, before, now, n_left - number):
                     return self.GIVEN_UP, n_done, before, bounds
                 self._step(step.statistics, scale, Powers(*power))
+                self.local = step.local_parameters
             except (IllDefined, np.linalg.LinAlgError) as error:
                 self._error = error if isinstance(error, IllDefined) else IllDefined()
                 return self.ILL_DEFINED, n_done, before, bounds
@@ -79,8 +87,10 @@ class MixtureAscent(Ascent):
             self._prepared = self._checked(*self._state)
         if self.row_weight is not None:
             powers = powers._replace(statistics=powers.statistics * self.row_weight)
+        want = ("local",) if self.keeps_local else ()
+        request = Request(powers, local_init=self.local, want=(*WANTED, *want))
         with np.errstate(over="ignore", invalid="ignore"):
-            step = self.model.local_step(self.block, self._prepared, Request(powers))
+            step = self.model.local_step(self.block, self._prepared, request)
         self.row_bounds = step.row_bounds
         if self.row_weight is not None:
             step = step.weighted(self.row_weight)
@@ -148,7 +158,7 @@ class ProductAscent(MixtureAscent):
         self._sticks = len(model.shapes()[0]) == 2
         self.row_bounds = np.empty(block.shape[0])
 
-    def start(self, globals_, hyper):
+    def start(self, globals_, hyper, local=None):
         self._hyper = hyper
         self._globals = type(globals_)(
             *(np.array(array, dtype=np.float64) for array in globals_.arrays())

@@ -10,7 +10,7 @@ import math
 import numpy as np
 from scipy.linalg import eigh
 
-from .._families import NaturalModel, rate_to_zero
+from .._families import MixtureAscent, NaturalModel, rate_to_zero
 from .._utils._linalg import tiled_matmul
 from ..model import LocalStep, Powers, Request
 from ..model._contract import tenth_of_rows
@@ -37,6 +37,8 @@ BLOCK_ELEMENTS, FEWEST_ROWS, MOST_ROWS = 2**17, 256, 2048
 #: The sweeps over a sample end when no probability changes by more than this, or after
 #: this number of sweeps; those of the cooling do not count.
 LOCAL_TOL, MAX_LOCAL_ITER = 1e-3, 100
+#: Typical number of sweeps over a sample, with those of the cooling.
+SWEEPS = 30
 #: Initial precision of the means, as a number of samples.
 START_SAMPLES = 100
 #: Least learned noise variance, relative to the component variance.
@@ -104,7 +106,16 @@ class FactorialMixtureModel(NaturalModel):
         rows = max(BLOCK_ELEMENTS // n_features, 1)
         self.block_size = min(max(1 << rows.bit_length() - 1, FEWEST_ROWS), MOST_ROWS)
 
+    @property
+    def products_per_value(self):
+        """Approximate number of multiplications of a local step per value of a row."""
+        K = self.n_components
+        return 2 * K + SWEEPS * K * K / self.n_features
+
     # -- data ------------------------------------------------------------------------
+    def n_observed(self, block):
+        return block.observed
+
     def take(self, X, rows):
         values = np.asarray(X[rows], dtype=self.dtype)
         if values.strides[1] != values.itemsize:
@@ -372,4 +383,9 @@ class FactorialMixtureModel(NaturalModel):
         return np.where(seen, step.row_bounds, 0.0), seen.astype(float)
 
     # -- leaving a poor optimum --------------------------------------------------------
+    def ascent(self, block, hyper, row_weight=None):
+        if len(block.values) > self.block_size:
+            return None
+        return MixtureAscent(self, block, row_weight)
+
     propose_birth = replace_components

@@ -31,7 +31,7 @@ class GaussianAscent(Ascent):
             observed = row_weight * observed
         self.n_observed = float(observed.sum())
 
-    def start(self, globals_, hyper):
+    def start(self, globals_, hyper, local=None):
         """Start from parameters, which stay unchanged."""
         self._hyper = hyper
         self._shapes = [np.shape(array) for array in globals_.arrays()]

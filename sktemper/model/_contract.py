@@ -537,6 +537,10 @@ class Ascent:
         Bounds of the rows in the last step, before its update of the parameters.
     n_observed : float
         Weighted number of observations of the rows.
+    keeps_local : bool
+        Whether steps start from the local parameters of the step before.
+    local : ndarray or None
+        Local parameters of the rows after the last step, if they are kept.
     """
 
     #: Results of `run`: all steps were taken; the loop's `stop` was set; the ascent is
@@ -549,13 +553,16 @@ class Ascent:
 
     row_bounds: np.ndarray
     n_observed: float
+    keeps_local, local = False, None
 
-    def start(self, globals_: Any, hyper: Any) -> None:
+    def start(self, globals_: Any, hyper: Any, local: Any = None) -> None:
         """Start from parameters.
 
         Parameters
         ----------
         globals_, hyper : object
+        local : ndarray or None
+            Local parameters of the rows.
         """
         raise NotImplementedError
 
@@ -592,8 +599,9 @@ class Ascent:
         status, n_done : int
         before : float
             Lower bound of the last step that was taken.
-        bounds : ndarray of shape (2, n_steps)
-            Sums of the rows' bounds, and the lower bounds.
+        bounds : ndarray of shape (2, n_steps) or (3, n_steps)
+            Sums of the rows' bounds, the lower bounds, and the mean numbers of
+            iterations of the rows, which are 1 by default.
 
         Raises
         ------
