@@ -25,8 +25,9 @@ ORDER = ("full", "diag", "spherical")
 #: most this number of columns.
 ROWS_PER_COLUMN, MOST_COLUMNS = 2, 150
 #: Numbers of scores that are compared for "low_rank".  The least one is chosen whose
-#: evidence is at most `MARGIN` below the highest.
-SCORES = (4, 8, 16, 32)
+#: evidence is at most `MARGIN` below the highest.  Numbers below 16 are for few rows,
+#: less than this number for each score: they hide clusters that differ in shape.
+SCORES, ROWS_PER_SCORE = (4, 8, 16, 32), 20
 #: Least and largest number of rows of the comparison; and, between these limits, the
 #: number of rows times the squared number of columns.
 LEAST_ROWS, MOST_ROWS, ELEMENTS = 5_000, 20_000, 2e7
@@ -149,7 +150,9 @@ class _Comparison:
         alone -= n_learned("diag", n_features)
         most = min(directions.most_scores, len(self.X) // ROWS_PER_COLUMN)
         found = []
-        for n_scores in sorted({min(most, number) for number in SCORES} - {0}):
+        many = min(len(self.X) // ROWS_PER_SCORE, 16)
+        numbers = {min(most, number) for number in SCORES if number >= many}
+        for n_scores in sorted(numbers - {0}):
             subspace = Subspace(directions, one, n_scores)
             model = self.make_model("low_rank", n_features, subspace)
             try:
