@@ -886,14 +886,14 @@ class Capabilities(Renewing):
         globals_, hyper : object
             Parameters of a fit, which may have superfluous components.
         best : tuple of object
-            ``(globals_, hyper)`` of the best fit so far.
+            Global parameters and priors of the best fit so far.
 
         Returns
         -------
         start : tuple of object or None
-            ``(globals_, hyper, allowance)``.  The other fit is better if its lower
-            bound plus the allowance is higher.
-            None, as by default, if a fit from there is not worth its time.
+            Global parameters, priors and an allowance.  The other fit is better if its
+            lower bound plus the allowance is higher.  None, as by default, if a fit
+            from there is not worth its time.
         """
         return None
 
