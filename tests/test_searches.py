@@ -238,8 +238,11 @@ def short(row, kind="Annealed", **parameters):
     if not row.has_policies:
         parameters.pop("tempering", None)
     estimator = row.estimator(kind, batch_size=30, **{"max_iter": 3, **parameters})
-    if "moves" in estimator.get_params(deep=False):
+    known = estimator.get_params(deep=False)
+    if "moves" in known:
         estimator.set_params(moves=None)  # moves come after the last score
+    if "weight_concentration_prior_type" in known:  # the final order has no effect
+        estimator.set_params(weight_concentration_prior_type="dirichlet_distribution")
     return estimator
 
 
