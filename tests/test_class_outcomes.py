@@ -51,7 +51,7 @@ def test_outcomes_are_corrected_for_wrong_classifications(method):
     modal = posteriors.argmax(axis=1)
     naive = outcomes["income"].groupby(modal).mean()
     assert naive[1] - naive[0] < 1.5  # 2 is true
-    (_, _, means, _), (_, _, shares, _) = result.outcomes
+    means, shares = (one.estimates for one in result.outcomes)
     np.testing.assert_allclose(means[:, 0], [1, 3], atol=0.1)
     np.testing.assert_allclose(shares[:, 0], [0.3, 0.7], atol=0.03)
 
@@ -140,11 +140,50 @@ def test_tests_compare_all_classes_and_pairs():
     assert tests["chi2"][1] == pytest.approx(z2)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_estimates_without_errors_are_equal_or_differ_with_certainty(method):
+    random, y = np.random.default_rng(0), np.repeat([0, 1, 2], 60)
+    certain = np.eye(3)[y]
+    leak = 1e-9 * random.random(60)  # of rounding
+    certain[60:120, 0] += leak
+    certain[60:120, 1] -= leak
+    is_ill = (y == 0) & (random.random(180) < 0.5)
+    found = class_outcomes(certain, pd.DataFrame({"ill": is_ill}), method=method)
+    tests = found.tests().set_index("classes")
+    assert tests["df"].tolist() == [1, 1, 1, 0]
+    assert tests.loc["1, 2", ["chi2", "p_value"]].tolist() == [0.0, 1.0]
+    p = is_ill[:60].mean()
+    for pair in ("0, 1", "0, 2"):
+        assert tests["chi2"][pair] == pytest.approx(60 * p / (1 - p), rel=1e-4)
+    is_own = pd.DataFrame({"own": y == 1, "one": "a", "same": 0.1})
+    found = class_outcomes(certain, is_own, method=method).tests()
+    assert found["chi2"].tolist() == [np.inf, np.inf, 0.0, np.inf] + [0.0] * 8
+    assert found["p_value"].tolist() == [0.0, 0.0, 1.0, 0.0] + [1.0] * 8
+
+
+@pytest.mark.parametrize("unit", [1e-8, 1e6])
+def test_numbers_that_are_constant_in_classes_differ_with_certainty(unit):
+    y = np.repeat([0, 1], 50)
+    found = class_outcomes(np.eye(2)[y], unit * y[:, None]).tests()
+    assert found[["chi2", "df", "p_value"]].values.tolist() == [[np.inf, 1, 0.0]]
+
+
+def test_tables_of_polars_have_all_kinds_of_outcomes():
+    pytest.importorskip("polars")
+    outcomes = pd.DataFrame({"x": [0.0, 1.0, 2.0, 4.0], "flag": [True, False] * 2})
+    result = class_outcomes(np.eye(2)[[0, 0, 1, 1]], outcomes)
+    options = result.table(output="polars")["option"].to_list()
+    assert options == result.table()["option"].tolist()
+    assert options == ["mean", "mean"] + ["False", "True"] * 2
+
+
 def test_missing_outcomes_and_unknown_methods_are_refused():
     _, posteriors, outcomes = classes_and_outcomes(50)
     outcomes.loc[3, "party"] = None
     with pytest.raises(ValueError, match="The outcome 'party' has missing values"):
         class_outcomes(posteriors, outcomes)
+    with pytest.raises(ValueError, match="outcomes has no columns"):
+        class_outcomes(posteriors, outcomes[[]])
     with pytest.raises(ValueError, match="'bch' or 'ml'|'ml' or 'bch'"):
         class_outcomes(posteriors, outcomes, method="modal")
 

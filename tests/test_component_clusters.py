@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.ndimage import label
 from scipy.stats import multivariate_normal
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
 from sktemper import AnnealedGaussianMixture
@@ -101,6 +102,11 @@ def test_few_rows_of_many_columns_stay_apart():
     X = centres[y] + random.normal(size=(48, 500))
     mixture = AnnealedGaussianMixture(6, random_state=0).fit(X)
     assert adjusted_rand_score(y, mixture.predict_clusters(X)) == 1
+
+
+def test_clusters_need_a_fit():
+    with pytest.raises(NotFittedError):
+        AnnealedGaussianMixture(2).predict_clusters(np.zeros((3, 2)))
 
 
 def test_clusters_do_not_depend_on_units_and_axes():

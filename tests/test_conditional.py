@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy.integrate import cumulative_simpson, simpson
 from scipy.stats import multivariate_t
+from sklearn.exceptions import NotFittedError
 
 from sktemper import (
     AnnealedGaussianMixture,
@@ -108,12 +109,34 @@ def test_quantiles_of_lognormal_columns_are_those_of_logarithms():
     np.testing.assert_allclose(np.log(found.quantiles(0.3)), expected, rtol=1e-3)
 
 
+def test_a_mask_names_the_columns_that_are_true():
+    X = correlated()
+    mixture = AnnealedGaussianMixture(2, random_state=0).fit(X)
+    for mask in ([False, True, True], np.array([False, True, True])):
+        found = mixture.conditional(X, given=mask)
+        assert found.columns == [0]
+        np.testing.assert_array_equal(
+            found.mean(), mixture.conditional(X, given=[1, 2]).mean()
+        )
+
+
+@pytest.mark.parametrize(
+    "make", [AnnealedGaussianMixture, AnnealedStudentMixture, AnnealedMixedMixture]
+)
+def test_unfitted_mixtures_say_so(make):
+    with pytest.raises(NotFittedError):
+        make(2).conditional(correlated(), given=[0])
+
+
 def test_wrong_columns_are_refused():
     X = correlated()
     mixture = AnnealedGaussianMixture(2, random_state=0).fit(X)
-    for given in (["a"], "a", 0):
+    for given in (["a"], "a", 0, [["a"]], [True, False], [0, True, 2], [0, 3]):
         with pytest.raises(ValueError, match="given must be a list of names or ind"):
             mixture.conditional(X, given=given)
+    message = r"'a' is none of these. The columns are \[0, 1, 2\]"
+    with pytest.raises(ValueError, match=message):
+        mixture.conditional(X, given=[0, "a"])
     with pytest.raises(ValueError, match="given has all columns"):
         mixture.conditional(X, given=[0, 1, 2])
     with pytest.raises(ValueError, match="no column of options"):

@@ -1,6 +1,6 @@
 """Distributions of some columns given others, in mixtures."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,9 @@ from .._utils._typing import ArrayLike, DataLike, Float
 
 #: Bisections of a quantile, which leave 2^-60 of the range of components' quantiles.
 BISECTIONS = 60
+BOOLS = bool, np.bool_
+#: Largest number of columns that an error names.
+NAMED = 10
 
 
 @dataclass(frozen=True)
@@ -21,9 +24,11 @@ class Conditional:
     Attributes
     ----------
     columns : list
-        Names or indices of the columns of numbers that are not given.
+        Names or indices of the columns of numbers that are not given, without those of
+        the kind "histogram".
     options : dict of lists
-        Options of the columns of options that are not given, by name or index.
+        Options of the columns of options that are not given, by name or index; those of
+        "histogram" columns are intervals.
     weights : ndarray of shape (n_samples, n_components)
         Probabilities of the components given the values.
     log_density : ndarray of shape (n_samples,)
@@ -141,8 +146,8 @@ class ConditionalMixin:
         X : DataFrame or array-like of shape (n_samples, n_features)
             Data with all columns of the fit.  Missing values of given columns are left
             out.
-        given : sequence of str or int
-            Names or indices of the columns that are given.
+        given : sequence of str or int, or of bool of shape (n_features,)
+            Names or indices of the columns that are given, or a mask of them.
 
         Returns
         -------
@@ -150,12 +155,18 @@ class ConditionalMixin:
             With the attribute ``log_density`` and the methods ``mean``, ``quantiles``
             and ``probabilities`` (of options) of the other columns.
 
+        Raises
+        ------
+        ValueError
+            If ``given`` has an unknown column, or all columns.
+
         Notes
         -----
         The distribution is that of the posterior predictive density of `score_samples`:
         a mixture with the weights of the components given the values.  That of
         Student-t mixtures has the parameters at their posterior means.
         """
+        self._check_fitted()
         rows = np.array(self._validate_gapped(X), dtype=np.float64)
         others = self._others(given)
         evidence = self._component_scores(rows)
@@ -177,11 +188,21 @@ class ConditionalMixin:
         names = self._names().tolist()
         places = {name: place for place, name in enumerate(names)}
         numbers = range(len(names))
-        is_one = isinstance(given, str) or np.ndim(given) == 0
-        if is_one or any(c not in places and c not in numbers for c in given):
+        if isinstance(given, str) or not np.iterable(given):
             raise ValueError(
                 f"given must be a list of names or indices of columns, got {given!r}."
             )
+        given = list(given)
+        if len(given) == len(names) and all(isinstance(c, BOOLS) for c in given):
+            given = np.flatnonzero(given).tolist()
+        for c in given:
+            is_label = isinstance(c, Hashable) and not isinstance(c, BOOLS)
+            if not is_label or (c not in places and c not in numbers):
+                raise ValueError(
+                    "given must be a list of names or indices of columns, or a mask of "
+                    f"all {len(names)} columns; {c!r} is none of these. The columns "
+                    f"are {names[:NAMED]}{' ...' * (len(names) > NAMED)}"
+                )
         known = {places.get(c, c) for c in given}
         others = [place for place in numbers if place not in known]
         if not others:

@@ -371,6 +371,7 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
             Indices of clusters, from 0 to ``n_clusters_ - 1``.  The probability of a
             cluster is the sum of the probabilities of its components.
         """
+        self._check_fitted()
         clusters = self.component_clusters_
         used = clusters >= 0
         return (self.predict_proba(X)[:, used] @ _one_hot(clusters[used])).argmax(1)

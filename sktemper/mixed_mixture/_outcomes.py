@@ -27,6 +27,9 @@ STEP = 1e-5
 #: Singular values below this, relative to the largest, are those of parameters that the
 #: likelihood does not depend on.
 RANK_TOL = 1e-9
+#: Standard errors below the first, and differences below the second, relative to the
+#: unit of the outcome, are rounding errors.
+LEAST_ERROR, LEAST_DIFFERENCE = 1e-8, 1e-6
 
 
 class _Outcome(NamedTuple):
@@ -36,6 +39,7 @@ class _Outcome(NamedTuple):
     options: list
     estimates: np.ndarray
     covariance: np.ndarray  # of the flattened estimates
+    unit: float
 
 
 @dataclass(frozen=True)
@@ -48,8 +52,9 @@ class ClassOutcomes:
         Indices of the components that have samples.
     method : {"bch", "ml"}
     outcomes : list of tuple
-        Name, options, estimates of shape (n_classes, n_options), and the covariance of
-        the flattened estimates, of each outcome.
+        Name, options, estimates of shape (n_classes, n_options), the covariance of the
+        flattened estimates, and the unit (the standard deviation of a number, 1 for
+        shares), of each outcome.
     """
 
     classes: np.ndarray
@@ -80,10 +85,11 @@ class ClassOutcomes:
         rows = []
         for one in self.outcomes:
             errors = np.sqrt(np.diag(one.covariance)).reshape(one.estimates.shape)
+            options = list(map(str, one.options))
             for k, means, widths in zip(
                 self.classes.tolist(), one.estimates, errors, strict=True
             ):
-                for option, mean, error in zip(one.options, means, widths, strict=True):
+                for option, mean, error in zip(options, means, widths, strict=True):
                     ends = mean - width * error, mean + width * error
                     rows.append((k, one.name, option, mean, error, *ends))
         columns = zip(*rows, strict=True)
@@ -103,7 +109,8 @@ class ClassOutcomes:
         -------
         tests : DataFrame
             Columns: "outcome", "classes" ("all" or a pair such as "0, 2"), "chi2", "df"
-            and "p_value".
+            and "p_value".  Where estimates have no error, as shares of 0 and 1, classes
+            that differ have an infinite chi2, and others are not counted by "df".
         """
         names = "outcome", "classes", "chi2", "df", "p_value"
         places, rows = range(len(self.classes)), []
@@ -129,9 +136,14 @@ def _wald(outcome, group):
     matrix = np.kron(contrasts, np.eye(n_free, n_options))
     difference = matrix @ outcome.estimates.ravel()
     covariance = matrix @ outcome.covariance @ matrix.T
-    chi2 = float(difference @ np.linalg.pinv(covariance, hermitian=True) @ difference)
-    df = len(difference)
-    return chi2, df, float(stats.chi2.sf(chi2, df))
+    variances, directions = np.linalg.eigh(covariance)
+    parts = difference @ directions
+    has_error = variances > (LEAST_ERROR * outcome.unit) ** 2
+    if (np.abs(parts[~has_error]) > LEAST_DIFFERENCE * outcome.unit).any():
+        return np.inf, len(difference), 0.0
+    chi2 = float((parts[has_error] ** 2 / variances[has_error]).sum())
+    df = int(has_error.sum())
+    return chi2, df, float(stats.chi2.sf(chi2, df)) if df else 1.0
 
 
 def class_outcomes(
@@ -160,7 +172,8 @@ def class_outcomes(
         "bch" weights the samples by the inverse of the matrix of classification errors
         and assumes no distribution; shares near 0 or 1 may be outside this range.  "ml"
         maximizes the likelihood, in which numbers have a normal distribution in each
-        class; it is more precise if they do.
+        class; it is more precise if they do.  Shares of 0 or 1 have standard errors of
+        0 and intervals of width 0.
     sample_weight : array-like of shape (n_samples,), default=None
         Number of times that each sample counts, also in standard errors.
     sampling_weight : array-like of shape (n_samples,), default=None
@@ -177,7 +190,7 @@ def class_outcomes(
     ------
     ValueError
         If fewer than two classes have samples, a class is the most probable class of
-        no sample, or outcomes have missing values.
+        no sample, or outcomes have missing values or no columns.
 
     See Also
     --------
@@ -230,7 +243,10 @@ def class_outcomes(
         else:
             estimates, influence = _ml(Y, D[:, modal].T, weight, len(options) == 1)
         scaled = influence * (np.sqrt(counts) * ratios)[:, None]
-        found.append(_Outcome(name, options, estimates, scaled.T @ scaled))
+        unit = (float((Y - Y[0]).std()) or 1.0) if len(options) == 1 else 1.0
+        found.append(_Outcome(name, options, estimates, scaled.T @ scaled, unit))
+    if not found:
+        raise ValueError("outcomes has no columns: pass at least one.")
     return ClassOutcomes(kept, method, found)
 
 
