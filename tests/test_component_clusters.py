@@ -145,6 +145,7 @@ def test_errors_of_means_do_not_separate_clusters():
 
 
 @pytest.mark.every(3)
+@pytest.mark.filterwarnings("ignore:Most rows are in components")
 @pytest.mark.parametrize("covariance_type", ["full", "diag", "spherical"])
 def test_clusters_that_are_not_gaussian(covariance_type):
     random = np.random.default_rng(0)

@@ -94,6 +94,7 @@ def checked():
     "ignore:.*did not converge.*",
 )
 @pytest.mark.filterwarnings("ignore:Single values of columns")
+@pytest.mark.filterwarnings("ignore:Most rows are in components")
 @pytest.mark.filterwarnings("ignore:The lower bound fell")
 @pytest.mark.filterwarnings("ignore:All .* columns are correlated")
 def test_scikit_learn_checks(estimator, failures, is_chosen):

@@ -159,6 +159,7 @@ def test_the_bound_rises_while_degrees_of_freedom_are_learned(freedom):
     assert rises.min() > -1e-7 * abs(mixture.lower_bound_)
 
 
+@pytest.mark.filterwarnings("ignore:Most rows are in components")
 @pytest.mark.parametrize("n_features", [2, 8])
 def test_heavy_tails_need_no_components_of_their_own(n_features):
     centres = 14.0 * np.eye(5, n_features)

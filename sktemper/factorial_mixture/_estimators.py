@@ -238,8 +238,9 @@ class _FactorialMixture(
         precision, hyper = self._state().globals_.precision, self._state().hyper
         counts = np.diag(precision) - 1.0 / hyper.component_variance
         n_active = int((hyper.noise_variance * counts > ACTIVE).sum())
-        per_feature = self.n_features_in_ + (self.inclusion_probability is None)
-        return n_active * per_feature + (self.noise_variance is None)
+        model = self._fitted_model()
+        per_feature = self.n_features_in_ + model.learn_inclusion_probability
+        return n_active * per_feature + model.learn_noise_variance
 
     @property
     def _n_features_out(self):

@@ -28,6 +28,8 @@ ROWS_PER_COLUMN, MOST_COLUMNS = 2, 150
 #: evidence is at most `MARGIN` below the highest.  Numbers below 16 are for few rows,
 #: less than this number for each score: they hide clusters that differ in shape.
 SCORES, ROWS_PER_SCORE = (4, 8, 16, 32), 20
+#: Directions of fewer rows are mostly noise, and not compared.
+LEAST_DISTINCT = 40
 #: Least and largest number of rows of the comparison; and, between these limits, the
 #: number of rows times the squared number of columns.
 LEAST_ROWS, MOST_ROWS, ELEMENTS = 5_000, 20_000, 2e7
@@ -66,11 +68,12 @@ def chosen_type(make_model, n_components, X, sample_weight, report, has_subspace
         Number of scores of "low_rank"; 0 for other types.
     """
     rows, n_scores = _Comparison(make_model, n_components, X, sample_weight, report), 0
-    kinds = candidates(*rows.X.shape)
+    kinds = candidates(rows.n_distinct, X.shape[1])
     found = {kind: rows.compared(kind, rows.standard) for kind in kinds[:-1]}
     # "spherical" needs columns of one unit
     found[kinds[-1]] = rows.compared(kinds[-1], rows.clusters())
-    if "full" not in kinds and has_subspaces and not has_gaps(X):
+    has_subspaces &= rows.n_distinct >= LEAST_DISTINCT and not has_gaps(X)
+    if "full" not in kinds and has_subspaces:
         *compared, n_scores = rows.best_subspace()
         found["low_rank"] = tuple(compared)
     best = max(found, key=found.get)
@@ -108,6 +111,8 @@ class _Comparison:
         distinct, multiplicity, places = distinct_rows(self.rows, weight)
         self._given = n_components, np.random.RandomState(0), multiplicity
         self._distinct, self._places = distinct, places
+        #: Number of different rows, which weights do not change.
+        self.n_distinct = len(distinct)
         full = make_model("full", X.shape[1])
         self._hyper_of = _priors_of(full, self.X, weight)
         self.weight = np.ones(len(self.X)) if weight is None else weight
@@ -148,9 +153,8 @@ class _Comparison:
         one = OneGaussian.of(directions, total)
         alone = one.evidence(n_features) - total * np.log(directions.scales).sum()
         alone -= n_learned("diag", n_features)
-        most = min(directions.most_scores, len(self.X) // ROWS_PER_COLUMN)
-        found = []
-        many = min(len(self.X) // ROWS_PER_SCORE, 16)
+        most = min(directions.most_scores, self.n_distinct // ROWS_PER_COLUMN)
+        found, many = [], min(self.n_distinct // ROWS_PER_SCORE, 16)
         numbers = {min(most, number) for number in SCORES if number >= many}
         for n_scores in sorted(numbers - {0}):
             subspace = Subspace(directions, one, n_scores)
