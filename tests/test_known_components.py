@@ -189,7 +189,10 @@ def test_a_few_labels_help():
         (np.full(60, np.nan), "labels contains NaN"),
         (np.full((60, 3), 0.5), "rows must sum to 1"),
         (np.tile([1.5, -0.5, 0.0], (60, 1)), "must not be negative"),
-        (np.array(["a"] * 60), "dtype='numeric' is not compatible"),
+        (["a"] * 60, "labels must be numbers.* such as .*'a'"),
+        (np.arange(60) < 9, "labels must be numbers.* such as .*True"),
+        (np.array([0, None] * 30), "labels contains NaN: .* use the index -1"),
+        (np.array([0, False] * 30, dtype=object), "labels must be numbers.* False"),
     ],
 )
 def test_wrong_labels_are_refused(labels, message):
@@ -199,6 +202,13 @@ def test_wrong_labels_are_refused(labels, message):
     with pytest.raises(ValueError, match=message):
         mixture.fit(X, labels=labels)
     assert np.array_equal(mixture.means_, before)
+
+
+def test_labels_without_values_are_refused_if_masked():
+    X, y = clusters(60)
+    mixture = AnnealedGaussianMixture(2, random_state=0)
+    with pytest.raises(TypeError, match="labels is a masked array"):
+        mixture.fit(X, labels=np.ma.masked_less(y, 1))
 
 
 def test_fits_continue_with_labels():

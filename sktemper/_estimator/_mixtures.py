@@ -20,6 +20,7 @@ from .._utils._arguments import check_interval, is_integer, refuse
 from .._utils._frames import data_frame
 from .._utils._results import copy_fit
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float
+from .._utils._validation import check_unmasked
 from ..model import Request
 from ..moves import NoMoves
 from ._estimator import Estimator, TemperedEstimator, validated_weight
@@ -41,6 +42,32 @@ def check_n_samples(n_samples):
             f"Invalid value for 'n_samples': {n_samples} . The sampling requires at "
             "least one sample."
         )
+
+
+def _numeric_labels(labels):
+    """Return labels as an array of numbers without gaps, or raise."""
+    check_unmasked(labels, "labels", may_be_nan=False)
+    given = np.asarray(labels)
+    values = given.flat if given.dtype.kind == "O" else given.ravel()[:1]
+    wrong = [v for v in values if isinstance(v, bool | np.bool_ | str | bytes)]
+    if wrong:
+        raise ValueError(
+            "labels must be numbers, indices or probabilities of components, got "
+            f"values such as {wrong[0]!r}."
+        )
+    labels = check_array(
+        labels,
+        ensure_2d=False,
+        dtype="numeric",
+        ensure_all_finite="allow-nan",
+        input_name="labels",
+    )
+    if np.isnan(labels).any():
+        raise ValueError(
+            "labels contains NaN: if the component of a sample is unknown, use the "
+            "index -1, or equal probabilities."
+        )
+    return labels
 
 
 def check_enough_samples(self, data):
@@ -169,7 +196,10 @@ class MixtureMixin(
         labels : array-like of shape (n_samples,) or (n_samples, n_components), \
                 default=None
             Known components of samples: indices, -1 if unknown, or probabilities,
-            which multiply the prior weights.  Components without labels are free.
+            which multiply the prior weights.  Components without labels are free.  A
+            fit that continues by ``warm_start`` needs the same labels again.  The
+            refits of ``bootstrap_profiles``, ``bootstrap_n_components`` and
+            ``bootstrap_lrt`` have no labels.
 
         Returns
         -------
@@ -190,7 +220,8 @@ class MixtureMixin(
 
         Notes
         -----
-        At the end, components are sorted by size, the largest first.  With ``labels``,
+        At the end, components are sorted by size, the largest first, also after a start
+        at ``means_init``, but not with ``priors="scikit-learn"``.  With ``labels``,
         component k is that of label k instead, and samples with a label stay in their
         component, also in moves.
 
@@ -203,9 +234,7 @@ class MixtureMixin(
 
     def _checked_labels(self, labels, data):
         """Return valid labels of `Data`, indices or probabilities of components."""
-        labels = check_array(
-            labels, ensure_2d=False, dtype="numeric", input_name="labels"
-        )
+        labels = _numeric_labels(labels)
         n_samples, K = len(data), self.n_components
         if labels.shape not in ((n_samples,), (n_samples, K)):
             raise ValueError(

@@ -696,7 +696,8 @@ class TemperedGaussianMixture(_GaussianMixture):
         "auto" is 1e-6 times the variance of each column, without outliers.
     priors : {"learned", "scikit-learn"}, default="learned"
         Priors that are None: learned in each step, or for comparisons those of
-        scikit-learn, which merge clusters if there are many columns.
+        scikit-learn, which merge clusters if there are many columns.  Fits with
+        the latter do not sort components by size.
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
             default="kmeans"
         Initial responsibilities, as in scikit-learn, from at most 100,000 samples;
@@ -705,7 +706,8 @@ class TemperedGaussianMixture(_GaussianMixture):
         Initial weights, which sum to 1; None is those of the initial responsibilities.
     means_init : array-like of shape (n_components, n_features), default=None
         Initial means, if known, in place of ``init_params``.  Each sample starts in the
-        component of the nearest mean, in standard deviations of the columns.
+        component of the nearest mean, in standard deviations of the columns.  The fit
+        sorts components afterwards.
     moves : Moves, "birth", "split_merge", "all" or None, default=None
         Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
     batch_size : int, "auto" or None, default=None
@@ -897,7 +899,8 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         "auto" is 1e-6 times the variance of each column, without outliers.
     priors : {"learned", "scikit-learn"}, default="learned"
         Priors that are None: learned in each step, or for comparisons those of
-        scikit-learn, which merge clusters if there are many columns.
+        scikit-learn, which merge clusters if there are many columns.  Fits with
+        the latter do not sort components by size.
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
             default="kmeans"
         Initial responsibilities, as in scikit-learn, from at most 100,000 samples;
@@ -906,7 +909,8 @@ class AnnealedGaussianMixture(AnnealedMixin, _GaussianMixture):
         Initial weights, which sum to 1; None is those of the initial responsibilities.
     means_init : array-like of shape (n_components, n_features), default=None
         Initial means, if known, in place of ``init_params``.  Each sample starts in the
-        component of the nearest mean, in standard deviations of the columns.
+        component of the nearest mean, in standard deviations of the columns.  The fit
+        sorts components afterwards.
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
         The part of a step that is tempered, see `sktemper.tempering.Annealing`; the
         last two are for comparisons with the papers.
@@ -1109,7 +1113,8 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         "auto" is 1e-6 times the variance of each column, without outliers.
     priors : {"learned", "scikit-learn"}, default="learned"
         Priors that are None: learned in each step, or for comparisons those of
-        scikit-learn, which merge clusters if there are many columns.
+        scikit-learn, which merge clusters if there are many columns.  Fits with
+        the latter do not sort components by size.
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}, \
             default="kmeans"
         Initial responsibilities, as in scikit-learn, from at most 100,000 samples;
@@ -1118,7 +1123,8 @@ class SVIPlusGaussianMixture(SVIPlusMixin, _GaussianMixture):
         Initial weights, which sum to 1; None is those of the initial responsibilities.
     means_init : array-like of shape (n_components, n_features), default=None
         Initial means, if known, in place of ``init_params``.  Each sample starts in the
-        component of the nearest mean, in standard deviations of the columns.
+        component of the nearest mean, in standard deviations of the columns.  The fit
+        sorts components afterwards.
     noise_distribution : {"dirichlet", "gaussian"}, default="dirichlet"
         Distribution of the random weights of samples: "gaussian" weights, those of the
         paper, can be negative, see `sktemper.noise.SVIPlusNoise`.

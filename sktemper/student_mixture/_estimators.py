@@ -237,7 +237,8 @@ class TemperedStudentMixture(_StudentMixture):
         Initial weights, which sum to 1; None is those of the initial responsibilities.
     means_init : array-like of shape (n_components, n_features), default=None
         Initial means, if known, in place of ``init_params``.  Each sample starts in the
-        component of the nearest mean, in standard deviations of the columns.
+        component of the nearest mean, in standard deviations of the columns.  The fit
+        sorts components afterwards.
     moves : Moves, "birth", "split_merge", "all" or None, default=None
         Moves after the passes of `fit`, to leave poor optima, see `sktemper.moves`.
     batch_size : int, "auto" or None, default=None
@@ -410,7 +411,8 @@ class AnnealedStudentMixture(AnnealedMixin, _StudentMixture):
         Initial weights, which sum to 1; None is those of the initial responsibilities.
     means_init : array-like of shape (n_components, n_features), default=None
         Initial means, if known, in place of ``init_params``.  Each sample starts in the
-        component of the nearest mean, in standard deviations of the columns.
+        component of the nearest mean, in standard deviations of the columns.  The fit
+        sorts components afterwards.
     target : {"local_step", "likelihood", "posterior"}, default="local_step"
         The part of a step that is tempered, see `sktemper.tempering.Annealing`; the
         last two are for comparisons with the papers.
