@@ -490,6 +490,21 @@ def test_samples_are_like_the_data(fitted):
     assert adjusted_rand_score(y, mixture.predict(drawn)) > 0.8
 
 
+def test_samples_have_the_library_of_the_data():
+    X, _ = survey(200)
+    one, other = few_steps().fit(X), few_steps().fit(as_polars(X))
+    (drawn, _), (expected, _) = other.sample(30), one.sample(30)
+    assert type(drawn) is type(as_polars(X))
+    assert drawn.to_dict(as_series=False) == expected.to_dict("list")
+    np.testing.assert_array_equal(
+        other.predict_proba(drawn), one.predict_proba(expected)
+    )
+    pl = pytest.importorskip("polars")
+    X = pl.DataFrame({"x": pl.Series(["a", 1, "b"] * 20, dtype=pl.Object)})
+    drawn, _ = few_steps().fit(X).sample(30)
+    assert drawn.schema == X.schema and set(drawn["x"].to_list()) == {"a", 1, "b"}
+
+
 @pytest.mark.every(3)
 @pytest.mark.parametrize(
     "convert",

@@ -13,6 +13,19 @@ def data_frame(output, columns):
     return frame_library(output).DataFrame(columns)
 
 
+def sampled_frame(output, columns):
+    """Return a data frame of arrays, which may have values of several types."""
+    if output == "polars":  # takes the type of a column from its first value
+        polars = frame_library(output)
+        columns = {
+            name: polars.Series(name, values.tolist(), polars.Object)
+            if values.dtype.kind == "O" and {str} < set(map(type, values))
+            else values
+            for name, values in columns.items()
+        }
+    return data_frame(output, columns)
+
+
 def frame_library(output):
     """Return the module of a library of data frames; see `data_frame`."""
     if output not in LIBRARIES:

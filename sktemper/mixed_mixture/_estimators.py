@@ -27,7 +27,7 @@ from .._estimator import (
 )
 from .._families import LEAST_CONCENTRATION
 from .._utils._arguments import Interval, WholeNumber, refuse
-from .._utils._frames import data_frame, is_frame, with_values
+from .._utils._frames import is_frame, is_polars, sampled_frame, with_values
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int, Seed
 from .._utils._validation import (
     check_data,
@@ -434,6 +434,7 @@ class _MixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
             self._check_own(self.columns_)
         if fresh:
             self._names_ = names
+            self._library_ = "polars" if is_polars(X) else "pandas"
         for name in ("_column_weight", "_same_columns"):  # no results of the fit
             vars(self).pop(name, None)
         return data
@@ -546,9 +547,9 @@ class _MixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         Returns
         -------
         X : ndarray or DataFrame of shape (n_samples, n_features)
-            A data frame of pandas if the model was fitted to data with names.  A value
-            of a binned column is the mean of the training values in its interval; a
-            value of a histogram is uniform in its interval.
+            A data frame if the model was fitted to data with names, of polars if the
+            data were.  A value of a binned column is the mean of the training values in
+            its interval; a value of a histogram is uniform in its interval.
         y : ndarray of shape (n_samples,)
             Components of the samples.
         """
@@ -558,7 +559,7 @@ class _MixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
             for name, column, place in self._places()
         }
         if vars(self).get("_names_") is not None:
-            return data_frame("pandas", columns), y
+            return sampled_frame(vars(self).get("_library_", "pandas"), columns), y
         return np.column_stack(list(columns.values())), y
 
     def _draw_column(self, column, place, y, random):
