@@ -387,6 +387,13 @@ def held_out_rows(training, rows, seed, sample_weight):
 
 
 # -- runs of a fit, one from each start ------------------------------------------------
+def _in_final_order(problem, state):
+    """Return the parameters of a state after `final_order`."""
+    fitted = state.globals_, state.hyper
+    order = problem.model.final_order(*fitted) if problem.labels is None else None
+    return fitted if order is None else problem.model.reordered(*fitted, order)
+
+
 def fit(problem, training, starts, n_runs=1, hooks=FitHooks()):  # noqa: B008
     """Fit from each start, and return the best `Run`.
 
@@ -493,14 +500,12 @@ class _Fit:
         the state of a learning rate, which starts anew.
         """
         state.local = None  # only an unfinished plan uses local parameters
-        model, fitted = problem.model, (state.globals_, state.hyper)
-        order = model.final_order(*fitted) if problem.labels is None else None
-        if order is None:
+        ordered = _in_final_order(problem, state)
+        if ordered[0] is state.globals_:
             return
-        globals_, hyper = model.reordered(*fitted, order)
 
         def commit():
-            state.globals_, state.hyper = globals_, hyper
+            state.globals_, state.hyper = ordered
             state.policies.learning_rate = None
             on_commit()
 
@@ -569,9 +574,10 @@ class _Fit:
         may_end = ascent is None or n_products(problem, rows) > MOST_COMPLETED
 
         def bound_at(state):
+            ordered = _in_final_order(problem, state)
             if ascent is None:
-                return problem.bound(state.globals_, state.hyper)
-            return bound_of(ascent, state.globals_, state.hyper, 1.0)[1]
+                return problem.bound(*ordered)
+            return bound_of(ascent, *ordered, 1.0)[1]
 
         def fitted(start, best):
             best = best if may_end else -math.inf

@@ -515,7 +515,7 @@ class _Trials:
         at_rest = _AtRest(self.least_gain)
         self.improve(finished, self.rows, FINISHING_STEPS, given_up=at_rest)
         reached = self.bound(finished)
-        return (finished, reached) if reached > best else (chosen, best)
+        return (finished, reached) if reached >= best else (chosen, best)
 
     def bound(self, state, rows=None):
         """Return the bound of all data, estimated from some rows, by default `rows`."""

@@ -23,8 +23,11 @@ LEAST_RATIO = 2.0
 
 #: Two components describe one cluster with heavy tails if their means differ by at most
 #: NEAR standard deviations in each column, and the ratio of their widths is between
-#: these limits.  Such components have this share of the rows if tails are heavy.
-NEAR, LEAST_WIDER, MOST_WIDER, LEAST_HEAVY = 0.5, 1.5, 8.0, 0.5
+#: these limits.  Such components have this share of the rows if tails are heavy.  One
+#: pair or triple may be clusters with a common centre.
+NEAR, LEAST_WIDER, MOST_WIDER, LEAST_HEAVY, LEAST_PAIRED = 0.5, 1.5, 8.0, 0.5, 4
+#: A column is constant if its standard deviation is below this share of its values.
+CONSTANT = 1e-8
 
 #: A component is narrow in a column if its variance is below this multiple of
 #: `reg_covar`, which is part of this variance.
@@ -190,6 +193,8 @@ def have_heavy_tails(X, labels, weight):
     if has_gaps(X):
         return False
     rows = [labels == k for k in np.flatnonzero(np.bincount(labels) > 1)]
+    if len(rows) < LEAST_PAIRED:
+        return False
     means = np.array([X[own].mean(axis=0) for own in rows])
     widths = np.array([X[own].std(axis=0) for own in rows])
     widths = np.maximum(widths, np.finfo(float).tiny)
@@ -198,8 +203,9 @@ def have_heavy_tails(X, labels, weight):
     logs = np.log(widths).mean(axis=-1)
     wider = np.exp(np.abs(logs[:, None] - logs))
     is_pair = is_near & (wider >= LEAST_WIDER) & (wider <= MOST_WIDER)
-    heavy = sum(weight[rows[k]].sum() for k in np.flatnonzero(is_pair.any(axis=1)))
-    return heavy >= LEAST_HEAVY * weight.sum()
+    paired = np.flatnonzero(is_pair.any(axis=1))
+    heavy = sum(weight[rows[k]].sum() for k in paired)
+    return len(paired) >= LEAST_PAIRED and heavy >= LEAST_HEAVY * weight.sum()
 
 
 def gain_of_correlations(X, labels, weight):
@@ -217,8 +223,10 @@ def gain_of_correlations(X, labels, weight):
     X = X[:, :: -(-X.shape[1] // COLUMNS_CHECKED)].astype(np.float64)
     for k in np.unique(labels):
         own = X[labels == k]
-        own -= own.mean(axis=0)
-        X[labels == k] = own / np.maximum(own.std(axis=0), np.finfo(float).tiny)
+        width, largest = own.std(axis=0), np.abs(own).max(axis=0)
+        varies = width > CONSTANT * largest
+        own = np.where(varies, own - own.mean(axis=0), 0.0)
+        X[labels == k] = own / np.where(varies, width, 1.0)
     matrix, _ = ledoit_wolf(X[::2], assume_centered=True)
     rest = X[1::2]
     excess = (rest**2).sum() - (rest * np.linalg.solve(matrix, rest.T).T).sum()

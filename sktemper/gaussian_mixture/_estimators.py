@@ -74,11 +74,12 @@ def start_and_floor(settings, dtype):
     """Return the arguments of the model that set its start and `reg_covar`.
 
     Results depend on the units of columns only with the priors of scikit-learn, or if
-    covariances are spherical, which needs columns of one unit.
+    covariances are spherical, which needs columns of one unit.  The scores of
+    "low_rank" have one unit, and their widths tell where clusters are.
     """
     is_learned, reg_covar = settings.priors == "learned", settings.reg_covar
     start = (STARTS if is_learned else STARTS_OF_SKLEARN)[settings.init_params]
-    is_scaled = is_learned and settings.covariance_type != "spherical"
+    is_scaled = is_learned and settings.covariance_type in ("full", "tied", "diag")
     init = functools.partial(from_standardized if is_scaled else from_distinct, start)
     if not is_learned and reg_covar == "auto":
         reg_covar = REG_COVAR

@@ -19,7 +19,7 @@ from .._utils._linalg import tiled_matmul
 from ._ascent import ascent
 from ._model import GaussianMixtureModel
 from ._priors import LEAST_FREE, MOST_FREE
-from ._starts import FLOOR
+from ._starts import FLOOR, NO_WIDTH
 
 #: Largest number of rows from which directions are computed, and of rows times squared
 #: columns, a second of work; but always this number of rows.
@@ -77,8 +77,9 @@ class Directions:
         centre = weight @ X
         X -= centre
         scales = np.sqrt(weight @ X**2)
-        scales = np.where(scales > 0, scales, 1.0)
-        X *= np.sqrt(weight)[:, None] / scales
+        varies = scales > NO_WIDTH * np.abs(centre)
+        scales = np.where(varies, scales, 1.0)
+        X *= np.sqrt(weight)[:, None] * (varies / scales)
         basis, variances = _principal(X)
         rest = np.zeros(n_features - len(variances))
         return cls(centre, scales, basis, np.append(variances, rest))

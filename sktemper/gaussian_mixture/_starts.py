@@ -22,6 +22,8 @@ ROWS_OF_SPREADS = 5_000
 #: The range of a normal distribution from its first to its last decile, in standard
 #: deviations.
 DECILES = 2.5631031310892007
+#: A column is constant if its standard deviation is at most this share of its mean.
+NO_WIDTH = 1e-7
 #: Variance that ``reg_covar="auto"`` adds, as shares of the squared spread of a column,
 #: and of its variance, below which results depend on rounding errors.
 FLOOR, LEAST_FLOOR = 1e-6, 1e-12
@@ -110,9 +112,13 @@ def from_standardized(start, X, n_components, random, weight=None):
 
 
 def standardized(rows, weight):
-    moved = rows - np.average(rows, axis=0, weights=weight)
+    means = np.average(rows, axis=0, weights=weight)
+    moved = rows - means
     units = np.sqrt(np.average(moved**2, axis=0, weights=weight))
-    return (moved / np.where(units > 0, units, 1.0)).astype(rows.dtype)
+    varies = units > NO_WIDTH * np.abs(means)
+    return np.where(varies, moved / np.where(varies, units, 1.0), 0.0).astype(
+        rows.dtype
+    )
 
 
 def from_kmeans(rows, n_components, random, weight=None, most=None):
