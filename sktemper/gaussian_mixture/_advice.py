@@ -73,7 +73,7 @@ CORRELATED = (
 WIDE = (
     "Columns are correlated within components, which {kind} covariances do not "
     "describe, and X has too many columns for full ones. Components may thus be parts "
-    'of clusters: use covariance_type="low_rank" instead.'
+    "of clusters: use {remedy} instead."
 )
 HEAVY_TAILS = (
     "Most rows are in components that have a centre in common and differ in width: "
@@ -90,7 +90,7 @@ OTHER_PRIORS = (
 )
 
 
-def advice(model, other, state, X, sample_weight, names):
+def advice(model, other, state, X, sample_weight, names, remedy):
     """Return the message of a warning about the number of components, or None.
 
     Parameters
@@ -103,6 +103,8 @@ def advice(model, other, state, X, sample_weight, names):
     sample_weight : ndarray of shape (n_samples,) or None
     names : ndarray of shape (n_features,)
         Names or indices of the columns.
+    remedy : str or None
+        What describes many correlated columns; None if the fit compared it.
 
     Returns
     -------
@@ -118,9 +120,9 @@ def advice(model, other, state, X, sample_weight, names):
     shares, _, _ = model.responsibilities(block, model.prepare(state.globals_, hyper))
     shares = shares.astype(np.float64)
     used, labels = weight @ shares >= USED, shares.argmax(axis=1)
-    if are_too_wide(model, X, labels, weight):
+    if remedy and are_too_wide(model, X, labels, weight):
         kind = "diagonal" if model.covariance.n_kept > 1 else "spherical"
-        return WIDE.format(kind=kind)
+        return WIDE.format(kind=kind, remedy=remedy)
     if have_heavy_tails(X[::step], labels, weight):
         return HEAVY_TAILS
     try:

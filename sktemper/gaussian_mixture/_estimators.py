@@ -272,7 +272,15 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
             model, (X, weight) = problem.model, problem.sample
             other = self._with_learned_priors(model)
             names = self._names()
-            self._advice_ = advice(model, other, state, X, weight, names)
+            remedy = self._remedy_of_width()
+            self._advice_ = advice(model, other, state, X, weight, names, remedy)
+
+    def _remedy_of_width(self):
+        """Return what describes many correlated columns; None if it was compared."""
+        remedy = 'covariance_type="low_rank"'
+        if not self._has_subspaces:
+            return f"AnnealedGaussianMixture({remedy})"
+        return None if self._is_choice() else remedy
 
     def _advice_about_narrow_columns(self, problem):
         """Return a warning about components whose variance is near `reg_covar`."""
