@@ -153,6 +153,19 @@ def test_a_search_routes_labels():
     assert np.array_equal(best.labels_[::4], y[::4])
 
 
+def test_unknown_components_change_nothing():
+    X = (
+        np.random.default_rng(0).normal(size=(90, 2))
+        + 6.0 * np.eye(3, 2)[np.arange(90) % 3]
+    )
+    mixture = AnnealedGaussianMixture(4, random_state=0)
+    expected = clone(mixture).fit(X)
+    for labels in np.full(90, -1), np.full((90, 4), 0.25):
+        mixture.fit(X, labels=labels)
+        np.testing.assert_array_equal(mixture.means_, expected.means_)
+        assert (np.diff(mixture.weights_) <= 0).all()
+
+
 def test_large_data_and_parts():
     X, y = clusters(5000)
     labels = np.where(np.arange(5000) % 50, -1, y)

@@ -233,7 +233,7 @@ class MixtureMixin(
         return self._fit(X, sample_weight, continued, X_val, labels)
 
     def _checked_labels(self, labels, data):
-        """Return valid labels of `Data`, indices or probabilities of components."""
+        """Return valid labels of `Data`, indices or probabilities; None if unknown."""
         labels = _numeric_labels(labels)
         n_samples, K = len(data), self.n_components
         if labels.shape not in ((n_samples,), (n_samples, K)):
@@ -248,13 +248,13 @@ class MixtureMixin(
                     "labels with a column for each component are probabilities: they "
                     "must not be negative, and rows must sum to 1."
                 )
-            return labels
+            return labels if np.ptp(labels, axis=1).any() else None
         indices = labels.astype(np.intp)
         if (indices != labels).any() or indices.min() < -1 or indices.max() >= K:
             raise ValueError(
                 f"labels must be indices of components, from 0 to {K - 1}, or -1."
             )
-        return indices
+        return indices if (indices >= 0).any() else None
 
     def _finish(self, problem, state):
         model, known = problem.model, problem.labels
