@@ -126,7 +126,7 @@ class MixtureAscent(Ascent):
         return prepared
 
 
-#: Methods of a model whose work the kernel does.
+#: Methods of a model whose work kernels do.  If one is replaced, no kernel is used.
 DONE_BY_KERNEL = {
     "prepare",
     "local_step",

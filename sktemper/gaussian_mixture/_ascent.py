@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._families import ILL_DEFINED, Mixture
+from .._families import DONE_BY_KERNEL, ILL_DEFINED, Mixture
 from ..model import IllDefined, Stopped
 from ..model._contract import Ascent
 from . import _kernels
@@ -110,19 +110,6 @@ def with_learned(hyper, precision, freedom, covariance):
         degrees_of_freedom=float(freedom),
         covariance=covariance,
     )
-
-
-#: Methods whose work the kernel does.
-DONE_BY_KERNEL = {
-    "prepare",
-    "local_step",
-    "responsibilities",
-    "statistics",
-    "update_hyper",
-    "step",
-    "global_bound",
-    "is_finite",
-}
 
 
 def ascent(model, block, hyper, row_weight):

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._families import ILL_DEFINED
+from .._families import DONE_BY_KERNEL, ILL_DEFINED
 from ..model import IllDefined
 from . import _kernels
-from ._ascent import DONE_BY_KERNEL, kinds_of, with_learned
+from ._ascent import kinds_of, with_learned
 from ._priors import evidence_of_priors, learned_priors, restarted, searched
 
 #: Number of nearest clusters with which a cluster may be merged.
