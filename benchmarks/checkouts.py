@@ -13,7 +13,8 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 def environment(checkout, **variables):
     """Return the environment of a process that imports the package of a checkout.
 
-    OPENBLAS_CORETYPE is left out, so that OpenBLAS chooses its kernels itself.
+    OPENBLAS_CORETYPE is left out, so that OpenBLAS chooses its kernels itself, and
+    PYTHONDONTWRITEBYTECODE, so that only the first process compiles the sources.
 
     Parameters
     ----------
@@ -22,7 +23,8 @@ def environment(checkout, **variables):
     **variables
         Additional environment variables.
     """
-    known = {k: v for k, v in os.environ.items() if k != "OPENBLAS_CORETYPE"}
+    left_out = "OPENBLAS_CORETYPE", "PYTHONDONTWRITEBYTECODE"
+    known = {k: v for k, v in os.environ.items() if k not in left_out}
     return known | {"PYTHONPATH": str(Path(checkout).resolve())} | variables
 
 

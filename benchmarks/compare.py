@@ -10,11 +10,14 @@ folder may be given instead: a checkout with compiled kernels.  The cases are th
 `compare_cases.py` of this checkout, whatever commits are compared.  Each measurement is
 a new process, and the two commits alternate, so that other load on the machine slows
 both.  The script prints a table in Markdown with the medians over pairs; ratios above 1
-mean that the second commit is faster.  If a commit cannot run a case, the table says
-so. With ``--peers``, cases with a peer also measure that package, if it is installed,
-in one thread.
+mean that the second commit is faster.  "First" is the first call of a process, with the
+start of the process and its imports; the other columns are later calls.  If a commit
+cannot run a case, the table says so. With ``--peers``, cases with a peer also measure
+that package, if it is installed.
 
-OPENBLAS_CORETYPE is ignored: OpenBLAS chooses its kernels itself.
+BLAS and OpenMP have one thread in all processes, because the idle threads of OpenBLAS
+wait actively, which makes first calls look slow.  The threads of ``n_jobs`` are not
+concerned. OPENBLAS_CORETYPE is ignored: OpenBLAS chooses its kernels itself.
 """
 
 import argparse
@@ -63,10 +66,10 @@ def checkout(commit):
             git("worktree", "remove", "--force", folder)
 
 
-def run(folder, *arguments, **variables):
+def run(folder, *arguments):
     """Run cases with the package of a folder; return the output, or None on failure."""
     try:
-        found = output_of(CASES, folder, *arguments, **variables)
+        found = output_of(CASES, folder, *arguments, **ONE_THREAD)
     except subprocess.CalledProcessError:
         return None
     if "package" in found and not Path(found["package"]).is_relative_to(folder):
@@ -86,7 +89,7 @@ def pairs(folders, case, n_pairs, has_peer):
             if found[side] is None:
                 continue
             measured = (
-                run(folders[1], case, "--peer", **ONE_THREAD)
+                run(folders[1], case, "--peer")
                 if side == 2
                 else run(folders[side], case)
             )
@@ -103,8 +106,8 @@ def row(case, found):
     def seconds(side, kind="cpu"):
         return [measured[kind] for measured in found[side]]
 
-    def median(side):
-        return f"{statistics.median(seconds(side)):.4g}" if found[side] else ""
+    def median(side, kind="cpu"):
+        return f"{statistics.median(seconds(side, kind)):.4g}" if found[side] else ""
 
     def ratios(side, kind="cpu"):
         if not (found[side] and found[1]):
@@ -123,7 +126,7 @@ def row(case, found):
     first, second = (median(side) if found[side] else "failed" for side in (0, 1))
     return (
         f"| {case} | {first} | {second} | {ratio(0)} | {spread} | {ratio(0, 'wall')} "
-        f"| {median(2)} | {ratio(2)} |"
+        f"| {median(1, 'first')} | {ratio(0, 'first')} | {median(2)} | {ratio(2)} |"
     )
 
 
@@ -149,9 +152,10 @@ def compare(names, folders, cases, n_pairs):
     first, second = names
     yield (
         f"| case | {first}, CPU s | {second}, CPU s | {first} / {second}, CPU "
-        f"| quartiles | wall | peer, CPU s | peer / {second} |"
+        f"| quartiles | wall | {second}, first, CPU s | {first} / {second}, first "
+        f"| peer, CPU s | peer / {second} |"
     )
-    yield "|---|---:|---:|---:|---:|---:|---:|---:|"
+    yield "|---|" + 9 * "---:|"
     blas = set()
     for case, of_case in cases.items():
         found = pairs(folders, case, n_pairs, of_case["has_peer"])

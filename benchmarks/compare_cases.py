@@ -7,10 +7,11 @@
 The first command makes one measurement with the package of that checkout, whose kernels
 must be compiled, and prints the CPU seconds of all threads and the wall seconds as
 JSON. A case is a function that prepares data and returns a function to be timed.  The
-latter is called once to warm up, and then repeatedly for at least `LEAST` CPU seconds;
-the measurement is the mean time of these calls.  Cases use only public names, so that
-they run with older commits too.  The docstring of a case is its title in tables.  With
-``--peer`` another package does the same work, see `PEERS`.
+first call is measured by itself, together with the start of the process and its imports
+but without the data.  The call is then repeated for at least `LEAST` CPU seconds; the
+other measurements are the mean time of these calls.  Cases use only public names, so
+that they run with older commits too.  The docstring of a case is its title in tables.
+With ``--peer`` another package does the same work, see `PEERS`.
 """
 
 import argparse
@@ -552,9 +553,13 @@ CASES = {
 }
 
 
-def measure(run):
-    """Return CPU and wall seconds of a call, and facts about the libraries in use."""
+def measure(case):
+    """Return CPU and wall seconds of a case, and facts about the libraries in use."""
+    imported = time.process_time()  # CPU seconds since the process started
+    run = case()
+    prepared = time.process_time()
     run()
+    first = imported + time.process_time() - prepared
     calls, passed = 0, 0.0
     cpu, wall = time.process_time(), time.perf_counter()
     while passed < LEAST:
@@ -563,6 +568,7 @@ def measure(run):
     wall = time.perf_counter() - wall
     kernels = {library.get("architecture") for library in threadpool_info()}
     return {
+        "first": first,
         "cpu": passed / calls,
         "wall": wall / calls,
         "package": sktemper.__file__,
@@ -586,7 +592,7 @@ def main():
         print(json.dumps({name: described(name) for name in CASES}))
     elif arguments.case:
         kind = PEERS if arguments.peer else CASES
-        print(json.dumps(measure(kind[arguments.case]())))
+        print(json.dumps(measure(kind[arguments.case])))
     else:
         parser.error("a case, or --list")
 
