@@ -332,7 +332,7 @@ class WithEmptyBatches(GammaPoissonModel):
 
 @found_by("check_automatic_settings", "expected a positive number, got nan")
 class WithoutATemperature(GammaPoissonModel):
-    def auto_temperature(self, hyper):
+    def auto_temperature(self, hyper, X):
         return float("nan")
 
 

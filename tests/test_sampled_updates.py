@@ -15,6 +15,7 @@ from sklearn.base import clone
 
 from sktemper import AnnealedLDA, TemperedLDA
 from sktemper._simd import special
+from sktemper.datasets import make_lda_documents
 from sktemper.lda import _model as lda_model
 from sktemper.lda._model import LDAModel, Topics
 from sktemper.model import Powers, Request, Stopped
@@ -278,6 +279,17 @@ def test_duplicate_entries_are_summed_before_counts_are_checked():
 def test_sampling_all_the_way_begins_less_hot(documents):
     lda = AnnealedLDA(8, doc_update="sampled", random_state=0).fit(documents)
     assert lda.schedule_.start == lda_model.SAMPLED_START
+
+
+@pytest.mark.parametrize(
+    ("n_words", "unit", "is_sampled"), [(5, 1, True), (5, 0.9, False), (20, 1, False)]
+)
+def test_fits_of_very_short_documents_are_those_of_sampling_all_the_way(
+    n_words, unit, is_sampled
+):
+    X = unit * make_lda_documents(300, 50, 8, doc_length=n_words, random_state=0)
+    start = AnnealedLDA(8, random_state=0).fit(X).schedule_.start
+    assert (start == lda_model.SAMPLED_START) == is_sampled
 
 
 # -- lanes, chains --------------------------------------------------------------------

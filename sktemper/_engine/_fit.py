@@ -219,7 +219,7 @@ def _new_plan(training, problem, state, n_rows):
     return Plan(
         n_batches * training.max_iter,
         n_batches * total / n_rows,
-        problem.model.auto_temperature(state.hyper),
+        problem.model.auto_temperature(state.hyper, problem.sample[0]),
         _critical_temperatures(training, problem, state.hyper),
     )
 
@@ -297,7 +297,7 @@ def _batch_size(training, problem, total):
 
 def _plan_of_stream(training, problem, state):
     temperatures = (
-        problem.model.auto_temperature(state.hyper),
+        problem.model.auto_temperature(state.hyper, problem.sample[0]),
         _critical_temperatures(training, problem, state.hyper),
     )
     if training.total_samples is None:

@@ -113,7 +113,7 @@ class _Renewing:
         temperatures = ()
         if tempering.has_critical_temperatures:
             temperatures = (
-                model.auto_temperature(trial.hyper),
+                model.auto_temperature(trial.hyper, X),
                 _critical_temperatures(model, X, trial.hyper, weight),
             )
         plan = Plan(per_pass * n_passes, per_pass, *temperatures)

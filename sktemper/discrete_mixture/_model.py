@@ -428,7 +428,7 @@ class MultinomialMixtureModel(_DiscreteMixtureModel):
     def hyper_shapes(self):
         return [*super().hyper_shapes(), ()]
 
-    def auto_temperature(self, hyper):
+    def auto_temperature(self, hyper, X):
         """Return the mean number of tokens, limited to 2 and `HOTTEST_START`.
 
         Log-likelihoods are proportional to the number of tokens.  After a higher start

@@ -134,7 +134,7 @@ class FactorialMixtureModel(NaturalModel):
         """Return a tenth of the rows, from 100 to 1,000, or 1,000 for a stream."""
         return tenth_of_rows(total, 100, 1000)
 
-    def auto_temperature(self, hyper):
+    def auto_temperature(self, hyper, X):
         """Return the temperature at which features of a random start are undecided.
 
         A component that is unrelated to a sample lowers the log-likelihood of the

@@ -144,7 +144,7 @@ class GaussianMixtureModel(MixtureModel):
         """Return a tenth of the rows, at least 20 per component, at most 10,000."""
         return tenth_of_rows(total, 20 * self.n_components, 10_000)
 
-    def auto_temperature(self, hyper):
+    def auto_temperature(self, hyper, X):
         """Return 1.3; at higher temperatures separate clusters may merge."""
         return 1.3
 

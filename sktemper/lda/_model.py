@@ -230,12 +230,19 @@ ROWS_OF_BLOCK, MORE_ROWS, NARROW_ROW = 256, 512, 256
 TOKENS_PER_BATCH, TOKENS_PER_PIECE = 30_000, 20_000
 #: Start temperature of an annealing with sampled documents, below which "auto" samples.
 SAMPLED_START = 1.2
+#: Largest mean number of tokens of documents of which "auto" samples from the start.
+VERY_SHORT = 15
 #: Initial tokens of each word in a topic, to which the tokens of an axis are added.
 START_OF_A_WORD = 0.1
 #: Smallest number of rows of a correspondence analysis, per topic.
 ROWS_PER_AXIS = 2
 #: Number of documents per topic in `LDAModel.stream_rows`.
 ROWS_PER_TOPIC = 200
+
+
+def _tokens_per_row(X):
+    counts = X.data if sparse.issparse(X) else X
+    return float(np.sum(counts, dtype=np.float64)) / X.shape[0]
 
 
 def longest_sampled(n_topics):
@@ -604,8 +611,7 @@ class LDAModel(ConjugateModel):
         approximation finds poor optima.  In a stream of unknown size, which may end
         early, documents of a batch have about 20,000 tokens.
         """
-        data = X.data if sparse.issparse(X) else X
-        tokens_per_row = max(float(np.sum(data, dtype=np.float64)) / X.shape[0], 1.0)
+        tokens_per_row = max(_tokens_per_row(X), 1.0)
         if total is None:
             return max(1, round(TOKENS_PER_PIECE / tokens_per_row))
         rows = TOKENS_PER_BATCH / tokens_per_row
@@ -613,16 +619,20 @@ class LDAModel(ConjugateModel):
             rows = max(rows, total / 20)
         return max(1, round(min(rows, total / 5)))
 
-    def auto_temperature(self, hyper):
+    def auto_temperature(self, hyper, X):
         """Return the fourth root of the number of topics.
 
         A fit of many topics needs a high start temperature.  If the start temperature
         is too high for few topics, they become equal, and a short fit ends before they
         differ again.  If documents are sampled, topics become equal at a temperature of
-        1.3.
+        1.3.  Mean field at higher temperatures loses the start of very short documents.
         """
         if self.doc_update == "sampled":
             return SAMPLED_START
+        if self.doc_update == "auto" and _tokens_per_row(X) <= VERY_SHORT:
+            counts = X.data if sparse.issparse(X) else X
+            if (counts == np.rint(counts)).all():
+                return SAMPLED_START
         return max(1.0, self.n_topics**0.25)
 
     def initial_hyper(self, X, sample_weight=None):

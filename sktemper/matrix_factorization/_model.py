@@ -225,7 +225,7 @@ class MatrixFactorizationModel(ConjugateModel):
         """Return a tenth of the rows, but 100 to 10,000 rows; for a stream, 1,000."""
         return tenth_of_rows(total, 100, 10_000)
 
-    def auto_temperature(self, hyper):
+    def auto_temperature(self, hyper, X):
         """Return twice the ratio of the ratings' variance to the noise variance.
 
         If the priors are learned, the result is 1.05, because learned priors would

@@ -1050,8 +1050,12 @@ class Options:
         """
         return 256
 
-    def auto_temperature(self, hyper: Any) -> float:
-        """Return the start temperature of schedules with ``start="auto"``."""
+    def auto_temperature(self, hyper: Any, X: Any) -> float:
+        """Return the start temperature of schedules with ``start="auto"``.
+
+        It is the highest one for data with critical temperatures.  ``X`` are the rows
+        from which the start of the fit is computed.
+        """
         return 2.0
 
     # -- known components of rows ------------------------------------------------------

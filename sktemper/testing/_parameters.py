@@ -43,7 +43,7 @@ def check_automatic_settings(case):
     for name, size in sizes.items():
         if not (isinstance(size, Integral) and size >= 1):
             raise AssertionError(f"{name}: expected a whole number from 1, got {size}")
-    temperature = model.auto_temperature(hyper)
+    temperature = model.auto_temperature(hyper, case.X)
     if not 0 < temperature < np.inf:
         raise AssertionError(
             f"auto_temperature: expected a positive number, got {temperature}"
