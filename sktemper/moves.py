@@ -83,6 +83,9 @@ class Moves(Policy):
     n_moves = 0
     patience = 1
     max_samples = 1
+    #: Whether proposals are the same whatever was refused, so that several are tried at
+    #: the same time.
+    _ignores_refused = False
 
     def phases(self) -> tuple[Moves, ...]:
         """Return the policies that follow one another, by default only this policy."""
@@ -205,6 +208,7 @@ class BirthMoves(Moves):
     """
 
     requires = ("births",)
+    _ignores_refused = True
     _parameter_constraints = {
         "n_moves": [Interval(Integral, 0, None, closed="left")],
         "patience": [Interval(Integral, 1, None, closed="left")],

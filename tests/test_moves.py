@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ from sktemper import (
     TemperedFactorialMixture,
     TemperedLDA,
 )
+from sktemper._engine import _workers
 from sktemper._engine._moves import _Trials
 from sktemper.learning_rates import RobbinsMonro
 from sktemper.moves import (
@@ -336,6 +338,50 @@ def test_the_seed_decides(whole):
     assert not np.array_equal(whole.components_, other.components_)
 
 
+class NamedBirths(BirthMoves):
+    """Births whose keys depend on the refused ones, although births ignore these."""
+
+    def propose(self, model, globals_, hyper, block, random, refused, row_weight=None):
+        proposal = super().propose(
+            model, globals_, hyper, block, random, refused, row_weight
+        )
+        return proposal._replace(key=sum(map(int, refused)) + len(refused))
+
+
+@pytest.mark.parametrize("max_samples", [100, 2000])
+@pytest.mark.parametrize("births", [BirthMoves, NamedBirths])
+def test_threads_try_births_at_the_same_time(monkeypatch, births, max_samples):
+    monkeypatch.setattr(_workers, "LEAST_SHARED", 0.0)
+    moves, threads, refused = births(12, patience=5, max_samples=max_samples), [], []
+    tried = _Trials._tried
+
+    def note(trials, policy, state, progress, best):
+        threads.append(threading.get_ident())
+        refused.append(progress.refused)
+        return tried(trials, policy, state, progress, best)
+
+    whole = moving(moves=moves).fit(TOY)
+    assert 0 < sum(whole.history_["move_kept"]) < 12
+    monkeypatch.setattr(_Trials, "_tried", note)
+    for n_jobs in (2, 3):
+        assert_same_fit(moving(moves=moves, n_jobs=n_jobs).fit(TOY), whole)
+    assert threading.get_ident() not in threads and len(set(threads)) > 1
+    assert {frozenset(), frozenset([None if births is BirthMoves else 0])} <= {*refused}
+
+
+def test_an_error_of_a_trial_ends_the_fit(monkeypatch):
+    monkeypatch.setattr(_workers, "LEAST_SHARED", 0.0)
+
+    def broken(*_):
+        raise Broken
+
+    monkeypatch.setattr(_Trials, "_screened", broken)
+    mixture = moving(n_jobs=2)
+    with pytest.raises(Broken):
+        mixture.fit(TOY)
+    assert mixture.state_.moves.n_proposed == 0 and np.isfinite(mixture.score(TOY))
+
+
 # -- callbacks -------------------------------------------------------------------------
 
 
@@ -385,8 +431,13 @@ def test_a_callback_that_stops_the_passes_stops_the_moves(whole):
 @pytest.mark.parametrize("n_moves", [1, 7])
 @pytest.mark.parametrize("error", [None, KeyboardInterrupt, Broken])
 @pytest.mark.parametrize("pickled", [False, True])
-def test_interrupted_moves_continue_with_the_same_bits(whole, n_moves, error, pickled):
-    mixture = moving(warm_start=True).set_callbacks(StopAtMove(n_moves, error))
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_interrupted_moves_continue_with_the_same_bits(
+    whole, n_moves, error, pickled, n_jobs, monkeypatch
+):
+    monkeypatch.setattr(_workers, "LEAST_SHARED", 0.0)
+    stop = StopAtMove(n_moves, error)
+    mixture = moving(warm_start=True, n_jobs=n_jobs).set_callbacks(stop)
     if error is None:
         mixture.fit(TOY)
     else:

@@ -5,14 +5,18 @@ import functools
 import math
 import operator
 import time
+from collections import deque
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._utils._cache import LastCall
+from .._utils._tasks import cancel
 from ..learning_rates import ConstantRate
-from ..model import IllDefined, all_finite
+from ..model import IllDefined, Stopped, all_finite
 from ..model._contract import Ascent as AscentInOneCall
+from ..moves import Proposal
 from ..noise import NoNoise
 from ..schedules import Clock
 from ..tempering import Untempered
@@ -32,6 +36,7 @@ from ._passes import TaskHooks
 from ._policies import Policies, proposed, steps_on_proposal
 from ._problem import QUIETLY, Batch, generator
 from ._step import StepInputs, prepared_of
+from ._workers import InlineWorkers
 
 
 # -- coordinate ascent on trial parameters, outside the history of the fit -------------
@@ -176,6 +181,8 @@ FINISHING_STEPS = 100
 #: fitted to a part of the rows is fitted to all test rows.  One standard error is added
 #: to the estimate.
 LEAST_RISE = 0.5
+#: Stands for a proposal without a key.
+KEYLESS = Proposal(None, None)
 #: Keys of random numbers: for proposals, for parts of the rows, and for test rows.
 PROPOSING, TRYING, JUDGING = 4, 5, 6
 
@@ -242,17 +249,20 @@ def _make_moves(trials, policies, state, hooks):
             lambda outcome=outcome, begin=begin: _commit(state, outcome, hooks, begin)
         )
         if hooks.after(best, outcome.kept):
+            trials.give_up_ahead()
             return
 
 
 def _move(trials, moves, state, best):
     number = next(i for i, left in enumerate(state.moves.left) if left)
     policy = moves.phases()[number]
-    proposal, trial, reached = trials.of(policy, state, best)
+    proposal, trial, reached = trials.of(policy, number, state, best)
     rounding = 8 * float(np.finfo(state.dtype).eps) * abs(best)
     kept = bool(reached > best + max(trials.least_gain, rounding))
     best = reached if kept else best
     done = state.moves.after(policy, number, proposal, kept)
+    if kept or not done.left[number]:
+        trials.give_up_ahead()
     chosen = trial if kept else None
     on_part = trials.on_part and (kept or done.on_part)
     if on_part and not any(done.left):
@@ -325,6 +335,25 @@ class _AtRest(NamedTuple):
         return now - before < self.least
 
 
+class _Attempt(NamedTuple):
+    """A proposal, and what its trial needs.
+
+    Attributes
+    ----------
+    proposal : Proposal
+    trial : State
+    number : int
+        Number of the part of the rows.
+    part : ndarray
+        Rows of the part.
+    """
+
+    proposal: Any
+    trial: Any
+    number: int
+    part: Any
+
+
 class _Trials:
     """Trials of proposals on a part of the rows, and on the test rows.
 
@@ -355,6 +384,7 @@ class _Trials:
         self.on_part = len(self.rows) < len(rows)
         self._present_bounds, self._ascents = LastCall(operator.eq), []
         self._last_part = LastCall(operator.eq)
+        self._ahead = deque()  # progress before a proposal, and the `Task` of its trial
 
     def _ascent(self, rows, hyper):
         """Return the `Ascent` on some rows, or None; the last two are cached."""
@@ -365,7 +395,7 @@ class _Trials:
         self._ascents[:] = [*self._ascents[-1:], (rows, ascent)]
         return ascent
 
-    def of(self, policy, state, best):
+    def of(self, policy, phase, state, best):
         """Propose a move of a state whose lower bound is ``best``.
 
         Returns
@@ -377,12 +407,91 @@ class _Trials:
             Lower bound of this state; -inf if the proposal was given up, or rejected
             after the steps on a part of the rows.
         """
-        done = state.moves
+        if policy._ignores_refused and self.problem.workers.n_threads > 1:
+            attempt, reached = self._tried_ahead(policy, phase, state, best)
+            rest = _Trials._settled_bound
+        else:
+            attempt, reached = self._attempt(policy, state, state.moves), None
+            rest = _Trials._reached
+        if attempt is None:
+            return None, None, -math.inf
+        if reached is None:
+            arguments = attempt, policy, state, best
+            reached = self._called(state, lambda trials: rest(trials, *arguments))
+        return attempt.proposal, attempt.trial, reached
+
+    def _called(self, state, function):
+        """Return ``function(trials)``, or -inf if a step is invalid.
+
+        The trials have the workers that suit the test rows.
+        """
+        try:
+            if self._ascent(self.rows, state.hyper) is not None:
+                return function(self)
+            return self.problem.call_with_workers(
+                lambda problem: function(self._on(problem)), self.rows
+            )
+        except IllDefined:
+            return -math.inf
+
+    def _tried_ahead(self, policy, phase, state, best):
+        """Return the result of `_tried`; other threads try later proposals meanwhile.
+
+        Proposals that ignore the refused ones are independent of each other until one
+        is accepted.  There are as many trials at a time as threads.
+        """
+        ahead, workers, moves = self._ahead, self.problem.workers, state.moves
+        if ahead and ahead[0][0] != moves:  # a subclass gives its proposals keys
+            self.give_up_ahead()
+        if ahead:
+            moves = ahead[-1][0].after(policy, phase, KEYLESS, False)
+        present = state.beside(state.globals_, state.hyper)
+        while len(ahead) < workers.n_threads and moves.left[phase]:
+            arguments = policy, present, moves, best
+            task = workers.begin(functools.partial(self._alone()._tried, *arguments))
+            ahead.append((moves, task))
+            moves = moves.after(policy, phase, KEYLESS, False)
+        try:
+            return ahead.popleft()[1].result()
+        except Stopped:  # an error in blocks of the test rows stops all kernels
+            return self._alone()._tried(policy, present, state.moves, best)
+
+    def give_up_ahead(self):
+        """Cancel the trials of later proposals."""
+        cancel([task for _, task in self._ahead])
+        self._ahead.clear()
+
+    def _alone(self):
+        """Return trials for another thread, which share no memory of steps."""
+        workers = InlineWorkers(1, self.model.stop)
+        trials = self._on(replace(self.problem, workers=workers))
+        trials._ascents = []
+        return trials
+
+    def _tried(self, policy, state, moves, best):
+        """Propose a move, and fit it to a part of the rows.
+
+        Returns
+        -------
+        attempt : _Attempt or None
+        reached : float or None
+            See `_screened`.
+        """
+        attempt = self._attempt(policy, state, moves)
+        if attempt is None:
+            return None, None
+        try:
+            return attempt, self._screened(attempt, policy, state, best)
+        except IllDefined:
+            return attempt, -math.inf
+
+    def _attempt(self, policy, state, moves):
+        """Return the `_Attempt` after some moves, or None if nothing is proposed."""
         # Consecutive proposals share a part, so that the copy of the current state is
         # fitted to it only once.
-        number = done.n_proposed - done.failed % MOVES_OF_A_PART
+        number = moves.n_proposed - moves.failed % MOVES_OF_A_PART
         part, block, row_weight = self._part(state.seed, number, policy.max_samples)
-        random = generator(state.seed, done.n_proposed, PROPOSING)
+        random = generator(state.seed, moves.n_proposed, PROPOSING)
         model, labels = self.model, self.problem.labels
         proposal = proposed(
             policy,
@@ -391,24 +500,14 @@ class _Trials:
             state.hyper,
             block,
             random,
-            done.refused,
+            moves.refused,
             row_weight,
         )
         if proposal is None:
-            return None, None, -math.inf
+            return None
         seed = int(random.integers(2**31))
         trial = state.beside(proposal.globals_, proposal.hyper, seed)
-        arguments = trial, policy, state, number, part, best
-        try:
-            if self._ascent(self.rows, state.hyper) is not None:
-                reached = self._reached(*arguments)
-            else:
-                reached = self.problem.call_with_workers(
-                    lambda problem: self._on(problem)._reached(*arguments), self.rows
-                )
-        except IllDefined:
-            reached = -math.inf
-        return proposal, trial, reached
+        return _Attempt(proposal, trial, number, part)
 
     def _part(self, seed, number, most):
         """Return the rows of a part, their block, and their weights or None."""
@@ -428,8 +527,20 @@ class _Trials:
         trials.problem = problem
         return trials
 
-    def _reached(self, trial, policy, state, number, part, best):
+    def _reached(self, attempt, policy, state, best):
         """Fit a trial and return its lower bound, see `of`."""
+        reached = self._screened(attempt, policy, state, best)
+        return self._settled_bound(attempt) if reached is None else reached
+
+    def _screened(self, attempt, policy, state, best):
+        """Fit a trial to a part of the rows.
+
+        Returns
+        -------
+        reached : float or None
+            Lower bound; -inf if the trial was given up, None if the test rows decide.
+        """
+        _, trial, number, part = attempt
         n_steps, tempering = steps_on_proposal(policy, self.model)
         if len(part) == len(self.rows):
             given_up = _Hopeless(policy, best)
@@ -443,10 +554,12 @@ class _Trials:
         given_up = _Hopeless(policy, least, worse)
         if not self.improve(trial, part, n_steps, tempering, given_up):
             return -math.inf
-        if self._is_worse(trial, present, part):
-            return -math.inf
-        self.improve(trial, self.rows, SETTLING_STEPS)
-        return self.bound(trial)
+        return -math.inf if self._is_worse(trial, present, part) else None
+
+    def _settled_bound(self, attempt, *_):
+        """Return the lower bound after steps on the test rows."""
+        self.improve(attempt.trial, self.rows, SETTLING_STEPS)
+        return self.bound(attempt.trial)
 
     def _fitted(self, state, part, key, n_steps):
         def bounds(_):

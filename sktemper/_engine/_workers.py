@@ -270,6 +270,12 @@ class Workers(_Maps):
             results.append(call())
         return results
 
+    def begin(self, function):
+        """Return the `Task` of a call that a thread runs meanwhile."""
+        task = Task(function)
+        self._pool.submit(task)
+        return task
+
     def call_with_workers(self, function, n_tasks):
         """Return ``function(workers)``, whose maps have at most ``n_tasks`` tasks.
 
@@ -280,9 +286,8 @@ class Workers(_Maps):
         if min(self.n_threads, n_tasks) > 1:
             return function(self)
         here = InlineWorkers(1, self.stop)
-        task = Task(functools.partial(function, here))
+        task = self.begin(functools.partial(function, here))
         try:
-            self._pool.submit(task)
             return task.result()
         except BaseException as error:
             self._stop([task], error)
@@ -316,7 +321,7 @@ class InlineWorkers(_Maps):
     """
 
     def __init__(self, n_threads, stop):
-        self.stop = stop
+        self.n_threads, self.stop = 1, stop
         self._blas = one_blas_thread()
 
     def __enter__(self):

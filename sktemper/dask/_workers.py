@@ -28,6 +28,8 @@ class DaskWorkers:
         Called within `run_whole`, after its function.
     """
 
+    n_threads = 1  # this process tries one move at a time
+
     def __init__(self, data, stop, driver, after):
         self.data, self.cluster, self.after = data, data.cluster, after
         self.stop = stop

@@ -5,7 +5,8 @@ import functools
 import warnings
 
 import numpy as np
-from sklearn.decomposition import NMF, FastICA
+from scipy import linalg
+from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 
 from .._utils._linalg import tiled_matmul
@@ -16,6 +17,8 @@ from ._inference import Components, Couplings, Inference
 # -- initial means of the components: noise, samples, or results of other methods ------
 #: NMF accepts negative values up to this ratio of the sums of squares.
 MOST_NEGATIVE = 0.1
+#: Largest number of steps of FastICA, and change of directions at which it stops.
+MOST_ROTATIONS, LEAST_ROTATION = 500, 1e-4
 
 
 def from_noise(X, n_components, hyper, random):
@@ -52,14 +55,11 @@ def from_ica(X, n_components, hyper, random):
     n_found = min(n_components, np.count_nonzero(scales > rounding))
     if n_found == 0:
         return means
-    # FastICA's own whitening loses directions in which the first column is 0
     white = np.sqrt(len(X)) * left[:, :n_found]
-    ica = FastICA(whiten=False, fun=log_cosh, random_state=random, max_iter=500)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        sources = ica.fit_transform(white)
+    unmixing = fast_ica(white, random)
+    sources = np.dot(unmixing, white.T).T
     back = scales[:n_found, None] * right[:n_found] / np.sqrt(len(X))
-    directions = ica.mixing_.T @ back
+    directions = linalg.pinv(unmixing).T @ back
     for k, (source, direction) in enumerate(zip(sources.T, directions, strict=True)):
         scale, share = two_means(source)
         on = hyper.inclusion_probability[k]
@@ -68,13 +68,31 @@ def from_ica(X, n_components, hyper, random):
     return means
 
 
-def log_cosh(values):
-    """Return the first derivative of log cosh, and means of the second over columns.
+def fast_ica(white, random):
+    """Return the rotation of white data to independent components.
 
-    FastICA's own function, which is its default, computes each mean in Python.
+    These are the steps of scikit-learn's parallel FastICA.  It warns if they have not
+    converged, and threads that ignore warnings change the filters of each other.
     """
-    slopes = np.tanh(values)
-    return slopes, (1.0 - slopes**2).mean(axis=-1)
+    n_rows, n = white.shape
+    rotation = _orthogonal(random.normal(size=(n, n)).astype(white.dtype))
+    for _ in range(MOST_ROTATIONS):
+        last, slopes = rotation, np.tanh(np.dot(rotation, white.T))
+        curvatures = (1.0 - slopes**2).mean(axis=-1)
+        rotation = _orthogonal(
+            np.dot(slopes, white) / n_rows - curvatures[:, None] * last
+        )
+        cosines = np.abs(np.einsum("ij,ij->i", rotation, last))
+        if np.abs(cosines - 1).max() < LEAST_ROTATION:
+            break
+    return rotation
+
+
+def _orthogonal(matrix):
+    """Return the nearest orthogonal matrix."""
+    squares, vectors = linalg.eigh(np.dot(matrix, matrix.T))
+    squares = np.maximum(squares, np.finfo(matrix.dtype).tiny)
+    return np.linalg.multi_dot([vectors * (1 / np.sqrt(squares)), vectors.T, matrix])
 
 
 def from_nmf(X, n_components, hyper, random):
@@ -181,7 +199,7 @@ def _adapt(model, components, hyper, block):
 
 def _remix(model, globals_, hyper, block, random):
     _, scales, directions = np.linalg.svd(globals_.means(), full_matrices=False)
-    # FastICA fails if its first coordinate belongs to an unused component
+    # unused components add no direction
     directions = directions[scales >= LEAST_SCALE * scales[0]]
     seed = np.random.RandomState(random.integers(2**31))
     mixed = from_ica(block.values @ directions.T, model.n_components, hyper, seed)
