@@ -141,6 +141,19 @@ def test_streams_have_the_bits_of_threads(client, documents):
 
 
 @pytest.mark.machine
+def test_covariates_have_the_bits_of_threads(client, documents, tmp_path):
+    parts, options = parts_of(documents, 50, 30), {"client": client}
+    given = {"covariates": np.arange(documents.shape[0]) % 3}
+    threads, cluster = lda_of().fit(parts, **given), lda_of()
+    skd.fit(cluster, array_of(parts), **given, **options)
+    assert state_of(cluster) == state_of(threads) and len(threads.cell_prior_) == 3
+    skd.fit(cluster, array_of(parts), **given, **options, checkpoint=tmp_path)
+    assert state_of(cluster) == state_of(threads)
+    skd.partial_fit(cluster, array_of(parts), **given, **options)
+    assert state_of(cluster) == state_of(threads.partial_fit(parts, **given))
+
+
+@pytest.mark.machine
 def test_streams_with_a_half_life_have_the_bits_of_threads(client, documents):
     renewals = Renewals(memory=100, wait=30, trial=60)
     X = sparse.vstack([documents] * 6, "csr")

@@ -65,7 +65,7 @@ def heldout_score(held_out, state):
     problem, rows = held_out
     model = problem.model
     prepared = model.prepare(state.globals_, state.hyper)
-    parts = zip(*problem.map(predictive_scores, prepared, rows), strict=True)
+    parts = zip(*problem.predict(predictive_scores, prepared, rows), strict=True)
     if problem.sample_weight is None:
         scores, n_held_out = (sum(map(np.sum, part)) for part in parts)
     else:
@@ -82,7 +82,7 @@ def check_scorable(held_out, state):
     """
     problem, rows = held_out
     prepared = problem.model.prepare(state.globals_, state.hyper)
-    parts = problem.map(predictive_scores, prepared, rows)
+    parts = problem.predict(predictive_scores, prepared, rows)
     with contextlib.closing(parts):
         if any(n_held_out.any() for _, n_held_out in parts):
             return

@@ -88,7 +88,8 @@ class Problem:
     validation : Problem or None
         Problem of the data that are scored during the fit, with its own workers.
     labels : ndarray or None
-        Known components of rows, see `Options.labelled_globals`.
+        Labels of rows: known components, or cells of covariates, see
+        `Options.labelled_globals`.
     """
 
     model: ConjugateModel
@@ -214,6 +215,16 @@ class Problem:
             where = slice(first + piece.start, first + piece.stop)
             yield piece if isinstance(rows, slice) else as_slice(rows[piece]), where
 
+    def predict(self, function, prepared, rows=None):
+        """Yield ``function(model, block, prepared)`` of the blocks of the rows.
+
+        The prepared parameters are those for the labels of the rows.
+        """
+        labels = self._labels_of(rows)
+        if labels is None:
+            return self.map(function, prepared, rows)
+        return self.map(_with_labels, (function, prepared), rows, labels)
+
     def bound(self, globals_, hyper, rows=None, scale=1.0):
         """Return the evidence lower bound of some rows at T=1, weighted.
 
@@ -232,9 +243,11 @@ class Problem:
 
     def row_bounds(self, prepared, rows=None):
         """Return the term of each row in the lower bound at T=1."""
-        labels = self.labels
-        labels = labels if labels is None or rows is None else labels[rows]
+        labels = self._labels_of(rows)
         return np.concatenate(list(self.map(_row_bounds, prepared, rows, labels)))
+
+    def _labels_of(self, rows):
+        return self.labels if self.labels is None or rows is None else self.labels[rows]
 
     def units(self, rows):
         """Return the number of units of each row, and the sum of these numbers.
@@ -274,7 +287,7 @@ class Problem:
             by_unit = row_weight if units is None else np.repeat(row_weight, units)
             powers = powers._replace(statistics=powers.statistics * by_unit)
         are_common = not any(map(np.ndim, powers))
-        labels = None if self.labels is None else self.labels[rows]
+        labels = self._labels_of(rows)
 
         def powers_of(units):
             return Powers(*(p[units] if np.ndim(p) else p for p in powers))
@@ -321,6 +334,11 @@ def _on_block(shared, part, item):
     """Call a function of a block; workers map it for `Problem.map`."""
     (model, function, argument), (rows, values) = shared, item
     return function(model, part.take(model, rows), argument, *values)
+
+
+def _with_labels(model, block, shared, labels):
+    function, prepared = shared
+    return function(model, block, model.prepared_for(prepared, labels))
 
 
 def _units(model, part, rows):

@@ -84,6 +84,7 @@ class _Renewing:
             sample_weight=weight,
             total_samples=None,
             validation=None,
+            labels=None,
         )
 
     def trial(self, globals_, hyper, number):

@@ -189,7 +189,7 @@ class _Pieces:
     def _scores(self, steps, piece):
         """Return the scores of rows, and the number of scored observations of each."""
         rows = np.arange(piece.start, piece.stop)
-        parts = self.problem.map(predictive_scores, steps.prepared, rows)
+        parts = self.problem.predict(predictive_scores, steps.prepared, rows)
         scores, counts = zip(*parts, strict=True)
         return np.concatenate(scores), np.concatenate(counts)
 

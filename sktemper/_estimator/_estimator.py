@@ -865,7 +865,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
             problem = make_problem(work, data, sample_weight, fresh=not continued)
             problem = _add_validation(work, problem, X_val)
             if labels is not None:
-                problem = replace(problem, labels=self._checked_labels(labels, data))
+                problem = replace(problem, labels=work._checked_labels(labels, data))
             if continued:
                 state = _continued_state(work)
                 # a score may be added before the first step is committed
@@ -966,7 +966,7 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         return Validation(self, method, reset)
 
     @contextlib.contextmanager
-    def _fitted_problem(self, X, sample_weight=None):
+    def _fitted_problem(self, X, sample_weight=None, labels=None):
         if "state_" not in vars(self):
             check_is_fitted(self, "state_")
         data = data_of(X, self._validation(X, "_validate", reset=False))
@@ -984,7 +984,9 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
             self.n_jobs, model, data, InlineWorkers if few else Workers
         )
         with workers:
-            yield Problem(model, data, workers, sample_weight)
+            if labels is not None:
+                labels = self._labels_for_predictions(labels, data)
+            yield Problem(model, data, workers, sample_weight, labels=labels)
 
     def _is_few_rows(self, X):
         """Return whether data that are not validated yet are one small matrix."""
@@ -1017,9 +1019,12 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
             )
         return names
 
-    def _map(self, X, function):
-        """Return a list of ``function(model, block, prepared)``, one for each block."""
-        if self._is_few_rows(X):
+    def _map(self, X, function, labels=None):
+        """Return a list of ``function(model, block, prepared)``, one for each block.
+
+        With ``labels``, the prepared parameters are those of rows with these labels.
+        """
+        if labels is None and self._is_few_rows(X):
             X = self._validate(X, reset=False)
             self._check_range(X, self.state_.dtype)
             self._check_weighted(X, None)
@@ -1028,9 +1033,8 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
             with one_blas_thread():
                 block = model.take(X, slice(0, X.shape[0]))
                 return [function(model, block, self._prepared(model))]
-        with self._fitted_problem(X) as problem:
-            model = problem.model
-            return list(problem.map(function, self._prepared(model)))
+        with self._fitted_problem(X, labels=labels) as problem:
+            return list(problem.predict(function, self._prepared(problem.model)))
 
     def _prepared(self, model):
         """Return the prepared parameters of the fit, cached for the ready model."""
@@ -1052,8 +1056,8 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
 
         return np.concatenate(self._map(X, local))
 
-    def _predictive_scores(self, X):
-        parts = self._map(X, predictive_scores)
+    def _predictive_scores(self, X, labels=None):
+        parts = self._map(X, predictive_scores, labels)
         return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
 
     def score_samples(self, X: DataLike) -> np.ndarray:
@@ -1094,7 +1098,10 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         ValueError
             If no observation is held out.
         """
-        scores, n_held_out = self._predictive_scores(X)
+        return self._mean_score(X, sample_weight)
+
+    def _mean_score(self, X, sample_weight, labels=None):
+        scores, n_held_out = self._predictive_scores(X, labels)
         weight = validated_weight(sample_weight, scores)
         if weight is not None:
             scores, n_held_out = weight * scores, weight * n_held_out
@@ -1239,6 +1246,9 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         "prequential_score" in `history_`, and renewals replace components, see
         `sktemper.renewals.Renewals`.
         """
+        return self._partial_fit(X, sample_weight, times)
+
+    def _partial_fit(self, X, sample_weight, times, labels=None):
         fresh = not hasattr(self, "state_")
         work = new_estimator(self) if fresh else self._widened_for(X)
         if fresh:
@@ -1248,6 +1258,8 @@ class TemperedEstimator(CallbackSupportMixin, BaseEstimator):
         # starts and renewals may take long: other threads compute them
         inline = not fresh and rate is None and _are_few(data, work._inline_limits())
         problem = make_problem(work, data, sample_weight, fresh, inline)
+        if labels is not None:
+            problem = replace(problem, labels=work._checked_labels(labels, data))
         if fresh:
             (state,) = new_states(problem, 1, self.random_state, work._fixed())
         else:

@@ -513,9 +513,9 @@ class RecommenderMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         is_plain = "state_" in vars(self) and type(X) in PLAIN_TYPES
         return is_plain and super()._is_few_rows(X)
 
-    def _fitted_problem(self, X, sample_weight=None):
+    def _fitted_problem(self, X, sample_weight=None, labels=None):
         self._check_labels(X, reset=False)
-        return super()._fitted_problem(X, sample_weight)
+        return super()._fitted_problem(X, sample_weight, labels)
 
     def _install(self, state, policies):
         super()._install(state, policies)

@@ -42,16 +42,17 @@ class Checkpoints:
         self._before = vars(estimator).get("state_")
         self._written = 0
 
-    def fit(self, X, sample_weight, X_val):
+    def fit(self, X, sample_weight, X_val, more):
         """Start a fit, continue the fit in the folder, or load its result."""
         estimator = self.estimator
         if self._found(FINISHED):
             self._check_width(X)
             return estimator
         if self._found(UNFINISHED):
-            estimator._fit(X, sample_weight, True, X_val)
+            labels = more.get("covariates")
+            estimator._fit(X, sample_weight, True, X_val, labels)
         else:
-            estimator.fit(X, sample_weight=sample_weight, X_val=X_val)
+            estimator.fit(X, sample_weight=sample_weight, X_val=X_val, **more)
         self._write(FINISHED)
         (self.folder / UNFINISHED).unlink(missing_ok=True)
         return estimator

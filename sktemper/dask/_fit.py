@@ -29,6 +29,7 @@ def fit(
     every: Int | None = None,
     sample_weight: DataLike | None = None,
     X_val: DataLike | None = None,
+    covariates: DataLike | None = None,
 ) -> Estimator:
     """Fit an estimator to data on a cluster.
 
@@ -55,6 +56,9 @@ def fit(
         Validation data, see `TemperedEstimator.fit`.  Data on the cluster are scored
         there, and data in memory in this process.  Checkpoints do not contain them:
         pass the same data again to continue a fit.
+    covariates : DataFrame or array-like of shape (n_samples,) or \
+            (n_samples, n_covariates), default=None
+        For LDA, groups of the documents, held in the memory of this process.
 
     Returns
     -------
@@ -95,13 +99,15 @@ def fit(
     """
     estimator, client = estimator_of(estimator), client_of(client)
     weights, X_val = weights_of(sample_weight), _validation(client, X_val)
+    more = {} if covariates is None else {"covariates": covariates}
     if checkpoint is None:
         if every is not None:
             raise ValueError("every is for fits with a checkpoint=.")
         X = OnCluster(client, X)
-        return estimator.fit(X, sample_weight=weights, X_val=X_val)
+        return estimator.fit(X, sample_weight=weights, X_val=X_val, **more)
     checkpoints = Checkpoints(estimator, checkpoint, 20 if every is None else every)
-    return checkpoints.fit(OnCluster(client, X, checkpoints.after), weights, X_val)
+    X = OnCluster(client, X, checkpoints.after)
+    return checkpoints.fit(X, weights, X_val, more)
 
 
 def _validation(client, X_val):
@@ -120,6 +126,7 @@ def partial_fit(
     client: Client | None = None,
     sample_weight: DataLike | None = None,
     times: Any = None,
+    covariates: DataLike | None = None,
 ) -> Estimator:
     """Continue the training with a chunk of a stream that is on a cluster.
 
@@ -131,6 +138,8 @@ def partial_fit(
         See `fit`.
     times : array-like of shape (n_samples,) or scalar, default=None
         Dates or times of the samples, as in ``partial_fit`` of the estimator.
+    covariates : DataFrame or array-like, default=None
+        See `fit`.
 
     Returns
     -------
@@ -164,9 +173,10 @@ def partial_fit(
     300
     """
     estimator, client = estimator_of(estimator), client_of(client)
-    weights, more = weights_of(sample_weight), {}
-    if times is not None:  # estimators of other models need not have this parameter
-        more["times"] = times
+    # estimators of other models need not have these parameters
+    given = {"times": times, "covariates": covariates}
+    more = {name: value for name, value in given.items() if value is not None}
+    weights = weights_of(sample_weight)
     return estimator.partial_fit(OnCluster(client, X), sample_weight=weights, **more)
 
 

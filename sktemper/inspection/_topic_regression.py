@@ -240,6 +240,9 @@ def topic_regression(
     which matter for short texts only, have opposite signs.  The covariance is the sum
     of the sandwich estimator and the covariance over the draws [3]_.
 
+    The fit may have used the same ``covariates``: it is only the start of the sampling,
+    in which all documents have the same prior.
+
     References
     ----------
     .. [1] J. Wooldridge, "Econometric Analysis of Cross Section and Panel Data", MIT

@@ -324,6 +324,10 @@ static void NAME(fill_abreast)(GROUP *g, int lane, intptr_t i)
         gamma[k] = g->d->all_prior[0]; /* padding, which does not change */
     NAME(into_lane)(g, gamma, lane, g->gamma);
     ((REAL *)&g->top)[lane] = NAME(largest)(g->height, gamma);
+    if (block->prior_rows) {
+        NAME(fill_prior)(block, i, gamma); /* the padding stays */
+        NAME(into_lane)(g, gamma, lane, g->prior);
+    }
     for (intptr_t n = 0; n < n_words; n++) {
         const REAL *row =
             (const REAL *)block->scratch.rows + block->slots[start + n] * width;

@@ -59,10 +59,9 @@ typedef struct {
     intptr_t *abreast_order;             /* (n_documents + longest_abreast + 1,) */
     void *abreast_scratch;               /* (4 topics + words (3 + topics), lanes) */
     /* for documents sampled in lanes */
-    void *lane_prior;                    /* (n_topics in whole LANE_SUMS, and 1) */
     /* for each group, of documents with at most this number of tokens: */
     void *lane_panels;                   /* (tokens, height, SIMD_BYTES) */
-    void *lane_scratch;                  /* (4, height and 1, SIMD_BYTES) */
+    void *lane_scratch;                  /* (5, height and 1, SIMD_BYTES) */
     void *lane_places;                   /* (1 + n_kept, tokens, SIMD_BYTES) */
     int32_t *lane_slots;                 /* (tokens, 16), and one row */
     /* for documents sampled in chains */
@@ -89,7 +88,7 @@ typedef struct {
     double decay, prior_share, base_share;
     const double *digamma_totals;        /* digamma(sum_v lambda) */
     /* how to infer */
-    const double *doc_topic_prior;
+    const double *doc_topic_prior;       /* (priors, n_topics) */
     const double *inverse_temperatures;  /* one for all documents, or for each */
     int temperature_per_document;
     const double *factors;               /* factor of each document's statistics */
@@ -101,7 +100,8 @@ typedef struct {
     /* if not NULL: for each document, whether its statistics and gamma are sampled */
     const unsigned char *sampled;
     const double *totals;                /* sum_v lambda */
-    const double *untempered_prior;
+    const double *untempered_prior;      /* (priors, n_topics) */
+    const intptr_t *prior_rows;          /* the prior of each document; NULL: the first */
     uint64_t seed;
     intptr_t n_burn_in, n_kept;          /* sweeps */
     /* in and out: (n_documents, n_topics) */

@@ -22,6 +22,7 @@ typedef struct {
     const REAL *masses;        /* sum_k alpha_k^b row_k of each word */
     intptr_t n_words;
     double b;
+    const double *alpha;
     const REAL *prior;         /* alpha^b */
     int32_t *tokens;           /* the topic of each token */
     int32_t *n;                /* number of tokens of each topic */
@@ -38,7 +39,7 @@ static inline REAL NAME(gain)(const CHAIN *c, int32_t k)
 {
     if (c->b == 1.0)
         return (REAL)c->n[k];
-    return (REAL)pow(c->block->untempered_prior[k] + c->n[k], c->b) - c->prior[k];
+    return (REAL)pow(c->alpha[k] + c->n[k], c->b) - c->prior[k];
 }
 
 static inline void NAME(add_token)(CHAIN *c, int32_t k)
@@ -136,7 +137,7 @@ static int NAME(sample_document)(CHAIN *c, REAL *restrict gamma)
     const REAL share = (REAL)(1.0 / block->n_kept);
     const intptr_t n_sweeps = block->n_burn_in + block->n_kept;
     for (intptr_t k = 0; k < block->n_topics; k++)
-        gamma[k] = (REAL)block->untempered_prior[k];
+        gamma[k] = (REAL)c->alpha[k];
     for (intptr_t sweep = 0; sweep < n_sweeps; sweep++) {
         const int kept = sweep >= block->n_burn_in;
         if (NAME(sweep_tokens)(c, sweep == 0,
@@ -151,21 +152,23 @@ static int NAME(sample_document)(CHAIN *c, REAL *restrict gamma)
     return 0;
 }
 
-/* Computes the rows and masses of a document's words at the document's temperature. */
-static void NAME(fill_own)(const CHAIN *c, REAL *restrict rows, REAL *restrict masses)
+/* Computes the masses of a document's words, and the rows at its own temperature. */
+static void NAME(fill_own)(const CHAIN *c, REAL *restrict own, REAL *restrict masses)
 {
     const intptr_t width = c->block->width;
-    for (intptr_t n = 0; n < c->n_words; n++, rows += width) {
-        NAME(raise)(c->block->n_topics,
-                    (const REAL *)c->block->scratch.rows + c->words[n] * width, c->b, rows);
-        masses[n] = NAME(ordered_sum)(width, c->prior, rows);
+    for (intptr_t n = 0; n < c->n_words; n++) {
+        const REAL *row = (const REAL *)c->block->scratch.rows + c->words[n] * width;
+        if (own)
+            NAME(raise)(c->block->n_topics, row, c->b, own + n * width);
+        masses[n] = NAME(ordered_sum)(width, c->prior, own ? own + n * width : row);
     }
 }
 
-static void NAME(fill_powers)(const lda_block *block, double b, REAL *restrict out)
+static void NAME(fill_powers)(intptr_t n_topics, const double *alpha, double b,
+                              REAL *restrict out)
 {
-    for (intptr_t k = 0; k < block->n_topics; k++)
-        out[k] = (REAL)pow(block->untempered_prior[k], b);
+    for (intptr_t k = 0; k < n_topics; k++)
+        out[k] = (REAL)pow(alpha[k], b);
 }
 
 /* Computes the masses of the words from `first` to `end` in an empty document. */
@@ -174,7 +177,8 @@ static void NAME(fill_masses)(const lda_block *block, intptr_t first, intptr_t e
     const intptr_t width = block->width;
     REAL *prior = block->scratch.chain_weights;
     const REAL *rows = block->scratch.rows;
-    NAME(fill_powers)(block, block->inverse_temperatures[0], prior);
+    NAME(fill_powers)(block->n_topics, block->untempered_prior,
+                      block->inverse_temperatures[0], prior);
     for (intptr_t n = first; n < end; n++)
         block->scratch.row_tops[n] = NAME(ordered_sum)(width, prior, rows + n * width);
 }
@@ -197,7 +201,8 @@ static int NAME(sample_chains)(const lda_block *block)
     c.present = c.n + n_topics;
     c.place = c.present + n_topics;
     c.draws = block->scratch.draws;
-    NAME(fill_powers)(block, block->inverse_temperatures[0], prior);
+    c.alpha = block->untempered_prior;
+    NAME(fill_powers)(n_topics, c.alpha, block->inverse_temperatures[0], prior);
     for (intptr_t j = 0; j < block->n_in_chains; j++) {
         const intptr_t i = block->in_chains[j], start = block->starts[i];
         c.n_words = block->starts[i + 1] - start;
@@ -207,9 +212,10 @@ static int NAME(sample_chains)(const lda_block *block)
         c.slots = own ? block->scratch.own_slots : c.words;
         c.b = block->inverse_temperatures[own ? i : 0];
         c.random = random_stream(block->seed, (uint64_t)(block->first + i));
-        if (own) {
-            NAME(fill_powers)(block, c.b, prior);
-            NAME(fill_own)(&c, block->scratch.own_rows, masses);
+        if (own || block->prior_rows) {
+            c.alpha = NAME(prior_of)(block, block->untempered_prior, i);
+            NAME(fill_powers)(n_topics, c.alpha, c.b, prior);
+            NAME(fill_own)(&c, own ? block->scratch.own_rows : NULL, masses);
         } else {
             for (intptr_t n = 0; n < c.n_words; n++)
                 masses[n] = (REAL)block->scratch.row_tops[c.words[n]];

@@ -4,6 +4,14 @@
  * Several threads share each phase.  The symbols gamma, phi and b are those of
  * doc/mathematics/lda.md. */
 
+/* Converts the prior of a document. */
+static void NAME(fill_prior)(const lda_block *block, intptr_t i, REAL *out)
+{
+    const double *prior = NAME(prior_of)(block, block->doc_topic_prior, i);
+    for (intptr_t k = 0; k < block->n_topics; k++)
+        out[k] = (REAL)prior[k];
+}
+
 /* Sets the document that the following functions process. */
 static void NAME(open_document)(DOCUMENT *d, intptr_t i)
 {
@@ -17,6 +25,8 @@ static void NAME(open_document)(DOCUMENT *d, intptr_t i)
     d->slots = d->words;
     d->gamma = d->all_gamma;
     memcpy(d->gamma, (const REAL *)block->gamma + i * n_topics, n_topics * sizeof(REAL));
+    if (block->prior_rows)
+        NAME(fill_prior)(block, i, d->all_prior);
     d->may_drop = block->drop_tol > 0;
     d->b = block->inverse_temperatures[0];
     if (!block->temperature_per_document)
@@ -40,7 +50,8 @@ static void NAME(tell_document)(DOCUMENT *d, intptr_t i, int counted)
     if (block->bounds)
         block->bounds[i] = NAME(words_bound)(d)
                            + NAME(theta_bound)(
-                                d, block->scratch.double_scratch + block->n_topics);
+                                d, NAME(prior_of)(block, block->doc_topic_prior, i),
+                                block->scratch.double_scratch + block->n_topics);
 }
 
 #include "_abreast.h"
@@ -80,8 +91,7 @@ static DOCUMENT NAME(document_of)(lda_block *block)
     d.zeros = d.rows + (own ? block->longest : block->n_words) * width;
     d.phi = block->scratch.double_scratch;
     REAL *gamma = d.weights + 4 * width, *prior = gamma + width;
-    for (intptr_t k = 0; k < block->n_topics; k++)
-        prior[k] = (REAL)block->doc_topic_prior[k];
+    NAME(fill_prior)(block, 0, prior);
     d.all_gamma = gamma;
     d.prior = d.all_prior = prior;
     d.n_places = NAME(pad)(block->n_topics, gamma, prior);

@@ -11,7 +11,11 @@ import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from scipy.special import psi
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import (
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    _fit_context,
+)
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -34,6 +38,7 @@ from .._estimator import (
     warn_once,
     widened_for,
 )
+from .._estimator._estimator import Estimator
 from .._utils._arguments import (
     Interval,
     WholeNumber,
@@ -52,6 +57,7 @@ from ..noise import GradientNoise
 from ..renewals import Renewals
 from ..schedules import Schedule
 from ..tempering import Tempering
+from ._cells import Cells, priors_of_cells
 from ._common import CommonPart, CommonWords, separated
 from ._end_of_fit import END_OF_FIT_CHECKS
 from ._merging import fit_with_more, groups_of_topics, merged_topics, starts_with_more
@@ -123,7 +129,8 @@ class ServedTopics(Topics):
     @classmethod
     def from_topics(cls, topics):
         u = np.ascontiguousarray(topics.dense(), dtype=np.float32)
-        return cls(u, u.sum(axis=0, dtype=np.float64), np.array(topics.prior))
+        totals, prior = u.sum(axis=0, dtype=np.float64), np.array(topics.prior)
+        return cls(u, totals, prior, cells=topics.cells)
 
     def block_parts(self, block):
         """Return a block, and the topics' terms for its words; see `Topics.parts`."""
@@ -142,15 +149,16 @@ LEAST_TEMPERATURE = 1e-6
 DROP_TOL = 1e-4
 
 
-def _gamma(model, block, shared, power_of_rows=None):
-    """Return gamma of a block, at one power for all documents or one for each."""
-    prepared, power = shared
-    powers = Powers(local=power if power_of_rows is None else power_of_rows)
+def _gamma(model, block, shared, of_rows):
+    """Return gamma of documents, given the powers and the cells of their rows."""
+    (prepared, is_common), (powers, labels) = shared, of_rows.T
+    powers = Powers(local=float(powers[0]) if is_common else powers.copy())
+    prepared = model.prepared_for(prepared, labels.astype(np.intp))
     return model.optimal_gamma(block, prepared, Request(powers, want=()))
 
 
 def _gamma_at_one(model, block, prepared):
-    return _gamma(model, block, (prepared, 1.0))
+    return model.optimal_gamma(block, prepared, Request(want=()))
 
 
 def _known_columns(estimator, X):
@@ -306,12 +314,134 @@ class _LDA(
         return {**super()._fixed(), "n_components": self._n_topics()}
 
     # -- fitting -----------------------------------------------------------------------
-    def _fit(self, X, sample_weight, continued, X_val=None):
+    def fit(
+        self: Estimator,
+        X: DataLike,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: DataLike | None = None,
+        covariates: DataLike | None = None,
+    ) -> Estimator:
+        """Fit the topics to ``X``, from the start.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts, or data in parts: a list of arrays or sparse matrices with the
+            same columns, or a collection on disk, see `sktemper.datasets.open_counts`.
+        y : None
+            Ignored, for compatibility with scikit-learn.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, by which their statistics are multiplied.
+        X_val : {array-like, sparse matrix} of shape (n_validation, n_features), \
+                default=None
+            Validation data, scored after each ``evaluate_every`` passes, or after each
+            pass if that is 0.  ``validation_fraction`` is then ignored.  A fit that
+            continues by ``warm_start`` needs the same ``X_val`` again.
+        covariates : DataFrame or array-like of shape (n_samples,) or \
+                (n_samples, n_covariates), default=None
+            Groups of the documents, such as source or year.  Documents with the same
+            values form a cell, and each cell gets its own prior of topic weights,
+            see the notes.  A fit that continues by ``warm_start`` needs them again.
+
+        Returns
+        -------
+        self : object
+            The estimator with the best of ``n_init`` fits.  With ``warm_start=True``,
+            an earlier fit continues instead: an interrupted plan of ``max_iter`` passes
+            is finished, or a finished plan is extended by ``max_iter`` passes.
+
+        Raises
+        ------
+        ValueError
+            If data, covariates or parameters are invalid; if a covariate that is not
+            text has more than 50 values, or if there are more than 1,000 cells.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If the fit ended above T=1, or for another reason that the message states,
+            such as equal topics.
+
+        Notes
+        -----
+        With ``covariates`` of two or more cells, the means of the priors of documents
+        are learned, and their sum is that of ``doc_topic_prior``.  The prior of a cell
+        is a weighted mean of the topic shares of its documents and of the common prior,
+        which is also the prior of documents without covariates, such as ``X_val``, and
+        of unknown cells.  The weights follow from the differences between cells and
+        their numbers of documents (empirical Bayes); see `cell_prior_`.
+
+        An error leaves an earlier fit as it was.  After Ctrl-C, the estimator has the
+        state after the last complete step or, with ``n_init > 1``, the best of the
+        completed fits if there is one.
+        """
+        continued = self.warm_start and hasattr(self, "state_")
+        return self._fit(X, sample_weight, continued, X_val, covariates)
+
+    def _fit(self, X, sample_weight, continued, X_val=None, labels=None):
         self._validate_params()
         if not continued and starts_with_more(self):
-            fit_with_more(self, X, sample_weight, X_val)
+            fit_with_more(self, X, sample_weight, X_val, labels)
             return self
-        return super()._fit(X, sample_weight, continued, X_val)
+        return super()._fit(X, sample_weight, continued, X_val, labels)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(
+        self: Estimator,
+        X: DataLike,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        times: Any = None,
+        covariates: DataLike | None = None,
+    ) -> Estimator:
+        """Continue the training with a chunk of a stream.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts, a chunk of a stream.  It is cut, in order, into batches of
+            ``batch_size`` rows; a smaller chunk is one batch.
+        y : None
+            Ignored, for compatibility with scikit-learn.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples, by which their statistics are multiplied.
+        times : array-like of shape (n_samples,) or scalar, default=None
+            Dates or times of the samples, which must not decrease, see
+            `TemperedEstimator.partial_fit`.
+        covariates : DataFrame or array-like of shape (n_samples,) or \
+                (n_samples, n_covariates), default=None
+            Groups of the documents, see `fit`.  Chunks may have new cells, and chunks
+            without covariates leave the cells as they are.
+
+        Returns
+        -------
+        self : object
+            The estimator.  A fitted model continues at its temperature and learning
+            rate.  After Ctrl-C or an error in a step it has learned the complete
+            batches.
+
+        Raises
+        ------
+        ValueError
+            If data, covariates or parameters are invalid.
+        """
+        return self._partial_fit(X, sample_weight, times, covariates)
+
+    def _checked_labels(self, covariates, data):
+        """Return the cell of each document; add new cells to those of the fit."""
+        cells = vars(self).get("_cells_", Cells())
+        self._cells_, labels = cells.with_rows(covariates, len(data))
+        return labels
+
+    def _labels_for_predictions(self, covariates, data):
+        try:
+            cells = self._fitted_cells()
+        except AttributeError:
+            raise ValueError("covariates are given, but the fit had none.") from None
+        return cells.of_rows(covariates, len(data))
 
     # -- what users call ---------------------------------------------------------------
     def transform(
@@ -320,6 +450,7 @@ class _LDA(
         *,
         normalize: bool = True,
         temperature: Float | ArrayLike = 1.0,
+        covariates: DataLike | None = None,
     ) -> np.ndarray:
         """Return the topic weights of documents.
 
@@ -334,6 +465,10 @@ class _LDA(
             Positive temperature T; the likelihood has the exponent 1/T, so that a
             higher temperature moves topic weights toward the prior.  An array has one
             temperature for each document, such as the result of `temperatures`.
+        covariates : DataFrame or array-like of shape (n_samples,) or \
+                (n_samples, n_covariates), default=None
+            Covariates as in `fit`.  None, and cells that did not occur in the fit,
+            have the common prior.
 
         Returns
         -------
@@ -343,28 +478,28 @@ class _LDA(
         Raises
         ------
         ValueError
-            If temperatures are not positive and finite, or if their number differs from
-            the number of documents.
+            If temperatures are not positive and finite, if their number differs from
+            the number of documents, or if covariates are invalid.
         """
         check_flag(normalize, "normalize")
-        gamma = self._doc_topic(X, temperature)
+        gamma = self._doc_topic(X, temperature, covariates)
         if normalize:
             gamma /= np.add.reduce(gamma, axis=1, keepdims=True)
         return gamma
 
-    def _doc_topic(self, X, temperature):
+    def _doc_topic(self, X, temperature, covariates=None):
         if type(temperature) is float and temperature == 1.0:
-            blocks = self._map(X, _gamma_at_one)
+            blocks = self._map(X, _gamma_at_one, covariates)
             return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
-        with self._fitted_problem(X) as problem:
+        with self._fitted_problem(X, labels=covariates) as problem:
             n_rows = len(problem.data)
             temperature = positive(temperature, "temperature", [(n_rows,)])
             if np.min(temperature) < LEAST_TEMPERATURE:
                 raise ValueError(f"temperature must be at least {LEAST_TEMPERATURE:g}.")
-            prepared = self._prepared(problem.model)
-            of_rows, shared = None, (prepared, 1.0 / temperature)
-            if np.ndim(temperature):
-                of_rows, shared = 1.0 / temperature, (prepared, None)
+            power, labels = 1.0 / temperature, problem.labels
+            labels = np.full(n_rows, -1) if labels is None else labels
+            of_rows = np.column_stack([np.broadcast_to(power, n_rows), labels])
+            shared = self._prepared(problem.model), np.ndim(power) == 0
             return np.concatenate(list(problem.map(_gamma, shared, values=of_rows)))
 
     def fit_transform(
@@ -381,16 +516,108 @@ class _LDA(
         normalize : bool, default=True
             As in `transform`.
         **fit_params : dict
-            For `fit`.
+            For `fit`; ``covariates`` also for `transform`.
 
         Returns
         -------
         doc_topic : ndarray of shape (n_samples, n_components)
             Topic weights of each document.
         """
-        return self.fit(X, y, **fit_params).transform(X, normalize=normalize)
+        covariates = fit_params.get("covariates")
+        self.fit(X, y, **fit_params)
+        return self.transform(X, normalize=normalize, covariates=covariates)
 
-    def perplexity(self, X: DataLike, sample_weight: ArrayLike | None = None) -> float:
+    def score_samples(
+        self, X: DataLike, *, covariates: DataLike | None = None
+    ) -> np.ndarray:
+        """Return each document's held-out predictive log-likelihood at T=1.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts.
+        covariates : DataFrame or array-like of shape (n_samples,) or \
+                (n_samples, n_covariates), default=None
+            Covariates as in `fit`.  None, and cells that did not occur in the fit,
+            have the common prior.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            Log-likelihoods in nats, 0.0 for documents without held-out tokens.
+        """
+        return self._predictive_scores(X, covariates)[0]
+
+    def score(
+        self,
+        X: DataLike,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        covariates: DataLike | None = None,
+    ) -> float:
+        """Return the held-out log-likelihood per token at T=1.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Word counts.
+        y : None
+            Ignored, for compatibility with scikit-learn.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Number of times that each document counts.
+        covariates : DataFrame or array-like of shape (n_samples,) or \
+                (n_samples, n_covariates), default=None
+            Covariates as in `fit`.  None, and cells that did not occur in the fit,
+            have the common prior.
+
+        Returns
+        -------
+        score : float
+            Mean log-likelihood in nats per held-out token.  Higher is better.
+
+        Raises
+        ------
+        ValueError
+            If no token is held out, or covariates are invalid.
+        """
+        return self._mean_score(X, sample_weight, covariates)
+
+    def lower_bound(
+        self,
+        X: DataLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        covariates: DataLike | None = None,
+    ) -> float:
+        """Return the evidence lower bound of ``X`` at T=1, with every constant.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The documents of the fit, which count as the whole data set.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The sample weights of the fit.
+        covariates : DataFrame or array-like of shape (n_samples,) or \
+                (n_samples, n_covariates), default=None
+            The covariates of the fit.  None, and cells that did not occur in the fit,
+            have the common prior.
+
+        Returns
+        -------
+        bound : float
+            Lower bound of log p(X) in nats, given the priors of documents.
+        """
+        with self._fitted_problem(X, sample_weight, covariates) as problem:
+            return problem.bound(self.state_.globals_, self.state_.hyper)
+
+    def perplexity(
+        self,
+        X: DataLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        covariates: DataLike | None = None,
+    ) -> float:
         """Return ``exp(-score(X))``, per held-out token; lower is better.
 
         Parameters
@@ -399,13 +626,17 @@ class _LDA(
             Word counts.
         sample_weight : array-like of shape (n_samples,), default=None
             Number of times that each document counts.
+        covariates : DataFrame or array-like of shape (n_samples,) or \
+                (n_samples, n_covariates), default=None
+            Covariates as in `fit`.  None, and cells that did not occur in the fit,
+            have the common prior.
 
         Returns
         -------
         perplexity : float
             At least 1.
         """
-        return float(np.exp(-self.score(X, sample_weight=sample_weight)))
+        return float(np.exp(-self._mean_score(X, sample_weight, covariates)))
 
     def to_sklearn(self) -> LatentDirichletAllocation:
         """Return a fitted `sklearn.decomposition.LatentDirichletAllocation`.
@@ -506,8 +737,37 @@ class _LDA(
 
     @property
     def doc_topic_prior_(self) -> np.ndarray:
-        """Dirichlet parameters of the documents' prior, ndarray (n_components,)."""
-        return self._state().hyper
+        """Dirichlet parameters of the documents' prior, ndarray (n_components,).
+
+        With ``covariates`` of two or more cells, it is the learned common prior.
+        """
+        return self._priors(self._state().hyper)[0]
+
+    @property
+    def cells_(self) -> list[tuple]:
+        """Cells of a fit with ``covariates``, a list of tuples of their values."""
+        return list(self._fitted_cells().index)
+
+    @property
+    def cell_prior_(self) -> np.ndarray:
+        """Dirichlet parameters of the priors of `cells_`, (n_cells, n_components).
+
+        Divided by their sum, they are the mean topic shares of the cells' documents.
+        """
+        self._fitted_cells()
+        return self._priors(self._state().hyper)[1:]
+
+    def _fitted_cells(self):
+        self._state()
+        try:
+            return vars(self)["_cells_"]
+        except KeyError:
+            raise AttributeError("The fit had no covariates.") from None
+
+    def _priors(self, alpha):
+        """Return the common prior of documents, and those of cells."""
+        cells = self.state_.globals_.cells
+        return alpha[None] if cells is None else priors_of_cells(cells, alpha)
 
     @property
     def topic_word_prior_(self) -> np.ndarray:
@@ -829,7 +1089,7 @@ class _LDA(
             tokens = self.state_.globals_.tokens().sum(axis=0)
         else:
             gamma = self._doc_topic(X, 1.0)
-            of_prior = len(gamma) * self._hyper_of_predictions()
+            of_prior = len(gamma) * self._priors(self._hyper_of_predictions())[0]
             tokens = np.maximum(gamma.sum(axis=0, dtype=np.float64) - of_prior, 0.0)
         total = tokens.sum()
         return tokens / total if total > 0 else np.full(len(tokens), 1 / len(tokens))

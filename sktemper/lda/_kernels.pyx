@@ -273,6 +273,8 @@ cdef class _Phases:
             one.factors += one.first
             if one.temperature_per_document:
                 one.inverse_temperatures += one.first
+            if one.prior_rows:
+                one.prior_rows += one.first
             if one.sampled:
                 one.sampled += one.first
             if one.bounds:
@@ -413,7 +415,7 @@ def local_step(
     documents,
     topics,
     const double[::1] digamma_totals,
-    const double[::1] doc_topic_prior,
+    const double[:, ::1] doc_topic_prior,
     const double[::1] inverse_temperatures,
     bint temperature_per_document,
     const double[::1] factors,
@@ -423,7 +425,8 @@ def local_step(
     const int[::1] stop,
     const unsigned char[::1] sampled,
     const double[::1] totals,
-    const double[::1] untempered_prior,
+    const double[:, ::1] untempered_prior,
+    const intptr_t[::1] prior_rows,
     uint64_t seed,
     intptr_t n_burn_in,
     intptr_t n_kept,
@@ -439,8 +442,8 @@ def local_step(
         See `describe`.
     digamma_totals : ndarray of shape (n_topics,)
         Digamma function of ``totals``.
-    doc_topic_prior : ndarray of shape (n_topics,)
-        Dirichlet parameters of the prior of theta, tempered by the caller.
+    doc_topic_prior : ndarray of shape (n_priors, n_topics)
+        Dirichlet parameters of priors of theta, tempered by the caller.
     inverse_temperatures : ndarray of shape (1,) or (n_documents,)
         Exponent b of the likelihood, for all documents or for each document.
     temperature_per_document : bool
@@ -463,8 +466,10 @@ def local_step(
         their gamma is ``untempered_prior`` plus the mean number of tokens.
     totals : ndarray of shape (n_topics,)
         Sums of lambda over all words.
-    untempered_prior : ndarray of shape (n_topics,)
-        Dirichlet parameters of the prior of theta.
+    untempered_prior : ndarray of shape (n_priors, n_topics)
+        Dirichlet parameters of priors of theta.
+    prior_rows : ndarray of shape (n_documents,) or (0,)
+        Index of each document's prior; empty if all have the first.
     seed : int
         Seed of the draws; each document has a separate stream of random numbers.
     n_burn_in, n_kept : int
@@ -499,7 +504,7 @@ def local_step(
     else:
         block.abreast = ABREAST_BY_LENGTH
     block.digamma_totals = &digamma_totals[0]
-    block.doc_topic_prior = &doc_topic_prior[0]
+    block.doc_topic_prior = &doc_topic_prior[0, 0]
     block.inverse_temperatures = &inverse_temperatures[0]
     block.factors = &factors[0]
     block.tol = tol
@@ -508,7 +513,8 @@ def local_step(
     block.stop = &stop[0]
     block.sampled = &sampled[0] if sampled.shape[0] else NULL
     block.totals = &totals[0]
-    block.untempered_prior = &untempered_prior[0]
+    block.untempered_prior = &untempered_prior[0, 0]
+    block.prior_rows = &prior_rows[0] if prior_rows.shape[0] else NULL
     block.seed = seed
     block.n_burn_in = n_burn_in
     block.n_kept = n_kept

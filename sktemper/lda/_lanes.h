@@ -47,7 +47,7 @@ typedef struct {
     const lda_block *block;
     intptr_t n_topics, height;  /* height: n_topics rounded up to LANE_SUMS */
     intptr_t n_steps;           /* tokens of the longest document */
-    const REAL *prior;          /* (height + 1,): alpha, zeros, 1 */
+    REAL *prior;                /* (height + 1, LANES): alpha, and 1 in the last row */
     int raised;                 /* whether b is not 1 */
     REAL *panels;               /* (n_steps, height, LANES): rows of the tokens' words */
     REAL *counts;               /* (height + 1, LANES): tokens of a topic */
@@ -107,6 +107,9 @@ static void NAME(place_documents)(GROUP *g, intptr_t first)
         g->random[lane] = random_stream(block->seed, (uint64_t)(block->first + i));
         g->powers[lane] =
             (REAL)block->inverse_temperatures[block->temperature_per_document ? i : 0];
+        const double *alpha = NAME(prior_of)(block, block->untempered_prior, i);
+        for (intptr_t k = 0; k <= g->height; k++)
+            g->prior[k * LANES + lane] = k < g->n_topics ? (REAL)alpha[k] : 1;
         if (some)
             NAME(place_document)(g, lane, i);
     }
@@ -179,7 +182,7 @@ static void NAME(begin_lanes)(GROUP *g)
     for (intptr_t k = 0; k <= g->height; k++) {
         REAL base[LANES];
         for (int lane = 0; lane < LANES; lane++) {
-            base[lane] = g->prior[k < g->n_topics ? k : g->height];
+            base[lane] = g->prior[k * LANES + lane];
             g->counts[k * LANES + lane] = g->kept[k * LANES + lane] = 0;
         }
         NAME(raise_lanes)(g, base, g->weights + k * LANES);
@@ -202,7 +205,7 @@ ALWAYS_INLINE void NAME(count_tokens)(GROUP *g, const int weighted, REAL change,
         const REAL count = g->counts[place] + change;
         g->counts[place] = count;
         if (weighted)
-            base[lane] = g->prior[place / LANES] + count;
+            base[lane] = g->prior[place] + count;
     }
     if (!weighted)
         return;
@@ -342,7 +345,7 @@ static void NAME(end_lanes)(const GROUP *g)
     for (intptr_t lane = 0; lane < g->n_documents; lane++) {
         REAL *gamma = (REAL *)block->gamma + g->documents[lane] * n_topics;
         for (intptr_t k = 0; k < n_topics; k++)
-            gamma[k] = (REAL)block->untempered_prior[k] + share * g->kept[k * LANES + lane];
+            gamma[k] = g->prior[k * LANES + lane] + share * g->kept[k * LANES + lane];
         if (block->statistics && block->factors[g->documents[lane]] != 0)
             NAME(keep_draws)(g, lane);
     }
@@ -393,13 +396,13 @@ static GROUP NAME(group)(const lda_block *block, intptr_t i)
     g.block = block;
     g.n_topics = block->n_topics;
     g.height = (block->n_topics + LANE_SUMS - 1) / LANE_SUMS * LANE_SUMS;
-    g.prior = block->scratch.lane_prior;
     g.raised = block->temperature_per_document || block->inverse_temperatures[0] != 1.0;
     const intptr_t rows = (g.height + 1) * LANES;
-    g.counts = (REAL *)block->scratch.lane_scratch + 4 * i * rows;
+    g.counts = (REAL *)block->scratch.lane_scratch + 5 * i * rows;
     g.weights = g.counts + rows;
     g.cumulated = g.weights + rows;
     g.kept = g.cumulated + rows;
+    g.prior = g.kept + rows;
     for (int lane = 0; lane < LANES; lane++)
         g.numbers[lane] = lane;
     return g;
@@ -431,9 +434,9 @@ static int NAME(sample_lanes)(const lda_block *block)
     GROUP groups[LANE_GROUPS];
     for (int i = 0; i < LANE_GROUPS; i++)
         groups[i] = NAME(group)(block, i);
-    int weighted = groups->raised;
+    int weighted = groups->raised || block->prior_rows;
     for (intptr_t k = 0; k < block->n_topics; k++)
-        weighted |= groups->prior[k] != groups->prior[0];
+        weighted |= (REAL)block->untempered_prior[k] != (REAL)block->untempered_prior[0];
     const int n = (int)block->n_lane_groups;
     for (intptr_t first = 0; first < block->n_in_lanes; first += n * LANES) {
         NAME(place_groups)(groups, n, first);

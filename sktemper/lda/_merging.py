@@ -265,6 +265,8 @@ def with_topics(estimator, globals_, hyper, parameters):
     )
     other = copy_with_state(estimator, changed, parameters)
     vars(other).pop("prediction_prior_", None)
+    if globals_.cells is None:
+        vars(other).pop("_cells_", None)
     return other
 
 
@@ -298,6 +300,9 @@ def _merged_globals(model, state, tokens, groups):
     """Return the global parameters and the alpha of merged topics."""
     topic_word = sum_groups(tokens, groups) + model.topic_word_prior
     topics = Topics.from_dense(topic_word.T, model.topic_word_prior.T)
+    if state.globals_.cells is not None:
+        cells = sum_groups(state.globals_.cells.T, groups).T.copy()
+        topics = replace(topics, cells=cells)
     if model.doc_topic_prior is not None:
         return topics, model.doc_topic_prior
     alpha, n_topics = state.hyper, model.n_topics
@@ -339,13 +344,14 @@ def starts_with_more(estimator):
     return True
 
 
-def fit_with_more(estimator, X, sample_weight, X_val):
+def fit_with_more(estimator, X, sample_weight, X_val, covariates):
     """Fit more topics, merge them, and continue the fit."""
     more = new_estimator(
         estimator, n_components=estimator.n_start_components, n_start_components=None
     )
     more._end_of_fit_checks = ()  # equal topics are merged later, without a warning
-    more.fit(X, None, sample_weight, X_val=X_val)
+    given = {"X_val": X_val, "covariates": covariates}
+    more.fit(X, None, sample_weight, **given)
     merged = more
     for _ in range(N_MERGES if estimator.n_components is None else 1):
         n_before, merged = (
@@ -354,20 +360,20 @@ def fit_with_more(estimator, X, sample_weight, X_val):
         )
         if merged.n_components_ == n_before and merged.n_iter_ > estimator.max_iter:
             break
-        fit_on(merged, estimator.max_iter, X, sample_weight, X_val)
+        fit_on(merged, estimator.max_iter, X, sample_weight, **given)
     if estimator.n_components is None:
         n_before, merged = merged.n_components_, _distinct(merged, X, sample_weight)
         if merged.n_components_ < n_before:
-            fit_on(merged, estimator.max_iter, X, sample_weight, X_val)
+            fit_on(merged, estimator.max_iter, X, sample_weight, **given)
     fitted = new_estimator(estimator, fit_results(merged))
     fitted.state_ = replace(merged.state_, fixed=copy.deepcopy(fitted._fixed()))
     install_results(estimator, fitted)
 
 
-def fit_on(estimator, max_iter, X, sample_weight=None, X_val=None):
+def fit_on(estimator, max_iter, X, sample_weight=None, **given):
     """Continue the fit for half of its usual number of passes."""
     estimator.set_params(warm_start=True, max_iter=math.ceil(max_iter / 2))
-    estimator.fit(X, None, sample_weight, X_val=X_val)
+    estimator.fit(X, None, sample_weight, **given)
 
 
 def _distinct(estimator, X, sample_weight):

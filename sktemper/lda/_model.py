@@ -32,6 +32,7 @@ from ..model import (
     all_finite,
 )
 from . import _kernels
+from ._cells import priors_of_cells, stepped, sums_of_shares
 from ._merging import (
     LEAST_KEPT,
     ROWS_OF_BIRTH,
@@ -342,24 +343,38 @@ class LDAModel(ConjugateModel):
     def global_shapes(self, globals_):
         """Return the shapes of the parts of `Topics`, without making dense arrays."""
         shape, prior = (self.n_features, self.n_topics), self.topic_word_prior.T
-        return [shape, (self.n_topics,), prior.shape, (), (), ()]
+        shapes = [shape, (self.n_topics,), prior.shape, (), (), ()]
+        if globals_.cells is not None:
+            shapes.append((len(globals_.cells), self.n_topics))
+        return shapes
 
     def hyper_shapes(self):
         return [(self.n_topics,)]
 
     def prepare(self, globals_, hyper):
         totals = globals_.totals()
-        normaliser = _dirichlet.log_normaliser(hyper)
-        return Prepared(globals_, totals, psi(totals), hyper, normaliser)
+        priors = hyper[None]
+        if globals_.cells is not None:
+            priors = priors_of_cells(globals_.cells, hyper)
+        normaliser = _dirichlet.log_normaliser(priors)
+        return Prepared(globals_, totals, psi(totals), priors, normaliser)
+
+    def prepared_for(self, prepared, labels):
+        """Return prepared values in which documents have the priors of their cells."""
+        n_cells = len(prepared.doc_topic_prior) - 1
+        rows = np.where(labels < n_cells, labels + 1, 0).astype(np.intp, copy=False)
+        return prepared._replace(prior_rows=rows) if rows.any() else prepared
 
     def is_finite(self, globals_, hyper, prepared):
         shares = globals_.decay + globals_.prior_share + globals_.base_share
         totals = globals_.totals() if prepared is None else prepared.totals
-        return all_finite(shares, totals, hyper)
+        return all_finite(shares, totals, hyper, globals_.cells)
 
     # -- the step --------------------------------------------------------------------
     def local_step(self, block, prepared, request):
         n_rows = len(block.starts) - 1
+        if request.labels is not None:
+            prepared = self.prepared_for(prepared, request.labels)
         gamma = np.ones((n_rows, self.n_topics), dtype=self.dtype)
         if request.local_init is not None:
             gamma[...] = request.local_init
@@ -370,7 +385,8 @@ class LDAModel(ConjugateModel):
             block, prepared, request, sampled, gamma, bounds
         )
         parts = () if rows is None else ((block.words, rows),)
-        bounds += request.powers.prior * prepared.log_normaliser
+        if len(bounds):
+            bounds += request.powers.prior * prepared.log_normalisers()
         scores = None
         if "complete" in request.want:
             power = request.powers.local
@@ -378,13 +394,35 @@ class LDAModel(ConjugateModel):
         elif "score" in request.want:
             scores = self._scores(block, prepared, gamma)
         return LocalStep.of_rows(
-            statistics=WordStatistics(parts, self.n_features, self.n_topics),
+            statistics=WordStatistics(
+                parts,
+                self.n_features,
+                self.n_topics,
+                self._sums_of_cells(prepared, request, gamma),
+            ),
             row_observed=tokens,
             row_bounds=bounds,
             row_scores=scores,
             n_iterations=n_iterations,
             local_parameters=gamma if "local" in request.want else None,
         )
+
+    def _sums_of_cells(self, prepared, request, gamma):
+        """Return the sums of the documents' topic shares by cell, or None."""
+        if request.labels is None or "statistics" not in request.want:
+            return None
+        alpha = self._tempered_priors(prepared, request)
+        alpha = alpha[prepared.prior_rows] if len(prepared.prior_rows) else alpha[:1]
+        factors = request.factors(len(gamma))
+        return sums_of_shares(gamma, alpha, factors, request.labels)
+
+    def _tempered_priors(self, prepared, request):
+        alpha, power = prepared.doc_topic_prior, request.powers.prior
+        if power == 1.0:
+            return alpha
+        # The tempered natural parameter is power * (alpha - 1).  This form does not
+        # lose the digits of a small alpha.
+        return power * alpha + (1.0 - power)
 
     def optimal_gamma(self, block, prepared, request):
         """Return the optimal gamma of each document, as `local_step` does."""
@@ -394,15 +432,11 @@ class LDAModel(ConjugateModel):
 
     def _optimise(self, block, prepared, request, sampled, gamma, bounds):
         """Optimise gamma in place; return the iterations and the statistics."""
-        powers, alpha = request.powers, prepared.doc_topic_prior
-        if powers.prior != 1.0:
-            # The tempered natural parameter is powers.prior * (alpha - 1).  This form
-            # does not lose the digits of a small alpha.
-            alpha = powers.prior * alpha + (1.0 - powers.prior)
+        powers = request.powers
         n_iterations, rows = _kernels.local_step(
             *prepared.topics.block_parts(block),
             prepared.digamma_totals,
-            alpha,
+            self._tempered_priors(prepared, request),
             np.array(powers.local, dtype=np.float64, ndmin=1),
             np.ndim(powers.local) > 0,
             request.factors(len(gamma)),
@@ -413,6 +447,7 @@ class LDAModel(ConjugateModel):
             sampled,
             prepared.totals,
             prepared.doc_topic_prior,
+            prepared.prior_rows,
             request.seed,
             N_BURN_IN,
             N_KEPT,
@@ -475,6 +510,7 @@ class LDAModel(ConjugateModel):
             decay=decay,
             prior_share=keep * globals_.prior_share + rate * powers.prior,
             base_share=keep * globals_.base_share + rate * (1.0 - powers.prior),
+            cells=stepped(globals_.cells, statistics.cells, rate, scale),
         )
 
     def largest_rate(self, globals_, statistics, scale, powers, hyper):
@@ -673,6 +709,10 @@ class LDAModel(ConjugateModel):
                 del tokens
         return Topics.from_dense(init.T, self.topic_word_prior.T)
 
+    def labelled_globals(self, X, random, hyper, sample_weight, labels):
+        """Return `initial_globals`; labels are the cells of documents."""
+        return self.initial_globals(X, random, hyper, sample_weight)
+
     def critical_temperatures(self, X, hyper, sample_weight=None):
         found = self._analysed(X, sample_weight)
         if found is None:
@@ -804,7 +844,8 @@ class LDAModel(ConjugateModel):
         _, columns = linear_sum_assignment(-cosines)
         topic_word = globals_.dense()[:, columns]
         is_same = cosines[np.arange(self.n_topics), columns] > SAME_COSINE
-        return Topics.from_dense(topic_word, self.topic_word_prior.T), is_same
+        topics = Topics.from_dense(topic_word, self.topic_word_prior.T)
+        return topics.with_cells(present.cells, is_same), is_same
 
     def blended(self, globals_, hyper, present, may_be_same, share):
         """Replace new topics by weighted means with similar current topics.
@@ -819,9 +860,8 @@ class LDAModel(ConjugateModel):
         kept = max(share, LEAST_KEPT)
         tokens[:, same] *= (1.0 - kept) / (1.0 - share)
         tokens[:, same] += kept * old[:, same]
-        return Topics.from_dense(
-            tokens + self.topic_word_prior.T, self.topic_word_prior.T
-        )
+        prior = self.topic_word_prior.T
+        return Topics.from_dense(tokens + prior, prior).with_cells(present.cells, same)
 
     def component_counts(self, globals_, hyper):
         """Return the number of expected tokens of each topic."""

@@ -1,5 +1,12 @@
 /* Rows of topics for sampled documents, with the same bits on all instruction sets. */
 
+/* Returns the row of `priors` that belongs to a document. */
+static inline const double *NAME(prior_of)(const lda_block *block, const double *priors,
+                                           intptr_t i)
+{
+    return block->prior_rows ? priors + block->prior_rows[i] * block->n_topics : priors;
+}
+
 /* Number of partial sums of `ordered_sum`, which are computed side by side. */
 #define PARTS_OF_SUM ((intptr_t)(SIMD_BYTES / sizeof(REAL)))
 

@@ -21,17 +21,11 @@ static char *NAME(cut_for_samples)(lda_block *block, char *at, char *start)
     char *zeros = at;
     block->scratch.chain_topics = CUT(int32_t, 4 * n_topics);
     block->scratch.chain_weights = CUT(REAL, 3 * block->width);
-    REAL *prior = CUT(REAL, height + 1);
-    block->scratch.lane_prior = prior;
-    if (start) {
+    if (start)
         memset(zeros, 0, (size_t)(at - zeros));
-        for (intptr_t k = 0; k < n_topics; k++)
-            prior[k] = (REAL)block->untempered_prior[k];
-        prior[height] = 1;
-    }
     block->scratch.chain_tokens = CUT(int32_t, block->longest_in_chains);
     block->scratch.lane_panels = CUT(REAL, tokens * height * lanes);
-    block->scratch.lane_scratch = CUT(REAL, 4 * block->n_lane_groups * (height + 1) * lanes);
+    block->scratch.lane_scratch = CUT(REAL, 5 * block->n_lane_groups * (height + 1) * lanes);
     block->scratch.lane_places = CUT(REAL, (1 + block->n_kept) * tokens * lanes);
     block->scratch.lane_slots = CUT(int32_t, (tokens + 1) * lanes);
     return at;

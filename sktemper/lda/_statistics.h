@@ -255,10 +255,9 @@ static void NAME(collect_statistics)(DOCUMENT *d, intptr_t first, intptr_t end)
 
 /* E log p(theta) - E log q(theta) without the prior's normaliser, plus the part of
  * E log p(z | theta) that is common to all words. */
-static double NAME(theta_bound)(const DOCUMENT *d, double *scratch)
+static double NAME(theta_bound)(const DOCUMENT *d, const double *prior, double *scratch)
 {
     const intptr_t n_topics = d->n_topics;
-    const double *prior = d->block->doc_topic_prior;
     double *digammas = scratch, *log_gammas = scratch + n_topics;
     double total = 0, tokens = 0, bound = 0, digamma_total, log_gamma_total;
     for (intptr_t k = 0; k < n_topics; k++) {

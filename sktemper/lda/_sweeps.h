@@ -27,7 +27,7 @@ typedef struct {
     int32_t *kept;           /* topics that are not skipped; NULL: all */
     REAL *panels;            /* rows of the kept topics, PANEL words side by side */
     REAL *all_gamma;
-    const REAL *all_prior;
+    REAL *all_prior;
 } DOCUMENT;
 
 /* With at most this number of topics, panels are used in all iterations. */

@@ -8,11 +8,14 @@ import numpy as np
 from .._families import _dirichlet
 from .._simd import special
 from . import _kernels
+from ._cells import added
 
 #: Number of blocks of statistics that are kept before they are added up.
 MOST_PARTS = 16
 #: Number of rows of a sum that are moved at a time.
 MOVED_AT_ONCE = 1024
+#: Rows of priors of documents that all have the first.
+NO_ROWS = np.zeros(0, dtype=np.intp)
 
 
 class Documents(NamedTuple):
@@ -62,16 +65,18 @@ class WordStatistics:
     """Sum of counts * phi over documents, for the words that occurred in them.
 
     ``parts`` are pairs (words, rows), one for each summed block.  A word may occur in
-    several parts.  Rows may have additional columns, for padding.
+    several parts.  Rows may have additional columns, for padding.  ``cells`` are sums
+    of the topic shares of documents by their cells, or None.
     """
 
     parts: tuple
     n_features: int
     n_topics: int
+    cells: np.ndarray | None = None
 
     def __add__(self, other):
-        parts = self.parts + other.parts
-        total = WordStatistics(parts, self.n_features, self.n_topics)
+        parts, cells = self.parts + other.parts, added(self.cells, other.cells)
+        total = WordStatistics(parts, self.n_features, self.n_topics, cells)
         return total.merged() if len(total.parts) > MOST_PARTS else total
 
     def merged(self):
@@ -91,7 +96,8 @@ class WordStatistics:
 
     def scaled(self, factor):
         parts = tuple((words, factor * rows) for words, rows in self.parts)
-        return replace(self, parts=parts)
+        cells = None if self.cells is None else factor * self.cells
+        return replace(self, parts=parts, cells=cells)
 
     def dense(self):
         """Return the statistics as an array of shape (n_features, n_topics)."""
@@ -113,12 +119,14 @@ class _Accumulator:
         self._rows = np.zeros((statistics.n_features, statistics.n_topics))
         self._totals = np.zeros(statistics.n_topics)
         self._known = np.zeros(statistics.n_features, dtype=bool)
+        self._cells = None
         self.add(statistics)
 
     def add(self, statistics):
         ((words, rows),) = statistics.compacted().parts
         _kernels.add_rows(self._rows, self._totals, words, rows, 1.0)
         self._known[words] = True
+        self._cells = added(self._cells, statistics.cells)
 
     def total(self):
         words, rows = np.flatnonzero(self._known), self._rows
@@ -128,7 +136,8 @@ class _Accumulator:
             moved = words[start : start + MOVED_AT_ONCE]
             rows[start : start + len(moved)] = rows[moved]
         rows = rows[: len(words)]
-        return WordStatistics(((words, rows),), len(self._known), rows.shape[1])
+        parts, sizes = ((words, rows),), (len(self._known), rows.shape[1])
+        return WordStatistics(parts, *sizes, self._cells)
 
 
 @dataclass(frozen=True)
@@ -137,7 +146,8 @@ class Topics:
 
     ``lambda = decay * u + prior_share * prior + base_share``, with a row for each word.
     A step changes the numbers ``decay``, ``prior_share`` and ``base_share``, and only
-    the rows of ``u`` for words in the batch.
+    the rows of ``u`` for words in the batch.  ``cells`` are sums of the topic shares of
+    documents by their cells, (n_cells, n_topics), or None; see `priors_of_cells`.
     """
 
     u: np.ndarray  # (n_features, n_topics)
@@ -146,6 +156,7 @@ class Topics:
     decay: float = 1.0
     prior_share: float = 0.0
     base_share: float = 0.0
+    cells: np.ndarray | None = None
 
     @classmethod
     def from_dense(cls, topic_word, prior):
@@ -180,6 +191,13 @@ class Topics:
         prior = self.full_prior().sum(axis=0)
         totals = self.decay * self.u_totals + (self.prior_share - 1.0) * prior
         return totals + self.base_share * len(self.u)
+
+    def with_cells(self, cells, is_same):
+        """Return these topics with sums of cells, equal in all cells for new topics."""
+        if cells is None:
+            return self
+        mean = cells.sum(axis=1, keepdims=True) / cells.shape[1]
+        return replace(self, cells=np.where(is_same, cells, mean))
 
     def select_words(self, places, prior, start_share):
         """Return the topics of other words.
@@ -221,13 +239,22 @@ class Topics:
 
 
 class Prepared(NamedTuple):
-    """Values of topics and priors that local steps share."""
+    """Values of topics and priors that local steps share.
+
+    ``prior_rows`` has the row of each document of a block in ``doc_topic_prior``; it is
+    empty if all documents have the first row, which is the common prior.
+    """
 
     topics: Topics
     totals: np.ndarray
     digamma_totals: np.ndarray
-    doc_topic_prior: np.ndarray
-    log_normaliser: float
+    doc_topic_prior: np.ndarray  # (1 + n_cells, n_topics)
+    log_normaliser: np.ndarray  # (1 + n_cells,)
+    prior_rows: np.ndarray = NO_ROWS
+
+    def log_normalisers(self):
+        """Return the log normaliser of each document's prior, or of that of all."""
+        return self.log_normaliser[self.prior_rows if len(self.prior_rows) else 0]
 
 
 def _trigamma(x):

@@ -70,7 +70,7 @@ class Request(NamedTuple):
         Names of the results to compute in addition to the local optimum.  With
         "complete", scores are E log p(x, z), also if the model can integrate z out.
     labels : ndarray or None
-        Known components of the rows, see `Options.labelled_globals`.
+        Labels of the rows, see `Options.labelled_globals`.
 
     Examples
     --------
@@ -1058,7 +1058,14 @@ class Options:
         """
         return 2.0
 
-    # -- known components of rows ------------------------------------------------------
+    # -- labels of rows: known components, or cells of covariates ----------------------
+    def prepared_for(self, prepared: Any, labels: np.ndarray) -> Any:
+        """Return prepared parameters for predictions of rows with these labels.
+
+        The default ignores labels, which are known in a fit only.
+        """
+        return prepared
+
     def labelled_globals(
         self,
         X: Any,
@@ -1162,8 +1169,8 @@ class ConjugateModel(Options, Capabilities):
     Optional, with defaults
         All other attributes, and the methods `step`, `update_hyper`, `is_finite`,
         `units_per_row`, `per_unit`, `auto_batch_size`, `auto_temperature`,
-        `labelled_globals`, `with_labels`, `final_order`, `reordered`, `global_shapes`,
-        `hyper_shapes`, `check` and `check_local`.
+        `labelled_globals`, `with_labels`, `prepared_for`, `final_order`, `reordered`,
+        `global_shapes`, `hyper_shapes`, `check` and `check_local`.
 
     Capabilities, each needed by some policies
         "dense_vectors" (`natural_parameters`, `from_natural_parameters`,

@@ -1,0 +1,191 @@
+"""Priors of documents by cells: documents with the same covariates share a prior.
+
+The equations are in doc/mathematics/lda.md.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import psi
+
+from .._utils._frames import is_frame
+
+# -- sums of topic shares by cell, and the priors that follow --------------------------
+#: Range of the precision with which the shares of cells scatter around the common ones.
+LEAST_PRECISION, MOST_PRECISION = 1e-2, 1e5
+
+
+def added(a, b):
+    """Return the sum of two arrays of cells, of which one may have more; None is 0."""
+    if a is None or b is None:
+        return b if a is None else a
+    fewer, more = sorted((a, b), key=len)
+    total = more.copy()
+    total[: len(fewer)] += fewer
+    return total
+
+
+def stepped(cells, sums, rate, scale):
+    """Return the sums of cells after a step, or None if no document had a cell."""
+    if sums is None:
+        return cells
+    kept = None if cells is None else (1.0 - rate) * cells
+    return added(kept, rate * scale * sums)
+
+
+def sums_of_shares(gamma, alpha, factors, labels):
+    """Return the sum of w_d (gamma_d - alpha_d) / sum_k gamma_dk over each cell.
+
+    The cells ``labels`` are -1 if they are unknown.
+    """
+    shares = np.maximum(gamma - alpha, 0.0)
+    shares *= (factors / (alpha.sum(axis=1) + shares.sum(axis=1)))[:, None]
+    known = labels >= 0
+    sums = np.zeros((labels.max(initial=-1) + 1, gamma.shape[1]))
+    np.add.at(sums, labels[known], shares[known])
+    return sums
+
+
+def priors_of_cells(cells, alpha):
+    """Return the common prior and that of each cell, (1 + n_cells, n_topics).
+
+    They are ``alpha`` if less than two cells have documents, and have its sum.
+    """
+    total = alpha.sum()
+    counts = (1.0 + total) * cells
+    sizes = counts.sum(axis=1)
+    used = sizes > 0
+    if used.sum() < 2:
+        return np.tile(alpha, (1 + len(cells), 1))
+    # as if each topic had one more document
+    common = counts.sum(axis=0) + len(alpha) * (alpha / total)
+    common /= common.sum()
+    precision = best_precision(counts[used], common)
+    shares = (precision * common + counts) / (precision + sizes)[:, None]
+    return total * np.vstack([common, shares])
+
+
+def best_precision(counts, mean):
+    """Return the precision a with the largest likelihood of the counts of cells.
+
+    The counts of a cell are Dirichlet-multinomial, with the parameters ``a * mean``.
+    """
+    sizes = counts.sum(axis=1)
+
+    def slope(log_a):
+        a = math.exp(log_a)
+        gain = (mean * (psi(a * mean + counts) - psi(a * mean))).sum()
+        return gain - (psi(a + sizes) - psi(a)).sum()
+
+    low, high = math.log(LEAST_PRECISION), math.log(MOST_PRECISION)
+    if slope(high) >= 0:
+        return MOST_PRECISION
+    return LEAST_PRECISION if slope(low) <= 0 else math.exp(brentq(slope, low, high))
+
+
+# -- cells of the covariates that users have -------------------------------------------
+#: Largest number of cells, and of different values of a covariate that is not text.
+MOST_CELLS, MOST_VALUES = 1000, 50
+#: Missing values of NumPy and pandas, as text.
+MISSING = ("nan", "NaT", "<NA>")
+
+
+class Cells(NamedTuple):
+    """Combinations of covariates, in the order in which they occurred.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the covariates.
+    index : dict
+        Index of each combination, a tuple of values.
+    """
+
+    names: tuple = ()
+    index: dict = {}
+
+    def with_rows(self, covariates, n_rows):
+        """Return the cells with those of rows, and the cell of each row; or raise."""
+        names, rows = self._rows(covariates, n_rows)
+        index = dict(self.index)
+        labels = [index.setdefault(row, len(index)) for row in rows]
+        for name, values in zip(names, zip(*index, strict=True), strict=True):
+            _check_number_of_values(name, set(values))
+        if len(index) > MOST_CELLS:
+            raise ValueError(
+                f"covariates have {len(index):,} different combinations, more than "
+                f"{MOST_CELLS:,}: leave some out, or join rare values."
+            )
+        return Cells(names, index), np.array(labels, dtype=np.intp)
+
+    def of_rows(self, covariates, n_rows):
+        """Return the cell of each row, -1 for combinations that did not occur."""
+        _, rows = self._rows(covariates, n_rows)
+        return np.array([self.index.get(row, -1) for row in rows], dtype=np.intp)
+
+    def _rows(self, covariates, n_rows):
+        """Return names, and the tuples of values of all rows; raise if invalid."""
+        names, columns = _columns(covariates)
+        if self.names and names != self.names:
+            raise ValueError(
+                f"The covariates must be {list(self.names)}, in this order, got "
+                f"{list(names)}."
+            )
+        for name, values in zip(names, columns, strict=True):
+            if len(values) != n_rows:
+                raise ValueError(
+                    f"covariates has {len(values)} rows, but X has {n_rows}."
+                )
+            _check_known(name, values)
+        return names, list(zip(*columns, strict=True))
+
+
+def _columns(covariates):
+    """Return the names of covariates, and lists of their values."""
+    if is_frame(covariates):
+        names = tuple(map(str, covariates.columns))
+        columns = [list(covariates[name]) for name in covariates.columns]
+    else:
+        if not hasattr(covariates, "dtype"):  # an array of lists may turn all to text
+            covariates = np.array(covariates, dtype=object)
+        values = np.asarray(covariates)
+        values = values[:, None] if values.ndim == 1 else values
+        if values.ndim != 2:
+            raise ValueError(
+                "covariates must be a data frame, or an array of shape (n_samples,) or "
+                f"(n_samples, n_covariates), got the shape {values.shape}."
+            )
+        names = tuple(f"x{number}" for number in range(values.shape[1]))
+        columns = values.T.tolist()
+    if not names:
+        raise ValueError("covariates has no columns.")
+    return names, columns
+
+
+def _check_known(name, values):
+    try:
+        distinct = set(values)
+    except TypeError:
+        raise ValueError(
+            f"The covariate {name!r} has values that cannot be compared, such as lists."
+        ) from None
+    if any(
+        value is None or (not isinstance(value, str) and str(value) in MISSING)
+        for value in distinct
+    ):
+        raise ValueError(
+            f"The covariate {name!r} has missing values: leave out these samples, from "
+            'X too, or fill them in, for instance with "unknown".'
+        )
+
+
+def _check_number_of_values(name, distinct):
+    n_others = sum(not isinstance(value, str) for value in distinct)
+    if n_others > MOST_VALUES:
+        raise ValueError(
+            f"The covariate {name!r} has {n_others} different numbers, but each value "
+            "gets a prior of its own: cut it into intervals, for instance by "
+            "pandas.cut, or use sktemper.inspection.topic_regression after the fit."
+        )
