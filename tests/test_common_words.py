@@ -109,6 +109,31 @@ def test_common_shares_are_weighted_quantiles():
 # -- a topic of its own for common words -----------------------------------------------
 
 
+def assert_other_topics_show_none(separated):
+    """Topic 0 shows words with most tokens in it, and no other topic shows them."""
+    tokens = separated.state_.globals_.tokens().T
+    found, shown = separated.common_words_, separated.shown_topic_word_
+    share = tokens[0] / tokens.sum(axis=0)
+    assert set(found.columns) == set(np.flatnonzero(share >= 0.5)) != set()
+    np.testing.assert_allclose(found.shares, share[found.columns], rtol=1e-5)
+    assert found.token_share == pytest.approx(tokens[0].sum() / tokens.sum(), rel=1e-5)
+    np.testing.assert_allclose(shown[0], separated.topic_word_[0], rtol=1e-5)
+    assert shown[1:, found.columns].max() < 1e-3
+    kept = np.setdiff1d(np.arange(N_WORDS), found.columns)
+    ratio = shown[1:, kept] / separated.topic_word_[1:, kept]
+    assert ratio.min() >= 0.999 and np.ptp(ratio, axis=1).max() < 1e-3
+
+
+def test_a_separate_topic_may_have_most_tokens():
+    X, _ = documents(0.6)
+    with pytest.warns(ConvergenceWarning, match="in common"):
+        lda = AnnealedLDA(N_TOPICS, random_state=0).fit(X)
+    separated = lda.separate_common_words(X)
+    assert separated.common_words_.token_share > 0.5
+    assert_other_topics_show_none(separated)
+    separated.set_params(warm_start=True, max_iter=1).fit(X)  # no warning
+
+
 def test_separated_topics_are_the_true_ones(common):
     X, topics, lda = common
     before = lda.components_
@@ -124,6 +149,7 @@ def test_separated_topics_are_the_true_ones(common):
     with pytest.warns(ConvergenceWarning, match="in common"):
         longer = deepcopy(lda).set_params(warm_start=True).fit(X)
     assert separated.score(X) > longer.score(X) - 0.03
+    assert_other_topics_show_none(separated)
     assert separated.partial_fit(X[:100]).components_.shape == (13, N_WORDS)
 
 
@@ -136,7 +162,7 @@ def test_separation_counts_weights_and_needs_common_words(common, monkeypatch):
     monkeypatch.setattr(_common, "MOST_ROWS", 1)  # a row that has a weight
     of_last = learned_alphas(lda, X, np.arange(len(X)) == len(X) - 1)
     np.testing.assert_array_equal(of_last, learned_alphas(lda, X[-1:], None))
-    with pytest.raises(ValueError, match="no common words"):
+    with pytest.raises(ValueError, match="already"):
         weighted.set_params(n_jobs=2).separate_common_words(X)
     with pytest.raises(ValueError, match="no common words"):
         AnnealedLDA(3, random_state=0).fit(X).separate_common_words(X)

@@ -21,6 +21,8 @@ N_FREQUENT = 4000
 LOW, HIGH = 0.25, 0.7
 #: A word is common if at least this share of its tokens is.
 COMMON = 0.3
+#: The same share for words of which a topic of their own has the common tokens.
+SEPARATE = 0.5
 #: Topics have a common part if at least this share of all tokens is common, at most
 #: this share of all words is, and the squared correlation of a common token and a
 #: common word is at least this value.
@@ -62,12 +64,33 @@ class CommonPart:
     shares, high_shares : ndarray of shape (n_frequent,)
         Share of the tokens of each word that is common, for the levels `LOW` and
         `HIGH`.
+    is_separate : bool
+        Whether topic 0 has the common tokens, and no other topic does.
     """
 
     frequent: np.ndarray
     in_corpus: np.ndarray
     shares: np.ndarray
     high_shares: np.ndarray
+    is_separate: bool = False
+
+    @classmethod
+    def of_state(cls, state):
+        """Return the common part of fitted topics, or None if they have none.
+
+        It is topic 0 if the prior of topic 0 is larger than those of all others, which
+        are equal, as in the result of `separated`.
+        """
+        tokens, alpha = state.globals_.tokens(), state.hyper
+        is_separate = alpha[0] > alpha[-1] and (alpha[1:] == alpha[-1]).all()
+        if not is_separate or len(alpha) <= LEAST_TOPICS:
+            return cls.of_topics(tokens)
+        of_words = tokens.sum(axis=1)
+        frequent = np.argsort(-of_words, kind="stable")[:N_FREQUENT]
+        frequent = frequent[of_words[frequent] > 0.0]
+        shares = tokens[frequent, 0] / of_words[frequent]
+        in_corpus = of_words[frequent] / of_words.sum()
+        return cls(frequent, in_corpus, shares, np.zeros_like(shares), True)
 
     @classmethod
     def of_topics(cls, tokens):
@@ -96,7 +119,7 @@ class CommonPart:
 
     @property
     def _is_common(self):
-        return self.shares >= COMMON
+        return self.shares >= (SEPARATE if self.is_separate else COMMON)
 
     def _is_present(self, n_features):
         """Return whether few words explain which tokens are common."""
@@ -122,10 +145,13 @@ class CommonPart:
         return np.minimum(tokens[self.frequent], rates)
 
     def own_tokens(self, tokens):
-        """Return the tokens that are not common, without any of the common words."""
+        """Return the tokens that are not common, without any of the common words.
+
+        A topic of the common words keeps them.
+        """
         own = tokens.copy()
         own[self.frequent] -= self.taken(tokens)
-        own[self.frequent[self._is_common]] = 0.0
+        own[self.frequent[self._is_common], int(self.is_separate) :] = 0.0
         return own
 
 
@@ -154,7 +180,9 @@ def separated(estimator, X, sample_weight):
     """Return a fitted estimator whose topic 0 is the common part of the others."""
     state = estimator.state_
     tokens, eta = state.globals_.tokens(), state.globals_.prior
-    part = CommonPart.of_topics(tokens)
+    part = CommonPart.of_state(state)
+    if part is not None and part.is_separate:
+        raise ValueError("Topic 0 has the common words already, see common_words_.")
     if part is None:
         raise ValueError(
             "The topics have no common words, see common_words_: there is nothing to "

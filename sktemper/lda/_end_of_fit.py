@@ -36,8 +36,7 @@ def topics_are_empty(estimator, run):
 def topics_are_copies(estimator, run):
     if not _is_final(estimator, run):
         return None
-    tokens = run.state.globals_.tokens()
-    part = CommonPart.of_topics(tokens)
+    tokens, part = run.state.globals_.tokens(), CommonPart.of_state(run.state)
     pairs = near_copies((tokens if part is None else part.own_tokens(tokens)).T)
     if not pairs:
         return None
@@ -51,9 +50,10 @@ def topics_are_copies(estimator, run):
 def words_are_common(estimator, run):
     if not _is_final(estimator, run):
         return None
-    found = estimator.common_words_
-    if len(found.words) == 0:
+    part = CommonPart.of_state(run.state)
+    if part is None or part.is_separate:
         return None
+    found = estimator.common_words_
     return (
         f"{found.token_share:.0%} of the tokens are words that all topics have in "
         f"common: {_named(found.words)}. Leave them out when you count words, as with "

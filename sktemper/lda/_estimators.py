@@ -712,8 +712,9 @@ class _LDA(
         A named tuple of the ``words`` and their ``columns``, the ``shares`` of their
         tokens that are common, and ``token_share``, the common share of all tokens.  It
         is empty, with the share 0, unless few words make most of the common tokens.
+        After `separate_common_words`, these are words with most tokens in topic 0.
         """
-        part = CommonPart.of_topics(self._state().globals_.tokens())
+        part = CommonPart.of_state(self._state())
         if part is None:
             nothing = np.zeros(0)
             return CommonWords(self._names()[:0], nothing.astype(int), nothing, 0.0)
@@ -725,7 +726,7 @@ class _LDA(
         """Return the `CommonPart` that tables do not show, or None."""
         if not self.hide_common_words:
             return None
-        return CommonPart.of_topics(self.state_.globals_.tokens())
+        return CommonPart.of_state(self.state_)
 
     def _shown_topic_word(self):
         topics, part = self.state_.globals_, self._hidden_part()
@@ -1195,7 +1196,7 @@ class _LDA(
         Raises
         ------
         ValueError
-            If there are no `common_words_`.
+            If there are no `common_words_`, or topic 0 has them already.
 
         Notes
         -----
