@@ -9,7 +9,8 @@ from scipy.stats import skewnorm
 from sklearn.metrics import adjusted_rand_score
 
 from sktemper import AnnealedMixedMixture
-from sktemper.mixed_mixture._columns import Values, describe
+from sktemper._utils._values import Values
+from sktemper.mixed_mixture._columns import describe
 from sktemper.mixed_mixture._model import MixedMixtureModel
 from sktemper.mixed_mixture._shapes import n_modes, shape_of
 

@@ -8,12 +8,12 @@ import pytest
 from scipy import sparse
 from scipy.special import gammaln, psi
 from sktemper.inspection._kernels import sweep
+from sktemper._utils._design import Design
 
 from sktemper import AnnealedLDA
 from sktemper.inspection import _topic_regression, topic_regression
 from sktemper.inspection._gibbs import TopicDraw
 from sktemper.metrics import match_components
-from sktemper.mixed_mixture._design import Design
 from sktemper.plotting import TopicEffectsDisplay
 
 

@@ -9,10 +9,10 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_consistent_length
 
 from .._utils._arguments import WholeNumber, check_arguments, check_interval
+from .._utils._design import Design
 from .._utils._frames import data_frame
 from .._utils._notices import warn
 from .._utils._typing import DataFrame, DataLike, Float, Int, Seed
-from ..mixed_mixture._design import Design
 from ._gibbs import checked_documents, topic_draws
 from ._several_fits import check_lda
 

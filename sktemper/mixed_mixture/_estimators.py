@@ -37,6 +37,7 @@ from .._utils._validation import (
     check_unmasked,
     check_values,
 )
+from .._utils._values import INEXACT, column_values
 from ..learning_rates import LearningRate
 from ..model import ConjugateModel
 from ..moves import Moves
@@ -44,11 +45,9 @@ from ..noise import GradientNoise
 from ..schedules import Schedule
 from ..tempering import Tempering
 from ._columns import (
-    INEXACT,
     WITH_INTERVALS,
     by_column_index,
     chosen_kinds,
-    column_values,
     declared_kinds,
     describe,
     row_numbers,

@@ -10,9 +10,9 @@ from scipy.special import log_softmax, softmax
 from sklearn.utils import _safe_indexing, check_consistent_length
 
 from .._utils._arguments import check_interval, refuse
+from .._utils._design import named_columns
 from .._utils._frames import data_frame
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float
-from ._design import named_columns
 from ._regression import (
     checked_classes,
     checked_posteriors,

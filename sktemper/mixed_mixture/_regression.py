@@ -15,10 +15,10 @@ from sklearn.utils import (
 from sklearn.utils.validation import _check_sample_weight
 
 from .._utils._arguments import check_interval, is_integer, refuse
+from .._utils._design import MOST_CONDITION, Design
 from .._utils._frames import data_frame
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int
 from .._utils._validation import checked_weights
-from ._design import MOST_CONDITION, Design
 
 #: A component with a smaller sum of posteriors counts as empty.
 EMPTY = 0.5

@@ -39,7 +39,7 @@ MAY_IMPORT = {
     "student_mixture": OF_MODELS | {"gaussian_mixture"},  # with scales of rows
     "testing": {"_utils", "model"},
     "metrics": {"_engine", "_ranking", "_utils", "model_selection"},
-    "inspection": {"_utils", "lda", "metrics", "mixed_mixture", "model"},
+    "inspection": {"_utils", "lda", "metrics", "model"},
     # `__init__` has public functions
     "plotting": {"_engine", "_utils", "critical_temperatures"},
     "report": {"_engine", "_utils", "metrics", "plotting", "text"},

@@ -3,9 +3,9 @@
 import numpy as np
 from sklearn.utils import check_array
 
-from .._utils._frames import is_frame
-from .._utils._validation import check_values
-from ._columns import column_values
+from ._frames import is_frame
+from ._validation import check_values
+from ._values import column_values
 
 #: Largest condition number of a matrix that is inverted.
 MOST_CONDITION = 1e8
