@@ -60,7 +60,7 @@ def paths(directory, pattern):
 def extensions():
     """Return an extension for each .pyx; a changed header rebuilds it."""
     shared = [*paths(SIMD, "**/*.h"), *paths(PACKAGE / "_families", "*.h")]
-    shared += [*paths(PACKAGE, "**/*.pxd"), "setup.py"]
+    shared += [*paths(PACKAGE, "**/*.pxi"), "setup.py"]
     return [
         Extension(
             name=source.removesuffix(".pyx").replace("/", "."),
@@ -82,7 +82,8 @@ def constants_and_structs(folder):
     """Return Cython declarations of the constants and structs in _blocks.h."""
     blocks = folder / "_blocks.h"
     text = without_comments(blocks) if blocks.exists() else ""
-    lines = []
+    others = re.findall(r'^#include "(.+)/_blocks\.h"', text, re.MULTILINE)
+    lines = [line for other in others for line in constants_and_structs(Path(other))]
     for name in re.findall(r"^#define[ \t]+(\w+)[ \t]+\S", text, re.MULTILINE):
         lines += ["enum:", f"    {name}"]
     struct = r"\btypedef\s+struct\s*\w*\s*\{(.*?)\}\s*(\w+)\s*;"

@@ -177,15 +177,9 @@ class ProductAscent(MixtureAscent):
             self._log_base,
             self.row_weight,
             self.model.component_prior(hyper),
-            (self._sticks, hyper.weight_concentration, scale),
-            self.model.stop,
-            powers,
-            flags,
-            n_left,
-            limits,
-            before,
+            (self._sticks, hyper.weight_concentration),
+            (powers, flags, n_left, limits, before, scale, self.model.stop, bounds),
             (globals_.weights.reshape(-1), globals_.components),
-            bounds,
             self.row_bounds,
         )
         if status == self.STOPPED:

@@ -11,6 +11,7 @@ from libc.math cimport log
 from sktemper._simd.special import aligned, lanes_scratch
 
 include "_loops.pxi"
+include "_steps.pxi"
 
 
 def inverse_factors(const double[:, :, ::1] matrices):
@@ -324,14 +325,8 @@ def product_ascent(
     const double[::1] row_weight,
     const double[::1] prior,
     tuple numbers,
-    const int[::1] stop,
-    const double[:, ::1] powers,
-    const int[::1] flags,
-    intptr_t n_left,
-    const double[::1] limits,
-    double before,
+    tuple steps,
     tuple state,
-    double[:, ::1] bounds,
     double[::1] row_bounds,
 ):
     """Take several steps of coordinate ascent, and change the parameters.
@@ -345,17 +340,12 @@ def product_ascent(
     log_base : ndarray of shape (n_samples,) or None
     row_weight : ndarray of shape (n_samples,) or None
     prior : ndarray of shape (n_natural,)
-    numbers : tuple of three
-        Whether weights are stick-breaking, their concentration, and the scale of the
-        statistics.
-    stop : ndarray of shape (1,)
-        Flag; if another thread sets it, the call returns early.
-    powers, flags, n_left, limits, before
-        See `Ascent.run`.
+    numbers : tuple of two
+        Whether weights are stick-breaking, and their concentration.
+    steps : tuple
+        See `set_steps`.
     state : tuple of two ndarray
         Weights and components, which the call changes.
-    bounds : ndarray of shape (2, n_steps)
-        Receives the sums of the rows' bounds, and the lower bounds.
     row_bounds : ndarray of shape (n_samples,)
         Receives the rows' bounds of the last step.
 
@@ -371,16 +361,12 @@ def product_ascent(
     cdef double[:, ::1] components = state[1]
     fill_block(&block, parts, moments, prior)
     block.n_components = components.shape[0]
-    block.sticks, block.concentration, block.steps.scale = numbers
+    block.sticks, block.concentration = numbers
     block.log_base = NULL if log_base is None else &log_base[0]
     block.row_weight = NULL if row_weight is None else &row_weight[0]
     block.weights, block.components = &weights[0], &components[0, 0]
     block.row_bounds = &row_bounds[0]
-    block.steps.stop, block.steps.before = &stop[0], before
-    block.steps.n_steps, block.steps.n_left = powers.shape[0], n_left
-    block.steps.powers, block.steps.flags = &powers[0, 0], &flags[0]
-    block.steps.limits = &limits[0]
-    block.steps.local_bounds, block.steps.lower_bounds = &bounds[0, 0], &bounds[1, 0]
+    set_steps(&block.steps, steps)
     scratch = aligned(np.empty, SIMD.product_ascent_size_f64(&block), np.float64)
     block.scratch = &scratch[0]
     with nogil:

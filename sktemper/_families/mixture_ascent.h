@@ -21,11 +21,18 @@ static double *room_for(double **end, intptr_t n)
     return start;
 }
 
+/* log Gamma(x) for x > 0.  For x >= 1e15, this is Stirling's series without terms in 1 / x,
+ * which are smaller than the rounding error.  For smaller x, the result is `known`. */
+static inline double log_gamma_of_any(double x, double known)
+{
+    return x < 1e15 ? known : (x - 0.5) * log(x) - x + 0.91893853320467274178;
+}
+
 static inline double ascent_log_gamma(double x)
 {
     double known;
     log_gamma_f64(1, &x, &known);
-    return x < 1e15 ? known : (x - 0.5) * log(x) - x + 0.91893853320467274178;
+    return log_gamma_of_any(x, known);
 }
 
 static inline double log_beta(double a, double b)

@@ -90,8 +90,7 @@ static void log_gammas(intptr_t n, const double *x, double *logs)
 {
     log_gamma_f64(n, x, logs);
     for (intptr_t i = 0; i < n; i++)
-        if (!(x[i] < 1e15))
-            logs[i] = ascent_log_gamma(x[i]);
+        logs[i] = log_gamma_of_any(x[i], logs[i]);
 }
 
 /* The rate of the precision of a normal column. */
@@ -362,7 +361,6 @@ static int take_product_steps(product_block *b)
                                      product_global_step};
     product_run run;
     run.block = b;
-    b->steps.n_done = 0;
     divide_product_room(b, &run.room);
     run.room.prior_normaliser = log_normaliser_of(b, &run.room, b->prior);
     const int status = prepare_product(&run, b->weights, b->components, run.room.table);

@@ -1,6 +1,7 @@
 /* Wishart distributions of many components: factors of their scales, and terms of lower
  * bounds.  Computations are in float64 for both types REAL. */
 #include "gaussian_lanes.h"
+#include "mixture_ascent.h"
 #include "sparse_products.h"
 
 /* Computes the lower triangular F with F^T F = matrix^-1, and log |matrix^-1|, for symmetric
@@ -124,13 +125,6 @@ LOOP void NAME(traces_and_squares)(intptr_t n, intptr_t d, const double *restric
     }
 }
 
-/* log Gamma(x) for x > 0.  For x >= 1e15, this is Stirling's series without terms in 1 / x,
- * which are smaller than the rounding error.  For smaller x, the result is `known`. */
-static inline double NAME(log_gamma_of_any)(double x, double known)
-{
-    return x < 1e15 ? known : (x - 0.5) * log(x) - x + 0.91893853320467274178;
-}
-
 /* Computes terms of Normal-Wishart distributions in `d` dimensions: E log |precision|, the
  * logarithm of the density's normaliser without the factor |precision|, and the expected log
  * density of samples at distance 0 from the mean. */
@@ -151,7 +145,7 @@ LOOP void NAME(wishart_terms)(intptr_t n, intptr_t d, const double *restrict pre
                     0.5 * (freedom[first + (lane < width ? lane : width - 1)] - (double)i);
             log_gamma_f64(LANES, halves, logs);
             for (intptr_t lane = 0; lane < LANES; lane++)
-                gammas[lane] += NAME(log_gamma_of_any)(halves[lane], logs[lane]);
+                gammas[lane] += log_gamma_of_any(halves[lane], logs[lane]);
             digamma_f64(LANES, halves, logs);
             for (intptr_t lane = 0; lane < LANES; lane++)
                 digammas[lane] += logs[lane];

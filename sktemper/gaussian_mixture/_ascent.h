@@ -148,10 +148,9 @@ static void law_values(const ascent_block *b, const ascent_room *room, intptr_t 
         log_gamma_f64(n * width, room->halves, room->values);
         for (intptr_t i = 0; i < n; i++) {
             double sum = 0;
-            for (intptr_t d = 0; d < width; d++) {
-                const double half = room->halves[i * width + d];
-                sum += half < 1e15 ? room->values[i * width + d] : ascent_log_gamma(half);
-            }
+            for (intptr_t d = 0; d < width; d++)
+                sum += log_gamma_of_any(room->halves[i * width + d],
+                                        room->values[i * width + d]);
             const double half = room->halves[i * width];
             gammas[i] = b->law == WISHART  ? sum + 0.5 * D * LOG_2_ * freedom[i]
                         : b->law == GAMMAS ? D * (sum + half * LOG_2_)
@@ -368,22 +367,22 @@ static void target_components(const ascent_block *b, const ascent_room *room,
         mean_count += room->counts[k] / K;
     for (intptr_t k = 0; k < K; k++) {
         double *own = natural_at(b, room, components, k, &sums, &second, &freedom);
-        *own = power * hyper->precision + b->scale * room->counts[k];
+        *own = power * hyper->precision + b->steps.scale * room->counts[k];
         for (intptr_t d = 0; d < D; d++)
             sums[d] = power * (hyper->precision * b->prior_mean[d])
-                      + b->scale * room->sums[k * D + d];
+                      + b->steps.scale * room->sums[k * D + d];
         if (b->kind == TIED && k > 0)
             continue;
         const double *statistics = room->second + k * room->stored;
         if (is_full)
             for (intptr_t i = 0, at = 0; i < D; i++)
                 for (intptr_t j = i; j < D; j++, at++)
-                    second[at] = power * prior[i * D + j] + b->scale * statistics[at];
+                    second[at] = power * prior[i * D + j] + b->steps.scale * statistics[at];
         else
             for (intptr_t e = 0; e < room->stored; e++)
-                second[e] = power * prior[e] + b->scale * statistics[e];
+                second[e] = power * prior[e] + b->steps.scale * statistics[e];
         *freedom = power * (hyper->freedom - room->shift)
-                   + b->scale * (b->kind == TIED ? mean_count : room->counts[k]);
+                   + b->steps.scale * (b->kind == TIED ? mean_count : room->counts[k]);
     }
 }
 
@@ -657,7 +656,7 @@ static int learn_priors(const ascent_block *b, ascent_room *room, const usual_fo
     double n_used = 0, mean_rows = 0, mean_log = 0, log_determinant;
     learned_form *new = &room->learned;
     for (intptr_t k = 0; k < K; k++) {
-        const double count = b->scale * room->counts[k];
+        const double count = b->steps.scale * room->counts[k];
         room->used[k] = count > least;
         n_used += room->used[k];
         mean_rows += room->used[k] * count;
@@ -727,8 +726,8 @@ static void update_hyper(const ascent_block *b, ascent_room *room)
     intptr_t n_used = 0, n_occupied = 0;
     double new, old;
     for (intptr_t k = 0; k < b->n_components; k++) {
-        n_used += b->scale * room->counts[k] > USED_ROWS;
-        n_occupied += b->scale * room->counts[k] > OCCUPIED_ROWS;
+        n_used += b->steps.scale * room->counts[k] > USED_ROWS;
+        n_occupied += b->steps.scale * room->counts[k] > OCCUPIED_ROWS;
     }
     if (!b->learned || n_used < 2)
         return;
@@ -880,7 +879,7 @@ static int NAME(add_statistics)(const ascent_block *b, ascent_room *room, intptr
     moments.shares = room->shares;
     moments.factors = room->factors;
     moments.factor_per_sample = b->row_weight != 0;
-    moments.stop = b->stop;
+    moments.stop = b->steps.stop;
     moments.scratch = (double *)room->panels;
     moments.out = room->moments;
     if (NAME(weighted_moments)(&moments))
@@ -947,7 +946,7 @@ static int NAME(sum_all)(const ascent_block *b, ascent_room *room)
         moments.shares = shares;
         moments.factors = room->factors;
         moments.factor_per_sample = 1;
-        moments.stop = b->stop;
+        moments.stop = b->steps.stop;
         moments.scratch = (double *)room->panels;
         moments.out = room->moments;
         if (NAME(weighted_moments)(&moments))
@@ -985,7 +984,7 @@ static int NAME(ascent_local_step)(const ascent_block *b, ascent_room *room,
     block.triangular = b->kind == FULL;
     block.constants = room->few_constants;
     block.powers = powers + 2;
-    block.stop = b->stop;
+    block.stop = b->steps.stop;
     block.responsibilities = room->shares;
     block.scores = room->scores;
     block.scratch = room->panels;
@@ -1065,7 +1064,7 @@ static int NAME(gaussian_global_step)(void *self, double power)
     ascent_block *b = run->block;
     ascent_room *room = &run->room;
     const intptr_t K = b->n_components;
-    target_weights(b->sticks, K, b->concentration, power, b->scale, room->counts,
+    target_weights(b->sticks, K, b->concentration, power, b->steps.scale, room->counts,
                    room->weights);
     target_components(b, room, &room->present, power, room->components);
     if (!weights_are_valid(b->sticks, K, room->weights)
@@ -1092,9 +1091,6 @@ LOOP int NAME(gaussian_ascent)(ascent_block *b, intptr_t lanes_size)
     const mixture_methods methods = {
         NAME(gaussian_local_step), NAME(gaussian_global_bound), NAME(gaussian_update_hyper),
         NAME(gaussian_global_step)};
-    mixture_steps steps = {b->stop,   b->scale, b->n_steps,      b->n_left,      b->powers,
-                           b->flags,  b->limits, b->before, 0, b->local_bounds,
-                           b->lower_bounds};
     NAME(gaussian_run) run;
     ascent_room *room = &run.room;
     run.block = b;
@@ -1102,7 +1098,6 @@ LOOP int NAME(gaussian_ascent)(ascent_block *b, intptr_t lanes_size)
     room->present.precision = b->hyper[0];
     room->present.freedom = b->hyper[1];
     memcpy(room->present.covariance, b->covariance, (size_t)room->entries * sizeof(double));
-    b->n_done = 0;
     if (usual_of(b, room, b->components, &room->now)
         || !weights_are_valid(b->sticks, b->n_components, b->weights))
         return ASCENT_ILL_DEFINED;
@@ -1110,8 +1105,5 @@ LOOP int NAME(gaussian_ascent)(ascent_block *b, intptr_t lanes_size)
         return ASCENT_NOT_FINITE;
     if (b->kind == TIED && NAME(sum_all)(b, room))
         return ASCENT_STOPPED;
-    const int status = take_steps(&steps, &methods, &run);
-    b->n_done = steps.n_done;
-    b->before = steps.before;
-    return status;
+    return take_steps(&b->steps, &methods, &run);
 }

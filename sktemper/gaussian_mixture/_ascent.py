@@ -47,22 +47,17 @@ class GaussianAscent(Ascent):
         """Take steps; see `Ascent.run`."""
         bounds, constant = np.empty((2, len(powers))), self.model.log_constant
         limits = np.array([limits[0] - constant, *limits[1:]])
+        steps = powers, flags, n_left, limits, before - constant, scale
         status, n_done, before = _kernels.ascent(
             self.block,
             self._hyper.origin,
             self._added,
             self.row_weight,
             self._kinds,
-            (self._hyper.weight_concentration, scale),
+            self._hyper.weight_concentration,
             self._prior_mean,
-            self.model.stop,
-            powers,
-            flags,
-            n_left,
-            limits,
-            before - constant,
+            (*steps, self.model.stop, bounds),
             self._state,
-            bounds,
             self.row_bounds,
             self._scratch,
         )

@@ -1,3 +1,5 @@
+#include "sktemper/_families/_blocks.h"
+
 /* A panel is a group of samples that are processed at the same time.  This is the largest size
  * in bytes of one feature of the samples in a panel. */
 #define MIXTURE_BYTES (4 * SIMD_BYTES)
@@ -66,6 +68,7 @@ typedef struct {
 /* Input, output and scratch memory of `gaussian_ascent`: several steps of coordinate ascent on
  * the samples of a Gaussian mixture.  Parameters have the layouts of `NormalWishartFamily`. */
 typedef struct {
+    mixture_steps steps;
     intptr_t n_samples, n_features, n_components;
     int kind;                            /* 0 full, 1 diagonal, 2 spherical, 3 tied */
     int law;                             /* 0 Wishart, 1 a Gamma per feature, 2 one Gamma */
@@ -76,22 +79,13 @@ typedef struct {
     const double *row_weight;            /* (n_samples,), or NULL */
     const double *prior_mean;            /* (n_features,), about the origin */
     const double *added;                 /* `reg_covar` of each stored variance */
-    double concentration, scale;
-    const volatile int *stop;
-    intptr_t n_steps, n_left;            /* steps of this call, and of the ascent */
-    const double *powers;                /* (n_steps, 3): prior, statistics, local */
-    const int *flags;                    /* (n_steps,) */
-    const double *limits;                /* best bound, same bound, at rest, least gain, tol */
+    double concentration;
     /* in and out */
-    double before;                       /* lower bound of the last step */
     double *weights;                     /* (n_components,) or (n_components, 2) */
     double *components;
     double *hyper;                       /* mean precision, degrees of freedom */
     double *covariance;                  /* inverse scale of the prior */
     /* out */
-    intptr_t n_done;                     /* number of steps taken */
-    double *local_bounds;                /* (n_steps,) */
-    double *lower_bounds;                /* (n_steps,) */
     double *row_bounds;                  /* (n_samples,) of the last step */
     double *scratch;
 } ascent_block;

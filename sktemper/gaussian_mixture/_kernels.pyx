@@ -12,6 +12,7 @@ from sktemper._simd.special import aligned, lanes_scratch
 from cython cimport floating
 
 include "_loops.pxi"
+include "../_families/_steps.pxi"
 
 
 def local_step(
@@ -307,16 +308,10 @@ def ascent(
     const double[::1] added,
     const double[::1] row_weight,
     tuple kinds,
-    tuple numbers,
+    double concentration,
     const double[::1] prior_mean,
-    const int[::1] stop,
-    const double[:, ::1] powers,
-    const int[::1] flags,
-    intptr_t n_left,
-    const double[::1] limits,
-    double before,
+    tuple steps,
     tuple state,
-    double[:, ::1] bounds,
     double[::1] row_bounds,
     double[::1] scratch,
 ):
@@ -333,23 +328,14 @@ def ascent(
     kinds : tuple of four int
         Covariance type, law, whether weights are stick-breaking, and learned priors,
         see `ascent_block`.
-    numbers : tuple of two float
-        The concentration of the weights, and the scale of the statistics.
+    concentration : float
+        Concentration of the weights.
     prior_mean : ndarray of shape (n_features,)
         Prior mean, about the origin.
-    stop : ndarray of shape (1,)
-        Flag; if another thread sets it, the call returns early.
-    powers : ndarray of shape (n_steps, 3)
-    flags : ndarray of int of shape (n_steps,)
-    n_left : int
-        Number of steps of the ascent that are left.
-    limits : ndarray of shape (5,)
-    before : float
-        Lower bound of the last step, or NaN.
+    steps : tuple
+        See `set_steps`.
     state : tuple of four ndarray
         Weights, components, hyperparameters and covariance, which the call changes.
-    bounds : ndarray of shape (2, n_steps)
-        Receives the sums of the rows' bounds, and the lower bounds.
     row_bounds : ndarray of shape (n_samples,)
         Receives the rows' bounds of the last step.
     scratch : ndarray
@@ -372,15 +358,10 @@ def ascent(
     block.samples, block.origin = &samples[0, 0], &origin[0]
     block.row_weight = NULL if row_weight is None else &row_weight[0]
     block.prior_mean = &prior_mean[0]
-    block.added = &added[0]
-    block.concentration, block.scale = numbers
-    block.stop = &stop[0]
-    block.n_steps, block.n_left = powers.shape[0], n_left
-    block.powers, block.flags, block.limits = &powers[0, 0], &flags[0], &limits[0]
-    block.before = before
+    block.added, block.concentration = &added[0], concentration
+    set_steps(&block.steps, steps)
     block.weights, block.components = &weights[0], &components[0]
     block.hyper, block.covariance = &hyper[0], &covariance[0]
-    block.local_bounds, block.lower_bounds = &bounds[0, 0], &bounds[1, 0]
     block.row_bounds, block.scratch = &row_bounds[0], &scratch[0]
     with nogil:
         mode = simd_flush_subnormals()
@@ -389,7 +370,7 @@ def ascent(
         else:
             status = SIMD.gaussian_ascent_f64(&block, n_lanes)
         simd_restore_subnormals(mode)
-    return status, block.n_done, block.before
+    return status, block.steps.n_done, block.steps.before
 
 
 def nearest_centres(
@@ -492,8 +473,8 @@ def best_split(
     block.ascent.row_weight = &weight[0]
     block.ascent.added = &added[0]
     block.ascent.concentration, block.count_of_whole = numbers
-    block.ascent.scale = 1.0
-    block.ascent.stop, block.ascent.scratch = &stop[0], &scratch[0]
+    block.ascent.steps.scale = 1.0
+    block.ascent.steps.stop, block.ascent.scratch = &stop[0], &scratch[0]
     block.coordinates, block.axes = &coordinates[0, 0], &axes[0, 0]
     block.prior, block.whole = &prior[0], &whole[0]
     block.shares, block.statistics = &shares[0], &statistics[0]
@@ -556,7 +537,7 @@ def agglomerate(
     block.ascent.kind, block.ascent.law = kinds[:2]
     block.ascent.sticks, block.ascent.learned = kinds[2:]
     block.ascent.concentration = concentration
-    block.ascent.scale = 1.0
+    block.ascent.steps.scale = 1.0
     block.ascent.prior_mean, block.ascent.scratch = &prior_mean[0], &scratch[0]
     block.ascent.hyper, block.ascent.covariance = &hyper[0], &covariance[0]
     block.n_weights, block.least, block.statistics = n_weights, least, &statistics[0, 0]

@@ -116,7 +116,7 @@ static int NAME(split_moments)(const split_block *s, const ascent_room *room,
     moments.shares = s->shares;
     moments.factors = b->row_weight;
     moments.factor_per_sample = 1;
-    moments.stop = b->stop;
+    moments.stop = b->steps.stop;
     moments.scratch = (double *)room->panels;
     moments.out = room->moments;
     return NAME(weighted_moments)(&moments);
@@ -139,7 +139,7 @@ static int NAME(next_shares)(const split_block *s, const ascent_room *room, intp
     block.triangular = b->kind == FULL;
     block.constants = constants;
     block.powers = &one;
-    block.stop = b->stop;
+    block.stop = b->steps.stop;
     block.only_distances = 1;
     block.responsibilities = room->shares;
     block.bounds = room->factors;

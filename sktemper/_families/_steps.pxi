@@ -1,0 +1,12 @@
+cdef set_steps(mixture_steps *block, tuple steps):
+    """Set the steps of an ascent: the arguments of `Ascent.run`, the flag that stops it, and
+    ``bounds`` (2, n_steps), which receives the sums of the rows' and the lower bounds."""
+    cdef const double[:, ::1] powers
+    cdef const int[::1] flags, stop
+    cdef const double[::1] limits
+    cdef double[:, ::1] bounds
+    powers, flags, block.n_left, limits, block.before, block.scale, stop, bounds = steps
+    block.n_steps, block.n_done = powers.shape[0], 0
+    block.powers, block.flags, block.limits = &powers[0, 0], &flags[0], &limits[0]
+    block.stop = &stop[0]
+    block.local_bounds, block.lower_bounds = &bounds[0, 0], &bounds[1, 0]
