@@ -9,6 +9,7 @@ from ._choice import candidates
 from ._gaps import has_gaps
 from ._merges import MARGIN
 from ._priors import LEARNED, learned_priors, restarted
+from ._starts import NO_WIDTH
 
 #: Largest number of rows that the checks use.
 ROWS_SAMPLED = 5000
@@ -26,8 +27,6 @@ LEAST_RATIO = 2.0
 #: these limits.  Such components have this share of the rows if tails are heavy.  One
 #: pair or triple may be clusters with a common centre.
 NEAR, LEAST_WIDER, MOST_WIDER, LEAST_HEAVY, LEAST_PAIRED = 0.5, 1.5, 8.0, 0.5, 4
-#: A column is constant if its standard deviation is below this share of its values.
-CONSTANT = 1e-8
 
 #: A component is narrow in a column if its variance is below this multiple of
 #: `reg_covar`, which is part of this variance.
@@ -226,7 +225,7 @@ def gain_of_correlations(X, labels, weight):
     for k in np.unique(labels):
         own = X[labels == k]
         width, largest = own.std(axis=0), np.abs(own).max(axis=0)
-        varies = width > CONSTANT * largest
+        varies = width > NO_WIDTH * largest
         own = np.where(varies, own - own.mean(axis=0), 0.0)
         X[labels == k] = own / np.where(varies, width, 1.0)
     matrix, _ = ledoit_wolf(X[::2], assume_centered=True)
