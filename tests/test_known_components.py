@@ -232,3 +232,12 @@ def test_fits_continue_with_labels():
     for _ in range(3):
         mixture.fit(X, labels=labels)
     assert np.array_equal(mixture.labels_[1::2], y[1::2])
+
+
+def test_components_keep_their_labels_in_fits_that_continue_without():
+    random, y = np.random.default_rng(0), np.repeat([0, 1], [20, 40])
+    X = random.normal(size=(60, 2)) + 9 * y[:, None]  # by size, label 1 is the first
+    options = {"warm_start": True, "max_iter": 3, "moves": None, "random_state": 0}
+    mixture = AnnealedGaussianMixture(2, **options)
+    assert np.array_equal(mixture.fit(X, labels=y).fit(X).labels_, y)
+    assert np.array_equal(mixture.set_params(warm_start=False).fit(X).labels_, 1 - y)

@@ -390,7 +390,9 @@ def held_out_rows(training, rows, seed, sample_weight):
 def _in_final_order(problem, state):
     """Return the parameters of a state after `final_order`."""
     fitted = state.globals_, state.hyper
-    order = problem.model.final_order(*fitted) if problem.labels is None else None
+    if state.is_ordered or problem.labels is not None:
+        return fitted
+    order = problem.model.final_order(*fitted)
     return fitted if order is None else problem.model.reordered(*fitted, order)
 
 
@@ -502,11 +504,12 @@ class _Fit:
         state.local = None  # only an unfinished plan uses local parameters
         ordered = _in_final_order(problem, state)
         if ordered[0] is state.globals_:
+            state.is_ordered = True
             return
 
         def commit():
             state.globals_, state.hyper = ordered
-            state.policies.learning_rate = None
+            state.policies.learning_rate, state.is_ordered = None, True
             on_commit()
 
         problem.workers.run_whole(commit)

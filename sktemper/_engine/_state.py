@@ -313,6 +313,8 @@ class State:
         Start of the fit, until the fit is compared with a plain fit from there.
     plain_is_better : bool
         Whether the parameters come from that plain fit, or from its merged components.
+    is_ordered : bool
+        Whether a plan of passes was finished, so that components keep their order.
     """
 
     globals_: Any
@@ -331,6 +333,7 @@ class State:
     stream: Any = None
     start: Any = None
     plain_is_better: bool = False
+    is_ordered: bool = False
 
     def clock(self, total_samples=None):
         """Return the clock of the next step; it starts after the idle steps."""

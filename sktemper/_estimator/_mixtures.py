@@ -223,7 +223,8 @@ class MixtureMixin(
         At the end, components are sorted by size, the largest first, also after a start
         at ``means_init``, but not with ``priors="scikit-learn"``.  With ``labels``,
         component k is that of label k instead, and samples with a label stay in their
-        component, also in moves.
+        component, also in moves.  A fit that extends a finished plan by ``warm_start``
+        keeps the order, except for moves, which may exchange components.
 
         An error leaves an earlier fit as it was.  After Ctrl-C, the estimator has the
         state after the last complete step or, with ``n_init > 1``, the best of the
