@@ -96,6 +96,8 @@ def same_bits(found, expected, what):
 
 def equal(found, expected, what, rtol=1e-6, atol=1e-9):
     found, expected = np.asarray(found), np.asarray(expected)
+    if np.float32 in (found.dtype, expected.dtype):
+        rtol, atol = 1e-4, 1e-6
     same = found.shape == expected.shape
     same = same and np.allclose(found, expected, rtol, atol, equal_nan=True)
     assert same, f"{what} differs"
