@@ -8,9 +8,9 @@ import pytest
 from scipy import sparse
 from scipy.special import gammaln, psi
 from sktemper.inspection._kernels import sweep
-from sktemper._utils._design import Design
 
 from sktemper import AnnealedLDA
+from sktemper._utils._design import Design
 from sktemper.inspection import _topic_regression, topic_regression
 from sktemper.inspection._gibbs import TopicDraw
 from sktemper.metrics import match_components
