@@ -16,6 +16,7 @@ from sktemper._families import WEIGHTS, Mixture, MixtureModel
 from sktemper._families._ascent import MixtureAscent, ProductAscent
 from sktemper._families._births import Search
 from sktemper.discrete_mixture._model import _DiscreteMixtureModel
+from sktemper.factorial_mixture._ascent import FactorialAscent
 from sktemper.factorial_mixture._model import FactorialMixtureModel
 from sktemper.mixed_mixture._model import MixedMixtureModel
 from sktemper.model import IllDefined
@@ -139,7 +140,7 @@ def test_ascents_by_the_model_have_the_bits_of_single_steps(
     weight = WEIGHT if is_weighted else None
     # a plain fit with single steps may be given up
     monkeypatch.setattr(_fit._Fit, "_is_compared", lambda *given: False)
-    for model in _DiscreteMixtureModel, MixedMixtureModel:
+    for model in _DiscreteMixtureModel, MixedMixtureModel, FactorialMixtureModel:
         monkeypatch.setattr(model, "steps_by_kernel", False)
     calls, fits = [], []
     owner = FactorialMixtureModel if name in FACTORIAL else MixtureModel
@@ -157,6 +158,50 @@ def test_ascents_by_the_model_have_the_bits_of_single_steps(
         np.testing.assert_array_equal(history[column], known[column])
     np.testing.assert_array_equal(one.transform(X), other.transform(X))
     assert one.lower_bound(X) == other.lower_bound(X)
+
+
+@pytest.mark.every(4)
+@pytest.mark.parametrize("structured", [True, False])
+@pytest.mark.parametrize("learned", [True, False])
+@pytest.mark.parametrize("cooling", [None, 2.0])
+@pytest.mark.parametrize("dtype, rtol", [(np.float64, 1e-9), (np.float32, 1e-4)])
+@pytest.mark.parametrize("powers", POWERS.values(), ids=POWERS)
+def test_the_kernel_takes_the_steps_of_a_factorial_mixture(
+    powers, dtype, rtol, learned, structured, cooling
+):
+    model = FactorialMixtureModel(
+        6,
+        8,
+        noise_variance=0.2,
+        component_variance=1.0,
+        inclusion_probability=np.full(6, 0.3),
+        learn_noise_variance=learned,
+        learn_inclusion_probability=learned,
+        structured=structured,
+        dtype=np.dtype(dtype),
+        local_cooling=cooling,
+        init=lambda X, hyper, random: X[:6],
+    )
+    model.tol = 0.0  # otherwise nearly equal starts of a row may end apart
+    block, hyper = model.take(PICTURES, slice(None)), model.initial_hyper(PICTURES)
+    globals_ = model.initial_globals(PICTURES, None, hyper)
+    flags, outcomes = np.full(8, Ascent.WATCHED, dtype=np.intc), []
+    for kind in FactorialAscent, MixtureAscent:
+        for weight, keeps_local in (None, True), (WEIGHT, False):
+            ascent = kind(model, block, weight)
+            ascent.keeps_local = keeps_local
+            ascent.start(globals_, hyper)
+            first = ascent.run(powers[:5], flags[:5], 8, NO_LIMITS, math.nan, 1.5)
+            last = ascent.run(powers[5:], flags[5:], 3, NO_LIMITS, first[2], 1.5)
+            assert first[:2] == (0, 5) and last[:2] == (0, 3)
+            parameters, priors = ascent.parameters()
+            local = [ascent.local] if keeps_local else []
+            numbers = priors.noise_variance, priors.inclusion_probability
+            arrays = [*parameters.arrays(), *numbers, *local, ascent.row_bounds]
+            outcomes.append([first[3][:2], last[3][:2], *arrays])
+    for found, known in zip(outcomes[:2], outcomes[2:], strict=True):
+        for one, other in zip(found, known, strict=True):
+            np.testing.assert_allclose(one, other, rtol=rtol, atol=10 * rtol)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -42,7 +42,7 @@ static inline double log_beta(double a, double b)
 
 /* Computes E log of the two parts of each stick, or of the weights of a Dirichlet
  * distribution, and E log of the weights.  Parameters are the exponents, see `_dirichlet.py`. */
-static void expect_weights(int sticks, intptr_t K, const double *parameters, double *logs,
+static inline void expect_weights(int sticks, intptr_t K, const double *parameters, double *logs,
                            double *log_weights)
 {
     if (sticks) {
@@ -66,7 +66,7 @@ static void expect_weights(int sticks, intptr_t K, const double *parameters, dou
 }
 
 /* E log p - E log q of the weights. */
-static double bound_weights(int sticks, intptr_t K, double concentration,
+static inline double bound_weights(int sticks, intptr_t K, double concentration,
                             const double *parameters, const double *logs)
 {
     const double prior = concentration - 1;
@@ -90,7 +90,7 @@ static double bound_weights(int sticks, intptr_t K, double concentration,
 }
 
 /* parameters = power * prior + scale * the terms of the components' numbers of rows */
-static void target_weights(int sticks, intptr_t K, double concentration, double power,
+static inline void target_weights(int sticks, intptr_t K, double concentration, double power,
                            double scale, const double *counts, double *parameters)
 {
     double behind = 0;
@@ -105,7 +105,7 @@ static void target_weights(int sticks, intptr_t K, double concentration, double 
     }
 }
 
-static int weights_are_valid(int sticks, intptr_t K, const double *parameters)
+static inline int weights_are_valid(int sticks, intptr_t K, const double *parameters)
 {
     for (intptr_t k = 0; k < (sticks ? 2 * K : K); k++)
         if (!(parameters[k] > -1))

@@ -1,7 +1,7 @@
 """Births of components, as proposals of moves."""
 
 import copy
-import functools
+import math
 import warnings
 
 import numpy as np
@@ -10,8 +10,7 @@ from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 
 from .._utils._linalg import tiled_matmul
-from .._utils._tasks import run_shared
-from ..model import Powers, Request
+from ..model import IllDefined, Powers, Request
 from ._inference import Components, Couplings, Inference
 
 # -- initial means of the components: noise, samples, or results of other methods ------
@@ -149,6 +148,11 @@ STARTS = {
 P_REMIX, P_DIFFERENCE = 0.3, 0.5
 #: Number of steps after a birth, and number of nearest samples for differences.
 BIRTH_STEPS, NEAREST = 10, 10
+#: Limits of an ascent of which all steps are taken, see `Ascent.run`.
+NO_LIMITS = np.array([-math.inf, 0.0, 0.0, -math.inf, 0.0])
+#: Probability above which a sample has a feature, and the product of a sample and a
+#: component that it never has.
+PRESENT, NEVER = 1e-3, -1e30
 #: Smallest scale of a direction that components span, relative to the largest scale.
 LEAST_SCALE = 1e-6
 
@@ -169,11 +173,11 @@ def replace_components(model, globals_, hyper, block, random, row_weight=None):
     larger.n_components += 1
     prior = hyper.inclusion_probability
     wider = hyper._replace(inclusion_probability=np.append(prior, prior.mean()))
-    components = _add_component(model, globals_, hyper, block, random)
     try:
+        components = _add_component(model, globals_, hyper, block, random)
         components, wider = _adapt(larger, components, wider, block)
         dead = least_useful(larger, components, wider, block)
-    except np.linalg.LinAlgError:  # tiny noise makes the precision singular
+    except (IllDefined, np.linalg.LinAlgError):  # of tiny noise: a singular precision
         return globals_, hyper
     left = np.arange(model.n_components)
     if dead < model.n_components:
@@ -187,14 +191,13 @@ def replace_components(model, globals_, hyper, block, random, row_weight=None):
 
 def _adapt(model, components, hyper, block):
     """Return components and priors after a few steps on a block."""
-    for _ in range(BIRTH_STEPS):
-        prepared = model.prepare(components, hyper)
-        step = model.local_step(block, prepared, Request())
-        hyper = model.update_hyper(
-            hyper, components, step.statistics, 1.0, 1.0, Powers()
-        )
-        components = model.step(components, step.statistics, 1.0, Powers(), 1.0, hyper)
-    return components, hyper
+    ascent = model.ascent_on(block)
+    ascent.start(components, hyper)
+    powers, flags = np.ones((BIRTH_STEPS, 3)), np.zeros(BIRTH_STEPS, dtype=np.intc)
+    status, *_ = ascent.run(powers, flags, BIRTH_STEPS, NO_LIMITS, math.nan, 1.0)
+    if status != ascent.DONE:
+        raise ascent.ill_defined()
+    return ascent.parameters()
 
 
 def _remix(model, globals_, hyper, block, random):
@@ -231,31 +234,28 @@ def _add_component(model, globals_, hyper, block, random):
 
 
 def least_useful(model, components, hyper, block):
-    prepared = model.prepare(components, hyper)
+    """Return the component without which the bounds of the rows are highest.
+
+    From their optimum with all features, rows are optimised without each feature that
+    they have.
+    """
+    prepared, K = model.prepare(components, hyper), model.n_components
     products = tiled_matmul(block.values, prepared.filters.T)
-    bounds = np.empty((model.n_components, len(products)))
-
-    def bound_without(k, coupled, part, rows):
-        prior = np.delete(hyper.inclusion_probability, k)
-        left = np.delete(products[rows], k, 1)
-        nu = np.empty(left.shape, dtype=model.dtype)
-        nu[...] = prior
-        without = hyper._replace(inclusion_probability=prior)
-        inference = Inference(model, part, without, Powers(), left, [coupled])
-        _, _, bounds[k, rows], _ = inference.run(nu, cooled=True)
-
-    for coupling in Couplings(model, block, prepared, completing=True):
-        rows = coupling.rows
-        part = block._replace(
-            squares=block.squares[rows], observed=block.observed[rows]
-        )
-        calls = (
-            functools.partial(bound_without, k, coupled, part, rows)
-            for k, coupled in enumerate(coupling.without_each())
-        )
-        if coupling.per_sample:  # all couplings use the same memory
-            for call in calls:
-                call()
-        else:
-            run_shared(list(calls))
-    return int(np.argmax([row_bounds.sum() for row_bounds in bounds]))
+    couplings = Couplings(model, block, prepared, completing=True)
+    inference = Inference(model, block, hyper, Powers(), products, couplings)
+    nu, _, _, bounds, _ = inference.best()
+    rises = -len(nu) * np.log1p(-hyper.inclusion_probability)
+    rows, features = np.nonzero(nu > PRESENT)
+    # grams of samples that have many features would need much memory at once
+    groups = [slice(None)]
+    if block.missing is not None:
+        groups = [features == k for k in range(K)]
+    for group in groups:
+        own, k = rows[group], features[group]
+        if len(own):
+            part, without = inference.of(own), nu[own]
+            part.products[np.arange(len(k)), k] = NEVER
+            without[np.arange(len(k)), k] = 0.0
+            *_, others, _ = part.run(without, cooled=False)
+            rises += np.bincount(k, others - bounds[own], K)
+    return int(np.argmax(rises))

@@ -56,3 +56,38 @@ typedef struct {
     void *grams;                         /* triangles */
     double *diagonals;                   /* (n_samples, n_features) */
 } grams_block;
+
+/* Input, output and scratch memory of `factorial_ascent`: several steps of coordinate ascent on
+ * samples without missing values. */
+typedef struct {
+    intptr_t n_samples, n_dimensions, n_features;
+    int structured;                      /* whether components are correlated */
+    int learned;                         /* 1 noise variance, 2 inclusion probabilities */
+    int keeps_local;                     /* whether steps start from `nu` of the last step */
+    double component_variance, least_noise, least_inclusion, cooling, tol, scale;
+    intptr_t max_iter;
+    const void *samples;                 /* (n_samples, n_dimensions) */
+    const void *columns;                 /* the same, (n_dimensions, n_samples) */
+    const double *squares;               /* (n_samples,) */
+    const double *row_weight;            /* (n_samples,), or NULL */
+    const volatile int *stop;
+    intptr_t n_steps, n_left;            /* steps of this call, and of the ascent */
+    const double *powers;                /* (n_steps, 3): prior, statistics, local */
+    const int *flags;                    /* (n_steps,) */
+    const double *limits;                /* best bound, same bound, at rest, least gain, tol */
+    /* in and out */
+    double before;                       /* lower bound of the last step */
+    double *precision;                   /* (n_features, n_features) */
+    double *weighted_means;              /* (n_features, n_dimensions) */
+    double *inclusion;                   /* (n_features,) */
+    double noise;
+    int has_local;                       /* whether `nu` is known */
+    void *nu;                            /* (n_samples, n_features) */
+    /* out */
+    intptr_t n_done;                     /* number of steps taken */
+    double *local_bounds;                /* (n_steps,) */
+    double *lower_bounds;                /* (n_steps,) */
+    double *iterations;                  /* (n_steps,), mean sweeps over a sample */
+    double *row_bounds;                  /* (n_samples,) of the last step */
+    double *scratch;
+} factorial_block;

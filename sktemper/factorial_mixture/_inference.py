@@ -12,6 +12,10 @@ from .._families import Natural, SharedGaussian
 from ..model import Stopped
 from . import _kernels
 
+#: Least learned noise variance, relative to the component variance, and least distance
+#: of learned inclusion probabilities from 0 and 1.
+LEAST_NOISE, LEAST_INCLUSION = 1e-9, 1e-6
+
 
 # -- values of a factorial mixture: samples, priors, components and statistics ---------
 class Samples(NamedTuple):
@@ -208,31 +212,6 @@ class Coupling(NamedTuple):
     diagonal: np.ndarray
     per_sample: bool
 
-    def without_each(self):
-        """Yield the couplings of all features except one, for the same rows.
-
-        Each coupling overwrites the arrays of the previous coupling, because arrays are
-        large if each sample has a gram, and few entries change.
-        """
-        n_features, gram = self.diagonal.shape[1], None
-        for k in range(n_features):
-            left = np.delete(np.arange(n_features), k)
-            if not self.per_sample:
-                gram = self.gram[np.ix_(left, left)]
-            elif k == 0:
-                gram = self.gram[:, n_features:].copy()
-            else:  # feature k - 1 replaces feature k
-                new = pair_entries(k - 1, np.arange(n_features - 1), n_features - 1)
-                gram[:, new] = self.gram[:, pair_entries(k - 1, left, n_features)]
-            diagonal = np.take(self.diagonal, left, axis=1)
-            yield Coupling(slice(None), gram, diagonal, self.per_sample)
-
-
-def pair_entries(one, others, n_features):
-    """Return the indices, in an upper triangle, of pairs of ``one`` with ``others``."""
-    low, high = np.minimum(one, others), np.maximum(one, others)
-    return low * (2 * n_features - low - 1) // 2 + high
-
 
 class Couplings:
     """Couplings of the samples of a block.
@@ -286,6 +265,20 @@ class Couplings:
             yield self.kept
 
 
+def couplings_of(couplings, rows, n_rows):
+    """Yield the couplings of some of ``n_rows`` rows, of which some may be the same."""
+    for coupling in couplings:
+        places = np.full(n_rows, -1)
+        places[coupling.rows] = np.arange(len(places[coupling.rows]))
+        own = places[rows]
+        mine = np.flatnonzero(own >= 0)
+        gram, diagonal = coupling.gram, coupling.diagonal
+        if coupling.per_sample:
+            gram, diagonal = gram[own[mine]], diagonal[own[mine]]
+        if len(mine):
+            yield Coupling(mine, gram, diagonal, coupling.per_sample)
+
+
 def grams(model, block, rows, prepared, completing, out):
     """Return the `Coupling` of samples with missing values; write grams to ``out``."""
     noise, K = prepared.hyper.noise_variance, model.n_components
@@ -317,6 +310,19 @@ class Inference:
     def __init__(self, model, block, hyper, powers, products, couplings):
         self.model, self.block, self.hyper, self.powers = model, block, hyper, powers
         self.products, self.couplings = products, couplings
+
+    def of(self, rows):
+        """Return the optimisation of some rows, of which some may be the same."""
+        block, local = self.block, self.powers.local
+        local = np.asarray(local)[rows] if np.ndim(local) else local
+        return Inference(
+            self.model,
+            block._replace(squares=block.squares[rows], observed=block.observed[rows]),
+            self.hyper,
+            self.powers._replace(local=local),
+            self.products[rows],
+            couplings_of(self.couplings, rows, len(self.products)),
+        )
 
     def best(self, local_init=None):
         """Return nu and the results of `run`, from the best start of each sample.

@@ -4,6 +4,10 @@
  * of other lanes, so that results do not depend on other samples.  Converged samples are
  * collected until they fill a vector, and then the entropies in their bounds are computed. */
 
+#include "products.h"
+#include "sktemper/_families/mixture_ascent.h"
+#include "sktemper/_simd/_blocks.h"
+
 #include "_grams.h"
 #include "_sweeps.h"
 
@@ -266,6 +270,8 @@ LOOP int NAME(binary_local_step)(binary_block *block)
         return NAME(binary_optimise)(block, 1, OWN_PARTS);
     return NAME(binary_optimise)(block, 1, FEW_PARTS);
 }
+
+#include "_ascent.h"
 
 /* out[i] = the sum of squares of row i, in float64; rows are `stride` elements apart. */
 LOOP void NAME(row_squares)(intptr_t n_rows, intptr_t n_columns, intptr_t stride,

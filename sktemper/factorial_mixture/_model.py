@@ -10,14 +10,17 @@ import math
 import numpy as np
 from scipy.linalg import eigh
 
-from .._families import MixtureAscent, NaturalModel, rate_to_zero
+from .._families import DONE_BY_KERNEL, MixtureAscent, NaturalModel, rate_to_zero
 from .._utils._linalg import tiled_matmul
 from ..model import LocalStep, Powers, Request
 from ..model._contract import tenth_of_rows
 from . import _kernels
+from ._ascent import FactorialAscent
 from ._births import replace_components
 from ._inference import (
     LARGEST_VALUES,
+    LEAST_INCLUSION,
+    LEAST_NOISE,
     Components,
     Couplings,
     FeatureStatistics,
@@ -41,10 +44,6 @@ LOCAL_TOL, MAX_LOCAL_ITER = 1e-3, 100
 SWEEPS = 30
 #: Initial precision of the means, as a number of samples.
 START_SAMPLES = 100
-#: Least learned noise variance, relative to the component variance.
-LEAST_NOISE = 1e-9
-#: Least distance of learned inclusion probabilities from 0 and 1.
-LEAST_INCLUSION = 1e-6
 
 
 class FactorialMixtureModel(NaturalModel):
@@ -70,6 +69,7 @@ class FactorialMixtureModel(NaturalModel):
 
     watches_bound = True
     keeps_local = True
+    steps_by_kernel = True
     parameters = Components
 
     def __init__(
@@ -384,8 +384,15 @@ class FactorialMixtureModel(NaturalModel):
 
     # -- leaving a poor optimum --------------------------------------------------------
     def ascent(self, block, hyper, row_weight=None):
-        if len(block.values) > self.block_size:
+        if len(block.values) > self.block_size:  # blocks are shared by threads
             return None
-        return MixtureAscent(self, block, row_weight)
+        return self.ascent_on(block, row_weight)
+
+    def ascent_on(self, block, row_weight=None):
+        """Return an ascent on any number of rows, by the kernel if possible."""
+        by_kernel = self.steps_by_kernel and DONE_BY_KERNEL.isdisjoint(vars(self))
+        by_kernel = by_kernel and block.missing is None
+        kind = FactorialAscent if by_kernel else MixtureAscent
+        return kind(self, block, row_weight)
 
     propose_birth = replace_components
