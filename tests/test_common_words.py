@@ -134,6 +134,14 @@ def test_a_separate_topic_may_have_most_tokens():
     separated.set_params(warm_start=True, max_iter=1).fit(X)  # no warning
 
 
+def test_a_larger_prior_alone_makes_no_separate_topic():
+    X, topics = documents(0.5)
+    alpha = np.r_[0.1, np.full(N_TOPICS - 1, 0.05)]
+    with pytest.warns(ConvergenceWarning, match="in common"):
+        lda = AnnealedLDA(N_TOPICS, doc_topic_prior=alpha, random_state=0).fit(X)
+    assert n_found(topics, lda.shown_topic_word_) == N_TOPICS
+
+
 def test_separated_topics_are_the_true_ones(common):
     X, topics, lda = common
     before = lda.components_

@@ -23,6 +23,9 @@ LOW, HIGH = 0.25, 0.7
 COMMON = 0.3
 #: The same share for words of which a topic of their own has the common tokens.
 SEPARATE = 0.5
+#: A topic has the common words if most tokens of this number of the most frequent words
+#: are tokens of words of which it has that share.
+N_MOST_FREQUENT = 20
 #: Topics have a common part if at least this share of all tokens is common, at most
 #: this share of all words is, and the squared correlation of a common token and a
 #: common word is at least this value.
@@ -78,19 +81,22 @@ class CommonPart:
     def of_state(cls, state):
         """Return the common part of fitted topics, or None if they have none.
 
-        It is topic 0 if the prior of topic 0 is larger than those of all others, which
-        are equal, as in the result of `separated`.
+        It is topic 0 in the result of `separated`: the prior of topic 0 is larger than
+        those of all others, which are equal, and it has the most frequent words.
         """
         tokens, alpha = state.globals_.tokens(), state.hyper
-        is_separate = alpha[0] > alpha[-1] and (alpha[1:] == alpha[-1]).all()
-        if not is_separate or len(alpha) <= LEAST_TOPICS:
+        may_be = alpha[0] > alpha[-1] and (alpha[1:] == alpha[-1]).all()
+        if not may_be or len(alpha) <= LEAST_TOPICS or not tokens.any():
             return cls.of_topics(tokens)
-        of_words = tokens.sum(axis=1)
-        frequent = np.argsort(-of_words, kind="stable")[:N_FREQUENT]
-        frequent = frequent[of_words[frequent] > 0.0]
-        shares = tokens[frequent, 0] / of_words[frequent]
-        in_corpus = of_words[frequent] / of_words.sum()
-        return cls(frequent, in_corpus, shares, np.zeros_like(shares), True)
+        in_corpus = tokens.sum(axis=1)
+        frequent = np.argsort(-in_corpus, kind="stable")[:N_FREQUENT]
+        frequent = frequent[in_corpus[frequent] > 0.0]
+        shares = tokens[frequent, 0] / in_corpus[frequent]
+        in_corpus = in_corpus[frequent] / in_corpus.sum()
+        part = cls(frequent, in_corpus, shares, np.zeros_like(shares), True)
+        first = in_corpus[:N_MOST_FREQUENT]
+        of_common = first @ part._is_common[:N_MOST_FREQUENT]
+        return part if 2.0 * of_common > first.sum() else cls.of_topics(tokens)
 
     @classmethod
     def of_topics(cls, tokens):
