@@ -200,6 +200,10 @@ class Schedule(Policy):
         for clock in clocks:
             self.at(clock, what, most)
 
+    def _planned(self, clocks):
+        """Return the values at increasing clocks."""
+        return [self.at(clock) for clock in clocks]
+
     def is_settled(self, clock: Clock) -> bool:
         """Return whether the value is constant from this `Clock` on."""
         settled = as_number(
@@ -272,6 +276,19 @@ class _Ramp(Schedule):
             return self.stop
         start = AUTO_START if self.start == "auto" else self.start
         return self._between(start, t / length)
+
+    def check_values(self, clocks, what="temperature", most=HOTTEST) -> None:
+        clocks = list(clocks)
+        try:  # all values lie between the first and the last
+            super().check_values([*clocks[:1], *clocks[-1:]], what, most)
+        except ValueError:
+            super().check_values(clocks, what, most)
+
+    def _planned(self, clocks):
+        settled = self.settles_at()
+        varies = [clock for clock in clocks if clock.time(self.unit) < settled]
+        rest = [float(self.stop)] * (len(clocks) - len(varies))
+        return super()._planned(varies) + rest
 
     def lowest(self) -> float:
         """Return the lower of start and stop, or stop if the start is "auto"."""

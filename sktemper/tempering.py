@@ -88,10 +88,6 @@ class Tempering(Policy):
         """Whether powers are equal for all rows, and follow a schedule or are 1."""
         return type(self) in (Untempered, Annealing)
 
-    def _planned_steps(self, clocks):
-        """Return temperatures and powers of steps without a state."""
-        return [(self.temperature(None, c), self.powers(None, c)) for c in clocks]
-
     def resolved(self, plan: Plan) -> Tempering:
         """Return the policy with each "auto" replaced by a value for the `Plan`."""
         return self
@@ -293,9 +289,11 @@ class Annealing(Tempering):
         return TARGETS[self.target](1.0 / self.temperature(state, clock))
 
     def _planned_steps(self, clocks):
-        schedule, lowest = as_schedule(self.schedule), float(self.final_temperature)
-        temperatures = [max(schedule.at(clock), lowest) for clock in clocks]
-        return [(t, TARGETS[self.target](1.0 / t)) for t in temperatures]
+        """Return temperatures and powers at increasing clocks, an array of each."""
+        temperatures = np.array(as_schedule(self.schedule)._planned(clocks))
+        temperatures = np.maximum(temperatures, float(self.final_temperature))
+        powers = TARGETS[self.target](1.0 / temperatures)
+        return temperatures, np.stack(np.broadcast_arrays(*powers), axis=1)
 
     def is_settled(self, state, clock) -> bool:
         return as_schedule(self.schedule).is_settled(clock)

@@ -17,9 +17,8 @@ MOST_PRODUCTS = 4e7
 #: Number of multiplications of a call, which takes about 15 milliseconds.  Ctrl-C in
 #: the calling thread acts between calls.
 PRODUCTS_OF_CALL = 1e8
-#: Largest number of passes of a commit; the schedule is evaluated for all of them, also
-#: if the fit converges before.
-MOST_TOGETHER = 32
+#: Largest number of passes of a commit.
+MOST_TOGETHER = 128
 #: Limits of an ascent that ends with its last step, see `Ascent.run`.
 NO_LIMITS = -math.inf, 0.0, 0.0, -math.inf, 0.0
 
@@ -84,9 +83,8 @@ def planned(policies, clocks):
     flags = np.zeros(len(clocks), dtype=np.intc)
     if policies.tempering.schedule_of_temperatures() is None:  # T=1
         return Plan(np.ones((len(clocks), 3)), np.ones(len(clocks)), flags)
-    steps = policies.tempering._planned_steps(clocks)
-    temperatures, powers = zip(*steps, strict=True)
-    return Plan(np.array(powers, dtype=np.float64), np.array(temperatures), flags)
+    temperatures, powers = policies.tempering._planned_steps(clocks)
+    return Plan(powers, temperatures, flags)
 
 
 def takes_whole_steps(policies, state):
