@@ -44,11 +44,20 @@ class Plan(NamedTuple):
 
 
 def ascent_on(problem, rows, hyper):
-    """Return the `Ascent` of the model on some rows, or None.
+    """Return the `Ascent` of the model on some rows, or None; the last two are cached.
 
     Whether there is one depends on the sizes of the problem only, so that results do
     not depend on the number of threads.
     """
+    for known, ascent in problem.ascents:
+        if known is rows or np.array_equal(known, rows):
+            return ascent
+    ascent = _ascent_on(problem, rows, hyper)
+    problem.ascents[:] = [*problem.ascents[-1:], (rows, ascent)]
+    return ascent
+
+
+def _ascent_on(problem, rows, hyper):
     model, data = problem.model, problem.data
     fits = "ascents" in model.capabilities() and len(data.parts) == 1
     fits = fits and isinstance(data.parts[0], InMemory) and problem.labels is None

@@ -382,18 +382,9 @@ class _Trials:
         drawing = generator(state.seed, state.progress.passes, JUDGING)
         self.rows = rows.some(most, drawing)
         self.on_part = len(self.rows) < len(rows)
-        self._present_bounds, self._ascents = LastCall(operator.eq), []
+        self._present_bounds = LastCall(operator.eq)
         self._last_part = LastCall(operator.eq)
         self._ahead = deque()  # progress before a proposal, and the `Task` of its trial
-
-    def _ascent(self, rows, hyper):
-        """Return the `Ascent` on some rows, or None; the last two are cached."""
-        for known, ascent in self._ascents:
-            if known is rows or np.array_equal(known, rows):
-                return ascent
-        ascent = ascent_on(self.problem, rows, hyper)
-        self._ascents[:] = [*self._ascents[-1:], (rows, ascent)]
-        return ascent
 
     def of(self, policy, phase, state, best):
         """Propose a move of a state whose lower bound is ``best``.
@@ -426,7 +417,7 @@ class _Trials:
         The trials have the workers that suit the test rows.
         """
         try:
-            if self._ascent(self.rows, state.hyper) is not None:
+            if ascent_on(self.problem, self.rows, state.hyper) is not None:
                 return function(self)
             return self.problem.call_with_workers(
                 lambda problem: function(self._on(problem)), self.rows
@@ -464,9 +455,7 @@ class _Trials:
     def _alone(self):
         """Return trials for another thread, which share no memory of steps."""
         workers = InlineWorkers(1, self.model.stop)
-        trials = self._on(replace(self.problem, workers=workers))
-        trials._ascents = []
-        return trials
+        return self._on(replace(self.problem, workers=workers, ascents=[]))
 
     def _tried(self, policy, state, moves, best):
         """Propose a move, and fit it to a part of the rows.
@@ -585,7 +574,7 @@ class _Trials:
     def _bounds(self, state, rows):
         """Return the rows' terms of the lower bound, and the parameters' term."""
         model, weight = self.model, self.problem.sample_weight
-        scale, ascent = self._scale_of(rows), self._ascent(rows, state.hyper)
+        scale, ascent = self._scale_of(rows), ascent_on(self.problem, rows, state.hyper)
         row_scale = scale if weight is None else scale * weight[rows]
         if ascent is not None:
             local, bound = bound_of(ascent, state.globals_, state.hyper, scale)
@@ -635,7 +624,7 @@ class _Trials:
         rows = self.rows if rows is None else rows
         scale = self._scale_of(rows)
         if rows is self.rows:
-            ascent = self._ascent(rows, state.hyper)
+            ascent = ascent_on(self.problem, rows, state.hyper)
             if ascent is not None:
                 return bound_of(ascent, state.globals_, state.hyper, scale)[1]
         return self.problem.bound(state.globals_, state.hyper, rows, scale)
@@ -651,7 +640,7 @@ class _Trials:
         policies = Policies(tempering, ConstantRate(1.0), NoNoise())
         limits = NO_LIMITS if given_up is None else given_up.limits
         if limits is not None and are_planned(policies, trial.policies.tempering):
-            fast = self._ascent(rows, trial.hyper)
+            fast = ascent_on(self.problem, rows, trial.hyper)
             if fast is not None:
                 plan = planned(policies, _clocks(n_steps, len(rows)))
                 return self._ascend(fast, batch, trial, plan, limits, given_up)

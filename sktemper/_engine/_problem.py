@@ -3,7 +3,7 @@
 import contextlib
 import functools
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,6 +90,8 @@ class Problem:
     labels : ndarray or None
         Labels of rows: known components, or cells of covariates, see
         `Options.labelled_globals`.
+    ascents : list
+        Cache of `ascent_on`.
     """
 
     model: ConjugateModel
@@ -100,6 +102,7 @@ class Problem:
     total_samples: int | None = None
     validation: Any = None
     labels: Any = None
+    ascents: list = field(default_factory=list)
 
     @property
     def workers_of_validation(self):

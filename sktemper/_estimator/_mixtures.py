@@ -160,8 +160,11 @@ class MixtureMixin(
 
     def _moves(self):
         """Return the policy for moves; a single component has none."""
-        moves = super()._moves().validate()
-        return moves if self.n_components > 1 else NoMoves()
+        moves = super()._moves()
+        if self.n_components > 1:
+            return moves
+        moves.validate()
+        return NoMoves()
 
     def _install(self, state, policies):
         super()._install(state, policies)

@@ -272,6 +272,9 @@ def narrow_columns(X, variances, reg_covar, names):
 def about_binary_data(X):
     """Return the message of a warning about columns of 0 and 1, or None."""
     X = X[:: -(-len(X) // ROWS_SAMPLED)]
+    first = np.nan_to_num(X[0])
+    if ((first != 0) & (first != 1)).any():
+        return None
     is_binary = all(_counted(column)[0].tolist() == [0.0, 1.0] for column in X.T)
     return BINARY if is_binary else None
 

@@ -267,7 +267,7 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         super()._finish(problem, state)
         self._advice_ = about_binary_data(problem.sample[0])
         if self._advice_ is None:
-            self._advice_ = self._advice_about_narrow_columns(problem)
+            self._advice_ = self._advice_about_narrow_columns(problem, state)
         if self._advice_ is None and state.moves is not None and state.moves.n_proposed:
             model, (X, weight) = problem.model, problem.sample
             other = self._with_learned_priors(model)
@@ -282,15 +282,16 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
             return f"AnnealedGaussianMixture({remedy})"
         return None if self._is_choice() else remedy
 
-    def _advice_about_narrow_columns(self, problem):
+    def _advice_about_narrow_columns(self, problem, state):
         """Return a warning about components whose variance is near `reg_covar`."""
         if self._subspace() is not None:  # reg_covar is that of scores
             return None
-        variances = self._variances()
+        expected = problem.model.usual(state.globals_)
+        variances = problem.model.variances_of(expected)
         if len(variances) > 1:
-            variances = variances[self._are_used(self._fitted()[1])]
+            variances = variances[self._are_used(expected)]
         variances = variances.min(axis=0)
-        reg_covar = self._state().hyper.reg_covar
+        reg_covar = state.hyper.reg_covar
         if not (variances < NARROW * reg_covar).any():
             return None
         X, _ = problem.sample
