@@ -205,7 +205,6 @@ def assert_same_bits(one, other):
 
 def without_ascents(monkeypatch):
     monkeypatch.setattr(GaussianMixtureModel, "ascent", lambda *arguments: None)
-    monkeypatch.setattr(_fit, "REACH", np.inf)  # complete plain fits, as with ascents
 
 
 @pytest.mark.parametrize("covariance_type", TYPES)

@@ -14,13 +14,11 @@ from sklearn.utils import check_random_state
 
 from ..learning_rates import ConstantRate, RobbinsMonro
 from ..model import IllDefined, all_finite
-from ..noise import NoNoise
 from ..renewals import NoRenewals
 from ..schedules import STREAM_LENGTH, Plan
-from ..tempering import Untempered
-from ._ascents import ascent_on, bound_of, n_products, takes_whole_steps
+from ._ascents import ascent_on, bound_of, takes_whole_steps
 from ._data import Rows
-from ._moves import run_moves
+from ._moves import plain_fit, run_moves
 from ._passes import (
     Best,
     HeldOut,
@@ -119,12 +117,6 @@ class FitHooks:
         """Called after each pass."""
 
 
-#: A plain fit beside an annealed one is always completed if its steps are taken in one
-#: call and have at most this number of multiplications.
-MOST_COMPLETED = 2e6
-#: Others are given up after a number of passes if the lower bound would stay behind,
-#: even if it rose by this multiple of its last rise.
-PASSES_TRIED, REACH = 10, 50.0
 #: Relative difference of lower bounds up to which a plain fit is not better.
 SAME_OPTIMUM = 1e-7
 
@@ -569,12 +561,12 @@ class _Fit:
         """Return the bound of a fit, and the better of two plain fits beside it.
 
         The first is from the same start, the second from its components after merges,
-        if the model has them.  The result is a state, None if there is none, its bound,
-        and the allowance of `ConjugateModel.agglomerated`.
+        if the model has them.  The first is completed only if it would reach the bound
+        of the fit, or has more components after merges.  The result is a state, None if
+        there is none, its bound, and the allowance of `ConjugateModel.agglomerated`.
         """
         model, rows = problem.model, problem.rows.at(slice(None))
         ascent = ascent_on(problem, rows, state.hyper)
-        may_end = ascent is None or n_products(problem, rows) > MOST_COMPLETED
 
         def bound_at(state):
             ordered = _in_final_order(problem, state)
@@ -582,43 +574,29 @@ class _Fit:
                 return problem.bound(*ordered)
             return bound_of(ascent, *ordered, 1.0)[1]
 
-        def fitted(start, best):
-            best = best if may_end else -math.inf
-            plain = self._plain_fit(problem, state, start, best)
+        def fitted(start, *best):
+            given = start, self.training.max_iter, self.training.tol
+            plain = plain_fit(problem, state, *given, *best)
             return plain, bound_at(plain)
+
+        def after_merges(plain):
+            if problem.labels is not None:
+                return None
+            best = state.globals_, state.hyper
+            return model.agglomerated(plain.globals_, plain.hyper, best)
 
         ours, found, start = bound_at(state), (None, -math.inf, 0.0), None
         try:
             plain, bound = fitted(state.start, ours)
-            found = plain, bound, 0.0
-            if problem.labels is None:
-                best = state.globals_, state.hyper
-                start = model.agglomerated(plain.globals_, plain.hyper, best)
+            if bound < ours and after_merges(plain) is not None:
+                plain, bound = fitted((plain.globals_, plain.hyper))
+            found, start = (plain, bound, 0.0), after_merges(plain)
             if start is not None:
                 merged, new = fitted(start[:2], bound)
                 found = (merged, new, start[2]) if new > bound else found
         except IllDefined:
             pass
         return ours, *found
-
-    def _plain_fit(self, problem, state, start, best):
-        """Return the state after a plain fit from a start.
-
-        It is given up if it would probably stay behind the bound ``best``.
-        """
-        plain = state.beside(*start)
-        plain.policies.batch_size = state.policies.batch_size
-        plain.progress.planned_passes = self.training.max_iter
-        policies = Policies(Untempered(), ConstantRate(1.0), NoNoise())
-        tol, progress, seen = self.training.tol, plain.progress, plain.convergence
-
-        def after():
-            tried = progress.passes >= PASSES_TRIED
-            is_behind = best - seen.lower_bound > REACH * seen.bound_change
-            return abs(seen.bound_change) < tol or (tried and is_behind)
-
-        run_passes(problem, policies, plain, TaskHooks(after=after, tol=tol))
-        return plain
 
     def _check_early_stopping(self, run):
         """Score a pass unless it was scored before; return whether to stop early.

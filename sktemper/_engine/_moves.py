@@ -320,19 +320,36 @@ class _Hopeless(NamedTuple):
 
 
 class _AtRest(NamedTuple):
-    """Decision to end steps if the bound rises by less than ``least``."""
+    """Decision to end steps if the bound rises by less than ``least``.
+
+    They also end if the remaining steps would not reach the bound ``best``, even if
+    each gained as much as the last step.
+    """
 
     least: float
+    best: float = -math.inf
 
     @property
     def limits(self):
-        return *NO_LIMITS[:3], self.least, 0.0
+        return self.best, 0.0, 0.0, self.least, 0.0
 
     def confirm(self):
         return True
 
     def __call__(self, before, now, n_left):
-        return now - before < self.least
+        gain, is_behind = now - before, self.best - now > n_left * (now - before)
+        return gain < self.least or (n_left > 1 and is_behind)
+
+
+def plain_fit(problem, state, start, n_steps, least, best=-math.inf):
+    """Return the state after steps at T=1 on all rows, from a start.
+
+    The steps end if the lower bound rises by less than ``least``, or if it would
+    probably not reach ``best``.
+    """
+    plain, trials = state.beside(*start), _Trials(problem, state)
+    trials.improve(plain, trials.rows, n_steps, given_up=_AtRest(least, best))
+    return plain
 
 
 class _Attempt(NamedTuple):
