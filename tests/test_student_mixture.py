@@ -159,6 +159,20 @@ def test_the_bound_rises_while_degrees_of_freedom_are_learned(freedom):
     assert rises.min() > -1e-7 * abs(mixture.lower_bound_)
 
 
+@each_type
+def test_the_bound_rises_while_priors_are_learned(covariance_type):
+    random = np.random.default_rng(0)
+    centres, labels = 4.0 * random.normal(size=(4, 3)), random.integers(4, size=300)
+    sizes = random.uniform(0.5, 1.5, (4, 1))[labels]
+    X = centres[labels] + sizes * random.standard_t(3.0, size=(300, 3))
+    settings = {"covariance_type": covariance_type, "max_iter": 40, "tol": 0.0}
+    mixture = TemperedStudentMixture(8, **settings, random_state=0)
+    with pytest.warns():  # the bound still rises
+        mixture.fit(X)
+    rises = np.diff(mixture.lower_bounds_)
+    assert rises.min() > -1e-9 * abs(mixture.lower_bound_)
+
+
 @pytest.mark.filterwarnings("ignore:Most rows are in components")
 @pytest.mark.parametrize("n_features", [2, 8])
 def test_heavy_tails_need_no_components_of_their_own(n_features):

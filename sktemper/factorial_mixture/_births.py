@@ -17,7 +17,7 @@ from ._inference import Components, Couplings, Inference
 #: NMF accepts negative values up to this ratio of the sums of squares.
 MOST_NEGATIVE = 0.1
 #: Largest number of steps of FastICA, and change of directions at which it stops.
-MOST_ROTATIONS, LEAST_ROTATION = 500, 1e-4
+MOST_ROTATIONS, LEAST_ROTATION = 100, 1e-4
 
 
 def from_noise(X, n_components, hyper, random):
@@ -59,11 +59,10 @@ def from_ica(X, n_components, hyper, random):
     sources = np.dot(unmixing, white.T).T
     back = scales[:n_found, None] * right[:n_found] / np.sqrt(len(X))
     directions = linalg.pinv(unmixing).T @ back
-    for k, (source, direction) in enumerate(zip(sources.T, directions, strict=True)):
-        scale, share = two_means(source)
-        on = hyper.inclusion_probability[k]
-        sign = 1 if abs(share - on) <= abs(1 - share - on) else -1
-        means[k] = sign * scale * direction
+    scales, shares = two_means(sources)
+    on = hyper.inclusion_probability[:n_found]
+    is_same = np.abs(shares - on) <= np.abs(1 - shares - on)
+    means[:n_found] = np.where(is_same, scales, -scales)[:, None] * directions
     return means
 
 
@@ -89,9 +88,8 @@ def fast_ica(white, random):
 
 def _orthogonal(matrix):
     """Return the nearest orthogonal matrix."""
-    squares, vectors = linalg.eigh(np.dot(matrix, matrix.T))
-    squares = np.maximum(squares, np.finfo(matrix.dtype).tiny)
-    return np.linalg.multi_dot([vectors * (1 / np.sqrt(squares)), vectors.T, matrix])
+    left, _, right = np.linalg.svd(matrix)
+    return left @ right
 
 
 def from_nmf(X, n_components, hyper, random):
@@ -113,24 +111,24 @@ def from_nmf(X, n_components, hyper, random):
         warnings.simplefilter("ignore", ConvergenceWarning)
         activations = nmf.fit_transform(X / unit)
     means = from_noise(X, n_components, hyper, random)
-    for k, (weight, component) in enumerate(
-        zip(activations.T, nmf.components_, strict=True)
-    ):
-        scale, _ = two_means(weight)
-        means[k] = unit * scale * component
+    scales, _ = two_means(activations)
+    means[:n_found] = unit * scales[:, None] * nmf.components_
     return means
 
 
 def two_means(values):
-    """Return the distance of the means on both sides of the middle, and a share.
+    """Return the distances of the means on both sides of the middle, and shares.
 
-    This is the share of the values above the middle.
+    These are the shares of the values of each column above its middle.
     """
-    low, high = np.quantile(values, [0.02, 0.98])
+    low, high = np.quantile(values, [0.02, 0.98], axis=0)
     above = values > (low + high) / 2
-    if above.all() or not above.any():
-        return 1.0, 0.5
-    return values[above].mean() - values[~above].mean(), above.mean()
+    n_above, n_below = above.sum(axis=0), (~above).sum(axis=0)
+    known = (n_above > 0) & (n_below > 0)
+    above_mean = (values * above).sum(axis=0) / np.maximum(n_above, 1)
+    below_mean = (values * ~above).sum(axis=0) / np.maximum(n_below, 1)
+    distances = np.where(known, above_mean - below_mean, 1.0)
+    return distances, np.where(known, n_above / len(values), 0.5)
 
 
 #: Functions for the values of ``init``.

@@ -62,7 +62,11 @@ class GaussianFamily(NormalWishartFamily):
         Whether local steps contain the variance `reg_covar`, too.
     added : ndarray of shape (n_kept,)
         Stored elements of the second moments that are added for each sample.
+    has_scales : bool
+        Whether rows have scales, so that fewer or more of them count for the means.
     """
+
+    has_scales = False
 
     def __init__(self, covariance, *, reg_covar=0.0, dtype=np.float64, stop=None):
         super().__init__(covariance)

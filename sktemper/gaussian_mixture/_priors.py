@@ -364,6 +364,8 @@ def evidence_of_priors(family, hyper, usual, used, precision):
     scatter = scatter + kind.outer(shrinkage * (kappa / n_rows) ** 2, shifts)
 
     # the first element is for the prior
+    if family.has_scales:  # the precision of a mean counts scales
+        n_rows = usual.freedom[used] - hyper.degrees_of_freedom
     n_rows = np.append(0.0, n_rows)
     scatter = np.concatenate([np.zeros_like(scatter[:1]), scatter])
 

@@ -74,6 +74,8 @@ def rows_of(block):
 class WithScales:
     """Mixin of families of Gaussians whose blocks may be `ScaledRows`."""
 
+    has_scales = True
+
     def coordinates(self, block, row_weight):
         return super().coordinates(rows_of(block), row_weight)
 
