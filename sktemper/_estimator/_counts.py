@@ -11,7 +11,6 @@ from .._utils._validation import (
     LARGEST_COUNT,
     check_counts,
     check_data,
-    looks_like_text,
 )
 
 #: Largest number of rows that are inspected.
@@ -84,23 +83,31 @@ class Lengths(NamedTuple):
         return fewer or self.empty_share > earlier.empty_share + MOST_EMPTY
 
 
+#: Advice for data that are no counts, see `check_data`.
+ON_COUNTS = {
+    "contains NaN": "The count of a word that does not occur is 0.",
+    "Negative values": (
+        "Counts are not negative. HashingVectorizer and FeatureHasher give hashes a "
+        "sign unless alternate_sign=False."
+    ),
+    "text": (
+        "X contains texts: count their words first, with "
+        "sklearn.feature_extraction.text.CountVectorizer."
+    ),
+}
+
+
 def validate_counts(estimator, X, reset):
     """Validate a matrix of counts, CSR or dense; integers stay integers."""
-    try:
-        X = check_data(
-            estimator,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype="numeric",
-            ensure_non_negative=True,
-        )
-    except (TypeError, ValueError) as error:
-        remedy = _remedy_for_counts(X, str(error))
-        if remedy is None:
-            raise
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{error}\n{remedy}") from error
+    X = check_data(
+        estimator,
+        X,
+        ON_COUNTS,
+        reset=reset,
+        accept_sparse="csr",
+        dtype="numeric",
+        ensure_non_negative=True,
+    )
     counts = X.data if issparse(X) else X
     if X.dtype.kind == "f" and float(counts.max(initial=0)) > LARGEST_COUNT:
         raise ValueError(
@@ -144,21 +151,6 @@ def inspect_counts(estimator, data, fresh):
         f"of this chunk have no words. {REMEDY}",
         UserWarning,
     )
-
-
-def _remedy_for_counts(X, message):
-    """Return advice for data that were rejected, or None."""
-    if "Negative values" in message:
-        return (
-            "Counts are not negative. HashingVectorizer and FeatureHasher give hashes "
-            "a sign unless alternate_sign=False."
-        )
-    if looks_like_text(X):
-        return (
-            "X contains texts: count their words first, with "
-            "sklearn.feature_extraction.text.CountVectorizer."
-        )
-    return None
 
 
 def are_normalised(X):

@@ -181,12 +181,23 @@ NO_DATES = (
 LOOKED_AT = 100
 
 
-def check_data(estimator, X, **options):
+#: Advice for text in data of numbers, see `check_data`.
+ON_TEXT = {"text": "Columns of text or categories need a mixed mixture."}
+
+
+def check_numbers(estimator, X, reset, advice=ON_TEXT, **options):
+    """Validate floats, and NaN unless ``ensure_all_finite`` is True."""
+    floats = {"dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
+    return check_data(estimator, X, advice, reset=reset, **floats | options)
+
+
+def check_data(estimator, X, advice=None, **options):
     """Validate data by `sklearn.utils.validation.validate_data` and further checks.
 
     Sparse matrices are checked first.  Masked arrays, dates, integers beyond the range
     of floats, repeated names of columns, and entries that are no numbers raise errors
-    with clear messages.
+    with clear messages.  ``advice`` is a dict from parts of messages, and "text" if the
+    data look like text, to sentences that the messages end with.
     """
     check_no_container(X)
     if options["reset"] and is_frame(X):
@@ -203,10 +214,17 @@ def check_data(estimator, X, **options):
         return validate_data(estimator, X, **options)
     except OverflowError as error:
         raise ValueError(f"Input X contains an integer too large: {error}.") from error
-    except TypeError as error:
-        if "float() argument" not in str(error):
+    except (TypeError, ValueError) as error:
+        message = str(error)
+        if "float() argument" in message:
+            message = f"X has entries that are no numbers: {message}."
+        for part, sentence in (advice or {}).items():
+            if part in message or (part == "text" and looks_like_text(X)):
+                message += f"\n{sentence}"
+        if message == str(error):
             raise
-        raise TypeError(f"X has entries that are no numbers: {error}.") from error
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(message) from error
 
 
 def check_labels_differ(labels):

@@ -31,7 +31,7 @@ from .._utils._arguments import Interval, positive_int
 from .._utils._frames import completed
 from .._utils._results import copy_fit
 from .._utils._typing import ArrayLike, DataLike, Duration, Float, Int, Seed
-from .._utils._validation import check_data, check_prior
+from .._utils._validation import check_numbers, check_prior
 from ..learning_rates import LearningRate
 from ..moves import Moves
 from ..noise import GradientNoise
@@ -233,14 +233,7 @@ class _BernoulliMixture(_DiscreteMixture):
         return tags
 
     def _validate(self, X, reset):
-        X = check_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan",
-        )
+        X = check_numbers(self, X, reset, accept_sparse="csr")
         if self.binarize is None:
             check_binary(X, type(self).__name__)
         return X

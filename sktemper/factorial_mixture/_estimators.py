@@ -24,7 +24,7 @@ from .._utils._arguments import Interval
 from .._utils._frames import completed
 from .._utils._linalg import tiled_matmul
 from .._utils._typing import ArrayLike, Float, Int, Seed
-from .._utils._validation import check_data, check_init, check_variances
+from .._utils._validation import check_init, check_numbers, check_variances
 from ..learning_rates import LearningRate
 from ..moves import Moves
 from ..noise import GradientNoise
@@ -66,14 +66,7 @@ class _FactorialMixture(
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _validate(self, X, reset):
-        return check_data(
-            self,
-            X,
-            reset=reset,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan",
-        )
+    _validate = check_numbers
 
     def _check_range(self, X, dtype, training=False):
         fresh = not hasattr(self, "state_")

@@ -31,7 +31,7 @@ from .._utils._arguments import Interval
 from .._utils._frames import completed
 from .._utils._notices import warn
 from .._utils._typing import ArrayLike, Duration, Float, Int, Seed
-from .._utils._validation import check_data, check_values, check_variances
+from .._utils._validation import check_numbers, check_values, check_variances
 from ..learning_rates import LearningRate
 from ..moves import Moves
 from ..noise import GradientNoise
@@ -130,14 +130,7 @@ class _GaussianMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _validate(self, X, reset):
-        return check_data(
-            self,
-            X,
-            reset=reset,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan",
-        )
+    _validate = check_numbers
 
     def _check_range(self, X, dtype, training=False):
         check_values(X, dtype, training=training)

@@ -211,6 +211,7 @@ class ImplicitFactorization(RecommenderMixin, TemperedEstimator):
         X = check_data(
             self,
             X,
+            {"contains NaN": "Pairs that are not observed are 0, or not stored."},
             reset=reset,
             accept_sparse="csr",
             dtype="numeric",

@@ -30,9 +30,9 @@ from .._utils._arguments import Interval, WholeNumber, refuse
 from .._utils._frames import is_frame, is_polars, sampled_frame, with_values
 from .._utils._typing import ArrayLike, DataFrame, DataLike, Float, Int, Seed
 from .._utils._validation import (
-    check_data,
     check_labels_differ,
     check_no_container,
+    check_numbers,
     check_prior,
     check_unmasked,
     check_values,
@@ -60,8 +60,6 @@ from ._model import MixedMixtureModel
 SHARE_OF_ROWS, MANY_OPTIONS = 0.5, 50
 #: Largest number of distinct values that describe a column of data in parts.
 MOST_KEPT = 4096
-#: Types of arrays that are not converted.
-FLOATS = [np.float64, np.float32]
 #: Largest number of columns in a message.
 NAMED = 3
 #: The logarithm of imputed values is at most this.
@@ -225,9 +223,7 @@ class _MixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
 
     def _validate_numbers(self, X, reset):
         """Return rows of a collection, whose values are their own codes."""
-        X = check_data(
-            self, X, reset=reset, dtype=FLOATS, ensure_all_finite="allow-nan"
-        )
+        X = check_numbers(self, X, reset)
         if not reset:
             self._check_own(self.columns_)
         return X
@@ -267,9 +263,7 @@ class _MixedMixture(ConditionalMixin, MixtureMixin, TemperedEstimator):
         if kind in tuple("OUTSb"):
             options = {"dtype": None, "ensure_all_finite": "allow-nan"}
             return validate_data(self, X, reset=reset, **options)
-        return check_data(
-            self, X, reset=reset, dtype=FLOATS, ensure_all_finite="allow-nan"
-        )
+        return check_numbers(self, X, reset)
 
     def _check_labels(self, X, reset):
         """Return the labels of a data frame; raise if they repeat or are unknown.

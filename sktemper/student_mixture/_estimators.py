@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import StrOptions
 from .._estimator import AnnealedMixin
 from .._utils._arguments import Interval
 from .._utils._typing import ArrayLike, Duration, Float, Int, Seed
-from .._utils._validation import check_data
+from .._utils._validation import ON_TEXT, check_numbers
 from ..gaussian_mixture._estimators import (
     _GaussianMixture,
     rows_by_pattern,
@@ -76,7 +76,8 @@ class _StudentMixture(_GaussianMixture):
         return tags
 
     def _validate(self, X, reset):
-        return check_data(self, X, reset=reset, dtype=[np.float64, np.float32])
+        advice = ON_TEXT | {"contains NaN": "Gaussian mixtures take missing values."}
+        return check_numbers(self, X, reset, advice, ensure_all_finite=True)
 
     @staticmethod
     def _make_model(settings, n_features, dtype):
@@ -109,8 +110,7 @@ class _StudentMixture(_GaussianMixture):
 
     # -- distributions of some columns given others ------------------------------------
     def _validate_gapped(self, X):
-        dtype, gaps = [np.float64, np.float32], "allow-nan"
-        return check_data(self, X, reset=False, dtype=dtype, ensure_all_finite=gaps)
+        return check_numbers(self, X, reset=False)
 
     def _students(self):
         covariances = self.covariances_
