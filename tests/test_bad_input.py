@@ -7,6 +7,7 @@ import fits
 import numpy as np
 import pytest
 from fits import with_models
+from registry import ROWS
 from scipy import sparse
 from sklearn.base import clone
 
@@ -453,6 +454,21 @@ def test_other_mistakes_have_the_message_of_scikit_learn_alone(counts):
         with pytest.raises(ValueError) as caught:
             lda_of().fit(bad)
         assert "Vectorizer" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "advice"),
+    [
+        ("GaussianMixture", "x", "Columns of text .* need a mixed mixture"),
+        ("StudentMixture", "x", "Columns of text .* need a mixed mixture"),
+        ("StudentMixture", np.nan, "Gaussian mixtures take missing values"),
+        ("LDA", np.nan, "a word that does not occur is 0"),
+        ("ImplicitFactorization", np.nan, "not observed are 0, or not stored"),
+    ],
+)
+def test_errors_end_with_advice(name, value, advice):
+    with pytest.raises(ValueError, match=rf"(?s)(contains NaN|to float).*{advice}"):
+        ROWS[name].estimator("Annealed").fit(np.array([[1, value]] * 9, dtype=object))
 
 
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])

@@ -356,7 +356,6 @@ def product_ascent(
     """
     cdef product_block block
     cdef int status
-    cdef unsigned int mode
     cdef double[::1] weights = state[0], scratch
     cdef double[:, ::1] components = state[1]
     fill_block(&block, parts, moments, prior)
@@ -370,9 +369,7 @@ def product_ascent(
     scratch = aligned(np.empty, SIMD.product_ascent_size_f64(&block), np.float64)
     block.scratch = &scratch[0]
     with nogil:
-        mode = simd_flush_subnormals()
-        status = SIMD.product_ascent_f64(&block)
-        simd_restore_subnormals(mode)
+        status = run_product_ascent(False, &block)
     return status, block.steps.n_done, block.steps.before
 
 
@@ -402,7 +399,6 @@ def product_split(
     cdef const double[::1] entries, statistics
     cdef const double[:, ::1] rows
     cdef int found
-    cdef unsigned int mode
     fill_block(&block.product, parts, moments, prior)
     cdef intptr_t n = block.product.n_samples, C = axes.shape[1]
     cdef intptr_t M = block.product.n_natural
@@ -421,7 +417,5 @@ def product_split(
     block.axes, block.shares, block.scratch = &axes[0, 0], &shares[0], &scratch[0]
     block.best, block.moved = &own_best[0], &own_moved[0]
     with nogil:
-        mode = simd_flush_subnormals()
-        found = SIMD.product_split_f64(&block)
-        simd_restore_subnormals(mode)
+        found = run_product_split(False, &block)
     return (best, moved, block.count, block.entropy) if found else None

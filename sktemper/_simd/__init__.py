@@ -25,6 +25,8 @@ line such as ::
     {
 
 This function is compiled to ``SIMD.local_step_f32`` and ``SIMD.local_step_f64``.
+``run_local_step(is_float, &block)`` calls one of them while subnormal numbers are 0, if
+the loop returns an int and its parameters do not depend on the type.
 
 Loops may use:
 

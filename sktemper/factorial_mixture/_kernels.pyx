@@ -52,7 +52,6 @@ def local_step(
     """
     cdef binary_block block
     cdef int status
-    cdef unsigned int mode
     dtype = np.float32 if floating is float else np.float64
     block.n_samples = products.shape[0]
     block.n_features = products.shape[1]
@@ -79,12 +78,7 @@ def local_step(
     block.entropies = &entropies[0]
     block.scratch = &scratch[0]
     with nogil:
-        mode = simd_flush_subnormals()
-        if floating is float:
-            status = SIMD.binary_local_step_f32(&block)
-        else:
-            status = SIMD.binary_local_step_f64(&block)
-        simd_restore_subnormals(mode)
+        status = run_binary_local_step(floating is float, &block)
     return -1 if status else block.n_iterations
 
 
@@ -194,7 +188,6 @@ def ascent(
     """
     cdef factorial_block block
     cdef int status
-    cdef unsigned int mode
     cdef double[:, ::1] precision = state[0], weighted_means = state[1]
     cdef double[::1] inclusion = state[2], noise = state[3], scratch
     block.n_samples, block.n_dimensions = samples.shape[0], samples.shape[1]
@@ -218,12 +211,7 @@ def ascent(
     scratch = aligned(np.empty, size, np.float64)
     block.scratch = &scratch[0]
     with nogil:
-        mode = simd_flush_subnormals()
-        if floating is float:
-            status = SIMD.factorial_ascent_f32(&block)
-        else:
-            status = SIMD.factorial_ascent_f64(&block)
-        simd_restore_subnormals(mode)
+        status = run_factorial_ascent(floating is float, &block)
     noise[0] = block.noise
     return status, block.n_done, block.before, bool(block.has_local)
 

@@ -63,7 +63,6 @@ def local_step(
     """
     cdef mixture_block block
     cdef int status
-    cdef unsigned int mode
     kept = _fill(&block, samples, means, factors, constants, stop)
     block.powers = &powers[0]
     block.power_per_sample = power_per_sample
@@ -72,12 +71,7 @@ def local_step(
     block.bounds = &bounds[0]
     block.scores = &scores[0]
     with nogil:
-        mode = simd_flush_subnormals()
-        if floating is float:
-            status = SIMD.mixture_local_step_f32(&block)
-        else:
-            status = SIMD.mixture_local_step_f64(&block)
-        simd_restore_subnormals(mode)
+        status = run_mixture_local_step(floating is float, &block)
     return status
 
 
@@ -149,7 +143,6 @@ def predictive(
     """
     cdef predictive_block block
     cdef int status
-    cdef unsigned int mode
     if not samples.shape[0]:
         return 0
     kept = _fill(&block.mixture, samples, means, factors, constants, stop)
@@ -169,12 +162,7 @@ def predictive(
         block.centres, block.factors = &centres[0, 0], &product_factors[0, 0]
     block.logs = &logs[0]
     with nogil:
-        mode = simd_flush_subnormals()
-        if floating is float:
-            status = SIMD.mixture_predictive_f32(&block)
-        else:
-            status = SIMD.mixture_predictive_f64(&block)
-        simd_restore_subnormals(mode)
+        status = run_mixture_predictive(floating is float, &block)
     return status
 
 
@@ -254,7 +242,6 @@ def weighted_moments(
     """
     cdef moments_block block
     cdef int status
-    cdef unsigned int mode
     if samples.shape[0] == 0:
         out[:] = 0
         return 0
@@ -277,12 +264,7 @@ def weighted_moments(
     block.scratch = &scratch[0]
     block.out = &out[0, 0]
     with nogil:
-        mode = simd_flush_subnormals()
-        if floating is float:
-            status = SIMD.weighted_moments_f32(&block)
-        else:
-            status = SIMD.weighted_moments_f64(&block)
-        simd_restore_subnormals(mode)
+        status = run_weighted_moments(floating is float, &block)
     return status
 
 
@@ -348,7 +330,6 @@ def ascent(
     """
     cdef ascent_block block
     cdef int status
-    cdef unsigned int mode
     cdef intptr_t n_lanes = lanes_scratch(samples.shape[1], 1, 0)
     cdef double[::1] weights = state[0], components = state[1]
     cdef double[::1] hyper = state[2], covariance = state[3]
@@ -364,12 +345,7 @@ def ascent(
     block.hyper, block.covariance = &hyper[0], &covariance[0]
     block.row_bounds, block.scratch = &row_bounds[0], &scratch[0]
     with nogil:
-        mode = simd_flush_subnormals()
-        if floating is float:
-            status = SIMD.gaussian_ascent_f32(&block, n_lanes)
-        else:
-            status = SIMD.gaussian_ascent_f64(&block, n_lanes)
-        simd_restore_subnormals(mode)
+        status = run_gaussian_ascent(floating is float, &block, n_lanes)
     return status, block.steps.n_done, block.steps.before
 
 
@@ -460,7 +436,6 @@ def best_split(
     """
     cdef split_block block
     cdef int status
-    cdef unsigned int mode
     cdef intptr_t n_lanes = lanes_scratch(samples.shape[1], 1, 0)
     dtype = np.float32 if floating is float else np.float64
     cdef floating[::1] shares = np.empty(samples.shape[0] * SPLITS, dtype)
@@ -481,12 +456,7 @@ def best_split(
     block.best, block.moved = &best[0], &moved[0]
     block.entropy = 0.0
     with nogil:
-        mode = simd_flush_subnormals()
-        if floating is float:
-            status = SIMD.gaussian_split_f32(&block, n_lanes)
-        else:
-            status = SIMD.gaussian_split_f64(&block, n_lanes)
-        simd_restore_subnormals(mode)
+        status = run_gaussian_split(floating is float, &block, n_lanes)
     return status, block.entropy
 
 

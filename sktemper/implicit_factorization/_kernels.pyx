@@ -80,7 +80,6 @@ cdef _sums(
     cdef pairs_block block
     cdef intptr_t n_rows = starts.shape[0] - 1
     cdef int status
-    cdef unsigned int mode
     dtype = np.float32 if floating is float else np.float64
     # empty arrays need an address, too
     out = empty(room, (table.shape[0], max(n_rows, 1), table.shape[2]), dtype)
@@ -95,12 +94,7 @@ cdef _sums(
     block.stop = &stop[0]
     block.sums = &sums[0, 0, 0]
     with nogil:
-        mode = simd_flush_subnormals()
-        if floating is float:
-            status = SIMD.pair_sums_f32(&block)
-        else:
-            status = SIMD.pair_sums_f64(&block)
-        simd_restore_subnormals(mode)
+        status = run_pair_sums(floating is float, &block)
     return None if status else out[:, :n_rows]
 
 

@@ -581,7 +581,6 @@ def log_predictive(
     """
     cdef lda_block block
     cdef int status
-    cdef unsigned int mode
     dtype = np.float32 if floating is float else np.float64
     describe(&block, documents, topics, gamma)
     cdef floating[:, ::1] rows = aligned(
@@ -596,10 +595,5 @@ def log_predictive(
     block.scratch.topic_scratch = address(topic_scratch)
     block.scratch.double_scratch = &double_scratch[0]
     with nogil:
-        mode = simd_flush_subnormals()
-        if floating is float:
-            status = SIMD.lda_scores_f32(&block)
-        else:
-            status = SIMD.lda_scores_f64(&block)
-        simd_restore_subnormals(mode)
+        status = run_lda_scores(floating is float, &block)
     return status

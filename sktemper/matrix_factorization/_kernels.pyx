@@ -158,14 +158,8 @@ def own_sums(
 
 cdef int _run_sums(_Ratings ratings, const floating[::1] values):
     cdef int status
-    cdef unsigned int mode
     with nogil:
-        mode = simd_flush_subnormals()
-        if floating is float:
-            status = SIMD.rating_sums_f32(&ratings.block)
-        else:
-            status = SIMD.rating_sums_f64(&ratings.block)
-        simd_restore_subnormals(mode)
+        status = run_rating_sums(floating is float, &ratings.block)
     return status
 
 
