@@ -8,13 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import psi
+from scipy.special import gammaln, psi, xlogy
 
 from .._utils._frames import is_frame
 
 # -- sums of topic shares by cell, and the priors that follow --------------------------
 #: Range of the precision with which the shares of cells scatter around the common ones.
 LEAST_PRECISION, MOST_PRECISION = 1e-2, 1e5
+#: Gain of the log likelihood by a precision below which cells are taken as equal.
+LEAST_GAIN = 3.0
 
 
 def added(a, b):
@@ -48,29 +50,33 @@ def sums_of_shares(gamma, alpha, factors, labels):
     return sums
 
 
-def priors_of_cells(cells, alpha):
-    """Return the common prior and that of each cell, (1 + n_cells, n_topics).
-
-    They are ``alpha`` if less than two cells have documents, and have its sum.
-    """
+def shares_of_cells(cells, alpha):
+    """Return the common mean topic shares, and those of each cell."""
     total = alpha.sum()
     counts = (1.0 + total) * cells
-    sizes = counts.sum(axis=1)
-    used = sizes > 0
-    if used.sum() < 2:
-        return np.tile(alpha, (1 + len(cells), 1))
+    sizes = counts.sum(axis=1, keepdims=True)
     # as if each topic had one more document
     common = counts.sum(axis=0) + len(alpha) * (alpha / total)
     common /= common.sum()
-    precision = best_precision(counts[used], common)
-    shares = (precision * common + counts) / (precision + sizes)[:, None]
-    return total * np.vstack([common, shares])
+    precision = best_precision(counts[sizes[:, 0] > 0], common)
+    if precision == math.inf:
+        return common, np.tile(common, (len(cells), 1))
+    return common, (precision * common + counts) / (precision + sizes)
+
+
+def priors_of_cells(cells, alpha):
+    """Return ``alpha`` and the prior of each cell, (1 + n_cells, n_topics)."""
+    common, shares = shares_of_cells(cells, alpha)
+    priors = alpha * (shares / common)
+    priors *= alpha.sum() / priors.sum(axis=1, keepdims=True)
+    return np.vstack([alpha, priors])
 
 
 def best_precision(counts, mean):
     """Return the precision a with the largest likelihood of the counts of cells.
 
     The counts of a cell are Dirichlet-multinomial, with the parameters ``a * mean``.
+    The result is infinite unless the likelihood is much higher than for equal cells.
     """
     sizes = counts.sum(axis=1)
 
@@ -80,9 +86,12 @@ def best_precision(counts, mean):
         return gain - (psi(a + sizes) - psi(a)).sum()
 
     low, high = math.log(LEAST_PRECISION), math.log(MOST_PRECISION)
-    if slope(high) >= 0:
-        return MOST_PRECISION
-    return LEAST_PRECISION if slope(low) <= 0 else math.exp(brentq(slope, low, high))
+    if len(counts) < 2 or slope(high) >= 0:
+        return math.inf
+    a = math.exp(low if slope(low) <= 0 else brentq(slope, low, high))
+    gain = (gammaln(a * mean + counts) - gammaln(a * mean) - xlogy(counts, mean)).sum()
+    gain -= (gammaln(a + sizes) - gammaln(a)).sum()
+    return a if gain > LEAST_GAIN else math.inf
 
 
 # -- cells of the covariates that users have -------------------------------------------

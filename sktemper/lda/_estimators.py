@@ -57,7 +57,7 @@ from ..noise import GradientNoise
 from ..renewals import Renewals
 from ..schedules import Schedule
 from ..tempering import Tempering
-from ._cells import Cells, priors_of_cells
+from ._cells import Cells, priors_of_cells, shares_of_cells
 from ._common import CommonPart, CommonWords, separated
 from ._end_of_fit import END_OF_FIT_CHECKS
 from ._merging import fit_with_more, groups_of_topics, merged_topics, starts_with_more
@@ -366,12 +366,13 @@ class _LDA(
 
         Notes
         -----
-        With ``covariates`` of two or more cells, the means of the priors of documents
-        are learned, and their sum is that of ``doc_topic_prior``.  The prior of a cell
-        is a weighted mean of the topic shares of its documents and of the common prior,
-        which is also the prior of documents without covariates, such as ``X_val``, and
-        of unknown cells.  The weights follow from the differences between cells and
-        their numbers of documents (empirical Bayes); see `cell_prior_`.
+        With ``covariates``, the prior of a cell is ``doc_topic_prior`` times the ratios
+        of the mean topic shares in the cell and in all documents, with the same sum.
+        Shares of cells with few documents are shrunk toward those of all documents, as
+        far as the differences between cells suggest (empirical Bayes); see
+        `cell_shares_` and `cell_prior_`.  If cells do not differ, or there is only one,
+        the fit is that without covariates.  Documents without covariates, such as
+        ``X_val``, and those of unknown cells have the prior ``doc_topic_prior``.
 
         An error leaves an earlier fit as it was.  After Ctrl-C, the estimator has the
         state after the last complete step or, with ``n_init > 1``, the best of the
@@ -468,7 +469,7 @@ class _LDA(
         covariates : DataFrame or array-like of shape (n_samples,) or \
                 (n_samples, n_covariates), default=None
             Covariates as in `fit`.  None, and cells that did not occur in the fit,
-            have the common prior.
+            have the prior ``doc_topic_prior_``.
 
         Returns
         -------
@@ -539,7 +540,7 @@ class _LDA(
         covariates : DataFrame or array-like of shape (n_samples,) or \
                 (n_samples, n_covariates), default=None
             Covariates as in `fit`.  None, and cells that did not occur in the fit,
-            have the common prior.
+            have the prior ``doc_topic_prior_``.
 
         Returns
         -------
@@ -569,7 +570,7 @@ class _LDA(
         covariates : DataFrame or array-like of shape (n_samples,) or \
                 (n_samples, n_covariates), default=None
             Covariates as in `fit`.  None, and cells that did not occur in the fit,
-            have the common prior.
+            have the prior ``doc_topic_prior_``.
 
         Returns
         -------
@@ -601,7 +602,7 @@ class _LDA(
         covariates : DataFrame or array-like of shape (n_samples,) or \
                 (n_samples, n_covariates), default=None
             The covariates of the fit.  None, and cells that did not occur in the fit,
-            have the common prior.
+            have the prior ``doc_topic_prior_``.
 
         Returns
         -------
@@ -629,7 +630,7 @@ class _LDA(
         covariates : DataFrame or array-like of shape (n_samples,) or \
                 (n_samples, n_covariates), default=None
             Covariates as in `fit`.  None, and cells that did not occur in the fit,
-            have the common prior.
+            have the prior ``doc_topic_prior_``.
 
         Returns
         -------
@@ -738,11 +739,8 @@ class _LDA(
 
     @property
     def doc_topic_prior_(self) -> np.ndarray:
-        """Dirichlet parameters of the documents' prior, ndarray (n_components,).
-
-        With ``covariates`` of two or more cells, it is the learned common prior.
-        """
-        return self._priors(self._state().hyper)[0]
+        """Dirichlet parameters of the documents' prior, ndarray (n_components,)."""
+        return self._state().hyper
 
     @property
     def cells_(self) -> list[tuple]:
@@ -751,12 +749,19 @@ class _LDA(
 
     @property
     def cell_prior_(self) -> np.ndarray:
-        """Dirichlet parameters of the priors of `cells_`, (n_cells, n_components).
+        """Dirichlet parameters of the priors of `cells_`, (n_cells, n_components)."""
+        self._fitted_cells()
+        return priors_of_cells(self.state_.globals_.cells, self.state_.hyper)[1:]
 
-        Divided by their sum, they are the mean topic shares of the cells' documents.
+    @property
+    def cell_shares_(self) -> np.ndarray:
+        """Mean topic shares of the documents of `cells_`, (n_cells, n_components).
+
+        Small cells are shrunk toward all documents, and so are texts of few words.  For
+        intervals, use `sktemper.inspection.topic_regression`.
         """
         self._fitted_cells()
-        return self._priors(self._state().hyper)[1:]
+        return shares_of_cells(self.state_.globals_.cells, self.state_.hyper)[1]
 
     def _fitted_cells(self):
         self._state()
@@ -764,11 +769,6 @@ class _LDA(
             return vars(self)["_cells_"]
         except KeyError:
             raise AttributeError("The fit had no covariates.") from None
-
-    def _priors(self, alpha):
-        """Return the common prior of documents, and those of cells."""
-        cells = self.state_.globals_.cells
-        return alpha[None] if cells is None else priors_of_cells(cells, alpha)
 
     @property
     def topic_word_prior_(self) -> np.ndarray:
@@ -1090,7 +1090,7 @@ class _LDA(
             tokens = self.state_.globals_.tokens().sum(axis=0)
         else:
             gamma = self._doc_topic(X, 1.0)
-            of_prior = len(gamma) * self._priors(self._hyper_of_predictions())[0]
+            of_prior = len(gamma) * self._hyper_of_predictions()
             tokens = np.maximum(gamma.sum(axis=0, dtype=np.float64) - of_prior, 0.0)
         total = tokens.sum()
         return tokens / total if total > 0 else np.full(len(tokens), 1 / len(tokens))

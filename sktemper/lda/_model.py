@@ -361,9 +361,11 @@ class LDAModel(ConjugateModel):
 
     def prepared_for(self, prepared, labels):
         """Return prepared values in which documents have the priors of their cells."""
-        n_cells = len(prepared.doc_topic_prior) - 1
-        rows = np.where(labels < n_cells, labels + 1, 0).astype(np.intp, copy=False)
-        return prepared._replace(prior_rows=rows) if rows.any() else prepared
+        priors = prepared.doc_topic_prior
+        if (priors == priors[0]).all():
+            return prepared
+        rows = np.where(labels < len(priors) - 1, labels + 1, 0)
+        return prepared._replace(prior_rows=rows.astype(np.intp, copy=False))
 
     def is_finite(self, globals_, hyper, prepared):
         shares = globals_.decay + globals_.prior_share + globals_.base_share

@@ -242,7 +242,7 @@ class Prepared(NamedTuple):
     """Values of topics and priors that local steps share.
 
     ``prior_rows`` has the row of each document of a block in ``doc_topic_prior``; it is
-    empty if all documents have the first row, which is the common prior.
+    empty if all documents have the first row, the prior without cells.
     """
 
     topics: Topics
