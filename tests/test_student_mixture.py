@@ -15,7 +15,9 @@ from sktemper import (
     AnnealedStudentMixture,
     TemperedStudentMixture,
 )
+from sktemper._families import MixtureAscent
 from sktemper.model import Powers, Request
+from sktemper.model._contract import Ascent
 
 TYPES = ("full", "tied", "diag", "spherical")
 each_type = pytest.mark.parametrize("covariance_type", TYPES)
@@ -157,6 +159,31 @@ def test_the_bound_rises_while_degrees_of_freedom_are_learned(freedom):
     mixture = TemperedStudentMixture(4, **settings).fit(X)
     rises = np.diff(mixture.lower_bounds_)
     assert rises.min() > -1e-7 * abs(mixture.lower_bound_)
+
+
+@pytest.mark.parametrize("covariance_type", ["full", "diag", "spherical"])
+@pytest.mark.parametrize("dtype, rtol", [(np.float64, 1e-9), (np.float32, 1e-4)])
+@pytest.mark.parametrize("powers", [(1.0, 1.0, 1.0), (1.0, 1.0, 0.5), (0.5, 0.5, 0.5)])
+def test_the_kernel_takes_the_steps_of_the_model(covariance_type, dtype, rtol, powers):
+    X = np.concatenate([tailed(seed, 300, [[0, 0], [6, 1]], 3.0)[0] for seed in (0, 1)])
+    X = (100.0 + X).astype(dtype)
+    weight = np.random.default_rng(0).integers(0, 3, size=600) / 2.0
+    mixture, model, _ = fitted(covariance_type, X)
+    state, block = mixture.state_, model.take(X, slice(None))
+    powers = np.concatenate([np.tile(powers, (6, 1)), np.ones((6, 3))])
+    flags, outcomes = np.full(12, Ascent.WATCHED, dtype=np.intc), []
+    limits = np.array([-np.inf, 0.0, 0.0, -np.inf, 0.0])
+    by_kernel = model.ascent(block, state.hyper, weight)
+    for ascent in by_kernel, MixtureAscent(model, block, weight):
+        ascent.start(state.globals_, state.hyper)
+        *_, bounds = ascent.run(powers, flags, 12, limits, np.nan, 1.5)
+        globals_, hyper = ascent.parameters()
+        freedom = hyper.freedom_of_scales
+        arrays = [*globals_.arrays(), freedom, ascent.row_bounds, hyper.covariance]
+        outcomes.append([bounds[:2], *arrays])
+    assert np.ptp(freedom / state.hyper.freedom_of_scales) > 0
+    for found, known in zip(*outcomes, strict=True):
+        np.testing.assert_allclose(found, known, rtol=rtol, atol=10 * rtol)
 
 
 @each_type

@@ -9,7 +9,7 @@
 
 enum { FULL, DIAGONAL, SPHERICAL, TIED };
 enum { WISHART, GAMMAS, GAMMA };
-enum { LEARNS_PRECISION = 1, LEARNS_FREEDOM = 2, LEARNS_COVARIANCE = 4 };
+enum { LEARNS_PRECISION = 1, LEARNS_FREEDOM = 2, LEARNS_COVARIANCE = 4, LEARNS_SCALES = 8 };
 
 #define LOG_2_ 0.693147180559945309417
 #define LOG_2_PI_ 1.83787706640934548356
@@ -26,6 +26,8 @@ enum { LEARNS_PRECISION = 1, LEARNS_FREEDOM = 2, LEARNS_COVARIANCE = 4 };
  * included if their responsibilities could exceed exp(-NO_SHARE). */
 #define NO_COMPONENT 100.0
 #define NO_SHARE 80.0
+/* Largest squared distance of a sample that has a scale. */
+#define FARTHEST_ROW 1e150
 
 /* Components in their usual form, see `Usual`. */
 typedef struct {
@@ -48,6 +50,8 @@ typedef struct {
     double *counts, *sums, *second, *total;
     double *weights, *components, *logs, *log_weights, *constants;
     double *halves, *values, *more, *scatter, *rows, *dets, *matrices, *vector, *lanes;
+    /* of mixtures whose samples have scales, see `_scales.h`; otherwise, `scaled` is `counts` */
+    double *scaled, *squares, *scales, *scaled_shares, *of_scales, *learned_scales;
     double *used, *few_constants, *few, *factors, *scores, *moments;
     void *means, *triangles, *few_means, *few_triangles, *shares, *white, *panels;
 } ascent_room;
@@ -117,6 +121,15 @@ static double *divide_room(const ascent_block *b, intptr_t lanes_size, ascent_ro
     room->few_triangles = room_for(&end, K * room->n_factors);
     room->shares = room_for(&end, ASCENT_ROWS * K);
     room->white = room_for(&end, ASCENT_ROWS * D);
+    room->scaled = room->counts;
+    if (b->freedom_of_scales) {
+        room->scaled = room_for(&end, K);
+        room->squares = room_for(&end, ASCENT_ROWS * K);
+        room->scales = room_for(&end, ASCENT_ROWS * K);
+        room->scaled_shares = room_for(&end, ASCENT_ROWS * K);
+        room->of_scales = room_for(&end, 5 * K);
+        room->learned_scales = room_for(&end, K);
+    }
     room->panels = room_for(&end, (2 * D + K) * (MIXTURE_BYTES / 8) + K * D);
     return end;
 }
@@ -367,7 +380,7 @@ static void target_components(const ascent_block *b, const ascent_room *room,
         mean_count += room->counts[k] / K;
     for (intptr_t k = 0; k < K; k++) {
         double *own = natural_at(b, room, components, k, &sums, &second, &freedom);
-        *own = power * hyper->precision + b->steps.scale * room->counts[k];
+        *own = power * hyper->precision + b->steps.scale * room->scaled[k];
         for (intptr_t d = 0; d < D; d++)
             sums[d] = power * (hyper->precision * b->prior_mean[d])
                       + b->steps.scale * room->sums[k * D + d];
@@ -565,7 +578,7 @@ static intptr_t begin_evidence(const ascent_block *b, const ascent_room *room,
         const double shrinkage =
             precision * rows / (precision + rows) - old->precision * rows / kappa;
         double *own = room->scatter + ++n * E;
-        room->rows[n] = rows;
+        room->rows[n] = b->freedom_of_scales ? usual->freedom[k] - old->freedom : rows;
         for (intptr_t d = 0; d < D; d++)
             room->vector[d] = usual->means[k * D + d] - b->prior_mean[d];
         for (intptr_t e = 0; e < E; e++)
@@ -771,6 +784,7 @@ static double global_bound(const ascent_block *b, ascent_room *room)
     }
     return bound;
 }
+#include "_scales.h"
 #undef LOG_2_
 #undef USED_ROWS
 #undef OCCUPIED_ROWS
@@ -887,7 +901,7 @@ static int NAME(add_statistics)(const ascent_block *b, ascent_room *room, intptr
     for (intptr_t s = 0; s < n_few; s++) {
         const intptr_t k = (intptr_t)room->few[s];
         const double *own = room->moments + s * M;
-        room->counts[k] += own[0];
+        room->scaled[k] += own[0];
         for (intptr_t d = 0; d < D; d++)
             room->sums[k * D + d] += own[1 + d];
         double *second = room->second + k * room->stored;
@@ -907,13 +921,13 @@ static void NAME(end_statistics)(const ascent_block *b, ascent_room *room, doubl
     const intptr_t K = b->n_components, D = b->n_features;
     double mean_count = 0;
     for (intptr_t k = 0; k < K; k++)
-        mean_count += room->counts[k] / K;
+        mean_count += room->scaled[k] / K;
     if (b->kind == TIED)
         for (intptr_t e = 0; e < room->stored; e++)
             room->second[e] = power * room->total[1 + D + e] / K;
     for (intptr_t k = 0; k < room->n_matrices; k++) {
         double *second = room->second + k * room->stored;
-        const double count = b->kind == TIED ? mean_count : room->counts[k];
+        const double count = b->kind == TIED ? mean_count : room->scaled[k];
         if (b->kind == FULL || b->kind == TIED)
             for (intptr_t i = 0, at = 0; i < D; at += D - i, i++)
                 second[at] += count * b->added[i];
@@ -1024,6 +1038,72 @@ static int NAME(ascent_local_step)(const ascent_block *b, ascent_room *room,
     return 0;
 }
 
+/* Computes the local step of all samples, which have scales. */
+static int NAME(scaled_local_step)(const ascent_block *b, ascent_room *room,
+                                   const double *powers, int only_bound, double *bound)
+{
+    const intptr_t K = b->n_components, D = b->n_features;
+    const int learns = b->learned & LEARNS_SCALES && powers[1] == 1 && powers[2] == 1;
+    double factors[ASCENT_ROWS], ignored[ASCENT_ROWS], total = 0;
+    memset(room->counts, 0, (size_t)K * sizeof(double));
+    memset(room->scaled, 0, (size_t)K * sizeof(double));
+    memset(room->of_scales, 0, (size_t)(5 * K) * sizeof(double));
+    memset(room->sums, 0, (size_t)(K * D) * sizeof(double));
+    memset(room->second, 0, (size_t)(room->n_matrices * room->stored) * sizeof(double));
+    NAME(select_components)(b, room, -HUGE_VAL);
+    mixture_block block = {0};
+    block.n_features = D;
+    block.n_components = K;
+    block.means = room->few_means;
+    block.factors = room->few_triangles;
+    block.triangular = b->kind == FULL;
+    block.constants = room->few_constants;
+    block.powers = powers + 2;
+    block.stop = b->steps.stop;
+    block.only_distances = 1;
+    block.responsibilities = room->shares;
+    block.bounds = block.scores = ignored;
+    block.scratch = room->panels;
+    REAL *shares = room->shares;
+    for (intptr_t first = 0; first < b->n_samples; first += ASCENT_ROWS) {
+        const intptr_t left = b->n_samples - first;
+        const intptr_t n = left < ASCENT_ROWS ? left : ASCENT_ROWS;
+        block.n_samples = n;
+        block.samples = (const REAL *)b->samples + first * D;
+        if (NAME(mixture_local_step)(&block))
+            return -1;
+        for (intptr_t k = 0; k < K; k++)
+            for (intptr_t i = 0; i < n; i++) {
+                const double square = (double)shares[i * K + k];
+                room->squares[k * ASCENT_ROWS + i] =
+                    (square < FARTHEST_ROW ? square : FARTHEST_ROW)
+                    + (double)D / room->now.precision[k];
+            }
+        scaled_shares(b, room, powers, n, b->row_bounds + first);
+        for (intptr_t i = 0; i < n; i++) {
+            const double weight = b->row_weight ? b->row_weight[first + i] : 1;
+            total += weight * b->row_bounds[first + i];
+            factors[i] = weight * powers[1];
+        }
+        if (only_bound)
+            continue;
+        if (learns)
+            add_scales(b, room, n, factors);
+        for (intptr_t k = 0; k < K; k++)
+            for (intptr_t i = 0; i < n; i++) {
+                const double share = room->scaled_shares[k * ASCENT_ROWS + i];
+                room->counts[k] += share * factors[i];
+                shares[i * K + k] = (REAL)(share * room->scales[k * ASCENT_ROWS + i]);
+            }
+        if (NAME(add_statistics)(b, room, first, n, K, powers[1]))
+            return -1;
+    }
+    if (!only_bound)
+        NAME(end_statistics)(b, room, powers[1]);
+    *bound = total;
+    return 0;
+}
+
 /* Returns the size of the scratch memory. */
 LOOP intptr_t NAME(gaussian_ascent_size)(ascent_block *b, intptr_t lanes_size,
                                          intptr_t moments_size)
@@ -1043,7 +1123,8 @@ static int NAME(gaussian_local_step)(void *self, const double *powers, int only_
                                      double *bound)
 {
     NAME(gaussian_run) *run = self;
-    return NAME(ascent_local_step)(run->block, &run->room, powers, only_bound, bound);
+    return (run->block->freedom_of_scales ? NAME(scaled_local_step) : NAME(ascent_local_step))(
+        run->block, &run->room, powers, only_bound, bound);
 }
 
 static double NAME(gaussian_global_bound)(void *self)
@@ -1055,7 +1136,11 @@ static double NAME(gaussian_global_bound)(void *self)
 static void NAME(gaussian_update_hyper)(void *self)
 {
     NAME(gaussian_run) *run = self;
-    update_hyper(run->block, &run->room);
+    const ascent_block *b = run->block;
+    update_hyper(b, &run->room);
+    for (intptr_t k = 0; b->learned & LEARNS_SCALES && k < b->n_components; k++)
+        run->room.learned_scales[k] = learned_freedom(
+            b->freedom_of_scales[k], run->room.of_scales + 5 * k, b->steps.scale);
 }
 
 static int NAME(gaussian_global_step)(void *self, double power)
@@ -1082,6 +1167,8 @@ static int NAME(gaussian_global_step)(void *self, double power)
     memcpy(b->covariance, room->present.covariance, (size_t)room->entries * sizeof(double));
     b->hyper[0] = room->present.precision;
     b->hyper[1] = room->present.freedom;
+    if (b->freedom_of_scales)
+        memcpy(b->freedom_of_scales, room->learned_scales, (size_t)K * sizeof(double));
     return ASCENT_DONE;
 }
 
@@ -1098,6 +1185,9 @@ LOOP int NAME(gaussian_ascent)(ascent_block *b, intptr_t lanes_size)
     room->present.precision = b->hyper[0];
     room->present.freedom = b->hyper[1];
     memcpy(room->present.covariance, b->covariance, (size_t)room->entries * sizeof(double));
+    if (b->freedom_of_scales)
+        memcpy(room->learned_scales, b->freedom_of_scales,
+               (size_t)b->n_components * sizeof(double));
     if (usual_of(b, room, b->components, &room->now)
         || !weights_are_valid(b->sticks, b->n_components, b->weights))
         return ASCENT_ILL_DEFINED;

@@ -10,8 +10,9 @@ from ._gaps import GappedRows
 from ._priors import LEARNED
 from ._splits import KINDS, LAWS
 
-#: Bits of the learned priors in the kernel.
+#: Bits of the learned priors in the kernel, and of degrees of freedom of scales.
 BITS = {"mean_precision": 1, "degrees_of_freedom": 2, "covariance": 4}
+LEARNS_SCALES = 8
 
 
 class GaussianAscent(Ascent):
@@ -24,7 +25,8 @@ class GaussianAscent(Ascent):
             self.row_weight = np.ascontiguousarray(row_weight, dtype=np.float64)
         self._kinds = kinds_of(model)
         shape = model.n_components, model.n_features
-        self._scratch = _kernels.ascent_scratch(*shape, *self._kinds[:2])
+        has_scales = model.family.has_scales
+        self._scratch = _kernels.ascent_scratch(*shape, *self._kinds[:2], has_scales)
         self.row_bounds = np.empty(len(block))
         observed = model.n_observed(block)
         if row_weight is not None:
@@ -33,12 +35,13 @@ class GaussianAscent(Ascent):
 
     def start(self, globals_, hyper, local=None):
         """Start from parameters, which stay unchanged."""
-        self._hyper = hyper
+        self._hyper, has_scales = hyper, self.model.family.has_scales
         self._shapes = [np.shape(array) for array in globals_.arrays()]
         self._state = (
             *(np.array(array, dtype=np.float64).ravel() for array in globals_.arrays()),
             np.array([hyper.mean_precision, hyper.degrees_of_freedom]),
             np.array(hyper.covariance, dtype=np.float64).ravel(),
+            self.model.freedom_of(hyper).copy() if has_scales else None,
         )
         self._prior_mean = hyper.mean - hyper.origin
         self._added = self.model.family_of(hyper).added_variances
@@ -72,7 +75,7 @@ class GaussianAscent(Ascent):
 
     def parameters(self):
         """Return new objects with the current parameters."""
-        weights, components, (precision, freedom), covariance = self._state
+        weights, components, (precision, freedom), covariance, scales = self._state
         shapes = self._shapes
         globals_ = Mixture(
             weights.reshape(shapes[0]).copy(), components.reshape(shapes[1]).copy()
@@ -80,6 +83,8 @@ class GaussianAscent(Ascent):
         hyper = self._hyper
         if self._kinds[3]:
             hyper = with_learned(hyper, precision, freedom, covariance)
+        if scales is not None:
+            hyper = hyper._replace(freedom_of_scales=scales.copy())
         return globals_, hyper
 
 
@@ -93,6 +98,8 @@ def kinds_of(model):
     law = LAWS.get(type(family.law), 0)
     sticks = len(model.shapes()[0]) == 2
     learned = sum(BITS[name] for name in LEARNED if name in model.learned)
+    if family.has_scales and model.degrees_of_freedom is None:
+        learned += LEARNS_SCALES
     return kind, law, int(sticks), learned
 
 

@@ -73,7 +73,8 @@ typedef struct {
     int kind;                            /* 0 full, 1 diagonal, 2 spherical, 3 tied */
     int law;                             /* 0 Wishart, 1 a Gamma per feature, 2 one Gamma */
     int sticks;                          /* whether weights are stick-breaking */
-    int learned;                         /* 1 mean precision, 2 degrees, 4 covariance */
+    int learned;                         /* 1 mean precision, 2 degrees, 4 covariance,
+                                            8 degrees of freedom of scales */
     const void *samples;                 /* (n_samples, n_features) */
     const double *origin;                /* (n_features,) */
     const double *row_weight;            /* (n_samples,), or NULL */
@@ -85,6 +86,7 @@ typedef struct {
     double *components;
     double *hyper;                       /* mean precision, degrees of freedom */
     double *covariance;                  /* inverse scale of the prior */
+    double *freedom_of_scales;           /* (n_components,), or NULL if there are no scales */
     /* out */
     double *row_bounds;                  /* (n_samples,) of the last step */
     double *scratch;

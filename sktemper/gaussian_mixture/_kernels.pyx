@@ -269,10 +269,12 @@ def weighted_moments(
 
 
 def ascent_scratch(
-    intptr_t n_components, intptr_t n_features, int kind, int law
+    intptr_t n_components, intptr_t n_features, int kind, int law, bint has_scales=False
 ):
     """Return the scratch memory of `ascent` for all samples of a mixture."""
     cdef ascent_block block
+    cdef double scale
+    block.freedom_of_scales = &scale if has_scales else NULL
     block.n_components, block.n_features = n_components, n_features
     block.kind, block.law = kind, law
     n_lanes = lanes_scratch(n_features, 1, 0)
@@ -316,8 +318,9 @@ def ascent(
         Prior mean, about the origin.
     steps : tuple
         See `set_steps`.
-    state : tuple of four ndarray
-        Weights, components, hyperparameters and covariance, which the call changes.
+    state : tuple of five ndarray
+        Weights, components, hyperparameters, covariance, and degrees of freedom of
+        scales or None; the call changes them.
     row_bounds : ndarray of shape (n_samples,)
         Receives the rows' bounds of the last step.
     scratch : ndarray
@@ -332,9 +335,10 @@ def ascent(
     cdef int status
     cdef intptr_t n_lanes = lanes_scratch(samples.shape[1], 1, 0)
     cdef double[::1] weights = state[0], components = state[1]
-    cdef double[::1] hyper = state[2], covariance = state[3]
+    cdef double[::1] hyper = state[2], covariance = state[3], freedom = state[4]
     block.n_samples, block.n_features = samples.shape[0], samples.shape[1]
     block.kind, block.law, block.sticks, block.learned = kinds
+    block.freedom_of_scales = NULL if freedom is None else &freedom[0]
     block.n_components = weights.shape[0] // (2 if block.sticks else 1)
     block.samples, block.origin = &samples[0, 0], &origin[0]
     block.row_weight = NULL if row_weight is None else &row_weight[0]
@@ -448,7 +452,7 @@ def best_split(
     block.ascent.row_weight = &weight[0]
     block.ascent.added = &added[0]
     block.ascent.concentration, block.count_of_whole = numbers
-    block.ascent.steps.scale = 1.0
+    block.ascent.steps.scale, block.ascent.freedom_of_scales = 1.0, NULL
     block.ascent.steps.stop, block.ascent.scratch = &stop[0], &scratch[0]
     block.coordinates, block.axes = &coordinates[0, 0], &axes[0, 0]
     block.prior, block.whole = &prior[0], &whole[0]
@@ -507,7 +511,7 @@ def agglomerate(
     block.ascent.kind, block.ascent.law = kinds[:2]
     block.ascent.sticks, block.ascent.learned = kinds[2:]
     block.ascent.concentration = concentration
-    block.ascent.steps.scale = 1.0
+    block.ascent.steps.scale, block.ascent.freedom_of_scales = 1.0, NULL
     block.ascent.prior_mean, block.ascent.scratch = &prior_mean[0], &scratch[0]
     block.ascent.hyper, block.ascent.covariance = &hyper[0], &covariance[0]
     block.n_weights, block.least, block.statistics = n_weights, least, &statistics[0, 0]

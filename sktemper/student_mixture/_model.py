@@ -20,6 +20,7 @@ from scipy.special import gammaln, polygamma, psi
 
 from .._families import ONCE, USED, Mixture, softmax
 from .._utils._cache import LastCall, are_same_objects
+from ..gaussian_mixture._ascent import ascent
 from ..gaussian_mixture._family import GaussianFamily, TiedFamily
 from ..gaussian_mixture._model import GaussianMixtureModel, is_plain
 from ..gaussian_mixture._priors import Hyper
@@ -250,7 +251,9 @@ class StudentMixtureModel(GaussianMixtureModel):
         return ScaledRows(rows, scales, shares @ np.log(self.freedom_of(hyper)))
 
     def ascent(self, block, hyper, row_weight=None):
-        return None
+        if isinstance(self.family, TiedStudentFamily):  # second moments change
+            return None
+        return ascent(self, block, hyper, row_weight)
 
     def fits_well(self, globals_, hyper, block, row_weight=None):
         return False  # heavy tails are no misfit

@@ -1,0 +1,135 @@
+/* Steps of Student-t mixtures, whose samples have scales: what they need in addition to the
+ * steps of Gaussian mixtures.  The methods of `StudentMixtureModel` are the reference, and
+ * arrays of a block of samples have the shape (n_components, ASCENT_ROWS). */
+
+/* Constants of `student_mixture/_model.py`, see there. */
+#define LEAST_SCALED 1.0
+#define MOST_SCALED 1e4
+#define SCALE_FACTOR 2.0
+#define SCALE_NEWTON_FACTOR 1.25
+
+static double log_gamma_constant(double freedom)
+{
+    return 0.5 * freedom * log(0.5 * freedom) - ascent_log_gamma(0.5 * freedom);
+}
+
+/* Computes posteriors of the components and of the scales of n samples, from `squares`: shares,
+ * scales E u, and bounds. */
+static void scaled_shares(const ascent_block *b, const ascent_room *room, const double *powers,
+                          intptr_t n, double *restrict bounds)
+{
+    const intptr_t K = b->n_components;
+    const double D = (double)b->n_features, prior = powers[0], power = powers[2];
+    double top[ASCENT_ROWS], sums[ASCENT_ROWS];
+    for (intptr_t i = 0; i < n; i++)
+        top[i] = -HUGE_VAL, sums[i] = 0;
+    for (intptr_t k = 0; k < K; k++) {
+        const double freedom = b->freedom_of_scales[k];
+        const double shape = 0.5 * (prior * (freedom - 2) + 2 + power * D);
+        const double constant =
+            power * (room->constants[k] + 0.5 * D / room->now.precision[k])
+            + prior * log_gamma_constant(freedom) + ascent_log_gamma(shape);
+        const double *restrict squares = room->squares + k * ASCENT_ROWS;
+        double *restrict shares = room->scaled_shares + k * ASCENT_ROWS;
+        double *restrict scales = room->scales + k * ASCENT_ROWS;
+        VECTORISE
+        for (intptr_t i = 0; i < n; i++) {
+            const double rate = 0.5 * (prior * freedom + power * squares[i]);
+            scales[i] = shape / rate;
+            shares[i] = constant - shape * log_f64(rate);
+            top[i] = shares[i] > top[i] ? shares[i] : top[i];
+        }
+    }
+    for (intptr_t k = 0; k < K; k++) {
+        double *restrict shares = room->scaled_shares + k * ASCENT_ROWS;
+        VECTORISE
+        for (intptr_t i = 0; i < n; i++) {
+            shares[i] = exp_f64(shares[i] - top[i]);
+            sums[i] += shares[i];
+        }
+    }
+    for (intptr_t i = 0; i < n; i++)
+        bounds[i] = top[i] + log(sums[i]);
+    for (intptr_t k = 0; k < K; k++)
+        for (intptr_t i = 0; i < n; i++)
+            room->scaled_shares[k * ASCENT_ROWS + i] /= sums[i];
+}
+
+/* Parts of the local bound that depend on degrees of freedom, without the term of a sample. */
+static double scaled_constant(double freedom, double D)
+{
+    return log_gamma_constant(freedom) + ascent_log_gamma(0.5 * (freedom + D));
+}
+
+/* Adds the sums of n samples to `of_scales`, see `sums_of_scales`; factors are those of the
+ * samples. */
+static void add_scales(const ascent_block *b, const ascent_room *room, intptr_t n,
+                       const double *restrict factors)
+{
+    const double D = (double)b->n_features;
+    for (intptr_t k = 0; k < b->n_components; k++) {
+        const double freedom = b->freedom_of_scales[k], half = 0.5 * freedom;
+        const double shape = half + 0.5 * D, arguments[2] = {half, shape};
+        const double low = freedom / SCALE_FACTOR, high = freedom * SCALE_FACTOR;
+        const double less = low > LEAST_SCALED ? low : LEAST_SCALED;
+        const double more = high < MOST_SCALED ? high : MOST_SCALED;
+        const double *restrict squares = room->squares + k * ASCENT_ROWS;
+        const double *restrict shares = room->scaled_shares + k * ASCENT_ROWS;
+        double bends[2], count = 0, slope = 0, bend = 0, fall = 0, rise = 0;
+        trigamma_f64(2, arguments, bends);
+        const double own = scaled_constant(freedom, D);
+        const double below = scaled_constant(less, D) - own;
+        const double above = scaled_constant(more, D) - own;
+        const double slopes = log(half) + 1 - digamma_one_f64(half) + digamma_one_f64(shape);
+        VECTORISE_REDUCTION(+ : count, slope, bend, fall, rise)
+        for (intptr_t i = 0; i < n; i++) {
+            const double share = shares[i] * factors[i], rate = half + 0.5 * squares[i];
+            const double log_rate = log_f64(rate);
+            count += share;
+            slope += share * (slopes - log_rate - shape / rate);
+            bend += share * (1 / half - bends[0] + bends[1]
+                             - (2 * rate - shape) / (rate * rate));
+            fall += share * (below + shape * log_rate
+                             - 0.5 * (less + D) * log_f64(0.5 * (less + squares[i])));
+            rise += share * (above + shape * log_rate
+                             - 0.5 * (more + D) * log_f64(0.5 * (more + squares[i])));
+        }
+        double *of_scales = room->of_scales + 5 * k;
+        of_scales[0] += count;
+        of_scales[1] += slope;
+        of_scales[2] += bend;
+        of_scales[3] += fall;
+        of_scales[4] += rise;
+    }
+}
+
+/* See `learned_freedom`. */
+static double learned_freedom(double freedom, const double *of_scales, double scale)
+{
+    const double half = 0.5 * freedom, most_step = log(SCALE_NEWTON_FACTOR);
+    const double slope = half * scale * of_scales[1];
+    const double bend = half * half * scale * of_scales[2] + slope;
+    const double low = log(LEAST_SCALED / freedom), high = log(MOST_SCALED / freedom);
+    double step = bend < 0 ? -slope / bend : 0;
+    const double least = low > -most_step ? low : -most_step;
+    const double most = high < most_step ? high : most_step;
+    step = step < least ? least : step;
+    step = step > most ? most : step;
+    const double less = freedom / SCALE_FACTOR, more = freedom * SCALE_FACTOR;
+    const double candidates[3] = {freedom * exp(step),
+                                  less > LEAST_SCALED ? less : LEAST_SCALED,
+                                  more < MOST_SCALED ? more : MOST_SCALED};
+    const double rises[3] = {step * (slope + 0.5 * bend * step), scale * of_scales[3],
+                             scale * of_scales[4]};
+    double best = freedom, rise = 0;
+    for (int i = 0; i < 3; i++)
+        if (rises[i] > rise) {
+            rise = rises[i];
+            best = candidates[i];
+        }
+    return scale * of_scales[0] > USED_ROWS ? best : freedom;
+}
+#undef LEAST_SCALED
+#undef MOST_SCALED
+#undef SCALE_FACTOR
+#undef SCALE_NEWTON_FACTOR
