@@ -285,10 +285,11 @@ class _Ramp(Schedule):
             super().check_values(clocks, what, most)
 
     def _planned(self, clocks):
+        self.check_values(clocks)
         settled = self.settles_at()
-        varies = [clock for clock in clocks if clock.time(self.unit) < settled]
-        rest = [float(self.stop)] * (len(clocks) - len(varies))
-        return super()._planned(varies) + rest
+        times = [clock.time(self.unit) for clock in clocks]
+        values = [self(time) for time in times if time < settled]
+        return values + [self.stop] * (len(times) - len(values))
 
     def lowest(self) -> float:
         """Return the lower of start and stop, or stop if the start is "auto"."""
