@@ -87,11 +87,15 @@ def are_planned(policies, state):
     return state is None and policies.tempering._depends_on_time_only
 
 
-def planned(policies, clocks):
-    """Return the `Plan` of steps whose powers depend on the time only."""
-    flags = np.zeros(len(clocks), dtype=np.intc)
+def planned(policies, clock, n_steps, n_rows):
+    """Return the `Plan` of steps on ``n_rows`` rows each, the first at a clock.
+
+    Their powers depend on the time only.
+    """
+    flags = np.zeros(n_steps, dtype=np.intc)
     if policies.tempering.schedule_of_temperatures() is None:  # T=1
-        return Plan(np.ones((len(clocks), 3)), np.ones(len(clocks)), flags)
+        return Plan(np.ones((n_steps, 3)), np.ones(n_steps), flags)
+    clocks = clocks_of_steps(clock, range(n_steps), n_rows)
     temperatures, powers = policies.tempering._planned_steps(clocks)
     return Plan(powers, temperatures, flags)
 
@@ -181,10 +185,11 @@ class WholePasses:
         self.ascent, self.rows, self.tol = ascent, rows, tol
         self.n_together = min(steps_of_call(problem, rows), MOST_TOGETHER)
 
-    def take(self, clocks, on_commit):
-        """Take steps at some clocks, and commit them together."""
+    def take(self, n_steps, on_commit):
+        """Take steps, and commit them together."""
         begin, state = time.perf_counter(), self.state
-        plan = planned(self.policies, clocks)
+        clock = state.clock(self.problem.total)
+        plan = planned(self.policies, clock, n_steps, len(self.rows))
         is_whole = len(self.rows) == self.problem.total
         watched = is_whole & (plan.temperatures == 1.0)
         plan.flags[watched] = Ascent.WATCHED
@@ -195,8 +200,7 @@ class WholePasses:
         scale = self.problem.total / len(self.rows)
 
         def steps(_):
-            size = len(clocks)
-            return ascend(self.ascent, plan, size, limits, before, scale)
+            return ascend(self.ascent, plan, n_steps, limits, before, scale)
 
         outcome = self.problem.workers.call_with_workers(steps, 1)
         if outcome.n_done:

@@ -27,7 +27,6 @@ from ._ascents import (
     ascent_on,
     bound_of,
     check,
-    clocks_of_steps,
     planned,
     steps_of_call,
 )
@@ -159,10 +158,6 @@ class Ascent:
             return [(part, list(own)) for part, own in blocks]
 
         return self._blocks.result(powers, listed)
-
-
-def _clocks(n_steps, n_rows):
-    return clocks_of_steps(Clock(), range(n_steps), n_rows)
 
 
 # -- moves: proposals are fitted to a part of the rows, then tested on more rows -------
@@ -659,7 +654,7 @@ class _Trials:
         if limits is not None and are_planned(policies, trial.policies.tempering):
             fast = ascent_on(self.problem, rows, trial.hyper)
             if fast is not None:
-                plan = planned(policies, _clocks(n_steps, len(rows)))
+                plan = planned(policies, Clock(), n_steps, len(rows))
                 return self._ascend(fast, batch, trial, plan, limits, given_up)
         ascent, before = Ascent(self.problem, tempering, batch, trial), math.nan
         watches = self.model.watches_bound and batch.is_whole

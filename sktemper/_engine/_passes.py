@@ -247,8 +247,7 @@ def _run_together(problem, policies, state, hooks):
         hooks.before()
         n_together = 1 if hooks.tol is None else passes.n_together
         n_steps = min(progress.planned_passes - progress.passes, n_together)
-        clock = state.clock(problem.total)
-        passes.take(clocks_of_steps(clock, range(n_steps), len(rows)), count)
+        passes.take(n_steps, count)
         if hooks.after():
             return True
     return True

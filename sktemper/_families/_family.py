@@ -55,7 +55,7 @@ class Natural:
         other layouts in another order, which changes the rounding.
         """
         arrays = vars(self).values()
-        if factor == 1 and all(map(operator.is_, arrays, _in_order(arrays))):
+        if factor == 1 and all([np.asarray(a).flags.c_contiguous for a in arrays]):
             return self
         return type(self)(*[factor * array for array in arrays])
 
