@@ -18,8 +18,6 @@ from sktemper.datasets import load_debian_descriptions
 
 #: Number of documents of a test set, and of the training documents for lower bounds.
 N_TEST = N_SAMPLE = 2000
-#: Number of documents that are generated at a time.
-PIECE = 50_000
 
 
 def add_argument(parser):
@@ -77,64 +75,6 @@ def load(name, folder, n_train=None, n_test=N_TEST):
     return Corpus(X[:n_first][:n_train], X[n_first:][:n_test])
 
 
-class GeneratedCorpus:
-    """Documents drawn from the model, which are generated in pieces when needed.
-
-    Unlike `sktemper.datasets.make_lda_documents` it holds only one piece in memory.
-    With the default priors, the perplexity is similar to that of real text.
-
-    Parameters
-    ----------
-    n_documents, n_topics, n_features : int
-    doc_length : float
-        Mean number of tokens of a document.
-    doc_topic_prior, topic_word_prior : float
-    """
-
-    def __init__(
-        self,
-        n_documents,
-        n_topics,
-        n_features=5000,
-        doc_length=50,
-        doc_topic_prior=0.02,
-        topic_word_prior=0.02,
-    ):
-        self.n_documents = n_documents
-        self.doc_length = doc_length
-        self.doc_topic_prior = np.full(n_topics, doc_topic_prior)
-        prior = np.full(n_features, topic_word_prior)
-        self.topic_word = np.random.default_rng(0).dirichlet(prior, n_topics)
-
-    @property
-    def test(self):
-        """Test documents, drawn from the same topics."""
-        return self._documents(N_TEST, number=0)
-
-    def pieces(self):
-        """Yield the documents in pieces; every call yields the same documents."""
-        for start in range(0, self.n_documents, PIECE):
-            n_rows = min(PIECE, self.n_documents - start)
-            yield self._documents(n_rows, number=1 + start // PIECE)
-
-    def _documents(self, n_rows, number):
-        random = np.random.default_rng(np.random.SeedSequence(0, spawn_key=(number,)))
-        lengths = random.poisson(self.doc_length, n_rows)
-        doc_topic = random.dirichlet(self.doc_topic_prior, n_rows)
-        documents, words = [], []
-        # draw all tokens of a topic together, because the set-up of a topic is costly
-        for n_tokens, probabilities in zip(
-            random.multinomial(lengths, doc_topic).T, self.topic_word, strict=True
-        ):
-            cdf = np.cumsum(probabilities)
-            documents.append(np.repeat(np.arange(n_rows), n_tokens))
-            words.append(cdf.searchsorted(random.random(n_tokens.sum()) * cdf[-1]))
-        ones = np.ones(lengths.sum(), dtype=np.int32)
-        coordinates = np.concatenate(documents), np.concatenate(words)
-        shape = n_rows, self.topic_word.shape[1]
-        return sparse.csr_matrix((ones, coordinates), shape=shape)
-
-
 # -- formats of other packages ---------------------------------------------------------
 
 
@@ -147,13 +87,3 @@ def documents(X):
     """Yield the indices of words and their counts for each document."""
     for start, stop in itertools.pairwise(X.indptr):
         yield X.indices[start:stop], X.data[start:stop]
-
-
-def write_documents(X, folder, name):
-    """Write documents as lines: a name and ``word:count`` pairs; return the path."""
-    path = Path(folder, "documents")
-    with path.open("w") as file:
-        for i, pair in enumerate(documents(X)):
-            words = (f"{word}:{count}" for word, count in zip(*pair, strict=True))
-            file.write(" ".join([name.format(i), *words]) + "\n")
-    return str(path)

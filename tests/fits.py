@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -20,7 +19,6 @@ from sktemper import (
     AnnealedLDA,
     AnnealedMatrixFactorization,
 )
-from sktemper._estimator._estimator import _FitHooks
 from sktemper._simd import special
 from sktemper.datasets import make_lda_documents
 from sktemper.learning_rates import AdaptiveRate, ConstantRate, RobbinsMonro
@@ -303,14 +301,3 @@ def assert_passes_on(instruction_set, *arguments):
     options = "-m", "pytest", "-q", "-p", "no:cacheprovider"
     done = python_on(instruction_set, *options, *arguments)
     assert done.returncode == 0, done.stdout[-3000:]
-
-
-def each_commit(function):
-    """Return a context in which a function is called after each commit of a fit."""
-    commit = _FitHooks.commit
-
-    def committed(hooks, run):
-        commit(hooks, run)
-        function()
-
-    return mock.patch.object(_FitHooks, "commit", committed)
